@@ -7,6 +7,7 @@ reads slow down the warm-up and the warm-up slows down reads, but neither stops 
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -45,7 +46,7 @@ STEP_FRACTION: Final = 0.08
 NEARLY_WARM: Final = 1e-4
 LONGEST_HOURS: Final = 24.0  # judgement: nobody looks at a course of more than a day
 CURVE_POINTS: Final = 48
-DEMANDS: Final = 5  # the hit ratios at which the demand of a read is computed
+SAMPLES: Final = 5  # the hit ratios at which capacities and demands are computed
 RATIOS: Final = 17  # the hit ratios at which the rate of prefetch is bounded
 BISECTIONS: Final = 30
 ROUNDING: Final = 1e-9
@@ -75,22 +76,12 @@ class Prefetching:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contest:
-    """One resource that reads and prefetch share: its capacity, and how much a read and a prefetched block take.
-
-    A read takes `per_read` at the hit ratios from 0 to 1 in equal steps. Between two of them it is a straight line, but
-    for one kink where another of a handler's waits becomes the longest.
-    """
+    """One resource that reads and prefetch share: its capacity, and how much a read and a prefetched block take."""
 
     name: str
     capacity: float
-    per_read: tuple[float, ...]
+    per_read: float
     per_block: float
-
-    def per_read_at(self, hit_ratio: float) -> float:
-        """Return how much one read takes at this hit ratio."""
-        at = hit_ratio * (DEMANDS - 1)
-        cell = min(int(at), DEMANDS - 2)
-        return self.per_read[cell] + (at - cell) * (self.per_read[cell + 1] - self.per_read[cell])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,19 +141,15 @@ class ColdStart:
         Reads get what prefetch leaves, but at least half of each resource; prefetch gets what these reads leave.
         """
         wish = self.undisturbed_blocks_per_second if prefetches else 0.0
-        demands = [(contest, contest.per_read_at(hit_ratio)) for contest in self.contests]
+        contests = self.contests(hit_ratio)
         bound, bottleneck = min(
-            (max(LEAST_SHARE * contest.capacity, contest.capacity - wish * contest.per_block) / per_read, contest.name)
-            for contest, per_read in demands
-            if per_read > 0
+            (max(LEAST_SHARE * one.capacity, one.capacity - wish * one.per_block) / one.per_read, one.name)
+            for one in contests
+            if one.per_read > 0
         )
         offered = self._offered(hit_ratio)
         reads = min(bound, offered)
-        rest = (
-            (contest.capacity - reads * per_read) / contest.per_block
-            for contest, per_read in demands
-            if contest.per_block > 0
-        )
+        rest = ((one.capacity - reads * one.per_read) / one.per_block for one in contests if one.per_block > 0)
         return Moment(
             offered_per_second=offered,
             possible_per_second=bound,
@@ -176,27 +163,45 @@ class ColdStart:
         ends = (resource.capacity / per_block for resource, per_block in self._demands(1.0) if per_block > 0)
         return min(self.prefetching.blocks_per_second, *ends)
 
-    @cached_property
-    def contests(self) -> tuple[Contest, ...]:
-        """Return every resource; the network is full duplex, so prefetch competes only with incoming data."""
-        samples = zip(*map(self._demands, np.linspace(0.0, 1.0, DEMANDS)), strict=True)
+    def contests(self, hit_ratio: float) -> tuple[Contest, ...]:
+        """Return every resource at this hit ratio; the network is full duplex, so prefetch competes with arriving data.
+
+        Between two of the samples, capacities and demands are straight lines, but for one kink where another of a
+        handler's waits becomes the longest.
+        """
+        ratios, samples = self._samples
+        cell = min(bisect.bisect_right(ratios, hit_ratio), len(ratios) - 1)
+        low, high = ratios[cell - 1], ratios[cell]
+        part = (hit_ratio - low) / (high - low)
         return tuple(
             Contest(
-                name=same[0][0].name,
-                capacity=same[0][0].capacity,
-                per_read=tuple(resource.demand_per_read * resource.imbalance for resource, _ in same),
-                per_block=same[0][1],
+                name=before.name,
+                capacity=before.capacity + part * (after.capacity - before.capacity),
+                per_read=before.per_read + part * (after.per_read - before.per_read),
+                per_block=before.per_block,
             )
-            for same in samples
+            for before, after in zip(samples[cell - 1], samples[cell], strict=True)
         )
+
+    @cached_property
+    def _samples(self) -> tuple[tuple[float, ...], tuple[tuple[Contest, ...], ...]]:
+        """Return hit ratios, ascending from 0 to 1, with the contests at each of them."""
+        disk = self.cluster.disk
+        ratios = tuple(sorted({*np.linspace(0.0, 1.0, SAMPLES).tolist(), *(disk.kinks if disk else ())}))
+        return ratios, tuple(tuple(self._sampled(ratio)) for ratio in ratios)
+
+    def _sampled(self, hit_ratio: float) -> Iterator[Contest]:
+        for resource, per_block in self._demands(hit_ratio):
+            per_read = resource.demand_per_read * resource.imbalance
+            yield Contest(name=resource.name, capacity=resource.capacity, per_read=per_read, per_block=per_block)
 
     def _demands(self, hit_ratio: float) -> Iterator[tuple[Resource, float]]:
         """Yield the resources of reads, incoming data and answers apart, and what a prefetched block takes of each."""
-        for resource in resources(self.cluster, self.read, Hits(ratio=float(hit_ratio)), self.timings):
+        for resource in resources(self.cluster, self.read, Hits(ratio=hit_ratio), self.timings):
             if resource.name != "network":
                 yield resource, self.prefetching.use(resource.name)
                 continue
-            missed = self.read.blocks * (1 - float(hit_ratio)) * self.read.on_disk_length_bytes
+            missed = self.read.blocks * (1 - hit_ratio) * self.read.on_disk_length_bytes
             imbalance = self.cluster.imbalance
             yield replace(resource, demand_per_read=missed, imbalance=imbalance.blocks), self.prefetching.s3_bytes
             yield replace(resource, demand_per_read=self.read.answer_bytes, imbalance=imbalance.requests), 0.0

@@ -19,7 +19,9 @@ from sizing.bill import candidate_cost
 from sizing.candidate import Candidate
 from sizing.cost_grid import CostGrid, NodeChoice, cost_grid
 from sizing.evaluation import Evaluation
-from sizing.resource import DISK_RESOURCES
+from sizing.inputs import UTILISATION
+from sizing.read import Hits
+from sizing.resource import DISK_RESOURCES, resources
 from sizing.shortfalls import COLD_TARGETS, Shortfall, shortfalls
 
 ROUNDING_USD: Final = 0.01  # two sums of the same prices in another order
@@ -40,6 +42,7 @@ CONTESTED_RESOURCES: Final = frozenset(
     ]
 )
 """A larger cache needs less of these resources for reads, but it also leaves less, because its index takes memory."""
+WARM_UP: Final = frozenset({"warm_up"})
 FINEST_FRACTION: Final = 0.1  # judgement: if any cache serves beside many writes, a tenth of all sizes do
 
 
@@ -103,20 +106,12 @@ class GridPoints:
 
     def any_serves(self, speed: int) -> bool:
         """Return whether some cache on volumes of this speed meets all targets but the budget."""
-        if not self._serves_reads_alone(speed) or "smaller cache" in self._cures(0, speed):
+        smallest, largest = self.grid.candidate(0, speed), self.strongest(speed)
+        if not _serves_reads_alone(largest) or not _disk_serves_reads(smallest, largest):
+            return False
+        if "smaller cache" in _cures(smallest):
             return False
         return self._any_serves(range(len(self.grid.cache_mib)), speed)
-
-    def _serves_reads_alone(self, speed: int) -> bool:
-        """Return whether the largest cache would serve the reads if nothing were written, and handlers were free."""
-        candidate = self.strongest(speed)
-        if candidate.question.requirements.workload.write_bytes_per_second:
-            candidate = replace(candidate, question=candidate.question.without_writes)
-        missed = shortfalls(candidate, cold=frozenset())
-        return all(
-            shortfall.bottleneck == "handlers" or shortfall.target not in {"memory", "hit_ratio", "reads", "p99"}
-            for shortfall in missed
-        )
 
     def _any_serves(self, sizes: range, speed: int) -> bool:
         """Bisect the sizes; where both halves may serve, try the larger ones as far as a tenth of all sizes."""
@@ -136,8 +131,8 @@ class GridPoints:
         is_wide = len(sizes) >= FINEST_FRACTION * len(self.grid.cache_mib)
         return self._any_serves(smaller, speed) or (is_wide and self._any_serves(larger, speed))
 
-    def _cures(self, size: int, speed: int, cold: AbstractSet[str] = frozenset({"warm_up"})) -> set[Cure]:
-        return {cure(shortfall) for shortfall in shortfalls(self.grid.candidate(size, speed), cold)}
+    def _cures(self, size: int, speed: int, cold: AbstractSet[str] = WARM_UP) -> set[Cure]:
+        return _cures(self.grid.candidate(size, speed), cold)
 
     def _misses(self, size: int, speed: int, targets: AbstractSet[str]) -> bool:
         missed = shortfalls(self.grid.candidate(size, speed), cold=frozenset())
@@ -182,3 +177,39 @@ def cure(shortfall: Shortfall) -> Cure:
     if shortfall.target in {"reads", "writes"} and shortfall.bottleneck in CONTESTED_RESOURCES:
         return "another cache"
     return "no cache" if shortfall.target in CACHE_INDEPENDENT_TARGETS else "larger cache"
+
+
+def _cures(candidate: Candidate, cold: AbstractSet[str] = WARM_UP) -> set[Cure]:
+    return {cure(shortfall) for shortfall in shortfalls(candidate, cold)}
+
+
+def _serves_reads_alone(largest: Candidate) -> bool:
+    """Return whether the largest cache would serve the reads if nothing were written, and handlers were free."""
+    if largest.question.requirements.workload.write_bytes_per_second:
+        largest = replace(largest, question=largest.question.without_writes)
+    return all(
+        shortfall.bottleneck == "handlers" or shortfall.target not in {"memory", "hit_ratio", "reads", "p99"}
+        for shortfall in shortfalls(largest, cold=frozenset())
+    )
+
+
+def _disk_serves_reads(smallest: Candidate, largest: Candidate) -> bool:
+    """Return whether the disk would serve the reads beside the writes, with the best of both caches.
+
+    The reads have the hits of the largest cache, and the writes what they leave of the disk with either cache.
+    """
+    question, offered = largest.question, largest.question.at_peak.offered_reads_per_second or 0.0
+    if not question.requirements.workload.write_bytes_per_second or not (smallest.fits_memory and largest.fits_memory):
+        return True
+    hits, names = (
+        Hits(ratio=largest.hit_ratio(largest.survivors)),
+        {name for pair in DISK_RESOURCES.values() for name in pair},
+    )
+    return any(
+        all(
+            offered <= UTILISATION * limit.max_reads_per_second
+            for limit in resources(candidate.cluster(candidate.survivors), question.read, hits, question.timings)
+            if limit.name in names
+        )
+        for candidate in (smallest, largest)
+    )

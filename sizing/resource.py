@@ -74,8 +74,9 @@ class Resource:
 class Disk:
     """The rates that one RegionServer may use of its BucketCache's disk, for ever, when the cache is warm.
 
-    The disk has `files` volumes. A cache fills one of them after the other, and each alone has `one_fraction` of the
-    rates. `warm_hit_ratio` is the hit ratio at which the volumes reach these rates together.
+    The disk has `files` volumes. A cache fills one of them after the other, and each alone has no more than
+    `one_bytes_per_second` and `one_ios_per_second`. `warm_hit_ratio` is the hit ratio at which the volumes reach the
+    rates of the disk together.
     """
 
     kind: DiskKind
@@ -83,25 +84,31 @@ class Disk:
     ios_per_second: float
     latency_seconds: float = DISK_LATENCY_SECONDS
     files: int = 1
-    one_fraction: float = 1.0
+    one_bytes_per_second: float = inf
+    one_ios_per_second: float = inf
     warm_hit_ratio: float = 0.0
 
     @property
     def fill_bytes_per_second(self) -> float:
         """Return the rate at which one volume is filled."""
-        return self.one_fraction * self.bytes_per_second
+        return min(self.one_bytes_per_second, self.bytes_per_second)
 
     def at(self, hit_ratio: float) -> Disk:
         """Return the disk while the cache has this hit ratio: a cold cache uses only the volume that it fills first."""
-        if hit_ratio >= self.warm_hit_ratio or self.one_fraction == 1:
+        if hit_ratio >= self.warm_hit_ratio:
             return self
-        fraction = max(self.one_fraction, hit_ratio / self.warm_hit_ratio)
+        part = hit_ratio / self.warm_hit_ratio
         return replace(
             self,
-            bytes_per_second=fraction * self.bytes_per_second,
-            ios_per_second=fraction * self.ios_per_second,
-            one_fraction=self.one_fraction / fraction,
+            bytes_per_second=min(self.bytes_per_second, max(self.one_bytes_per_second, part * self.bytes_per_second)),
+            ios_per_second=min(self.ios_per_second, max(self.one_ios_per_second, part * self.ios_per_second)),
         )
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        """Return the hit ratios from which more than one volume is busy, and from which all of them are."""
+        ones = self.one_bytes_per_second / self.bytes_per_second, self.one_ios_per_second / self.ios_per_second
+        return (*(min(1.0, one) * self.warm_hit_ratio for one in ones), self.warm_hit_ratio)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +166,8 @@ def ebs_disk(limits: EbsLimits) -> Disk:
         bytes_per_second=bytes_per_second,
         ios_per_second=ios_per_second,
         files=limits.files,
-        one_fraction=min(one[0] / bytes_per_second, one[1] / ios_per_second),
+        one_bytes_per_second=one[0],
+        one_ios_per_second=one[1],
         warm_hit_ratio=limits.warm_hit_ratio,
     )
 

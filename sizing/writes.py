@@ -139,17 +139,28 @@ def _disk_for_reads(disk: Disk | None, server: WritingServer, cells: float) -> D
     if disk is None:
         return None
 
-    def of_rates(fraction: float) -> tuple[float, float]:
-        bytes_per_second = _rest(fraction * disk.bytes_per_second, cells * server.disk_bytes)
-        ios_per_second = _rest(fraction * disk.ios_per_second, cells * server.disk_ios)
-        if disk.kind == "ebs":
-            bytes_per_second = min(bytes_per_second, _rest(server.ebs.bytes_per_second, cells * server.ebs_bytes))
-            ios_per_second = min(ios_per_second, _rest(server.ebs.ios_per_second, cells * server.ebs_ios))
-        return bytes_per_second, ios_per_second
+    def rest(bytes_per_second: float, ios_per_second: float) -> tuple[float, float]:
+        rates = (
+            _rest(bytes_per_second, cells * server.disk_bytes),
+            _rest(ios_per_second, cells * server.disk_ios),
+        )
+        if disk.kind != "ebs":
+            return rates
+        ebs = (
+            _rest(server.ebs.bytes_per_second, cells * server.ebs_bytes),
+            _rest(server.ebs.ios_per_second, cells * server.ebs_ios),
+        )
+        return min(rates[0], ebs[0]), min(rates[1], ebs[1])
 
-    (bytes_per_second, ios_per_second), one = of_rates(1.0), of_rates(disk.one_fraction)
-    fraction = min(one[0] / bytes_per_second, one[1] / ios_per_second)
-    return replace(disk, bytes_per_second=bytes_per_second, ios_per_second=ios_per_second, one_fraction=fraction)
+    bytes_per_second, ios_per_second = rest(disk.bytes_per_second, disk.ios_per_second)
+    one_bytes_per_second, one_ios_per_second = rest(disk.one_bytes_per_second, disk.one_ios_per_second)
+    return replace(
+        disk,
+        bytes_per_second=bytes_per_second,
+        ios_per_second=ios_per_second,
+        one_bytes_per_second=one_bytes_per_second,
+        one_ios_per_second=one_ios_per_second,
+    )
 
 
 def _rest(whole: float, used: float) -> float:

@@ -153,6 +153,21 @@ def test_an_instance_that_sustains_less_limits_all_volumes_together() -> None:
     assert disk.at(0.0).bytes_per_second <= disk.fill_bytes_per_second * (1 + 1e-9) <= 500 * MIB
 
 
+def test_one_volume_fills_at_its_own_speed_whatever_the_operations_of_the_instance() -> None:
+    limits = EbsLimits(
+        volumes=6.7,
+        volume_mib_per_second=125,
+        volume_iops=3_000,
+        instance_mb_per_second=596 * MIB / 1e6,
+        instance_iops=6_000,
+        files=10,
+        warm_hit_ratio=0.9,
+    )
+    disk = ebs_disk(limits)
+    assert disk.fill_bytes_per_second == disk.at(0.0).bytes_per_second == pytest.approx(125 * MIB)
+    assert disk.at(0.0).ios_per_second == pytest.approx(3_000)
+
+
 def reads_by_file(weights: np.ndarray, capacity: int, files: int, rng: np.random.Generator) -> np.ndarray:
     """Return each file's share of hits when reads have filled a cache that fills one file after the other."""
     place: dict[int, int] = {}
