@@ -45,7 +45,7 @@ MOST_COMPACTIONS_PER_VCPU: Final = 2  # judgement: a compaction uses a core a th
 # judgement: enough for flushes of 128 MiB and a few rounds of merging them; larger files wait for the night.
 DAY_LIMIT_BYTES: Final = 2 * GIB
 NIGHT_SECONDS: Final = 4 * SECONDS_PER_HOUR
-"""The hours in which large compactions run, one at a time on a RegionServer."""
+"""The hours in which large compactions run, one at a time on a RegionServer (HBase 2.6.2, HStore)."""
 DAY_SECONDS: Final = 24 * SECONDS_PER_HOUR
 # judgement: in a simulation of HBase's selection, a store has 14 files at most if the limit is a quarter of a day's
 # writes. With a tenth it reaches 16, counts as stuck, and merges the smallest files again and again.
@@ -108,8 +108,12 @@ class StoreWrites:
         """
         whole = self.amplification(self.region_bytes)
         by_day = self.amplification(min(self.region_bytes, day_limit_bytes))
+        return min(whole, by_day + self.night_writes(day_limit_bytes))
+
+    def night_writes(self, day_limit_bytes: float) -> float:
+        """Return how often a night writes a byte that waited for it."""
         levels = math.log(max(1.0, self.region_bytes / max(self.day_bytes, day_limit_bytes)))
-        return min(whole, by_day + NIGHT_WRITES + WRITES_PER_E_FOLD * levels)
+        return NIGHT_WRITES + WRITES_PER_E_FOLD * levels
 
 
 def write_settings(
@@ -154,14 +158,19 @@ def store_writes(share: WriteShare, flush_bytes: float, min_size_bytes: int) -> 
 
 
 def has_night(share: WriteShare, files: FileWriting) -> bool:
-    """Return whether one compaction at a time can merge a day's writes in a night; otherwise none waits for it."""
-    return share.cells_per_second * DAY_SECONDS * files.compaction_seconds(share.cells) <= NIGHT_SECONDS
+    """Return whether one compaction at a time merges what waits for a night in time; otherwise nothing waits."""
+    writes = max(1.0, store_writes(share, 1.0, 1).night_writes(_night_limit(share)))
+    seconds = share.cells_per_second * DAY_SECONDS * writes * files.compaction_seconds(share.cells)
+    return seconds <= UTILISATION * NIGHT_SECONDS
 
 
 def day_limit(share: WriteShare, files: FileWriting) -> int:
     """Return the largest compaction by day, in whole GiB."""
-    most = max(DAY_LIMIT_BYTES, GIB * math.ceil(COPIES_OF_A_REGION * share.region_bytes / GIB))
-    if not has_night(share, files):
-        return most
+    whole = max(DAY_LIMIT_BYTES, GIB * math.ceil(COPIES_OF_A_REGION * share.region_bytes / GIB))
+    return min(whole, _night_limit(share)) if has_night(share, files) else whole
+
+
+def _night_limit(share: WriteShare) -> int:
+    """Return the largest compaction by day where larger ones wait for the night."""
     day_bytes = store_writes(share, 1.0, 1).day_bytes
-    return min(most, max(DAY_LIMIT_BYTES, GIB * math.ceil(day_bytes / FILES_OF_A_DAY / GIB)))
+    return max(DAY_LIMIT_BYTES, GIB * math.ceil(day_bytes / FILES_OF_A_DAY / GIB))

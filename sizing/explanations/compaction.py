@@ -130,7 +130,7 @@ def _day_limit(candidate: Candidate) -> Explanation:
         " if that is more, so that a store has few files when the night begins."
         if has_night(share, files)
         else "By day, a compaction reads up to {limit}, enough to merge all files of a region. No compaction waits for"
-        " the night, because one at a time cannot merge the writes of a day in a night."
+        " the night, because HBase runs one such compaction at a time, which would not end in time."
     )
     return explain(
         "limit",

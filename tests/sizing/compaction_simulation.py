@@ -71,8 +71,11 @@ class SimulatedStore:
     def __post_init__(self) -> None:
         self.files = [self.region]
 
-    def receive(self, selection: Selection) -> None:
-        """Flush once, and merge the files that are selected, of which each overwrites cells of the earlier ones."""
+    def receive(self, selection: Selection) -> float:
+        """Flush once, and merge the files that are selected, of which each overwrites cells of the earlier ones.
+
+        Return the bytes that the merge wrote.
+        """
         self.files.append(self.flush)
         self.flushed += self.flush
         self.written += self.flush
@@ -81,7 +84,10 @@ class SimulatedStore:
             merged = self.region * (1 - untouched)
             self.files[chosen] = [merged]
             self.written += merged
+        else:
+            merged = 0.0
         self.most_files = max(self.most_files, len(self.files))
+        return merged
 
     @property
     def amplification(self) -> float:
@@ -104,3 +110,31 @@ def simulate_nights(
         hour = (number * store.flush / day) % 1 * HOURS
         store.receive(at_night if 1 <= hour < 5 else by_day)
     return store
+
+
+@dataclass(kw_only=True)
+class SimulatedServer:
+    """Stores that each receive `day` bytes in a day; one compaction at a time follows the rule of the night.
+
+    It writes `hourly` bytes in an hour.
+    """
+
+    stores: list[SimulatedStore]
+    by_day: Selection
+    at_night: Selection
+    day: float
+    hourly: float
+
+    def stuck_fraction(self, days: int) -> float:
+        """Return the fraction of flushes, in so many days, that meet a store with `blocking_files`."""
+        free_at, stuck = 0.0, 0
+        flushes = round(days * self.day / self.stores[0].flush)
+        for number in range(flushes):
+            for place, store in enumerate(self.stores):
+                hours = (number + place / len(self.stores)) * HOURS * store.flush / self.day
+                is_night = 1 <= hours % HOURS < 5 and hours >= free_at
+                stuck += len(store.files) + 1 >= self.by_day.blocking_files
+                merged = store.receive(self.at_night if is_night else self.by_day)
+                if is_night:
+                    free_at = hours + merged / self.hourly
+        return stuck / flushes / len(self.stores)

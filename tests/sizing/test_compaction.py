@@ -15,10 +15,18 @@ from sizing.compaction import (
     DAY_LIMIT_BYTES,
     FILES_OF_A_DAY,
     MOST_MIN_SIZE_BYTES,
+    NIGHT_SECONDS,
     StoreWrites,
 )
-from sizing.units import MIB
-from tests.sizing.compaction_simulation import Selection, SimulatedStore, simulate_by_day, simulate_nights
+from sizing.inputs import UTILISATION
+from sizing.units import MIB, SECONDS_PER_HOUR
+from tests.sizing.compaction_simulation import (
+    Selection,
+    SimulatedServer,
+    SimulatedStore,
+    simulate_by_day,
+    simulate_nights,
+)
 
 GIB = 1024.0
 """In the unit of these tests, MiB."""
@@ -62,6 +70,22 @@ def test_nights_merge_what_the_day_left_and_never_block_a_store(flush: float, re
     predicted = writes.amplification_with_nights(limit)
     assert (1 - NIGHT_UNDER) * store.amplification <= predicted <= (1 + NIGHT_OVER) * store.amplification
     assert store.most_files < BLOCKING_STORE_FILES
+
+
+@pytest.mark.parametrize(("hours", "is_stuck"), [(UTILISATION * NIGHT_SECONDS / SECONDS_PER_HOUR, False), (10, True)])
+def test_one_compaction_at_a_time_ends_in_the_part_of_a_night_that_the_plan_allows(
+    hours: float, *, is_stuck: bool
+) -> None:
+    region, day, flush, stores = 51.2 * GIB, 3.34 * GIB, 120.0, 20
+    writes = StoreWrites(flush_bytes=flush, min_size_bytes=flush, region_bytes=region, day_bytes=day)
+    server = SimulatedServer(
+        stores=[SimulatedStore(region=region, flush=flush) for _ in range(stores)],
+        by_day=Selection(min_size=flush, max_size=DAY_LIMIT_BYTES / MIB),
+        at_night=Selection(min_size=flush, ratio=NIGHT_RATIO),
+        day=day,
+        hourly=stores * day * writes.night_writes(DAY_LIMIT_BYTES / MIB) / hours,
+    )
+    assert (server.stuck_fraction(days=20) > 0.01) == is_stuck
 
 
 @given(flush=FLUSHES, region=REGIONS)

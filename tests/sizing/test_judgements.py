@@ -119,7 +119,7 @@ CASES["written in few regions"] = with_workload(CASES["written"], regions=20)
 CASES["written to its limits"] = with_workload(pinned_core("r8g.16xlarge", 3), write_bytes_per_second=2 * GIB)
 CASES["written and compressed"] = with_workload(CASES["written"], codec="zstd", compression_ratio=3.0)
 CASES["written by day"] = on_one_type(
-    with_workload(RELAXED, write_bytes_per_second=24 * MIB, regions=60), "r8g.4xlarge", 9
+    with_workload(RELAXED, write_bytes_per_second=6 * MIB, regions=30), "r8g.4xlarge", 9
 )
 CASES["written to a small table"] = with_workload(CASES["written by day"], stored_bytes=50 * GIB)
 for encoding in ("PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"):
@@ -426,11 +426,11 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
     ("compaction.MOST_FLUSHERS", figure("writes.settings.flushers", "written to its limits"), 16),
     ("compaction.MOST_COMPACTIONS_PER_VCPU", figure("writes.settings.small_compactions", "written to its limits"), 127),
     ("compaction.DAY_LIMIT_BYTES", figure("writes.settings.day_limit_bytes"), 2147483648),
-    ("compaction.FILES_OF_A_DAY", figure("writes.settings.day_limit_bytes", "written by day"), 10737418240),
+    ("compaction.FILES_OF_A_DAY", figure("writes.settings.day_limit_bytes", "written by day"), 5368709120),
     ("compaction.COPIES_OF_A_REGION", figure("writes.settings.day_limit_bytes", "written"), 66571993088),
     ("file_writing.CELL_CPU_SECONDS", writing("cpu"), 2.4130629269640844e-07),
     ("file_writing.BYTE_CPU_SECONDS", writing("cpu"), 2.4130629269640844e-07),
-    ("file_writing.CODEC_CPU_SECONDS", writing("cpu", "written and compressed"), 2.8467314437885877e-07),
+    ("file_writing.CODEC_CPU_SECONDS", writing("cpu", "written and compressed"), 2.878340444446165e-07),
     ("file_writing.UPLOAD_STREAMS", write_capacity("flushes", "written in few regions"), 5630355.747531705),
     ("file_writing.S3_TRIPS_PER_FILE", write_capacity("flushes"), 18753253.269263614),
     ("memstore.SHORTEST_FLUSH_SECONDS", figure("writes.settings.flush_size_bytes", "written"), 268435456),
