@@ -128,7 +128,7 @@ def _bad_hours(plan: Plan) -> Rows:
             f"cluster serves {new.reads_per_second:,.0f} reads/s"
         )
         warm = f", and a warm cache {format_duration(new.warm_seconds)} later; {while_cold}" if new.warm_seconds else ""
-        yield "replaced", f"EMR's new node has its regions after {regions} at most (ESTIMATE){warm}"
+        yield "replaced", f"EMR replaces a lost instance; the new node has its regions after {regions} (ESTIMATE){warm}"
     yield "load", f"at least {format_duration(plan.bad_hours.initial_load_seconds)} to load all data with puts"
 
 

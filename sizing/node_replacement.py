@@ -1,10 +1,12 @@
 """A core node that EMR replaces: when it has its regions, when its cache is warm, and the service meanwhile.
 
 HBase does not move regions when a server joins. The next run of the balancer does, because a server without regions is
-a reason to balance whatever the imbalance costs.
+a reason to balance whatever the imbalance costs. The balancer does not run while the master processes a dead server or
+regions are in transition, so the new node also waits until the rows of the lost one are online again.
 
-Source: HBase 2.6.2 hbase-default.xml (hbase.balancer.period), HMaster.getMaxBalancingTime, BalancerChore,
-StochasticLoadBalancer.needsBalance (idleRegionServerExist); Amazon EMR Management Guide, "Replacing unhealthy nodes".
+Source: HBase 2.6.2 hbase-default.xml (hbase.balancer.period), HMaster.balance, ServerManager.areDeadServersInProgress,
+HMaster.getMaxBalancingTime, BalancerChore, StochasticLoadBalancer.needsBalance (idleRegionServerExist); Amazon EMR
+Management Guide, "Replacing unhealthy nodes".
 """
 
 from __future__ import annotations
@@ -31,11 +33,12 @@ FEWEST_NODES: Final = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplacedNode:
-    """EMR replaces a lost core node with an empty one; times are estimates, one after the other.
+    """EMR replaces a core node whose instance is lost with an empty one; times are estimates, one after the other.
 
-    The new node runs after `launch_seconds`. At most `regions_seconds` later, the balancer has moved `regions` to it,
-    and after another `warm_seconds` it has prefetched its share beside the load; `seconds` is the sum. While its cache
-    is empty, the cluster has `hit_ratio` and `p99_latency_ms`, and serves `reads_per_second`.
+    The new node runs after `launch_seconds`. Another `regions_seconds` later, the rows of a lost node that had
+    `hbase:meta` are online and the balancer has moved `regions` to the new node. After another `warm_seconds` it has
+    prefetched its share beside the load; `seconds` is the sum. While its cache is empty, the cluster has `hit_ratio`
+    and `p99_latency_ms`, and serves `reads_per_second`.
     """
 
     launch_seconds: float
@@ -52,7 +55,8 @@ def replaced_node(candidate: Candidate) -> ReplacedNode | None:
     """Return the figures of a candidate whose lost node EMR replaces; None for a single node."""
     if candidate.count < FEWEST_NODES:
         return None
-    nodes, regions_seconds, warm = candidate.count, 2 * BALANCER_SECONDS, warm_seconds(candidate)
+    nodes, warm, offline = candidate.count, warm_seconds(candidate), candidate.offline
+    balanced = max(REPLACEMENT_SECONDS, offline.seconds + offline.meta_seconds) + 2 * BALANCER_SECONDS
     hit_ratio = candidate.hit_ratio(nodes)
     if candidate.question.mode.keeps_data_in_s3:
         hit_ratio *= (nodes - 1) / nodes
@@ -64,9 +68,9 @@ def replaced_node(candidate: Candidate) -> ReplacedNode | None:
         served = ((nodes - 1) * served + min(served, cold.served(0.0).reads_per_second)) / nodes
     return ReplacedNode(
         launch_seconds=REPLACEMENT_SECONDS,
-        regions_seconds=regions_seconds,
+        regions_seconds=balanced - REPLACEMENT_SECONDS,
         warm_seconds=warm,
-        seconds=REPLACEMENT_SECONDS + regions_seconds + warm,
+        seconds=balanced + warm,
         regions=candidate.question.requirements.workload.regions / nodes,
         hit_ratio=hit_ratio,
         reads_per_second=served,

@@ -62,14 +62,17 @@ def _crash(candidate: Candidate) -> dict[str, Explanation]:
 def _replacement(candidate: Candidate) -> dict[str, Explanation]:
     warms = candidate.cold is not None
     warm = computed(warm_seconds(candidate), "s", "sizing.node_replacement.warm_seconds")
+    with_meta = candidate.offline.seconds + candidate.offline.meta_seconds
     return {
         "bad_hours.replaced_node.seconds": explain(
-            "launch + runs * balancer" + (" + warm" if warms else ""),
-            "EMR has a new node ready {launch} after the loss. HBase's balancer runs every {balancer} and spreads its "
-            "moves over as long."
+            "max(launch, offline) + runs * balancer" + (" + warm" if warms else ""),
+            "EMR has a new node ready {launch} after the loss of an instance. HBase's balancer does not run before the "
+            "rows of the lost node are online again, which takes up to {offline}. It then runs every {balancer} and "
+            "spreads its moves over as long."
             + (" The new node then prefetches its share beside its reads in {warm}." if warms else ""),
             "an estimate; AWS publishes no time for the replacement of a node",
             launch=constant(node_replacement, "REPLACEMENT_SECONDS", "s"),
+            offline=figure(with_meta, "s", "bad_hours.lost_node.offline_with_meta_seconds"),
             balancer=constant(node_replacement, "BALANCER_SECONDS", "s"),
             runs=Quantity(value=2, source="one period until the balancer runs, and one for its moves"),
             **({"warm": warm} if warms else {}),
