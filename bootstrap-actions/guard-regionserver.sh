@@ -30,7 +30,7 @@ Where there is a cache, all of these; otherwise none:
   --cache-mib=N            "hbase.bucketcache.size" at launch: the size of all cache files together, in MiB
   --index-mib=N            expected size of that cache's persistence index, in MiB; room is kept for two
   --index-format=F         chunked (HBase 2.6.1 to 2.6.4) or streamed (2.6.5 and later)
-  --cache-file=PATH        the path in "hbase.bucketcache.ioengine" at launch; if there are several, with commas between
+  --cache-file=PATH        the path in "hbase.bucketcache.ioengine" at launch; several are separated by commas
   --index-file=PATH        "hbase.bucketcache.persistent.path" at launch
   --program=URL            before_regionserver.py as it was uploaded, s3://BUCKET/KEY
   --program-sha256=HEX     its SHA-256
@@ -91,7 +91,7 @@ check_cache() {
 check_room() {
   local files volume_mib=$((argument[cache_volume_gib] * 1024))
   files=$(cache_files | wc -l)
-  # The first volume holds an even part of the cache, and the index with its successor.
+  # The first volume holds an even share of the cache, and two copies of the index while HBase writes a new one.
   local needed_mib=$(((argument[cache_mib] + files - 1) / files + 2 * argument[index_mib]))
   if ((needed_mib > volume_mib)); then
     problems+=("--cache-mib$( ((files == 1)) || echo " / $files") + 2 x --index-mib is $needed_mib MiB, the volume $volume_mib MiB: plan a smaller cache")

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # EMR bootstrap action, on every node except the primaries: mounts separate volumes for the system and for cached or HDFS data.
 #
-# A node has cache volumes of one size, or volumes of HDFS blocks, or neither. EMR has mounted the volumes before, in an undocumented
-# order, so this action tells them apart by size. `--help` lists the arguments. It leaves on the node
+# A node has cache volumes of one size, or volumes of HDFS blocks, or neither. EMR mounts the volumes before this action
+# runs, in an undocumented order, so the action tells them apart by size. `--help` lists the arguments. It leaves on the node
 #   /warmbase/cache (and /warmbase/cache-2 and so on), /warmbase/system, /warmbase/data/1 and so on
 #                bind mounts of a directory on each volume: the only paths in the configuration
 #   /etc/fstab   the volumes with noatime, the bind mounts
@@ -73,8 +73,8 @@ path_of() {
 # name_of KIND NUMBER: prints the name of that volume: its path without slashes.
 name_of() { path_of "$@" | tr / -; }
 
-# numbered_volumes KIND DISK...: mounts each, and prints where, one a line; skips names under /warmbase/volumes that are in
-# use.
+# numbered_volumes KIND DISK...: mounts each disk under the first free name in /warmbase/volumes, and prints the mount
+# points, one a line.
 numbered_volumes() {
   local disk number
   for disk in "${@:2}"; do
@@ -84,7 +84,7 @@ numbered_volumes() {
   done
 }
 
-# bind_numbered KIND MODE VOLUME...: binds each under the number it already has, or the first that is free.
+# bind_numbered KIND MODE VOLUME...: binds each volume under the number that it already has, or else the first free one.
 bind_numbered() {
   local volume number
   local -A numbers=()

@@ -192,11 +192,11 @@ class CacheDemand:
         return float(np.interp(total, *self._chords))
 
     def estimated_hit_ratios(self, sizes_mib: Floats, servers: int) -> Floats:
-        """Return `estimated_hit_ratio` of caches that hold as much as each size of a large one; shape as sizes_mib."""
+        """Return `estimated_hit_ratio` of caches of these effective sizes; shape as sizes_mib."""
         return self.chord_hit_ratios(self.useful_totals(sizes_mib, servers))
 
     def useful_totals(self, sizes_mib: Floats, servers: int) -> Floats:
-        """Return the bytes for reads, cluster-wide, in caches that hold as much as each size of a large one."""
+        """Return the bytes for reads, cluster-wide, in caches of these effective sizes."""
         return np.maximum(0.0, sizes_mib * MIB - self.compaction_bytes) * servers
 
     def chord_hit_ratios(self, totals: Floats) -> Floats:

@@ -166,8 +166,8 @@ class ColdStart:
     def contests(self, hit_ratio: float) -> tuple[Contest, ...]:
         """Return every resource at this hit ratio; the network is full duplex, so prefetch competes with arriving data.
 
-        Between two of the samples, capacities and demands are straight lines, but for one kink where another of a
-        handler's waits becomes the longest.
+        Capacities and demands are interpolated linearly between samples. They are linear there, except at one kink,
+        where another of a handler's waits becomes the longest.
         """
         ratios, samples = self._samples
         cell = min(bisect.bisect_right(ratios, hit_ratio), len(ratios) - 1)
@@ -185,7 +185,7 @@ class ColdStart:
 
     @cached_property
     def _samples(self) -> tuple[tuple[float, ...], tuple[tuple[Contest, ...], ...]]:
-        """Return hit ratios, ascending from 0 to 1, with the contests at each of them."""
+        """Return hit ratios in ascending order from 0 to 1, with the contests at each of them."""
         disk = self.cluster.disk
         ratios = tuple(sorted({*np.linspace(0.0, 1.0, SAMPLES).tolist(), *(disk.kinks if disk else ())}))
         return ratios, tuple(tuple(self._sampled(ratio)) for ratio in ratios)
@@ -232,7 +232,7 @@ class ColdStart:
     def prefetch_rates(self) -> tuple[Floats, Floats]:
         """Return the least and the most blocks a second that prefetch brings from each hit ratio on.
 
-        Shape of both: (RATIOS,), at equal distances from 0 to 1.
+        Both have shape (RATIOS,), for hit ratios at equal distances from 0 to 1.
         """
         rates = np.array([self.served(ratio).prefetched_per_second for ratio in np.linspace(0.0, 1.0, RATIOS)])
         return np.minimum.accumulate(rates[::-1])[::-1], np.maximum.accumulate(rates[::-1])[::-1]

@@ -1,9 +1,9 @@
 """The data volumes of a core node, in every way that could serve.
 
-The cache has volumes of its own: YARN calls a disk over 90 % unhealthy and EMR then replaces the node, cache and all.
-`files:` over several volumes is not striped, so it is one volume, on EBS or an instance's own NVMe drive, or the fewest
-on EBS that carry it (`volume_counts`). In HDFS mode the data lies on volumes of the nodes, several where one would be
-larger than EMR documents.
+The cache has volumes of its own, because YARN marks a disk as unhealthy once it is 90 % full, and EMR then replaces the
+node together with its cache. HBase does not stripe `files:`, so the cache lies on one volume (on EBS, or the instance's
+own NVMe drive), or on the fewest EBS volumes that carry it (`volume_counts`). In HDFS mode the data
+lies on volumes of the nodes: on several if one would be larger than EMR documents.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def cache_volume_gib(cache_mib: int, demand: CacheDemand, count: int = 1) -> int
 def cache_volumes_gib(sizes_mib: Floats, demand: CacheDemand, count: int) -> Floats:
     """Return the size of each of this many volumes for a cache of each size, 85 % full; shape as sizes_mib.
 
-    The first volume holds an even share of the cache, and all of its index with the temporary copy; the others have the
+    The first volume holds an even share of the cache, and the whole index with its temporary copy. The others have the
     same size.
     """
     needed_gib = np.ceil(sizes_mib * MIB * (1 / count + index_fraction(demand)) / FILL_FRACTION / GIB)

@@ -51,13 +51,13 @@ def freshness_warnings(requirements: Requirements, world: World) -> Iterator[War
 
 def _improvements(requirements: Requirements, world: World) -> Iterator[Warning]:
     concerns = _concerns(requirements)
-    improvements = [better for better in world.improvements if better.concerns in concerns]
+    improvements = [gain for gain in world.improvements if gain.concerns in concerns]
     if improvements:
         newest = improvements[-1].release
         yield Warning(
             id="release-newer",
             severity="info",
-            message=f"{newest} {'; it '.join(f'{better.text} ({better.source})' for better in improvements)}",
+            message=f"{newest} {'; it '.join(f'{gain.text} ({gain.source})' for gain in improvements)}",
             fix=f"set release: {newest}; {_UPGRADE}",
         )
 

@@ -9,14 +9,14 @@ from sizing.page_reads import BlockRead, block_read
 # µs a read (measured with HBase 2.6.4, JDK 21, ZGC); 50 of them for the call and 80 for the block is a guess.
 RPC_CPU_SECONDS: Final = 50e-6
 BLOCK_CPU_SECONDS_PER_BYTE: Final = 80e-6 / 65_536
-# judgement: decompressing and checking 64 KiB takes 60-200 µs of a core; the middle.
+# judgement: decompressing and checking 64 KiB takes 60-200 µs of a core, and this is the middle.
 DECOMPRESS_CPU_SECONDS_PER_BYTE: Final = 130e-6 / 65_536
 # judgement: measured, 1.82-1.89 ms of RegionServer CPU for each GET through open-source S3A without TLS;
-# EMR's own S3A is said to be cheaper, TLS is dearer.
+# EMR's own S3A is said to need less, and TLS needs more.
 S3_GET_CPU_SECONDS: Final = 1.85e-3
-# judgement: Amazon S3 User Guide gives roughly 100-200 ms for a small object or first byte; the middle.
+# judgement: the Amazon S3 User Guide gives roughly 100-200 ms for a small object or first byte; this is the middle.
 S3_FIRST_BYTE_SECONDS: Final = 0.15
-# judgement: 40-90 MB/s for one stream; the low end, because the plan must hold on a bad day.
+# judgement: one stream reads 40-90 MB/s, and this is the low end, because the plan must hold on a bad day.
 S3_STREAM_BYTES_PER_SECOND: Final = 40e6
 
 
@@ -44,7 +44,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hits:
-    """Share of blocks found in the BucketCache, and the share of those that the page cache answers.
+    """The share of blocks that are in the BucketCache, and the share of those that the page cache answers.
 
     judgement: a plan that counts on the page cache breaks when the heap grows, so it counts on none.
     """
@@ -60,7 +60,7 @@ class Hits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timings:
-    """CPU and waiting of the parts of a read when nothing queues; `block_cpu_seconds` is for one block."""
+    """The CPU and waiting times of the parts of a read when nothing queues; `block_cpu_seconds` is for one block."""
 
     rpc_cpu_seconds: float = RPC_CPU_SECONDS
     block_cpu_seconds: float = BLOCK_CPU_SECONDS_PER_BYTE * 65_536
@@ -70,7 +70,7 @@ class Timings:
 
 
 def blocks_per_row(row_bytes: float, cell_bytes: float, payload_bytes: float) -> float:
-    """Blocks that a contiguous row touches when it starts anywhere: 1 + (row - cell) / payload, at least 1.
+    """Return the blocks that a contiguous row touches when it starts anywhere: 1 + (row - cell) / payload, at least 1.
 
     Blocks end at cells: of the row's (row / cell - 1) inner cell ends, a share cell / payload ends a block.
     """
@@ -78,7 +78,7 @@ def blocks_per_row(row_bytes: float, cell_bytes: float, payload_bytes: float) ->
 
 
 def block_cpu_seconds(payload_bytes: float, *, compressed: bool) -> float:
-    """CPU to serve one block from the cache; compressed blocks are decompressed on every hit."""
+    """Return the CPU to serve one block from the cache; compressed blocks are decompressed on every hit."""
     decompressing = DECOMPRESS_CPU_SECONDS_PER_BYTE if compressed else 0.0
     return payload_bytes * (BLOCK_CPU_SECONDS_PER_BYTE + decompressing)
 

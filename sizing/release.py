@@ -18,7 +18,7 @@ def parse_version(text: str) -> Version:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Improvement:
-    """One thing that a release does better than those before it; `text` completes the sentence "emr-7.14.0 …".
+    """An improvement over earlier releases; `text` completes the sentence "emr-7.14.0 …".
 
     `concerns` names the clusters that it matters to: `cache`, `s3` or `replica`; it is empty for all.
     """

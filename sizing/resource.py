@@ -72,11 +72,11 @@ class Resource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disk:
-    """The rates that one RegionServer may use of its BucketCache's disk, for ever, when the cache is warm.
+    """The rates that the disk of a RegionServer's BucketCache sustains for ever when the cache is warm.
 
     The disk has `files` volumes. A cache fills one of them after the other, and each alone has no more than
-    `one_bytes_per_second` and `one_ios_per_second`. `warm_hit_ratio` is the hit ratio at which the volumes reach the
-    rates of the disk together.
+    `one_bytes_per_second` and `one_ios_per_second`. `warm_hit_ratio` is the hit ratio at which the volumes together
+    reach the rates of the disk.
     """
 
     kind: DiskKind
@@ -113,10 +113,10 @@ class Disk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EbsLimits:
-    """The EBS volumes of one RegionServer, and what the instance sustains to all its EBS (burst apart).
+    """The EBS volumes of one RegionServer, and what the instance sustains to all of them, without bursts.
 
-    When the busiest volume has reached its limit, all of them carry `volumes` times this limit: fewer than there are
-    if the load is uneven. `files` and `warm_hit_ratio` are those of `Disk`.
+    When the busiest volume has reached its limit, all of them carry `volumes` times this limit. If the load is uneven,
+    this is less than the number of volumes. `files` and `warm_hit_ratio` are those of `Disk`.
     """
 
     volumes: float
@@ -128,7 +128,7 @@ class EbsLimits:
     warm_hit_ratio: float = 0.0
 
     def rates(self, volumes: float) -> tuple[float, float]:
-        """Return the bytes and the operations a second of this many volumes: those of the instance if it has less."""
+        """Return the bytes and the operations a second of this many volumes, at most those of the instance."""
         return (
             min(volumes * self.volume_mib_per_second * MIB, self.instance_mb_per_second * MB_BYTES),
             min(volumes * self.volume_iops, self.instance_iops),

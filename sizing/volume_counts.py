@@ -1,4 +1,4 @@
-"""How many EBS volumes carry the cache of a node, for each size of the cache: the fewest, because more only add faults.
+"""The fewest EBS volumes that carry the cache of a node, for each size of the cache; more would only add faults.
 
 One volume carries what EMR documents, and what the instance sustains. Where that is too little, the cache lies on more
 volumes, whose busiest one limits them (`cache_volumes`).
@@ -30,7 +30,7 @@ class NodeVolumes:
     """The EBS volumes of a node for each cache size: how large they are, how many, and the load of the busiest one.
 
     Every field has shape (sizes,). `cache_mib` is a whole number of GiB in each file. `count` is 0 where the volumes
-    would be too large, and `carries` tells whether volumes on sale are fast enough.
+    would be too large, and `carries` is true where volumes on sale are fast enough.
     """
 
     cache_mib: Floats
@@ -41,7 +41,7 @@ class NodeVolumes:
     carries: Switches
 
     def where(self, rows: Switches) -> NodeVolumes:
-        """Return the volumes of some sizes only."""
+        """Return the volumes for some of the sizes."""
         return NodeVolumes(
             cache_mib=self.cache_mib[rows],
             size_gib=self.size_gib[rows],
@@ -73,7 +73,7 @@ def fewest_cache_volumes(
 ) -> NodeVolumes:
     """Return the fewest volumes that hold caches of these sizes and carry the offered reads.
 
-    If no number of volumes carries them, it is the fewest that hold the cache.
+    If no number of volumes carries them, return the fewest that hold the cache.
     """
     demand, most = question.demand, gp3.Provisions.of(instance)
     effective_mib = demand.effective_sizes_mib(sizes_mib)

@@ -20,7 +20,7 @@ MOST_REGIONS = 200  # HBase reference guide, "Regions per RegionServer": 20 to 2
 LARGEST_REGION_BYTES = 50 * 10**9  # HBase reference guide, "Regions": "Aim to have regions sized between 10 and 50 GB"
 LEAST_REGIONS = 5  # judgement: with five, the fullest server has at most a fifth more than the mean
 SLOW_RESTART_SECONDS = 600  # judgement: ten minutes without its regions is what an on-call engineer must know before
-SHORT_COLD_SECONDS = 60  # judgement: HBase's time-out of a call, within which a client waits and gets no error
+SHORT_COLD_SECONDS = 60  # judgement: HBase's default time-out of a call; a client waits for so long without an error
 MOST_ERROR = 0.05  # judgement: half an interval; a cache is planned with as much to spare
 LITTLE_OVER_BYTES = 8_192  # judgement: a block that is meant to be 64 KiB, and not one of 128 KiB
 
@@ -96,7 +96,7 @@ def _long_crash(candidate: Candidate) -> Iterator[Warning]:
 
 
 def _cold_load(candidate: Candidate) -> Iterator[Warning]:
-    """Warn where the cluster does not carry its load with cold caches for longer than a client waits."""
+    """Warn if the cluster cannot carry its load with cold caches for longer than a client waits for a call."""
     cold = candidate.cold
     if cold is None or candidate.question.offered_reads_per_second is None:
         return

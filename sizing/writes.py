@@ -1,7 +1,7 @@
 """The resources that writes use up, and the rate at which HBase begins to block them.
 
-Compactions fall behind at their limit, and HBase blocks later: in the lab at twice the rate, because one compaction
-merges more files when more wait.
+The bound of compactions is the rate at which they fall behind. HBase blocks only later, in the lab at twice that rate,
+because one compaction merges more files when more of them wait.
 
 Every demand is for one byte of values, with sustained limits only, so the limit of a resource is its capacity divided
 by its demand. Reads get what the offered writes leave, and writes get what the offered reads leave.

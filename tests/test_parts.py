@@ -1,4 +1,4 @@
-""".ci/parts: every part of a build runs and is reported, whatever became of the others."""
+""".ci/parts: every part of a build runs and is reported, even if others fail."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def build(parts: str) -> subprocess.CompletedProcess[str]:
 def test_every_part_runs_and_is_reported(parts: str, status: int, lines: list[str]) -> None:
     result = build(parts)
     assert result.returncode == status
-    # name, seconds, "s", and what became of the part
+    # name, seconds, "s", and the outcome of the part
     words = [line.split() for line in result.stderr.splitlines()]
     assert [" ".join([word[0], *word[3:]]) for word in words] == lines
 

@@ -237,7 +237,7 @@ def room(cache: BucketCache, options: argparse.Namespace) -> dict[Path, int]:
 
 
 def volume_of(file: Path, volumes: list[Path]) -> Path | None:
-    """Return the volume that the file is on; None where it is on no volume of the cache."""
+    """Return the volume that the file is on; None if it is on no cache volume."""
     return next((volume for volume in volumes if volume in file.parents), None)
 
 
@@ -266,7 +266,7 @@ def check_room(volume: Path, wanted: dict[Path, int]) -> None:
 
 
 def check_rooms(volumes: list[Path], wanted: dict[Path, int]) -> None:
-    """Raises Refused unless each volume has room for its own files."""
+    """Check that each volume has room for its own files. Raises Refused if one has not."""
     for volume in volumes:
         check_room(volume, {file: size for file, size in wanted.items() if volume_of(file, volumes) == volume})
 

@@ -48,7 +48,7 @@ SECTOR_BYTES = 512  # the unit of /sys/dev/block/*/stat, whatever the device's o
 
 
 class Counters(NamedTuple):
-    """The counters of the RegionServer since `started`, and how full its cache is; and those of its cache volumes."""
+    """The counters of the RegionServer since `started` and of its cache volumes, and how full its cache is."""
 
     started: int
     hits: int
@@ -127,12 +127,12 @@ def volume_counters(directory: Path, devices: Path) -> tuple[int, int]:
 
 
 def cache_volumes(first: Path) -> list[Path]:
-    """Return where the cache volumes are mounted: cache, and beside it cache-2 and so on."""
+    """Return where the cache volumes are mounted: `first`, and its neighbours cache-2, cache-3 and so on."""
     return [first, *sorted(first.parent.glob(f"{first.name}-[0-9]*"))]
 
 
 def busiest(before: list[int], now: list[int]) -> int:
-    """Return the change of a counter on the volume where it changed most; at least 0, because a counter may restart."""
+    """Return the largest change of a counter on any volume, or 0 without volumes."""
     return max((after - earlier for earlier, after in zip(before, now)), default=0)
 
 

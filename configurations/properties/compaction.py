@@ -21,8 +21,8 @@ from sizing.units import GIB, MIB
 # judgement: most services have the fewest reads in these four hours; override them if your users are elsewhere.
 NIGHT_BEGINS: Final = 1
 NIGHT_ENDS: Final = 5
-# HBase's default by day. In a simulation of HBase's selection, its default at night, 5, writes up to twice as much: it
-# rewrites a region for a fifth of its size.
+# This is HBase's default by day. In a simulation of HBase's selection, its default at night, 5, writes up to twice as
+# much, because HBase then rewrites a region as soon as it has received a fifth of its size.
 NIGHT_RATIO: Final = 1.2
 HOURS: Final = 24
 
@@ -79,9 +79,9 @@ COMPACTION: Final = (
     _core(
         key="hbase.hstore.compaction.ratio.offpeak",
         values=Decimal(unit="ratio", above=0),
-        reason="the ratio by which files are selected for compaction in the off-peak hours, which is the same as by "
-        "day. HBase's default of 5 rewrites a whole region, and replaces its cached blocks, as soon as it has received "
-        "a fifth of its size",
+        reason="the ratio by which HBase selects files for compaction in the off-peak hours; this is HBase's default "
+        "by day. With its off-peak default of 5, HBase rewrites a whole region, and replaces its cached blocks, as "
+        "soon as the region has received a fifth of its size",
     ),
     _core(
         key="hbase.hstore.compaction.max.size",
@@ -100,9 +100,9 @@ COMPACTION: Final = (
         key="hbase.hstore.compaction.min.size",
         values=Whole(unit="bytes", least=1, most=LONG),
         figure="writes.settings.min_size_bytes",
-        reason="files that together are smaller than this are merged whatever their ratio. The default is 128 MiB, "
-        "which does not follow the flush size, so that each flush of a few MiB would be written dozens of times. With "
-        "the size of one flush's store file, HBase writes least, and a store has about two files more",
+        reason="files that together are smaller than this are merged whatever their ratio. The default of 128 MiB does "
+        "not follow the flush size, and with it each flush of a few MiB is written dozens of times. HBase writes least "
+        "if this is the size of one flush's store file; a store then has about two files more",
         source=f"{HBASE_262}; hbase-default.xml",
     ),
     _core(
@@ -132,7 +132,7 @@ COMPACTION: Final = (
         values=Whole(unit="store files", least=1),
         figure="writes.settings.blocking_store_files",
         reason="a store with more files than this is not flushed until a compaction has merged some, or until"
-        " hbase.hstore.blockingWaitTime has passed. A store whose compactions keep up has 14 at most. EMR documents a"
+        " hbase.hstore.blockingWaitTime has passed. A store whose compactions keep up has at most 14. EMR documents a"
         " default of 10",
         source=f"{HBASE_262}; {EMR_HBASE_S3}",
     ),

@@ -78,9 +78,9 @@ def _several_volumes(section: RawSection) -> Iterator[Refusal]:
     if count is None or count <= 1:
         return
     if section.text("type", GP3) != GP3:
-        yield Refusal(at=("count",), why="an instance has one drive for the cache", fix="write 1, or use gp3")
+        yield Refusal(at=("count",), why="an NVMe cache lies on a single instance drive", fix="write 1, or use gp3")
     elif section.text("purpose") == "system":
-        yield Refusal(at=("count",), why="a node has one system volume", fix="write 1, and a larger size")
+        yield Refusal(at=("count",), why="a node has one system volume", fix="write 1, and state a larger size")
 
 
 class VolumeSection(Section):

@@ -1,6 +1,6 @@
 """The descriptions of the keys of an environment file, which an editor shows with `environments/schema.json`.
 
-A field's own `description` is a phrase for error messages, and only a key whose form needs explaining has one.
+A field's own `description` is a phrase for error messages. Only keys whose form needs explaining have one.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from typing import Any, Final
 DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "EnvironmentFile": {
         "name": "The name of the environment, which begins the names of its stacks and buckets.",
-        "account": "The AWS account, twelve digits in quotes. By default, it is the account of your credentials.",
-        "region": "The AWS Region, for whose prices the cluster is planned.",
+        "account": "The AWS account: twelve digits in quotes. The default is the account of your credentials.",
+        "region": "The AWS Region to deploy to. Plans use its prices.",
         "release": "The Amazon EMR release label.",
         "os_release": "The release of Amazon Linux 2023. By default, EMR uses the latest one.",
         "storage": "Where the data is stored and where the write-ahead log is.",
         "network": "The VPC to launch clusters in, or a new one.",
         "access": "The clients that may reach ZooKeeper, the master and the RegionServers.",
-        "security": "Encryption besides that of S3, which is always on.",
+        "security": "Encryption in transit and on local disks. Encryption in S3 is always on.",
         "tags": "Tags for every resource, besides warmbase's own.",
         "workload": "The stored data and its reads and writes.",
         "targets": "The targets that a plan has to meet.",
         "clusters": "The clusters of the environment by name: one active cluster, and replicas of it.",
         "discount": "The share that a savings plan or private pricing takes off EC2's on-demand prices.",
-        "snapshots": "How snapshots are copied to another root and back.",
+        "snapshots": "How snapshots are copied to another HBase root and back.",
         "alarms": "Who is notified of alarms.",
         "overrides": "Properties that replace planned ones, by classification. warmbase checks and marks them.",
     },
@@ -49,14 +49,14 @@ DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "pem": "The zip file in S3 with privateKey.pem, certificateChain.pem and trustedCertificates.pem.",
     },
     "Security": {
-        "in_transit": "The certificates with which nodes encrypt the traffic between them. By default, they do not.",
+        "in_transit": "The certificates for encrypting the traffic between nodes. By default, it is not encrypted.",
         "local_disks": "Whether EMR encrypts the volumes of the nodes.",
     },
     "Alarms": {"email": "The mail address that is notified of alarms."},
-    "SnapshotsSection": {"mappers": "How many mappers copy a snapshot. By default, one for each core node."},
+    "SnapshotsSection": {"mappers": "How many mappers copy a snapshot. The default is one for each core node."},
     "ClusterSection": {
         "role": "active: the cluster that writes to the root. replica: a cluster that only reads it.",
-        "primaries": "How many primary nodes the cluster has: three keep HBase available if one fails.",
+        "primaries": "The number of primary nodes: 1 or 3. With three, HBase stays available if one fails.",
         "primary": "The primary nodes.",
         "core": "The core nodes, on which the RegionServers run.",
         "workload": "The replica's own load, where it differs from that of the environment.",
@@ -72,44 +72,44 @@ DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "VolumeSection": {
         "purpose": "cache: a volume for the BucketCache alone. system: a volume for HDFS, YARN and logs.",
-        "type": "gp3: an EBS volume. nvme: the instance's own drives.",
-        "count": "How many volumes of this kind each core node has.",
-        "size": "The size of the volume, in whole GiB.",
+        "type": "gp3: an EBS volume. nvme: the instance's own NVMe drive.",
+        "count": "The number of volumes of this kind on each core node.",
+        "size": "The size of each volume, in whole GiB.",
         "iops": "The IOPS of a gp3 volume; 3,000 are included in its price.",
         "throughput": "The throughput of a gp3 volume; 125 MiB/s are included in its price.",
     },
     "WorkloadSection": {
-        "stored": "How many bytes the HBase root has, compressed as they are. State this or `inspection`.",
-        "inspection": "The result of `warmbase inspect` for real store files, a path from the environment's directory.",
+        "stored": "The size of the data under the HBase root, as stored (compressed). State this or `inspection`.",
+        "inspection": "The file that `warmbase inspect` writes for real store files, relative to the environment file.",
         "block_size": "The BLOCKSIZE of the column families.",
         "cell": "The mean size of a cell's value.",
-        "row": "The mean number of bytes that one read touches in a row: all its cells together.",
+        "row": "The mean number of bytes that a read touches in one row, all cells together.",
         "compression": "The codec of the store files and what it saves.",
         "encoding": "The DATA_BLOCK_ENCODING of the column families.",
         "reads": "The rate and the kind of the reads.",
         "writes": "The rate of the writes.",
-        "popularity": "How the reads are distributed over rows. With `uniform`, each row gets as many as any other.",
-        "regions": "How many regions the tables have together.",
+        "popularity": "How the reads are distributed over rows. `uniform`: every row is read equally often.",
+        "regions": "The number of regions of all tables together.",
         "spread": "How the reads are distributed over regions. `hashed`: popular rows lie anywhere in the key space."
-        " `even`: each region gets as many reads as any other. {zipf: …}: popular rows have neighbouring keys.",
+        " `even`: every region is read equally often. {zipf: …}: popular rows have neighbouring keys.",
     },
     "PopularitySection": {
         "zipf": "The exponent of a Zipf distribution over rows, such as YCSB's 0.99.",
         "hot": "The share of rows in the hot set, such as 10 %. It needs `of_reads`.",
         "of_reads": "The share of reads that go to the hot set, such as 90 %. It needs `hot`.",
-        "curve": "A CSV file with the measured popularity, a path from the environment's directory.",
+        "curve": "The CSV file with the measured popularity, relative to the environment file.",
     },
     "SpreadSection": {
         "zipf": "The exponent of a Zipf distribution over regions that fits their reads on the HBase master's page.",
     },
     "Compression": {
         "codec": "The COMPRESSION of the column families.",
-        "ratio": "How many bytes before compression become one byte in a store file.",
+        "ratio": "The number of bytes before compression that become one byte in a store file.",
     },
     "ReadsSection": {
-        "per_second": "The mean rate of an open load, from which the bill follows. State this or `concurrency`.",
+        "per_second": "The mean rate of an open load, which the bill is based on. State this or `concurrency`.",
         "peak_per_second": "The rate of an open load in the busiest hour, for which the cluster is sized.",
-        "concurrency": "How many requests of a closed load, such as a benchmark, are in flight. State this or"
+        "concurrency": "The number of requests in flight in a closed load, such as a benchmark. State this or"
         " `per_second`.",
         "kind": "get: one row. multi-get: several rows in one call. scan: several rows with neighbouring keys.",
         "rows": "How many rows one request reads.",
@@ -119,12 +119,12 @@ DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "cells_per_put": "How many cells a client sends to a region in one call. Larger batches take less CPU.",
     },
     "TargetsSection": {
-        "hit_ratio": "The share of block reads that warm caches answer.",
+        "hit_ratio": "The smallest share of block reads that warm caches must answer.",
         "p99": "The longest time within which 99 % of the reads are answered.",
         "warm_up": "The longest time in which the cluster fills its cold caches.",
         "carries_load_within": "The longest time until a cluster that starts with cold caches serves all its reads.",
         "offline_after_crash": "The longest time for which the rows of a crashed RegionServer are offline.",
-        "lost_nodes": "After how many lost core nodes the cluster still meets the targets.",
+        "lost_nodes": "The number of core nodes that the cluster can lose and still meet its targets.",
         "budget_usd_per_month": "The most that the cluster may cost in a month, in US dollars.",
     },
 }

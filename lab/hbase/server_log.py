@@ -1,4 +1,4 @@
-"""The log of a RegionServer, which says how long it took to read back its cache's index."""
+"""The log of a RegionServer, which shows how long it took to read back its cache's index."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RESTORED: Final = re.compile(r".*retrieved from file successfully with size: (\d
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restored:
-    """The blocks that a server restored from its index after a restart, and the time it took."""
+    """The blocks that a server restored from its index after a restart, and the time that this took."""
 
     blocks: int
     seconds: float

@@ -60,8 +60,8 @@ def _colon_in_files(node: LintedNode) -> Iterator[Violation]:
     id="WB211",
     severity=Severity.WARNING,
     title="cache size that its files do not divide evenly",
-    because="HBase gives each file the same whole share and drops the remainder, and it cannot write a block that ends "
-    "there",
+    because="HBase gives each file the same whole share and drops the remainder, so it cannot write a block at the end "
+    "of the cache",
     fix="make the size a multiple of the number of files",
     source="HBase 2.6.2 FileIOEngine",
     proof=NEEDS_LOAD,
@@ -79,8 +79,8 @@ def _uneven_files(node: LintedNode) -> Iterator[Violation]:
     id="WB212",
     severity=Severity.WARNING,
     title="cache on several volumes that one volume could carry",
-    because="HBase does not stripe files: it fills one before the next, so while the cache is partly full, warm-up and "
-    "reads use one volume, and later the most popular blocks are on one volume",
+    because="HBase does not stripe files: it fills one before the next. Warm-up therefore writes to one volume at a "
+    "time, and later the most popular blocks are on one volume",
     fix="use one volume with the throughput that you need",
     source="HBase 2.6.2 FileIOEngine, BucketAllocator",
     proof=NEEDS_LOAD,
@@ -89,7 +89,8 @@ def _one_after_the_other(node: LintedNode) -> Iterator[Violation]:
     if len(node.cache_files) > 1 and not _beyond_one_volume(node):
         yield Violation(
             at=node.setting("hbase.bucketcache.ioengine"),
-            message=f"{len(node.cache_files)} files fill one after the other, so the cache is as fast as one volume",
+            message=f"{len(node.cache_files)} files fill one after the other, so until all are full, the cache uses"
+            " one volume at a time",
         )
 
 

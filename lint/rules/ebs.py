@@ -52,7 +52,7 @@ def _beyond_the_instance(node: LintedNode) -> Iterator[Violation]:
 
 
 def _busy_at_once(node: LintedNode, volume: EbsVolume) -> int:
-    """Return how many of these volumes are busy at once: of those with a cache file each, one is the busiest."""
+    """Return how many of these volumes may be at their limit at once: only one if each of them holds a cache file."""
     return 1 if volume.count == len(node.cache_files) else volume.count
 
 

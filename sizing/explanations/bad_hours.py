@@ -67,9 +67,9 @@ def _replacement(candidate: Candidate) -> dict[str, Explanation]:
         "bad_hours.replaced_node.seconds": explain(
             "max(launch, offline) + runs * balancer" + (" + warm" if warms else ""),
             "EMR has a new node ready {launch} after the loss of an instance. HBase's balancer does not run before the "
-            "rows of the lost node are online again, which takes up to {offline}. It then runs every {balancer} and "
-            "spreads its moves over as long."
-            + (" The new node then prefetches its share beside its reads in {warm}." if warms else ""),
+            "rows of the lost node are online again, which takes up to {offline}. It then runs every {balancer}, and "
+            "its moves may take as long again."
+            + (" The new node then prefetches its blocks in {warm} while it serves reads." if warms else ""),
             "an estimate; AWS publishes no time for the replacement of a node",
             launch=constant(node_replacement, "REPLACEMENT_SECONDS", "s"),
             offline=figure(with_meta, "s", "bad_hours.lost_node.offline_with_meta_seconds"),

@@ -163,7 +163,7 @@ def _size_on_volume(candidate: Candidate) -> Explanation:
 
 
 def _while_compacting(demand: CacheDemand, clause: str) -> str:
-    """Return a clause about the new blocks of a compaction; empty where nothing is written."""
+    """Return the clause about the new blocks of a compaction; empty if nothing is written."""
     return clause if demand.compaction_bytes else ""
 
 

@@ -1,4 +1,4 @@
-"""Why HBase compacts the store files of the planned writes as it does."""
+"""The reasons for the settings of compactions: their threads, their limits, and the files that they merge."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sizing.system_volume import write_share
 __all__ = ["LEAST", "SELECTION", "cells", "compaction_explanations"]
 
 SELECTION = "HBase 2.6.2 ExploringCompactionPolicy, simulated"
-LEAST = "HBase's own default where that is enough"
+LEAST = "HBase's default if that is enough"
 
 
 def compaction_explanations(candidate: Candidate) -> dict[str, Explanation]:
@@ -25,8 +25,8 @@ def cells(candidate: Candidate) -> dict[str, Quantity]:
     """Return the cells that one surviving server takes, and the heap of each."""
     share = write_share(candidate.question, candidate.survivors)
     return {
-        "cells": computed(share.cells_per_second, "cells/s", "sizing.memstore.WriteShare.cells_per_second"),
-        "heap": computed(share.cells.heap_bytes, "B", "sizing.memstore.CellSizes.heap_bytes"),
+        "cells": computed(share.cells_per_second, "cells/s", "sizing.cells.WriteShare.cells_per_second"),
+        "heap": computed(share.cells.heap_bytes, "B", "sizing.cells.CellSizes.heap_bytes"),
     }
 
 
@@ -36,14 +36,15 @@ def _threads(candidate: Candidate) -> dict[str, Explanation]:
         "small_compactions": explain(
             "max(fewest, min(max(fewest, per_core * cores), ceil(cells / utilisation * (amplification - whole) *"
             " seconds))) - whole",
-            "A thread compacts a cell in {seconds}, and {cells} are each written {amplification}, the first time by"
-            " their flush. One more thread is for large compactions, and takes small ones, too.",
+            "A thread compacts a cell in {seconds}. The server receives {cells}, and each cell is written"
+            " {amplification}, the first time by its flush. One more thread runs large compactions, and small ones when"
+            " it is free.",
             LEAST,
             fewest=constant(compaction, "FEWEST_COMPACTIONS"),
             per_core=constant(compaction, "MOST_COMPACTIONS_PER_VCPU"),
             cores=setting(candidate.instance.vcpus, "vCPUs", f"instance type {candidate.instance.name}"),
             seconds=computed(
-                server.files.compaction_seconds(server.cells), "s", "sizing.compaction.FileWriting.compaction_seconds"
+                server.files.compaction_seconds(server.cells), "s", "sizing.file_writing.FileWriting.compaction_seconds"
             ),
             **_rewriting(candidate),
         ),
@@ -62,7 +63,7 @@ def _limits(candidate: Candidate) -> dict[str, Explanation]:
         "compaction_lower_bytes": explain(
             "max(default, up_to(cells / utilisation * (amplification - whole) * key_value, mebibyte))",
             "HBase limits compactions to this rate while stores have few files. The rate is HBase's default of"
-            " {default}, or higher if the writes need more than {utilisation} of that.",
+            " {default}, or more if the writes would use more than {utilisation} of that.",
             LEAST,
             default=constant(compaction, "LOWER_BOUND_BYTES", "B"),
             key_value=computed(server.cells.key_value_bytes, "B", "sizing.workload.Workload.key_value_bytes"),
@@ -79,8 +80,9 @@ def _limits(candidate: Candidate) -> dict[str, Explanation]:
         ),
         "night_bytes": explain(
             "lower",
-            "By default, HBase does not limit compactions at night. This limit is the rate of a quiet day.",
-            "the cache volume serves reads at night, too",
+            "By default, HBase does not limit compactions in the off-peak hours. The plan limits them to the lower"
+            " rate of the day.",
+            "the cache volume also serves reads at night",
             lower=figure(server.settings.compaction_lower_bytes, "B", "writes.settings.compaction_lower_bytes"),
         ),
     }
@@ -92,8 +94,8 @@ def _merges(candidate: Candidate) -> dict[str, Explanation]:
         "day_limit_bytes": _day_limit(candidate),
         "min_size_bytes": explain(
             "min(default, up_to(cells * stored, mebibyte))",
-            "HBase merges files that together are smaller than this whatever their ratio. One flush has {cells} of"
-            " {stored} in its store file; at HBase's default of {default}, smaller flushes are written more often.",
+            "HBase merges files that together are smaller than this, whatever their ratio. This is the store file of"
+            " one flush: {cells} of {stored}. At HBase's default of {default}, smaller flushes are written more often.",
             SELECTION,
             default=constant(compaction, "MOST_MIN_SIZE_BYTES", "B"),
             cells=computed(server.flush_cells, "cells", "sizing.writing_server.WritingServer.flush_cells"),
@@ -111,7 +113,7 @@ def _merges(candidate: Candidate) -> dict[str, Explanation]:
 
 
 def _rewriting(candidate: Candidate) -> dict[str, Quantity]:
-    """Return the cells that compactions rewrite, and how often each is written."""
+    """Return the rate of the cells that compactions rewrite, and how often each cell is written."""
     return {
         "cells": cells(candidate)["cells"],
         "utilisation": constant(inputs, "UTILISATION", "fraction"),
@@ -142,7 +144,7 @@ def _day_limit(candidate: Candidate) -> Explanation:
 
 
 def _without_writes() -> dict[str, Explanation]:
-    """Return the explanations of the settings that follow from the rate of the writes, where nothing is written."""
+    """Return the explanations of the settings that follow from the rate of writes, for a workload without any."""
     return {
         "small_compactions": explain(
             "fewest - whole",

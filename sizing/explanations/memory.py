@@ -159,7 +159,7 @@ def _memstore(candidate: Candidate) -> Explanation:
         " write blocks while a flush runs. The share of the heap is rounded up to a whole percent, and at least"
         " {smallest}.",
         f"{HEAP_CHECK}; the heap of a cell is measured",
-        cells=computed(share.cells_per_second, "cells/s", "sizing.memstore.WriteShare.cells_per_second"),
+        cells=computed(share.cells_per_second, "cells/s", "sizing.cells.WriteShare.cells_per_second"),
         cell=computed(share.cells.key_value_bytes, "B", "sizing.workload.Workload.key_value_bytes"),
         entry=constant(cells, "CELL_HEAP_BYTES", "B"),
         interval=constant(memstore, "FLUSH_INTERVAL_SECONDS", "s"),

@@ -15,7 +15,7 @@ MASTER = "HBase 2.6.2 ServerManager"
 
 
 def persistence_explanations(candidate: Candidate) -> dict[str, Explanation]:
-    """The persisted index: its size, how often it is written, and how long a stop may take, also without a cache."""
+    """Explain the size of the persisted index, how often it is written, and how long a stop may take."""
     if not candidate.cache_mib:
         return {"persistence.stop_timeout_seconds": _stop()}
     index = candidate.region_server.persistence
@@ -126,8 +126,8 @@ def _retain_retries(candidate: Candidate, away: Quantity, opening: Quantity) -> 
 def _crash_offline(retries: int) -> Explanation:
     return explain(
         "wait * (doubled - first)",
-        "The master waits {wait} first and then twice as long each time, {retries} times in all, before it opens "
-        "the regions of a crashed server elsewhere."
+        "Before the master opens the regions of a crashed server elsewhere, it waits {retries} times: {wait} at first, "
+        "and then twice as long each time."
         if retries
         else "The master does not wait for a crashed server, and opens its regions elsewhere at once.",
         MASTER,
@@ -149,7 +149,7 @@ def _away(candidate: Candidate) -> Explanation:
         return explain(
             "boot + pre_touch",
             "A server is away while it boots ({boot}) and touches its heap ({pre_touch}).",
-            "an estimate, of judgements",
+            "an estimate from judgements",
             boot=boot,
             pre_touch=pre_touch,
         )

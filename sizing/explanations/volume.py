@@ -28,7 +28,7 @@ __all__ = ["volume_explanations"]
 
 _HOLDS = (
     "The volume holds the cache ({cache}) and its index twice",
-    "The first of {count} volumes holds an even part of the cache ({cache}) and its whole index twice",
+    "The first of {count} volumes holds an even share of the cache ({cache}), and the whole index twice",
 )
 PUBLISHED = "a volume left at its included throughput is the ceiling of the published benchmark"
 
@@ -108,7 +108,7 @@ def _count(candidate: Candidate) -> Explanation:
 
 
 def _useful(candidate: Candidate) -> Quantity:
-    """Return how many times the load of the busiest cache volume all of them carry."""
+    """Return the load of all cache volumes divided by that of the busiest."""
     demand, count = candidate.question.demand, candidate.layout.volume("cache").count
     effective_mib = demand.effective_sizes_mib(np.array([float(candidate.cache_mib)]))
     useful = useful_volumes_of(demand, effective_mib, candidate.survivors, count)[0]

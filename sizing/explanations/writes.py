@@ -71,8 +71,8 @@ def _amplification(candidate: Candidate) -> Explanation:
     writes = store_writes(share, stored_bytes, server.settings.min_size_bytes)
     return explain(
         "merged(limit)",
-        "A cell is written by its flush and again by each compaction. A flush makes a store file of {store_file}, and"
-        " compactions merge files until one is as large as a region's {region}, those above {limit} at night.",
+        "A cell is written by its flush and again by each compaction. A flush writes a store file of {store_file}, and"
+        " compactions merge files until one has all {region} of a region. Those above {limit} wait for the night.",
         f"{SELECTION}, within 15 % by day, and from 12 % below to 25 % above with nights",
         {"merged": writes.amplification_with_nights},
         store_file=computed(stored_bytes, "B", "sizing.memstore.Memstore.flush_heap_bytes"),
@@ -112,7 +112,7 @@ def _flush_explanations(candidate: Candidate) -> dict[str, Explanation]:
             fewest=constant(compaction, "FEWEST_FLUSHERS"),
             most=constant(compaction, "MOST_FLUSHERS"),
             utilisation=constant(inputs, "UTILISATION", "fraction"),
-            seconds=computed(server.flush_seconds, "s", "sizing.compaction.FileWriting.flush_seconds"),
+            seconds=computed(server.flush_seconds, "s", "sizing.file_writing.FileWriting.flush_seconds"),
             flush=computed(server.flush_cells, "cells", "sizing.writing_server.WritingServer.flush_cells"),
             cells=cells(candidate)["cells"],
         ),
@@ -146,7 +146,7 @@ def _system_throughput(candidate: Candidate, volume: Volume) -> Explanation:
         return constraint(
             "throughput >= included",
             "The workload does not write, so the {included} that gp3 includes is enough.",
-            "gp3 volumes cost nothing more for it",
+            "gp3 includes this throughput in the price of a volume",
             throughput=throughput,
             included=included,
         )
@@ -154,8 +154,8 @@ def _system_throughput(candidate: Candidate, volume: Volume) -> Explanation:
     return constraint(
         "throughput >= included and throughput * mebibyte >= min(most - mebibyte, cells * per_cell / utilisation)",
         "The write-ahead log and the uploads to S3 write {per_cell} to this volume for each cell. The throughput"
-        " carries {cells} at {utilisation} of its limit. It is at least the {included} that gp3 includes, and the"
-        " instance sustains {most} to all its volumes.",
+        " carries {cells} at {utilisation} of its limit. It is at least the {included} that gp3 includes. The"
+        " instance sustains {most} to all its volumes together.",
         "judgement: the parts of an upload are written to disk before they are sent",
         throughput=throughput,
         included=included,

@@ -563,7 +563,7 @@ def test_a_drive_is_one_volume(write: Write) -> None:
     cache = f"{{purpose: cache, type: nvme, count: 2, size: {drive_gib} GiB}}"
     core = f"{{core: {{type: i8g.4xlarge, count: 3, volumes: [{cache}, {{purpose: system, size: 64 GiB}}]}}}}"
     [found] = problems(write(GOOD.replace("{role: active}", core)))
-    assert "an instance has one drive for the cache" in found
+    assert "an NVMe cache lies on a single instance drive" in found
 
 
 def test_a_pinned_drive_does_what_the_instance_has(write: Write) -> None:

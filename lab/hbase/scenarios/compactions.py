@@ -1,4 +1,4 @@
-"""Writes while HBase limits compactions: the rate that they keep up with, and the rate at which HBase blocks."""
+"""Writes while HBase limits compactions: the rate that compactions keep up with, and the rate at which HBase blocks."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ CASES: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestartResult:
-    """A restart's counts of blocks and its windows; a control has no first window, and was away with an empty cache.
+    """A restart's counts of blocks and its windows; a control has no first window, and started with an empty cache.
 
     `reads_per_cpu_second` counts the processor time of all the lab's processes in the best window.
     """
