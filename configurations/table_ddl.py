@@ -19,6 +19,8 @@ BATCH_KEY: Final = "hbase.reopen.table.regions.progressive.batch.size.max"
 """The names of YCSB, for you to replace where no inspection names tables."""
 BEFORE_KEY: Final = "warmbase.before.load"
 """The attribute of a table in which the script for an initial load keeps the values that the table had."""
+COMPACTION_ATTEMPTS: Final = 5
+"""The number of times that the script asks for a major compaction which other compactions may prevent."""
 SMALLEST_BLOCK_BYTES: Final = 8 * KIB
 GET_BLOCK_BYTES: Final = 64 * KIB
 SCAN_BLOCK_BYTES: Final = 128 * KIB
@@ -83,6 +85,7 @@ def initial_load(launch: Launch) -> str:
             inspected=launch.environment.workload.inspection is not None,
             settings=launch.plan.bad_hours.initial_load_settings,
             before=BEFORE_KEY,
+            attempts=COMPACTION_ATTEMPTS,
             cached=launch.plan.mode.has_bucket_cache,
             batch=launch.plan.core.count,
             batch_key=BATCH_KEY,

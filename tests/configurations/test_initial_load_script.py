@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from configurations.launch import Launch
-from configurations.table_ddl import initial_load, table_ddl
+from configurations.table_ddl import COMPACTION_ATTEMPTS, initial_load, table_ddl
 from sizing.initial_load import BLOCKING_FILES, LOAD_SETTINGS
 from sizing.modes import HDFS, S3_PLAIN, Mode
 from tests.configurations.variants import Variant, variant_launch
@@ -32,7 +32,21 @@ def test_the_script_sets_every_setting(launches: Launches) -> None:
 def test_memstores_are_flushed_before_the_log_is_used_again(launches: Launches) -> None:
     script = initial_load(launches("prod"))
     back = script[script.index("elsif ENV['LOADED']") :]
-    assert back.index("flush(") < back.index("majorCompact(") < back.index("getCompactionState") < back.index("change.")
+    assert back.index("flush(") < back.index("compact.call(") < back.index("raise ") < back.index("change.")
+
+
+def test_a_major_compaction_waits_for_others_and_is_checked(launches: Launches) -> None:
+    script = initial_load(launches("prod"))
+    compact = script[script.index("compact = lambda") :]
+    assert COMPACTION_ATTEMPTS == 5
+    steps = (
+        "idle.call",
+        "currentTimeMillis",
+        "5.times do",
+        "majorCompactRegion(",
+        "idle.call\n    regions = pending.call(",
+    )
+    assert sorted(steps, key=compact.index) == list(steps)
 
 
 def test_the_script_stops_where_the_master_has_no_limit(launches: Launches) -> None:

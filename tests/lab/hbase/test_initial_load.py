@@ -32,6 +32,8 @@ FAMILIES = {"plain": {}, "cached": {"CACHE_DATA_ON_WRITE": "true"}}
 pytestmark = pytest.mark.lab
 
 # Creates the table, runs the script as `hbase shell -n` does, twice each way, and prints the table after each run.
+# One of its two regions has two files in each family, and the other one is empty. During the first run of the way back,
+# compactions are switched off.
 HARNESS = """
 require 'java'
 require 'json'
@@ -46,7 +48,9 @@ families.each do |name, values|
   values.each { |key, value| family.setValue(key, value) }
   builder.setColumnFamily(family.build)
 end
-admin.createTable(builder.build)
+admin.createTable(builder.build, ['m'.to_java_bytes].to_java(Java::byte[]))
+# The script's waits are shorter here.
+def sleep(_) = Kernel.sleep(2)
 printed = lambda do |described|
   described.getValues.to_h { |pair| pair.map { |text| String.from_java_bytes(text.copyBytes) } }
 end
@@ -58,7 +62,31 @@ end
 state.call
 2.times { load script; state.call }
 ENV['LOADED'] = '1'
-2.times { load script; state.call }
+rows = client.ConnectionFactory.createConnection.getTable(table)
+2.times do |row|
+  put = client.Put.new("a#{row}".to_java_bytes)
+  families.each_key { |name| put.addColumn(name.to_java_bytes, 'q'.to_java_bytes, 'v'.to_java_bytes) }
+  rows.put(put)
+  admin.flush(table)
+end
+files = lambda do
+  regions = admin.getRegionServers.flat_map { |server| admin.getRegionMetrics(server, table).to_a }
+  puts 'files ' + regions.map(&:getStoreFileCount).sort.to_json
+end
+files.call
+admin.compactionSwitch(false, [])
+begin
+  load script
+rescue RuntimeError => error
+  puts "stopped: #{error.message}"
+end
+state.call
+admin.compactionSwitch(true, [])
+load script
+files.call
+state.call
+load script
+state.call
 """
 
 
@@ -98,14 +126,17 @@ def test_a_table_has_its_own_settings_again_after_its_load(launches: Callable[[s
     states: list[dict[str, Any]] = [
         json.loads(line.removeprefix("state ")) for line in printed.splitlines() if line.startswith("state ")
     ]
-    had, loading, again, back, twice = states
+    had, loading, again, stopped, back, twice = states
     assert OWN.items() <= had["table"].items()
     settings = {setting.key: setting.value for setting in launch.plan.bad_hours.initial_load_settings}
     assert settings.items() <= loading["table"].items()
     for family in loading["families"].values():
         assert (family["PREFETCH_BLOCKS_ON_OPEN"], family["CACHE_DATA_ON_WRITE"]) == ("false", "false")
     assert json.loads(loading["table"][BEFORE_KEY])["table"]["DURABILITY"] == "ASYNC_WAL"
-    assert again == loading
+    assert again == loading == stopped
+    assert "stopped: usertable: after 5 attempts, HBase has not compacted 1 of its regions" in printed
+    assert printed.count("usertable: compacted") == 1
+    assert [line for line in printed.splitlines() if line.startswith("files ")] == ["files [0,4]", "files [0,2]"]
     assert back == had == twice
     assert "set for a load already" in printed
     assert "not set for a load" in printed
