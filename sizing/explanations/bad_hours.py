@@ -66,7 +66,7 @@ def _replacement(candidate: Candidate) -> dict[str, Explanation]:
     return {
         "bad_hours.replaced_node.seconds": explain(
             "max(launch, offline) + runs * balancer" + (" + warm" if warms else ""),
-            "EMR has a new node ready {launch} after the loss of an instance. HBase's balancer does not run before the "
+            "EMR has a new node ready {launch} after the loss of an instance. HBase's balancer does not run until the "
             "rows of the lost node are online again, which takes up to {offline}. It then runs every {balancer}, and "
             "its moves may take as long again."
             + (" The new node then prefetches its blocks in {warm} while it serves reads." if warms else ""),

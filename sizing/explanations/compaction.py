@@ -63,7 +63,7 @@ def _limits(candidate: Candidate) -> dict[str, Explanation]:
         "compaction_lower_bytes": explain(
             "max(default, up_to(cells / utilisation * (amplification - whole) * key_value, mebibyte))",
             "HBase limits compactions to this rate while stores have few files. The rate is HBase's default of"
-            " {default}, or more if the writes would use more than {utilisation} of that.",
+            " {default} a second, or more if the writes would use more than {utilisation} of that.",
             LEAST,
             default=constant(compaction, "LOWER_BOUND_BYTES", "B"),
             key_value=computed(server.cells.key_value_bytes, "B", "sizing.workload.Workload.key_value_bytes"),
@@ -95,7 +95,8 @@ def _merges(candidate: Candidate) -> dict[str, Explanation]:
         "min_size_bytes": explain(
             "min(default, up_to(cells * stored, mebibyte))",
             "HBase merges files that together are smaller than this, whatever their ratio. This is the store file of"
-            " one flush: {cells} of {stored}. At HBase's default of {default}, smaller flushes are written more often.",
+            " one flush ({cells} of {stored}), but at most HBase's default of {default}, with which smaller flushes are"
+            " written more often.",
             SELECTION,
             default=constant(compaction, "MOST_MIN_SIZE_BYTES", "B"),
             cells=computed(server.flush_cells, "cells", "sizing.writing_server.WritingServer.flush_cells"),
@@ -128,8 +129,8 @@ def _day_limit(candidate: Candidate) -> Explanation:
     share, files = write_share(candidate.question, candidate.survivors), candidate.writing_server.files
     limit_bytes = day_limit(share, files)
     why = (
-        "By day, a compaction reads at most {limit}. That is {least}, or a quarter of what a region receives in a day"
-        " if that is more, so that a store has few files when the night begins."
+        "By day, a compaction reads at most {limit}: a quarter of what a region receives in a day, and at least"
+        " {least}, so that a store has few files when the night begins."
         if has_night(share, files)
         else "By day, a compaction reads up to {limit}, enough to merge all files of a region. No compaction waits for"
         " the night, because HBase runs one such compaction at a time, which would not end in time."
@@ -155,7 +156,7 @@ def _without_writes() -> dict[str, Explanation]:
         ),
         "compaction_lower_bytes": explain(
             "default",
-            "HBase limits compactions to its default of {default} while stores have few files.",
+            "HBase limits compactions to its default of {default} a second while stores have few files.",
             LEAST,
             default=constant(compaction, "LOWER_BOUND_BYTES", "B"),
         ),

@@ -154,8 +154,8 @@ def _system_throughput(candidate: Candidate, volume: Volume) -> Explanation:
     return constraint(
         "throughput >= included and throughput * mebibyte >= min(most - mebibyte, cells * per_cell / utilisation)",
         "The write-ahead log and the uploads to S3 write {per_cell} to this volume for each cell. The throughput"
-        " carries {cells} at {utilisation} of its limit. It is at least the {included} that gp3 includes. The"
-        " instance sustains {most} to all its volumes together.",
+        " carries {cells} at {utilisation} of its limit, or is what the instance sustains to all its volumes ({most})"
+        " if that is less. It is at least the {included} that gp3 includes.",
         "judgement: the parts of an upload are written to disk before they are sent",
         throughput=throughput,
         included=included,

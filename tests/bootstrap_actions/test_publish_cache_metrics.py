@@ -63,7 +63,7 @@ class PublishingNode:
     def volume(
         self, *, reads: int, sectors_read: int, writes: int, sectors_written: int, directory: Path | None = None
     ) -> None:
-        """Write what the kernel has counted of the volume of a directory, by default the first volume of the cache."""
+        """Write the counters that the kernel has for the volume of a directory, by default the first cache volume."""
         device = (directory or self.directory).stat().st_dev
         place = self.devices / f"{os.major(device)}:{os.minor(device)}"
         place.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""A cache on several volumes: what is rendered, mounted, guarded and linted; and nothing new for one volume."""
+"""A cache on several volumes is rendered, mounted, guarded and linted, and one volume is rendered as before."""
 
 from __future__ import annotations
 
@@ -41,30 +41,30 @@ def launch(count: int, folder: Path) -> Launch:
     return launch_of(environment, environment.active)
 
 
-def arguments(launched: Launch) -> Mapping[str, tuple[str, ...]]:
-    return {action.name: action.arguments for action in actions(launched)}
+def arguments(blue: Launch) -> Mapping[str, tuple[str, ...]]:
+    return {action.name: action.arguments for action in actions(blue)}
 
 
 def test_each_volume_has_a_file_and_the_first_one_the_index(tmp_path: Path) -> None:
-    launched = launch(3, tmp_path)
-    site = site_properties(launched.settings.effective("core"))
+    blue = launch(3, tmp_path)
+    site = site_properties(blue.settings.effective("core"))
     files = ",".join(f"/warmbase/{volume}/bucketcache/blocks" for volume in ("cache", "cache-2", "cache-3"))
     assert site["hbase.bucketcache.ioengine"] == f"files:{files}"
     assert site["hbase.bucketcache.persistent.path"] == "/warmbase/cache/index/bucketcache.index"
     size_gib = int(site["hbase.bucketcache.size"]) / 1024
     assert 3 * 0.9 * 700 < size_gib < 3 * 0.95 * 700
-    assert "--cache-volumes=3" in arguments(launched)["mount-volumes"]
-    assert f"--cache-file={files}" in arguments(launched)["guard-regionserver"]
-    [_, core] = planned_spec(launched).groups
+    assert "--cache-volumes=3" in arguments(blue)["mount-volumes"]
+    assert f"--cache-file={files}" in arguments(blue)["guard-regionserver"]
+    [_, core] = planned_spec(blue).groups
     assert [(volume.count, volume.size_gib) for volume in core.volumes] == [(1, 64), (3, 700)]
 
 
 def test_one_volume_is_rendered_as_ever(tmp_path: Path) -> None:
-    launched = launch(1, tmp_path)
-    site = site_properties(launched.settings.effective("core"))
+    blue = launch(1, tmp_path)
+    site = site_properties(blue.settings.effective("core"))
     assert site["hbase.bucketcache.ioengine"] == "files:/warmbase/cache/bucketcache/blocks"
-    assert arguments(launched)["mount-volumes"] == ("--cache-volume-gib=700", "--system-volume-gib=64")
-    assert "--cache-file=/warmbase/cache/bucketcache/blocks" in arguments(launched)["guard-regionserver"]
+    assert arguments(blue)["mount-volumes"] == ("--cache-volume-gib=700", "--system-volume-gib=64")
+    assert "--cache-file=/warmbase/cache/bucketcache/blocks" in arguments(blue)["guard-regionserver"]
 
 
 @pytest.mark.parametrize("count", [2, 3])
@@ -75,9 +75,9 @@ def test_its_own_lint_has_nothing_against_several_volumes(count: int, tmp_path: 
 
 
 def test_the_alarm_on_a_full_disk_knows_the_fullest_volume(tmp_path: Path) -> None:
-    launched = launch(3, tmp_path)
-    [full] = [alarm for alarm in alarms(launched.plan, "root") if alarm.name.endswith("disk-full")]
-    plan, volume = launched.plan, launched.plan.core.volume("cache")
+    blue = launch(3, tmp_path)
+    [full] = [alarm for alarm in alarms(blue.plan, "root") if alarm.name.endswith("disk-full")]
+    plan, volume = blue.plan, blue.plan.core.volume("cache")
     used = (plan.cache.size_bytes / 3 + plan.persistence.file_bytes) / volume.size_bytes
     assert 0.85 < used < 1
     assert f"{used:.3f}" in full.description

@@ -36,7 +36,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
 
 @pytest.fixture
 def _node_checks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave out what is asked of AWS."""
+    """Leave out the checks that ask AWS."""
     monkeypatch.setattr(module, "CHECKS", (*NODE_CHECKS, *REGION_SERVER_CHECKS))
 
 

@@ -1,4 +1,4 @@
-"""One store of HBase whose cells are overwritten evenly: each flush adds a file, and HBase's own rule merges some.
+"""A store whose cells are overwritten evenly: each flush adds a file, and HBase's own rule merges some of them.
 
 The rule is read from HBase 2.6.2: SortedCompactionPolicy.selectCompaction and ExploringCompactionPolicy. It shares no
 code with the calculator. Compactions take no time, so that a store has at most the files that the rule itself leaves.
@@ -96,7 +96,7 @@ class SimulatedStore:
 
 
 def simulate_by_day(store: SimulatedStore, selection: Selection, flushes: int) -> SimulatedStore:
-    """Return the store after so many flushes under one rule."""
+    """Return the store after this many flushes under one rule."""
     for _ in range(flushes):
         store.receive(selection)
     return store
@@ -105,7 +105,7 @@ def simulate_by_day(store: SimulatedStore, selection: Selection, flushes: int) -
 def simulate_nights(
     store: SimulatedStore, by_day: Selection, at_night: Selection, day: float, flushes: int
 ) -> SimulatedStore:
-    """Return the store after so many flushes, `day` bytes of them in a day, with another rule from 1 to 5 o'clock."""
+    """Return the store after this many flushes, `day` bytes a day, with another rule from 1 to 5 o'clock."""
     for number in range(flushes):
         hour = (number * store.flush / day) % 1 * HOURS
         store.receive(at_night if 1 <= hour < 5 else by_day)
@@ -126,7 +126,7 @@ class SimulatedServer:
     hourly: float
 
     def stuck_fraction(self, days: int) -> float:
-        """Return the fraction of flushes, in so many days, that meet a store with `blocking_files`."""
+        """Return the fraction of flushes in this many days after which a store has `blocking_files`."""
         free_at, stuck = 0.0, 0
         flushes = round(days * self.day / self.stores[0].flush)
         for number in range(flushes):

@@ -29,27 +29,27 @@ POPULARITIES: tuple[RowPopularity, ...] = (UNIFORM, Zipf(theta=0.99), hot_set(ro
 
 @cache
 def question(popularity: RowPopularity = POPULARITIES[1], written: int = 0) -> SizingInputs:
-    asked = requirements(PROD, PROD.active)
+    needs = requirements(PROD, PROD.active)
     workload = replace(
-        asked.workload, stored_bytes=10 * TIB, popularity=popularity, write_bytes_per_second=written, inspection=None
+        needs.workload, stored_bytes=10 * TIB, popularity=popularity, write_bytes_per_second=written, inspection=None
     )
-    return SizingInputs.new(replace(asked, workload=workload, mode=S3_CACHED), world(PROD))
+    return SizingInputs.new(replace(needs, workload=workload, mode=S3_CACHED), world(PROD))
 
 
 def candidate(count: int, cache_gib: int = 800, **changes: object) -> Candidate:
     """Return four nodes with this many cache volumes of 500 MiB/s."""
-    asked = question(**changes)
+    inputs = question(**changes)
     volume = Volume(
         purpose="cache",
         type="gp3",
         count=count,
-        size_gib=cache_volume_gib(cache_gib * 1024, asked.demand, count),
+        size_gib=cache_volume_gib(cache_gib * 1024, inputs.demand, count),
         iops=40_000,
         throughput_mib_s=500,
     )
     return Candidate(
-        question=asked,
-        instance=asked.world.instance_types["r8g.16xlarge"],
+        question=inputs,
+        instance=inputs.world.instance_types["r8g.16xlarge"],
         count=4,
         layout=Layout(cache_mib=cache_gib * 1024, volumes=(volume, SYSTEM)),
     )
@@ -95,7 +95,7 @@ def test_a_cold_cache_has_one_volume_and_a_warm_one_all_that_they_carry() -> Non
     rates = [disk.at(ratio).bytes_per_second for ratio in np.linspace(0, disk.warm_hit_ratio, 20)]
     assert rates == sorted(rates)
     assert rates[-1] == pytest.approx(disk.bytes_per_second)
-    # Until the first file is full, it answers every hit; from then on, it answers what it did before.
+    # Until the first file is full, it answers every hit. From then on, its hits stay the same.
     ratio = (tried.first_file_hit_ratio(tried.survivors) + tried.hit_ratio(tried.survivors)) / 2
     share = tried.first_file_hit_ratio(tried.survivors) / ratio
     assert disk.at(ratio).bytes_per_second == pytest.approx(500 * MIB / share)
@@ -105,7 +105,7 @@ def test_more_volumes_of_the_same_size_fill_no_faster() -> None:
     one, four = (candidate(count, cache_gib=400) for count in (1, 4))
     assert one.cold is not None
     assert four.cold is not None
-    # Reads leave the volumes that are filled later to the prefetch.
+    # Reads use the first volume only, so prefetch has the others to itself.
     assert four.warm_up_seconds(4) == pytest.approx(one.warm_up_seconds(4), rel=0.05)
     assert four.cold.prefetching.blocks_per_second <= one.cold.prefetching.blocks_per_second
 
@@ -115,9 +115,9 @@ def test_writes_leave_a_cold_cache_what_they_leave_of_one_volume() -> None:
     idle, cluster = candidate(4).cluster(3).disk, tried.cluster(3).disk
     assert idle is not None
     assert cluster is not None
-    taken = idle.bytes_per_second - cluster.bytes_per_second
-    assert taken > 0
-    assert cluster.at(0.0).bytes_per_second == pytest.approx(idle.at(0.0).bytes_per_second - taken, rel=1e-3)
+    difference = idle.bytes_per_second - cluster.bytes_per_second
+    assert difference > 0
+    assert cluster.at(0.0).bytes_per_second == pytest.approx(idle.at(0.0).bytes_per_second - difference, rel=1e-3)
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.integers(1, 12))
@@ -169,7 +169,7 @@ def test_one_volume_fills_at_its_own_speed_whatever_the_operations_of_the_instan
 
 
 def reads_by_file(weights: np.ndarray, capacity: int, files: int, rng: np.random.Generator) -> np.ndarray:
-    """Return each file's share of hits when reads have filled a cache that fills one file after the other."""
+    """Return the share of hits of each file after reads have filled the cache, one file after the other."""
     place: dict[int, int] = {}
     order = rng.choice(len(weights), size=40 * len(weights), p=weights)
     for block in order:
@@ -184,14 +184,14 @@ def reads_by_file(weights: np.ndarray, capacity: int, files: int, rng: np.random
 
 @pytest.mark.parametrize("theta", [0.5, 0.99, 1.2])
 def test_the_first_file_of_a_replayed_cache_serves_the_share_of_the_rule(theta: float) -> None:
-    """An independent replay of reads: the first file is as good as a cache of its size that has just become full."""
+    """In an independent replay of reads, the first file answers as much as a cache of its size that has just filled."""
     weights = np.arange(1, 4_001.0) ** -theta
     weights /= weights.sum()
     full, files = 2_000, 4
     shares = np.mean([reads_by_file(weights, full, files, np.random.default_rng(seed)) for seed in range(4)], axis=0)
 
     def just_full(blocks: int) -> float:
-        """Return the hit ratio of a cache that reads have just filled, by bisection of the reads that fill it."""
+        """Return the hit ratio of a cache that has just filled, by bisection of the number of reads that fill it."""
         low, high = 0.0, 1e9
         for _ in range(100):
             middle = (low + high) / 2

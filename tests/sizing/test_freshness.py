@@ -27,7 +27,7 @@ def ids(world: World) -> set[str]:
 
 
 def improvements(requirements: Requirements, label: str = "emr-7.12.0") -> str:
-    """Return what a newer release improves; empty where it improves nothing that the cluster uses."""
+    """Return the message about a newer release; empty if it improves nothing that the cluster uses."""
     messages = [item.message for item in freshness_warnings(requirements, world(label)) if item.id == "release-newer"]
     return "".join(messages)
 

@@ -1,4 +1,4 @@
-"""The search buys the fewest cache volumes that hold the cache and carry the reads, and several make nothing dearer."""
+"""The search buys the fewest volumes that hold the cache and carry the reads, and allowing several never costs more."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ POPULARITIES: tuple[RowPopularity, ...] = (UNIFORM, Zipf(theta=0.99), hot_set(ro
 
 def question(stored_bytes: float, reads_per_second: float, popularity: RowPopularity = UNIFORM) -> SizingInputs:
     """Return a question over r8g and m7g, which have no drives of their own."""
-    asked = requirements(PROD, PROD.active)
+    needs = requirements(PROD, PROD.active)
     workload = replace(
-        asked.workload,
+        needs.workload,
         stored_bytes=round(stored_bytes),
         popularity=popularity,
         regions=3_000,
         write_bytes_per_second=0,
         reads=Reads(load=OpenLoad(reads_per_second=reads_per_second)),
     )
-    core = replace(asked.cluster.core, families=("r8g", "m7g"))
-    cluster = replace(asked.cluster, core=core)
-    targets = replace(asked.targets, p99_seconds=None, warm_up_seconds=None, budget_usd_per_month=None)
-    return SizingInputs.new(replace(asked, workload=workload, targets=targets, cluster=cluster), WORLD)
+    core = replace(needs.cluster.core, families=("r8g", "m7g"))
+    cluster = replace(needs.cluster, core=core)
+    targets = replace(needs.targets, p99_seconds=None, warm_up_seconds=None, budget_usd_per_month=None)
+    return SizingInputs.new(replace(needs, workload=workload, targets=targets, cluster=cluster), WORLD)
 
 
 def instance(name: str) -> InstanceType:
@@ -56,20 +56,20 @@ def test_a_cache_that_one_volume_carries_has_one_volume() -> None:
 
 
 def test_a_larger_cache_has_the_fewest_volumes_that_hold_it() -> None:
-    asked, sizes = question(30 * TIB, 100), np.array([860.0, 880.0, 1_800.0, 6_000.0, 10_000.0, 11_000.0]) * 1024
-    volumes = fewest_cache_volumes(asked, instance("r8g.4xlarge"), sizes, 2)
+    inputs, sizes = question(30 * TIB, 100), np.array([860.0, 880.0, 1_800.0, 6_000.0, 10_000.0, 11_000.0]) * 1024
+    volumes = fewest_cache_volumes(inputs, instance("r8g.4xlarge"), sizes, 2)
     assert volumes.count.tolist() == [1, 2, 3, 8, 12, 0]
     for size, count, size_gib in zip(sizes[:-1], volumes.count, volumes.size_gib, strict=False):
         assert size_gib <= LARGEST_GIB
-        assert count == 1 or cache_volume_gib(int(size), asked.demand, int(count) - 1) > LARGEST_GIB
+        assert count == 1 or cache_volume_gib(int(size), inputs.demand, int(count) - 1) > LARGEST_GIB
         assert count * size_gib * GIB * 0.85 >= size * 2**20
 
 
 def test_a_load_beyond_one_volume_has_more_of_them_on_an_instance_that_sustains_it() -> None:
     """One volume carries 1,000 MiB/s, r8g.24xlarge sustains more than three times as much, and r8g.4xlarge less."""
-    asked, sizes = question(2 * TIB, 4_000), np.array([600.0 * 1024])
-    strong = fewest_cache_volumes(asked, instance("r8g.24xlarge"), sizes, 3)
-    weak = fewest_cache_volumes(asked, instance("r8g.4xlarge"), sizes, 3)
+    inputs, sizes = question(2 * TIB, 4_000), np.array([600.0 * 1024])
+    strong = fewest_cache_volumes(inputs, instance("r8g.24xlarge"), sizes, 3)
+    weak = fewest_cache_volumes(inputs, instance("r8g.4xlarge"), sizes, 3)
     assert strong.carries.all()
     assert strong.count[0] > 1
     assert strong.bytes_per_second[0] <= 1_000 * 2**20
@@ -89,11 +89,11 @@ def test_skewed_reads_need_more_volumes_than_even_reads() -> None:
 @pytest.mark.parametrize("seed", range(8))
 def test_more_volumes_never_cost_more(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(seed)
-    asked = question(10 ** rng.uniform(12, 14), 10 ** rng.uniform(2, 5), rng.choice(POPULARITIES))
-    several = search(asked).best
+    inputs = question(10 ** rng.uniform(12, 14), 10 ** rng.uniform(2, 5), rng.choice(POPULARITIES))
+    several = search(inputs).best
     monkeypatch.setattr(gp3, "EMR_MOST_VOLUMES", 1)
     try:
-        one = search(asked).best
+        one = search(inputs).best
     except LookupError:
         return
     assert several.serves or not one.serves
@@ -102,20 +102,20 @@ def test_more_volumes_never_cost_more(seed: int, monkeypatch: pytest.MonkeyPatch
 
 
 def test_several_volumes_pay_where_the_data_is_much_and_nodes_have_no_drives(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = question(60 * TIB, 5_000, Zipf(theta=0.99))
-    several = search(asked).best
+    inputs = question(60 * TIB, 5_000, Zipf(theta=0.99))
+    several = search(inputs).best
     assert several.candidate.layout.volume("cache").count > 1
     monkeypatch.setattr(gp3, "EMR_MOST_VOLUMES", 1)
-    assert several.usd_per_month < 0.85 * search(asked).best.usd_per_month
+    assert several.usd_per_month < 0.85 * search(inputs).best.usd_per_month
 
 
 @pytest.mark.parametrize("popularity", POPULARITIES)
 def test_volumes_and_gets_cost_no_less_than_their_lower_bound(popularity: RowPopularity) -> None:
-    asked = question(40 * TIB, 3_000, popularity)
-    least = least_storage_usd(asked, "gp3")
+    inputs = question(40 * TIB, 3_000, popularity)
+    least = least_storage_usd(inputs, "gp3")
     for name in ("r8g.2xlarge", "r8g.24xlarge"):
         for count in (3, 10, 60):
-            grid = cost_grid(NodeChoice(question=asked, instance=instance(name), storage="gp3", count=count))
+            grid = cost_grid(NodeChoice(question=inputs, instance=instance(name), storage="gp3", count=count))
             assert grid is None or grid.usd.min() >= least
 
 
