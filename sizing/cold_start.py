@@ -254,8 +254,10 @@ class ColdStart:
                 return longest
         if seconds > wanted_seconds:
             return seconds
-        carried = self.course.carried_seconds
-        return longest if carried is None else carried
+        stepper = _Stepper(self)
+        while stepper.carried_seconds is None and stepper.seconds <= wanted_seconds:
+            stepper.advance()
+        return stepper.seconds if stepper.carried_seconds is None else stepper.carried_seconds
 
     @cached_property
     def least_hit_ratio(self) -> float | None:

@@ -10,7 +10,8 @@ import bisect
 import math
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Final, Literal
 
 import numpy as np
@@ -57,6 +58,7 @@ class GridPoints:
     common_usd: float
     evaluate: Callable[[Candidate], Evaluation]
     screened: bool = False
+    candidates: dict[tuple[int, int], Candidate] = field(default_factory=dict)
 
     @classmethod
     def of(cls, nodes: NodeChoice, fixed_usd: float, evaluate: Callable[[Candidate], Evaluation]) -> GridPoints | None:
@@ -78,7 +80,7 @@ class GridPoints:
         usd = self.grid.usd
         size, speed = (int(index) for index in np.unravel_index(usd.argmin(), usd.shape))
         least = self.least_usd() + ROUNDING_USD
-        candidate = self.grid.candidate(size, speed)
+        candidate = self._candidate(size, speed)
         exact = candidate_cost(candidate).usd_per_month
         # The part that the grid left out is added to the cost of all its points.
         self.common_usd = max(self.common_usd, exact - float(usd[size, speed]))
@@ -106,12 +108,15 @@ class GridPoints:
 
     def any_serves(self, speed: int) -> bool:
         """Return whether some cache on volumes of this speed meets all targets but the budget."""
-        smallest, largest = self.grid.candidate(0, speed), self.strongest(speed)
+        smallest, largest = self._candidate(0, speed), self.strongest(speed)
+        cures = _cures(largest, COLD_TARGETS)
+        if not cures:
+            return True
+        if cures & {"larger cache", "no cache"} or "smaller cache" in _cures(smallest):
+            return False
         if not _serves_reads_alone(largest) or not _disk_serves_reads(smallest, largest):
             return False
-        if "smaller cache" in _cures(smallest):
-            return False
-        return self._any_serves(range(len(self.grid.cache_mib)), speed)
+        return self._any_serves(range(self._largest + 1), speed)
 
     def _any_serves(self, sizes: range, speed: int) -> bool:
         """Bisect the sizes; where both halves may serve, try the larger ones as far as a tenth of all sizes."""
@@ -128,14 +133,18 @@ class GridPoints:
             return self._any_serves(smaller, speed)
         if "larger cache" in cures:
             return self._any_serves(larger, speed)
-        is_wide = len(sizes) >= FINEST_FRACTION * len(self.grid.cache_mib)
-        return self._any_serves(smaller, speed) or (is_wide and self._any_serves(larger, speed))
+        if len(sizes) < FINEST_FRACTION * len(self.grid.cache_mib):
+            larger = range(0)
+        return any(self._any_serves(half, speed) for half in (smaller, larger) if self._disk_serves(half, speed))
+
+    def _disk_serves(self, sizes: range, speed: int) -> bool:
+        return bool(sizes) and _disk_serves_reads(self._candidate(sizes[0], speed), self._candidate(sizes[-1], speed))
 
     def _cures(self, size: int, speed: int, cold: AbstractSet[str] = WARM_UP) -> set[Cure]:
-        return _cures(self.grid.candidate(size, speed), cold)
+        return _cures(self._candidate(size, speed), cold)
 
     def _misses(self, size: int, speed: int, targets: AbstractSet[str]) -> bool:
-        missed = shortfalls(self.grid.candidate(size, speed), cold=frozenset())
+        missed = shortfalls(self._candidate(size, speed), cold=frozenset())
         return any(shortfall.target in targets for shortfall in missed)
 
     def least_p99_seconds(self) -> float | None:
@@ -153,13 +162,21 @@ class GridPoints:
 
     def strongest(self, speed: int) -> Candidate:
         """Return the largest cache that memory allows, on volumes of that speed."""
-        largest = self.grid.candidate(len(self.grid.cache_mib) - 1, speed)
-        if largest.fits_memory:
-            return largest
-        return self.grid.candidate(max(0, self._first_size(self._lacks_memory) - 1), speed)
+        return self._candidate(self._largest, speed)
 
-    def _lacks_memory(self, size: int) -> bool:
-        return not self.grid.candidate(size, 0).fits_memory
+    @cached_property
+    def _largest(self) -> int:
+        """Return the row of the largest cache that memory allows, or of the smallest cache if it allows none."""
+        largest = len(self.grid.cache_mib) - 1
+        if self._candidate(largest, 0).fits_memory:
+            return largest
+        return max(0, self._first_size(lambda size: not self._candidate(size, 0).fits_memory) - 1)
+
+    def _candidate(self, size: int, speed: int) -> Candidate:
+        """Return a cluster of the grid, always the same one, because it remembers what it has computed."""
+        if (size, speed) not in self.candidates:
+            self.candidates[size, speed] = self.grid.candidate(size, speed)
+        return self.candidates[size, speed]
 
     def _first_size(self, holds: Callable[[int], bool]) -> int:
         """Return the smallest size that obeys a law, or the number of sizes; all larger sizes then obey it, too."""
@@ -185,8 +202,9 @@ def _cures(candidate: Candidate, cold: AbstractSet[str] = WARM_UP) -> set[Cure]:
 
 def _serves_reads_alone(largest: Candidate) -> bool:
     """Return whether the largest cache would serve the reads if nothing were written, and handlers were free."""
-    if largest.question.requirements.workload.write_bytes_per_second:
-        largest = replace(largest, question=largest.question.without_writes)
+    if not largest.question.requirements.workload.write_bytes_per_second:
+        return True
+    largest = replace(largest, question=largest.question.without_writes)
     return all(
         shortfall.bottleneck == "handlers" or shortfall.target not in {"memory", "hit_ratio", "reads", "p99"}
         for shortfall in shortfalls(largest, cold=frozenset())

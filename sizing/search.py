@@ -154,10 +154,13 @@ class _Counts:
 
     def least_usd(self) -> float:
         """Return the least cost of the fewest nodes."""
-        search, nodes = self.search, self.nodes
+        return self._least_usd(self.counts[0]) if self.counts else math.inf
+
+    def _least_usd(self, count: int) -> float:
+        search = self.search
         if self.storage not in search.storage_usd:
             search.storage_usd[self.storage] = least_storage_usd(search.question, self.storage)
-        return search.fixed_usd + search.storage_usd[self.storage] + (nodes.instances_usd if nodes else math.inf)
+        return search.fixed_usd + search.storage_usd[self.storage] + self._nodes(count).instances_usd
 
     def advance(self) -> Iterator[_Branch]:
         """Leave out the next counts if they are too small, or else yield the fewest nodes; then yield the rest."""
@@ -173,9 +176,10 @@ class _Counts:
     def _leave_out_too_few(self) -> None:
         """Look as far as twice the fewest nodes for a count whose largest cache and fastest volumes carry the load.
 
-        If there is none, larger counts wait until all cheaper branches have been tried.
+        If there is none, or none within the budget, larger counts wait until all cheaper branches have been tried.
         """
         nearest = self.counts[: self.counts[0] + 1]
+        nearest = nearest[: bisect.bisect_right(nearest, self.search.budget_usd, key=self._least_usd)] or nearest
         if self._is_strong_enough(nearest[-1]):
             self.counts = self.counts[bisect.bisect_left(nearest, 1, key=self._is_strong_enough) :]
             self.screened = True
