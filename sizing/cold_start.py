@@ -1,42 +1,21 @@
-"""The course of a cluster with cold caches: the reads that it serves and how it warms up, step by step in time.
-
-At each hit ratio the resources bound the reads: handlers that wait for S3, S3's own limit, disks, network and CPU.
-Prefetch uses the same disks, network, CPU and requests. If they need more than there is, each gets at least half, so
-reads slow down the warm-up and the warm-up slows down reads, but neither stops the other.
-"""
+"""The course of a cluster with cold caches: the reads that it serves and how it warms up, step by step in time."""
 
 from __future__ import annotations
 
-import bisect
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sizing.cold_rates import LEAST_SHARE, RATIOS, ColdRates
 from sizing.popularity import Popularity
-from sizing.read import Hits, Read, Timings
-from sizing.resource import (
-    DISK_RESOURCES,
-    EBS_IO_BYTES,
-    Resource,
-    ServingCluster,
-    concurrency,
-    resources,
-    seconds_alone,
-)
 from sizing.units import SECONDS_PER_HOUR
-from sizing.warm_up import CPU_SECONDS_PER_BLOCK, CacheCapacity, Warming, Warmth
-from sizing.workload import ClosedLoad, Load
+from sizing.warm_up import CacheCapacity, Warming, Warmth
+from sizing.workload import ClosedLoad
 
-__all__ = ["ColdCourse", "ColdStart", "Moment", "Prefetching"]
+__all__ = ["ColdCourse", "ColdStart"]
 
-Floats = NDArray[np.float64]
-
-# judgement: the kernel and the volume queue reads and writes alike, and neither has priority.
-LEAST_SHARE: Final = 0.5
 STEP_ERROR: Final = 0.02  # the relative error of a time that is counted in steps
 # Steps grow with time, because reads warm a cache quickly at first and slowly later; a test compares them with steps a
 # tenth as long.
@@ -46,62 +25,8 @@ STEP_FRACTION: Final = 0.08
 NEARLY_WARM: Final = 1e-4
 LONGEST_HOURS: Final = 24.0  # judgement: nobody looks at a course of more than a day
 CURVE_POINTS: Final = 48
-SAMPLES: Final = 5  # the hit ratios at which capacities and demands are computed
-RATIOS: Final = 17  # the hit ratios at which the rate of prefetch is bounded
-BISECTIONS: Final = 30
 ROUNDING: Final = 1e-9
 LONGER: Final = 1.1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prefetching:
-    """The prefetch of a whole cluster: its blocks, its rate without reads, and the bytes of a block."""
-
-    blocks: float
-    blocks_per_second: float
-    s3_bytes: float
-    slot_bytes: float
-    get_bytes: float
-
-    def use(self, resource: str) -> float:
-        """Return how much of a resource one block takes; writes to a new cache file are merged into long IOs."""
-        throughputs, iops = zip(*DISK_RESOURCES.values(), strict=True)
-        if resource in throughputs:
-            return self.slot_bytes
-        if resource in iops:
-            return self.slot_bytes / EBS_IO_BYTES
-        uses = {"cpu": CPU_SECONDS_PER_BLOCK, "s3-requests": self.s3_bytes / self.get_bytes}
-        return uses.get(resource, 0.0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contest:
-    """One resource that reads and prefetch share: its capacity, and how much a read and a prefetched block take."""
-
-    name: str
-    capacity: float
-    per_read: float
-    per_block: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
-    """The offered reads, the possible reads and the prefetched blocks per second; `bottleneck` limits the reads."""
-
-    offered_per_second: float
-    possible_per_second: float
-    prefetched_per_second: float
-    bottleneck: str
-
-    @property
-    def reads_per_second(self) -> float:
-        """Reads that are served."""
-        return min(self.offered_per_second, self.possible_per_second)
-
-    @property
-    def carries(self) -> bool:
-        """Return whether every read that is offered is served."""
-        return self.possible_per_second >= self.offered_per_second
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,94 +49,11 @@ class ColdCourse:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ColdStart:
-    """A cluster with empty caches, its load, and the prefetch that fills the caches."""
+class ColdStart(ColdRates):
+    """A cluster with empty caches, and the order in which its load and its prefetch fill them."""
 
-    cluster: ServingCluster
-    read: Read
-    timings: Timings
-    load: Load
     popularity: Popularity
     room: CacheCapacity
-    prefetching: Prefetching
-
-    def served(self, hit_ratio: float, *, prefetches: bool = True) -> Moment:
-        """Return the rates of reads and of prefetch at this hit ratio.
-
-        Reads get what prefetch leaves, but at least half of each resource; prefetch gets what these reads leave.
-        """
-        wish = self.undisturbed_blocks_per_second if prefetches else 0.0
-        contests = self.contests(hit_ratio)
-        bound, bottleneck = min(
-            (max(LEAST_SHARE * one.capacity, one.capacity - wish * one.per_block) / one.per_read, one.name)
-            for one in contests
-            if one.per_read > 0
-        )
-        offered = self._offered(hit_ratio)
-        reads = min(bound, offered)
-        rest = ((one.capacity - reads * one.per_read) / one.per_block for one in contests if one.per_block > 0)
-        return Moment(
-            offered_per_second=offered,
-            possible_per_second=bound,
-            prefetched_per_second=min(wish, *rest) if prefetches else 0.0,
-            bottleneck=bottleneck,
-        )
-
-    @cached_property
-    def undisturbed_blocks_per_second(self) -> float:
-        """Return the blocks a second that prefetch brings while no reads are served."""
-        ends = (resource.capacity / per_block for resource, per_block in self._demands(1.0) if per_block > 0)
-        return min(self.prefetching.blocks_per_second, *ends)
-
-    def contests(self, hit_ratio: float) -> tuple[Contest, ...]:
-        """Return every resource at this hit ratio; the network is full duplex, so prefetch competes with arriving data.
-
-        Capacities and demands are interpolated linearly between samples. They are linear there, except at one kink,
-        where another of a handler's waits becomes the longest.
-        """
-        ratios, samples = self._samples
-        cell = min(bisect.bisect_right(ratios, hit_ratio), len(ratios) - 1)
-        low, high = ratios[cell - 1], ratios[cell]
-        part = (hit_ratio - low) / (high - low)
-        return tuple(
-            Contest(
-                name=before.name,
-                capacity=before.capacity + part * (after.capacity - before.capacity),
-                per_read=before.per_read + part * (after.per_read - before.per_read),
-                per_block=before.per_block,
-            )
-            for before, after in zip(samples[cell - 1], samples[cell], strict=True)
-        )
-
-    @cached_property
-    def _samples(self) -> tuple[tuple[float, ...], tuple[tuple[Contest, ...], ...]]:
-        """Return hit ratios in ascending order from 0 to 1, with the contests at each of them."""
-        disk = self.cluster.disk
-        ratios = tuple(sorted({*np.linspace(0.0, 1.0, SAMPLES).tolist(), *(disk.kinks if disk else ())}))
-        return ratios, tuple(tuple(self._sampled(ratio)) for ratio in ratios)
-
-    def _sampled(self, hit_ratio: float) -> Iterator[Contest]:
-        for resource, per_block in self._demands(hit_ratio):
-            per_read = resource.demand_per_read * resource.imbalance
-            yield Contest(name=resource.name, capacity=resource.capacity, per_read=per_read, per_block=per_block)
-
-    def _demands(self, hit_ratio: float) -> Iterator[tuple[Resource, float]]:
-        """Yield the resources of reads, incoming data and answers apart, and what a prefetched block takes of each."""
-        for resource in resources(self.cluster, self.read, Hits(ratio=hit_ratio), self.timings):
-            if resource.name != "network":
-                yield resource, self.prefetching.use(resource.name)
-                continue
-            missed = self.read.blocks * (1 - hit_ratio) * self.read.on_disk_length_bytes
-            imbalance = self.cluster.imbalance
-            yield replace(resource, demand_per_read=missed, imbalance=imbalance.blocks), self.prefetching.s3_bytes
-            yield replace(resource, demand_per_read=self.read.answer_bytes, imbalance=imbalance.requests), 0.0
-
-    def _offered(self, hit_ratio: float) -> float:
-        """Return the reads a second that clients send; in a closed load, each client waits for its answers."""
-        if isinstance(self.load, ClosedLoad):
-            seconds = seconds_alone(self.cluster, self.read, Hits(ratio=hit_ratio), self.timings)
-            return concurrency(self.load.concurrency, seconds).max_reads_per_second
-        return self.load.reads_per_second
 
     def prefetch_seconds_against(self, wanted_seconds: float) -> float:
         """Return the time of the prefetch, or the earliest or latest end of it where that decides."""
@@ -227,15 +69,6 @@ class ColdStart:
                 return latest
             stepper.advance()
         return stepper.prefetch_seconds
-
-    @cached_property
-    def prefetch_rates(self) -> tuple[Floats, Floats]:
-        """Return the least and the most blocks a second that prefetch brings from each hit ratio on.
-
-        Both have shape (RATIOS,), for hit ratios at equal distances from 0 to 1.
-        """
-        rates = np.array([self.served(ratio).prefetched_per_second for ratio in np.linspace(0.0, 1.0, RATIOS)])
-        return np.minimum.accumulate(rates[::-1])[::-1], np.maximum.accumulate(rates[::-1])[::-1]
 
     def carried_seconds_against(self, wanted_seconds: float) -> float:
         """Return the time until every read is served, exact where that decides, and a lower bound if it is too long.
@@ -258,20 +91,6 @@ class ColdStart:
         while stepper.carried_seconds is None and stepper.seconds <= wanted_seconds:
             stepper.advance()
         return stepper.seconds if stepper.carried_seconds is None else stepper.carried_seconds
-
-    @cached_property
-    def least_hit_ratio(self) -> float | None:
-        """Return the hit ratio from which every read is served after prefetch; None for a closed or too large load."""
-        if isinstance(self.load, ClosedLoad) or not self._carries(1.0):
-            return None
-        low, high = -1.0, 1.0
-        for _ in range(BISECTIONS):
-            middle = (low + high) / 2
-            low, high = (low, middle) if self._carries(max(0.0, middle)) else (middle, high)
-        return max(0.0, high)
-
-    def _carries(self, hit_ratio: float) -> bool:
-        return self.served(hit_ratio, prefetches=False).carries
 
     @cached_property
     def course(self) -> ColdCourse:

@@ -6,7 +6,8 @@ from typing import Final
 
 from sizing.allocator import ACCEPT_FACTOR
 from sizing.bucket_cache import WRITER_THREADS, CacheDemand
-from sizing.cold_start import ColdStart, Prefetching
+from sizing.cold_rates import Prefetching
+from sizing.cold_start import ColdStart
 from sizing.inputs import SizingInputs
 from sizing.region_server import ServerShare
 from sizing.resource import GBIT_BYTES, S3_GETS_PER_SECOND_PER_PREFIX, ServingCluster

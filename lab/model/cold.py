@@ -10,7 +10,8 @@ import numpy as np
 
 from lab.model.prediction import LOOPBACK_GBIT_PER_SECOND, popularity_of, read_of
 from lab.model.scaled_plan import ScaledPlan
-from sizing.cold_start import ColdStart, Prefetching
+from sizing.cold_rates import Prefetching
+from sizing.cold_start import ColdStart
 from sizing.popularity import UNIFORM
 from sizing.read import Timings, block_cpu_seconds
 from sizing.resource import Disk, ServingCluster

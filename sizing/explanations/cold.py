@@ -35,8 +35,8 @@ def cold_explanations(candidate: Candidate) -> dict[str, Explanation]:
             "With empty caches, every block comes from S3, and the cluster can serve {possible}, limited by {resource}."
             " The load is {offered}.",
             "utilisation law at a hit ratio of zero, while prefetch runs",
-            offered=computed(now.offered_per_second, "reads/s", "sizing.cold_start.ColdStart.served"),
-            possible=computed(now.possible_per_second, "reads/s", "sizing.cold_start.ColdStart.served"),
+            offered=computed(now.offered_per_second, "reads/s", "sizing.cold_rates.ColdRates.served"),
+            possible=computed(now.possible_per_second, "reads/s", "sizing.cold_rates.ColdRates.served"),
             resource=figure(now.bottleneck, "", "bad_hours.cold.bottleneck"),
         ),
         "bad_hours.cold.gets_per_second": explain(
@@ -57,7 +57,7 @@ def cold_explanations(candidate: Candidate) -> dict[str, Explanation]:
             "are hits in the next.",
             "an estimate: reads and prefetch share disks, network, CPU and S3's requests",
             {"time_until_served": lambda _: carried_seconds},
-            offered=computed(now.offered_per_second, "reads/s", "sizing.cold_start.ColdStart.served"),
+            offered=computed(now.offered_per_second, "reads/s", "sizing.cold_rates.ColdRates.served"),
             least=figure(start.least_hit_ratio or 0.0, "fraction", "bad_hours.cold.least_hit_ratio"),
         )
     return explained

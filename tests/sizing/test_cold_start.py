@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from sizing import cold_start, warning
 from sizing.calculator import plan
-from sizing.cold_start import ColdStart, Prefetching
+from sizing.cold_rates import Prefetching
+from sizing.cold_start import ColdStart
 from sizing.inputs import SizingInputs
 from sizing.popularity import Popularity
 from sizing.read import Hits, Read, Timings

@@ -299,7 +299,7 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
     ("call_queues.WRITE_FRACTION", figure("call_queues.read_fraction", "one hundred cores"), 0.9),
     ("call_queues.FEWEST_WRITERS", figure("call_queues.read_fraction", "few reads"), 0.73),
     ("call_queues.MOST_WRITERS_FRACTION", figure("call_queues.read_fraction", "enormous answers"), 0.5),
-    ("cold_start.LEAST_SHARE", figure("warm_up.prefetch_seconds"), 11630.236240795814),
+    ("cold_rates.LEAST_SHARE", figure("warm_up.prefetch_seconds"), 11630.236240795814),
     ("cold_start.LONGEST_HOURS", last_moment("half cached"), (24.361981152074822, 0.8864119678774699)),
     ("cold_start.NEARLY_WARM", last_moment("prod"), (3.230621177998837, 1.0)),
     ("bucket_cache.QUEUED_BYTES", figure("bucket_cache.writer_queue_length", "cells of 1 MiB"), 31),
