@@ -44,6 +44,7 @@ class Search:
         """Start with every type, at the least cost of its nodes and volumes."""
         self.fixed_usd = fixed_usd(self.question)
         self.budget_usd = self.question.requirements.targets.budget_usd_per_month or math.inf
+        self.screened_usd = self.budget_usd
         self.order = itertools.count()
         self.queue: list[tuple[float, int, _Branch]] = []
         self.storage_usd: dict[Storage, float] = {}
@@ -66,6 +67,7 @@ class Search:
 
     def run(self) -> SearchResult:
         """Return the winner and the nearest of the others. Raises LookupError if no type has room for the data."""
+        self.screened_usd = math.inf  # the nearest cluster may cost more than the budget
         best = self.cheapest_serving()
         while self.queue and not (self.nearest or self.serving):
             self._advance(heapq.heappop(self.queue)[-1])
@@ -176,10 +178,10 @@ class _Counts:
     def _leave_out_too_few(self) -> None:
         """Look as far as twice the fewest nodes for a count whose largest cache and fastest volumes carry the load.
 
-        If there is none, or none within the budget, larger counts wait until all cheaper branches have been tried.
+        If there is none, or none that could cost less than `screened_usd`, larger counts wait for all cheaper branches.
         """
         nearest = self.counts[: self.counts[0] + 1]
-        nearest = nearest[: bisect.bisect_right(nearest, self.search.budget_usd, key=self._least_usd)] or nearest
+        nearest = nearest[: bisect.bisect_right(nearest, self.search.screened_usd, key=self._least_usd)] or nearest
         if self._is_strong_enough(nearest[-1]):
             self.counts = self.counts[bisect.bisect_left(nearest, 1, key=self._is_strong_enough) :]
             self.screened = True
