@@ -36,12 +36,11 @@ def writing_server(lab: WritingLab) -> WritingServer:
     """Return the server as the calculator sees it, with settings as HBase gets them and S3 that answers at once."""
     number = {key: float(value) for key, value in lab.properties.items() if value.replace(".", "", 1).isdigit()}
     cells = CellSizes.of(lab.miniature.demand.blocks)
-    lower = number[f"{MEMSTORE}.lower.limit"]
     memstore = Memstore(
         size_bytes=number[MEMSTORE] * lab.miniature.heap_mib * MIB,
         flush_size_bytes=int(number["hbase.hregion.memstore.flush.size"]),
         regions=lab.regions,
-        lower_limit=lower,
+        lower_limit=number[f"{MEMSTORE}.lower.limit"],
     )
     flush_bytes = memstore.flush_heap_bytes / cells.heap_bytes * cells.stored_bytes
     writes = StoreWrites(
@@ -49,9 +48,24 @@ def writing_server(lab: WritingLab) -> WritingServer:
         min_size_bytes=int(number["hbase.hstore.compaction.min.size"]),
         region_bytes=lab.miniature.workload.stored_bytes / lab.regions,
     )
-    settings = WriteSettings(
+    return WritingServer(
+        cells=cells,
+        memstore=memstore,
+        settings=_settings(number, memstore, writes),
+        files=FileWriting(cached_fraction=1.0, caches=True, first_byte_seconds=0.0, stream_bytes_per_second=GIB),
+        vcpus=lab.vcpus,
+        network_bytes_per_second=LOOPBACK_GBIT_PER_SECOND * BYTES_PER_GBIT,
+        ebs=UNLIMITED,
+        disk=None,
+        log=None,
+        log_copies=1,
+    )
+
+
+def _settings(number: Mapping[str, float], memstore: Memstore, writes: StoreWrites) -> WriteSettings:
+    return WriteSettings(
         flush_size_bytes=memstore.flush_size_bytes,
-        lower_limit=lower,
+        lower_limit=memstore.lower_limit,
         flushers=int(number["hbase.hstore.flusher.count"]),
         small_compactions=int(number["hbase.regionserver.thread.compaction.small"]),
         large_compactions=int(number["hbase.regionserver.thread.compaction.large"]),
@@ -62,18 +76,6 @@ def writing_server(lab: WritingLab) -> WritingServer:
         blocking_store_files=int(number["hbase.hstore.blockingStoreFiles"]),
         min_size_bytes=int(writes.min_size_bytes),
         amplification=writes.amplification(writes.region_bytes),
-    )
-    return WritingServer(
-        cells=cells,
-        memstore=memstore,
-        settings=settings,
-        files=FileWriting(cached_fraction=1.0, caches=True, first_byte_seconds=0.0, stream_bytes_per_second=GIB),
-        vcpus=lab.vcpus,
-        network_bytes_per_second=LOOPBACK_GBIT_PER_SECOND * BYTES_PER_GBIT,
-        ebs=UNLIMITED,
-        disk=None,
-        log=None,
-        log_copies=1,
     )
 
 
