@@ -21,7 +21,8 @@ from lab.hbase.limits.volume import LimitedVolume
 from lab.hbase.limits.volume import unavailable as no_volumes
 from lab.hbase.overlay import SCALE, varied
 from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
-from lab.hbase.write_counters import WriteCounters, WriteWindow, write_counters
+from lab.hbase.write_counters import WriteWindow, write_counters
+from lab.hbase.write_figures import TOLERANCE, flush_figures, log_figures, store_file_figures
 from lab.hbase.ycsb import YcsbTable
 from lab.model.scaled_plan import ScaledPlan, Small, miniature_demand
 from lab.model.writes import WritingLab, write_limit, writing_server
@@ -47,7 +48,6 @@ PACED: Final = 3
 WINDOWS: Final = 2
 """A window of writes, in multiples of a window of reads, so that each region is flushed several times."""
 VOLUME_BYTES: Final = 8 * GIB
-TOLERANCE: Final = 0.15
 NEARLY: Final = 0.9
 """The least use of a resource that is called the bottleneck."""
 ENDING_SECONDS: Final = 15.0
@@ -156,9 +156,9 @@ def _figures(lab: Experiment, volume: LimitedVolume, model: WritingServer) -> tu
             "others, and is as many times as long",
             target=within(0.05),
         ),
-        *_log_figures(model, whole.counts),
-        *_flush_figures(model, whole),
-        *_store_file_figures(model, whole),
+        *log_figures(model, whole.counts),
+        *flush_figures(model, whole),
+        *store_file_figures(model, whole),
     )
 
 
@@ -227,81 +227,5 @@ def _rate_figures(mib_per_second: int, limit: WriteResource, windows: Sequence[W
             predicted=0.0,
             because="HBase's `blockedRequestCount`: the log is the limit, and flushes and compactions keep up",
             target=MeasurementTarget(kind=TargetKind.SAME),
-        ),
-    )
-
-
-def _log_figures(model: WritingServer, counts: WriteCounters) -> tuple[Measurement, ...]:
-    figure = partial(Measurement, case="the log", unit="B")
-    return (
-        figure(
-            name="of the log for a cell",
-            measured=counts.log_bytes / counts.log_edits,
-            predicted=model.cells.log_bytes,
-            because="HBase's `writtenBytes` over its edits",
-            target=within(0.05),
-        ),
-        figure(
-            name="of the volume for a cell",
-            measured=counts.device_bytes / counts.log_edits,
-            predicted=model.log_bytes,
-            because="one copy of the log with HDFS's checksums",
-            target=within(TOLERANCE),
-        ),
-    )
-
-
-def _flush_figures(model: WritingServer, whole: WriteWindow) -> tuple[Measurement, ...]:
-    counts, minutes = whole.counts, whole.seconds / 60
-    flushed_cells = counts.flushed_heap_bytes / model.cells.key_value_bytes
-    figure = partial(Measurement, case="store files")
-    return (
-        figure(
-            name="cells of a flush",
-            unit="",
-            measured=flushed_cells / counts.flushes,
-            predicted=model.flush_cells,
-            because="the flush size over the heap of a cell; measured by the bytes of the flushed cells",
-            target=within(TOLERANCE),
-        ),
-        figure(
-            name="flushes",
-            unit="a minute",
-            measured=counts.flushes / minutes,
-            predicted=counts.log_edits / model.flush_cells / minutes,
-            because="the cells that were written, over those of a flush",
-            target=within(TOLERANCE),
-        ),
-    )
-
-
-def _store_file_figures(model: WritingServer, whole: WriteWindow) -> tuple[Measurement, ...]:
-    counts = whole.counts
-    flushed_cells = counts.flushed_heap_bytes / model.cells.key_value_bytes
-    figure = partial(Measurement, case="store files")
-    return (
-        figure(
-            name="store file of a cell",
-            unit="B",
-            measured=counts.flushed_bytes / flushed_cells,
-            predicted=model.cells.stored_bytes,
-            because="bytes of the files of flushes, over the cells in them",
-            target=within(TOLERANCE),
-        ),
-        figure(
-            name="write amplification",
-            unit="x",
-            measured=1 + counts.compacted_bytes / counts.flushed_bytes,
-            predicted=model.settings.amplification,
-            because="bytes of all store files over those of flushes. `hbase.hstore.compaction.min.size` is one flush, "
-            "as in the plan; its default of 128 MiB would rewrite these small regions with every second flush",
-            target=within(TOLERANCE),
-        ),
-        figure(
-            name="read by compactions",
-            unit="x",
-            measured=counts.compacted_input_bytes / counts.flushed_bytes,
-            predicted=model.settings.amplification - 1,
-            because="bytes of the files that compactions read, over those of flushes",
         ),
     )
