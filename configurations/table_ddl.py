@@ -20,7 +20,7 @@ BATCH_KEY: Final = "hbase.reopen.table.regions.progressive.batch.size.max"
 BEFORE_KEY: Final = "warmbase.before.load"
 """The attribute of a table in which the script for an initial load keeps the values that the table had."""
 COMPACTION_ATTEMPTS: Final = 5
-"""The number of times that the script asks for a major compaction which other compactions may prevent."""
+"""How often the script requests the major compaction of a region; HBase skips a store where another one runs."""
 SMALLEST_BLOCK_BYTES: Final = 8 * KIB
 GET_BLOCK_BYTES: Final = 64 * KIB
 SCAN_BLOCK_BYTES: Final = 128 * KIB
