@@ -9,13 +9,14 @@ ACTION=prepare-java
 source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
 
 argument=([java_home]='' [flags]='')
+declare -a flags=()
 
 usage() {
   cat <<USAGE
-prepare-java.sh --java-home=PATH --flags=FLAGS
+prepare-java.sh --java-home=PATH --flags=BASE64
 
   --java-home=PATH    JAVA_HOME of hbase-env
-  --flags=FLAGS       every flag of the RegionServer's JVM in hbase-env
+  --flags=BASE64      every flag of the RegionServer's JVM in hbase-env: a JSON list of strings, in Base64
 USAGE
 }
 
@@ -23,35 +24,46 @@ check_arguments() {
   if [[ ! ${argument[java_home]} =~ ^/[A-Za-z0-9/._-]+$ ]]; then
     problems+=("--java-home='${argument[java_home]}': must be a full path")
   fi
-  if [[ ! ${argument[flags]} =~ ^-[A-Za-z0-9\ :=+%,./*_-]+$ ]]; then
-    problems+=("--flags='${argument[flags]}': must be flags of a JVM, with one space between them")
+  mapfile -d '' -t flags < <(decoded_flags 2>/dev/null)
+  if ((${#flags[@]} == 0)); then
+    problems+=("--flags='${argument[flags]}': must be a JSON list of a JVM's flags, in Base64")
   fi
+}
+
+# decoded_flags: prints each flag, and a NUL behind it.
+decoded_flags() {
+  /usr/bin/python3 -c '
+import base64, json, sys
+flags = json.loads(base64.b64decode(sys.argv[1], validate=True))
+if not all(isinstance(flag, str) and flag.startswith("-") and "\0" not in flag for flag in flags):
+    sys.exit(1)
+sys.stdout.write("".join(flag + "\0" for flag in flags))' "${argument[flags]}"
 }
 
 # trial_flags: the flags, without those that reserve the whole heap or write files that other users will own.
 trial_flags() {
   local flag
-  for flag in ${argument[flags]}; do
+  for flag in "${flags[@]}"; do
     case $flag in
       -Xms* | -XX:+AlwaysPreTouch | -Xlog:*:file=* | -XX:*Path=* | -XX:*File=*) ;;
-      *) printf '%s\n' "$flag" ;;
+      *) printf '%s\0' "$flag" ;;
     esac
   done
 }
 
 main() {
   begin "$@"
-  local java=${argument[java_home]}/bin/java version flags=()
+  local java=${argument[java_home]}/bin/java version tried
   if [[ ! -x $java ]]; then
     say "$java does not exist: installing Corretto 21 from Amazon Linux's repositories"
     yum install --assumeyes --quiet java-21-amazon-corretto-headless >&2 || true
   fi
   [[ -x $java ]] || refuse "$java does not exist" "launch emr-7.10.0 or later, which has Corretto 21, or name a Java that \
 exists: JAVA_HOME of hbase-env/export under overrides"
-  mapfile -t flags < <(trial_flags)
-  version=$("$java" "${flags[@]}" -version 2>&1) || refuse "$java does not start with the RegionServer's flags: $version" \
+  mapfile -d '' -t tried < <(trial_flags)
+  version=$("$java" "${tried[@]}" -version 2>&1) || refuse "$java does not start with the RegionServer's flags: $version" \
     "use flags that it knows: HBASE_REGIONSERVER_GC_OPTS of hbase-env/export under overrides"
-  say "$java accepts ${flags[*]}: ${version%%$'\n'*}"
+  say "$java accepts ${tried[*]}: ${version%%$'\n'*}"
   end "done"
 }
 

@@ -6,9 +6,11 @@ bootstrap action to be unique, so a key and its value are one argument.
 
 from __future__ import annotations
 
+import base64
+import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -84,7 +86,7 @@ def _claim(environment: Environment) -> Action:
 def _of_every_node(launch: Launch) -> Iterator[Action]:
     variables = exported(launch.settings.core)
     if home := variables.get("JAVA_HOME"):
-        flags = " ".join(region_server_flags(variables))
+        flags = encoded(region_server_flags(variables))
         yield Action(name="prepare-java", arguments=(f"--java-home={home}", f"--flags={flags}"))
     yield Action(name="tune-kernel", arguments=(f"--open-files={OPEN_FILES}", f"--processes={PROCESSES}"))
 
@@ -110,6 +112,11 @@ def _of_core_nodes(plan: Plan) -> Iterator[Action]:
         arguments=(f"--misses-for-one={MISSES_FOR_ONE}",),
         programs={"program": "publish_cache_metrics.py", "requests": REQUESTS},
     )
+
+
+def encoded(words: Sequence[str]) -> str:
+    """Return the words as a JSON list in Base64: no shell on the way to the action can change a quote or a blank."""
+    return base64.b64encode(json.dumps(list(words)).encode()).decode()
 
 
 def _volumes(plan: Plan) -> Iterator[str]:

@@ -38,7 +38,20 @@ def exported(rendered: Iterable[Classification]) -> Mapping[str, str]:
 
 
 def region_server_flags(variables: Mapping[str, str]) -> tuple[str, ...]:
-    """Return every JVM flag of a RegionServer, collector first. EMR's `$HBASE_REGIONSERVER_OPTS` is not expanded."""
+    """Return every JVM flag of a RegionServer, collector first, as HBase's own start script splits them.
+
+    That script expands the variables without quotes, so a blank always ends a flag, and a quote inside is part of it.
+    What the node's shell expands (`$HBASE_REGIONSERVER_OPTS`) is not known here and is left out.
+    """
     names = ("HBASE_REGIONSERVER_GC_OPTS", "HBASE_REGIONSERVER_OPTS")
-    options = " ".join(variables.get(name, "").strip('"') for name in names)
-    return tuple(flag for flag in shlex.split(options) if not flag.startswith("$"))
+    flags = (flag for name in names for flag in assigned(variables.get(name, "")).split())
+    return tuple(flag for flag in flags if "$" not in flag and "`" not in flag)
+
+
+def assigned(value: str) -> str:
+    """Return what a variable holds after the shell has read `export NAME=value`, without expanding other variables."""
+    try:
+        [word] = shlex.split(value)
+    except ValueError:  # several words, none, or a quote that is never closed: lint refuses each
+        return value
+    return word

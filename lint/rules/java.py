@@ -146,6 +146,41 @@ def _used_verbatim(node: LintedNode) -> Iterator[Violation]:
             yield Violation(at=setting, message="the shell does not expand variables inside single quotes")
 
 
+@rule(
+    id="WB421",
+    severity=Severity.ERROR,
+    title="JVM option with a blank",
+    because="HBase's start script expands the variable without quotes, so the blank ends the option, and the JVM does"
+    " not start with the rest of it",
+    fix="write the option without a blank",
+    source="HBase bin/hbase, the line that starts Java",
+    proof="tried with JDK 17",
+    roles=("primary", "core"),
+    of_hbase_1=True,
+)
+def _option_with_blank(node: LintedNode) -> Iterator[Violation]:
+    for (path, key), setting in node.settings.items():
+        if path == EXPORT and key.endswith("_OPTS") and (option := _split_option(setting.value)):
+            yield Violation(
+                at=setting,
+                message=f"the JVM does not start: HBase splits {option} at its blank, and quotes do not help",
+                fix="remove it: HBase kills a JVM that runs out of memory" if "OnOutOfMemoryError" in option else None,
+            )
+
+
+def _split_option(value: str) -> str | None:
+    """Return the first option that quotes are meant to hold together; None where there is none."""
+    try:
+        words = [
+            word
+            for text in shlex.split(SUBSTITUTED.sub("x", PLACEHOLDER.sub("x", value)))
+            for word in shlex.split(text)
+        ]
+    except ValueError:  # a quote that another rule reports, or that is part of an option
+        return None
+    return next((word for word in words if re.search(r"\s", word)), None)
+
+
 def _shell_word_count(value: str) -> int:
     """How many words a shell sees; a gap is one letter. 0 for a quote that is never closed."""
     try:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from configurations.bootstrap import DIRECTORY, Action, actions, program, script
+from configurations.bootstrap import DIRECTORY, Action, actions, encoded, program, script
 from configurations.launch import Launch
 from configurations.node_files import exported
 from sizing.modes import HDFS, S3_PLAIN, Mode
@@ -35,7 +35,7 @@ GIVEN = {
         *PROGRAM,
     ),
     "mount-volumes": ("--cache-volume-gib=1", "--system-volume-gib=2"),
-    "prepare-java": ("--java-home=/usr/lib/jvm/jre-21", "--flags=-XX:+UseZGC -Xmx64m"),
+    "prepare-java": ("--java-home=/usr/lib/jvm/jre-21", f"--flags={encoded(('-XX:+UseZGC', '-Xmx64m'))}"),
     "publish-cache-metrics": ("--misses-for-one=2", *PROGRAM, *REQUESTS),
     "tune-kernel": ("--open-files=131072", "--processes=65536"),
 }
@@ -80,7 +80,9 @@ WRONG = [
     ("claim-root", "--bucket=My_Bucket", "--bucket='My_Bucket': must be a bucket's name"),
     ("claim-root", "--key=a b", "--key='a b': must be an object's key"),
     ("prepare-java", "--java-home=jre", "--java-home='jre': must be a full path"),
-    ("prepare-java", "--flags=$(reboot)", "--flags='$(reboot)': must be flags of a JVM"),
+    ("prepare-java", "--flags=$(reboot)", "--flags='$(reboot)': must be a JSON list of a JVM's flags, in Base64"),
+    ("prepare-java", f"--flags={encoded(('reboot',))}", "must be a JSON list of a JVM's flags"),
+    ("prepare-java", f"--flags={encoded(())}", "must be a JSON list of a JVM's flags"),
     (
         "publish-cache-metrics",
         "--misses-for-one=3",

@@ -114,4 +114,11 @@ JAVA = (
         at="hbase-env/export HBASE_MASTER_OPTS",
         says="the shell does not expand variables inside single quotes",
     ),
+    Case(
+        id="WB421",
+        faulty=export(HBASE_REGIONSERVER_GC_OPTS="\"-XX:+UseG1GC -XX:OnOutOfMemoryError='kill -9 %p'\""),
+        right=export(HBASE_REGIONSERVER_GC_OPTS='"-XX:+UseG1GC -XX:OnOutOfMemoryError=/bin/true"'),
+        at=f"{EXPORT} {GC}",
+        says="HBase splits -XX:OnOutOfMemoryError=kill -9 %p at its blank",
+    ),
 )
