@@ -28,15 +28,17 @@ class Wal(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
-    """Where the nodes stand. `vpc` and `subnet` are ids of what was there before, None where both are made.
+    """The network of the nodes. `vpc` and `subnet` are ids of what was there before, None where both are made.
 
     `route_table`: that subnet's, to which the way to S3 is added; None where there is one, or a NAT gateway.
+    `endpoint_policies`: whether the endpoints of a new VPC have policies that limit which accounts they reach.
     """
 
     availability_zone: str
     vpc: str | None = None
     subnet: str | None = None
     route_table: str | None = None
+    endpoint_policies: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

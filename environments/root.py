@@ -19,12 +19,14 @@ class Root:
 
     `existing`: the bucket was there before, and is its owner's to set up. `key`: the ARN of the KMS key that encrypts
     what is in it already; without one, or where the bucket is new, the environment's own key encrypts what is written.
+    `owner`: the account that an existing bucket belongs to, if it is not that of the environment.
     """
 
     bucket: str
     prefix: str
     existing: bool = False
     key: str | None = None
+    owner: str | None = None
 
     @property
     def url(self) -> str:
@@ -34,6 +36,10 @@ class Root:
     def bucket_in(self, account: str) -> str:
         """Return the name of the bucket, with this account if the file states none."""
         return self.bucket.replace(ACCOUNT_PSEUDO_PARAMETER, account)
+
+    def owner_in(self, account: str) -> str:
+        """Return the account that the bucket belongs to, for an environment in this account."""
+        return self.owner or account
 
     @property
     def claim_key(self) -> str:

@@ -63,15 +63,13 @@ def _roles(cluster: Template) -> Iterator[str]:
 
     for name, title in ROLES.items():
         role, policy = _only(cluster, "AWS::IAM::Role", name), _only(cluster, "AWS::IAM::Policy", name)
-        managed = ", ".join(
-            f"`{_text(managed_policy_arn).rpartition('/')[2]}`" for managed_policy_arn in role["ManagedPolicyArns"]
-        )
+        managed = "".join(f"AWS's `{_text(arn).rpartition('/')[2]}` and " for arn in role.get("ManagedPolicyArns", ()))
         [trusted] = role["AssumeRolePolicyDocument"]["Statement"]
         yield f"## {title}"
         trust = f"Assumed by `{trusted['Principal']['Service']}`"
         if conditions := _codes(_conditions(trusted.get("Condition", {}))):
-            trust += f", only with {conditions}"
-        yield paragraph(f"{trust}. It has AWS's {managed} and these statements:")
+            trust += f", only with {conditions.replace('<br>', ' and ')}"
+        yield paragraph(f"{trust}. It has {managed}these statements:")
         yield table(COLUMNS, (_row(statement, REASONS) for statement in policy["PolicyDocument"]["Statement"]))
 
 

@@ -15,7 +15,7 @@ from constructs import Construct
 from configurations.bootstrap import Action, program, script
 from environments.launch_record import LaunchRecord
 from stacks.app import filled_in
-from stacks.roles import allow
+from stacks.roles import allow, in_account
 
 
 class RecordedBootstrap(Construct):
@@ -45,9 +45,8 @@ class BootstrapActions(Construct):
 
 
 def _may_fetch(nodes: iam.Role, files: Iterable[assets.Asset]) -> None:
-    allow(
-        nodes, "BootstrapFiles", ["s3:GetObject"], *(file.bucket.arn_for_objects(file.s3_object_key) for file in files)
-    )
+    objects = (file.bucket.arn_for_objects(file.s3_object_key) for file in files)
+    allow(nodes, "BootstrapFiles", ["s3:GetObject"], *objects, conditions=in_account(nodes))
 
 
 def _action(

@@ -12,16 +12,17 @@ REASONS = {
     "EMR5": "traffic is encrypted if the environment file names certificates; the rule reads the wrong level",
     "S1": "this bucket receives the access logs; if it logged access to itself, each log would cause another",
     "EMR6": "there is deliberately no key pair: you reach nodes through Session Manager, and nothing needs SSH",
-    "IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/AmazonSSMManagedInstanceCore]": (
-        "Session Manager requires this policy, and AWS keeps it up to date"
-    ),
     "IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonEMRServicePolicy_v2]": (
         "this is EMR's own policy; it applies only to resources that have our tag"
     ),
     "IAM5[Resource::arn:<AWS::Partition>:elasticmapreduce:<AWS::Region>:<AWS::AccountId>:cluster/*]": (
         "a node checks whether the cluster that claims the root is running; its id is not known in advance"
     ),
-    "IAM5[Resource::*]": "PutMetricData has no resource-level permissions; the statement is limited to two namespaces",
+    "IAM5[Resource::arn:<AWS::Partition>:ec2:<AWS::Region>:<AWS::AccountId>:instance/*]": (
+        "each node registers itself with Systems Manager; its id is not known in advance"
+    ),
+    "IAM5[Resource::*]": "IAM defines no resources for the channels of Session Manager; metrics are limited to two"
+    " namespaces",
 }
 OF_A_WORKSPACE = "one workspace and its logs, which HBase names; the EMR documentation omits the region from the ARN"
 OBJECTS_OF_A_PREFIX = "objects below one prefix; HBase and EMR choose their names"

@@ -55,6 +55,16 @@ WAL_ACTIONS = (
     "emrwal:ReplayEdits",
     "emrwal:TrimWAL",
 )
+# Systems Manager User Guide, getting-started-create-iam-instance-profile: the least that Session Manager needs. Run
+# Command uses the same channels (systems-manager-setting-up-messageAPIs). AmazonSSMManagedInstanceCore would add
+# reading every parameter of the account, and what State Manager, Patch Manager and Inventory need.
+SESSION_ACTIONS = (
+    "ssmmessages:CreateControlChannel",
+    "ssmmessages:CreateDataChannel",
+    "ssmmessages:OpenControlChannel",
+    "ssmmessages:OpenDataChannel",
+)
+EVERY_INSTANCE = "IAM5[Resource::arn:<AWS::Partition>:ec2:<AWS::Region>:<AWS::AccountId>:instance/*]"
 EVERY_CLUSTER = "IAM5[Resource::arn:<AWS::Partition>:elasticmapreduce:<AWS::Region>:<AWS::AccountId>:cluster/*]"
 REASONS = {
     "RootObjects": "HBase creates, reads and deletes its files; S3A aborts incomplete uploads; EMR marks directories"
@@ -64,12 +74,17 @@ REASONS = {
     "ClaimHolder": "a primary node asks whether the cluster that holds the claim is running; its id is not known in"
     " advance",
     "Logs": "EMR's agent on each node copies its logs there; nothing reads them back",
-    "Keys": "HBase encrypts the objects of the root, and EMR the disks; with a new bucket, one key serves both",
-    "Metrics": "EMR's agent and our publisher put metrics; the call has no resource-level permissions, so two"
-    " namespaces limit the statement",
+    "Keys": "EMR encrypts the disks with the environment's key, and HBase the objects of a new root",
+    "RootKey": "S3 encrypts the objects of an existing root with the key that the file names; other services and"
+    " programs on a node cannot use that key",
+    "Metrics": "EMR's agent and our publisher put metrics, only in their two namespaces",
+    "SessionChannels": "the agent of Systems Manager lets administrators open a shell and run commands on a node; IAM"
+    " defines no resources for these actions",
+    "SessionRegistration": "the same agent reports that its node is there; the id of a node is not known in advance",
     "WriteAheadLog": "HBase writes the active cluster's edits to their own workspace; these are the permissions that"
     " the Release Guide lists, without those to create workspaces",
-    "Certificates": "EMR unpacks the certificates on each node before it starts anything",
+    "Certificates": "EMR unpacks the certificates on each node before it starts anything; the file names this one"
+    " object, which may belong to another account",
     "BootstrapFiles": "a node downloads each bootstrap action and its programs, named by the hash of their content",
     "NodeRole": "EMR starts nodes with our role, and its own policy allows only the default role",
     "VolumeKey": "EC2 encrypts the volumes with this key, on EMR's behalf",
@@ -99,23 +114,26 @@ class Roles(Construct):
             role_name=name,
             description="Nodes of a warmbase cluster: the HBase root, logs, metrics, Session Manager",
             assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"),
-            managed_policies=[iam.ManagedPolicy.from_aws_managed_policy_name("AmazonSSMManagedInstanceCore")],
         )
+        allow(role, "SessionChannels", SESSION_ACTIONS, "*")
+        allow(role, "SessionRegistration", ["ssm:UpdateInstanceInformation"], resources_arn("ec2", "instance"))
         log_objects = f"{environment.log_bucket}/emr/*"
         if environment.mode.keeps_data_in_s3:
             self._root(role, environment, writes=writes)
-        allow(role, "Logs", ["s3:PutObject"], bucket_arn(log_objects))
+        allow(role, "Logs", ["s3:PutObject"], bucket_arn(log_objects), conditions=in_account(role))
         if environment.wal is Wal.EMR_WAL and writes:
             logs = (workspace_arn(f"{environment.wal_workspace}{suffix}") for suffix in ("", "/*"))
             allow(role, "WriteAheadLog", WAL_ACTIONS, *logs)
             suppress_workspace(role, environment.wal_workspace)
         if environment.certificates:
             allow(role, "Certificates", ["s3:GetObject"], bucket_arn(environment.certificates.removeprefix("s3://")))
-        allow(role, "Keys", KEY_ACTIONS, *dict.fromkeys((storage.key.key_arn, storage.root_key_arn)))
+        allow(role, "Keys", KEY_ACTIONS, storage.key.key_arn)
+        if environment.root.key is not None and environment.mode.keeps_data_in_s3:
+            through_s3 = {"StringEquals": {"kms:ViaService": f"s3.{environment.region}.amazonaws.com"}}
+            allow(role, "RootKey", KEY_ACTIONS, environment.root.key, conditions=through_s3)
         namespaces = {"StringEquals": {"cloudwatch:namespace": list(METRIC_NAMESPACES)}}
         allow(role, "Metrics", ["cloudwatch:PutMetricData"], "*", conditions=namespaces)
-        suppress(role, "IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/AmazonSSMManagedInstanceCore]")
-        suppress(role, "IAM5[Resource::*]")
+        suppress(role, "IAM5[Resource::*]", EVERY_INSTANCE)
         suppress_objects(role, log_objects)
         return role
 
@@ -123,16 +141,22 @@ class Roles(Construct):
         root = environment.root
         # In Fn::Sub only `${` begins a name: a dollar of a folder's mark stays as it is.
         objects = [f"{root.bucket}/{key}" for key in root.objects]
-        allow(role, "RootObjects", ROOT_OBJECT_ACTIONS, *(bucket_arn(pattern) for pattern in objects))
-        allow(role, "RootBucket", ROOT_BUCKET_ACTIONS, bucket_arn(root.bucket))
+        owned = in_account(role, root.owner)
+        allow(role, "RootObjects", ROOT_OBJECT_ACTIONS, *map(bucket_arn, objects), conditions=owned)
+        allow(role, "RootBucket", ROOT_BUCKET_ACTIONS, bucket_arn(root.bucket), conditions=owned)
         suppress_objects(role, *(pattern for pattern in objects if pattern.endswith("*")))
         if writes:
-            allow(role, "Claim", CLAIM_ACTIONS, bucket_arn(f"{root.bucket}/{root.claim_key}"))
-            allow(role, "ClaimHolder", ["elasticmapreduce:DescribeCluster"], clusters_arn())
+            allow(role, "Claim", CLAIM_ACTIONS, bucket_arn(f"{root.bucket}/{root.claim_key}"), conditions=owned)
+            clusters = resources_arn("elasticmapreduce", "cluster")
+            allow(role, "ClaimHolder", ["elasticmapreduce:DescribeCluster"], clusters)
             suppress(role, EVERY_CLUSTER)
 
     def _service(self, storage: StorageStack) -> iam.Role:
-        account = {"StringEquals": {"aws:SourceAccount": cdk.Stack.of(self).account}}
+        # EMR Management Guide, emr-iam-role: both, against the confused deputy.
+        account = {
+            "StringEquals": {"aws:SourceAccount": cdk.Stack.of(self).account},
+            "ArnLike": {"aws:SourceArn": regional_arn("elasticmapreduce", "*")},
+        }
         role = iam.Role(
             self,
             "Service",
@@ -159,9 +183,22 @@ def workspace_arn(workspace: str) -> str:
     return cdk.Fn.sub(f"arn:${{AWS::Partition}}:emrwal:*:${{AWS::AccountId}}:workspace/{workspace}")
 
 
-def clusters_arn() -> str:
-    """The ARN of every EMR cluster of this account and region: whose claim it is, nobody knows before."""
-    return cdk.Fn.sub("arn:${AWS::Partition}:elasticmapreduce:${AWS::Region}:${AWS::AccountId}:cluster/*")
+def regional_arn(service: str, resource: str) -> str:
+    """Return the ARN of a resource of this account and region."""
+    return cdk.Fn.sub(f"arn:${{AWS::Partition}}:{service}:${{AWS::Region}}:${{AWS::AccountId}}:{resource}")
+
+
+def resources_arn(service: str, kind: str) -> str:
+    """Return the ARN that stands for every resource of one kind in this account and region."""
+    return regional_arn(service, f"{kind}/*")
+
+
+def in_account(scope: Construct, account: str | None = None) -> Mapping[str, object]:
+    """Return the condition that a bucket belongs to this account, by default that of the stack.
+
+    Bucket names are global: without the condition, somebody else's bucket that has the name would do.
+    """
+    return {"StringEquals": {"aws:ResourceAccount": account or cdk.Stack.of(scope).account}}
 
 
 def allow(

@@ -54,6 +54,12 @@ def _network_in_part(file: RawSection) -> Iterator[Refusal]:
                 why="the VPC is new, so it has no existing resources",
                 fix="remove it, or name the VPC that it belongs to",
             )
+    if re.fullmatch(VPC, vpc) and network.gives("endpoint_policies"):
+        yield Refusal(
+            at=("network", "endpoint_policies"),
+            why="the VPC exists already, and other programs may use its endpoints, so warmbase sets no policy on them",
+            fix="remove it",
+        )
     if vpc == "new" and isinstance(groups, list) and any(re.fullmatch(GROUP, str(group)) for group in groups):
         yield Refusal(
             at=("access", "security_groups"),
@@ -116,6 +122,12 @@ def _root_without_use(file: RawSection) -> Iterator[Refusal]:
             at=("storage", "key"),
             why="a new bucket has its own key, so this key would encrypt nothing",
             fix="remove it, or name the existing root that it encrypts",
+        )
+    if root == "new" and storage.gives("owner"):
+        yield Refusal(
+            at=("storage", "owner"),
+            why="a new bucket belongs to the account of the environment",
+            fix="remove it, or name the existing root that belongs to this account",
         )
     key = (storage.text("key") or "").split(":")
     region = file.text("region")

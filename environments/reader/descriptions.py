@@ -33,6 +33,7 @@ DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         " hdfs: data on the nodes' volumes.",
         "root": "`new` for a bucket that warmbase creates, or s3://BUCKET/PREFIX/ for an existing HBase root.",
         "key": "The ARN of the KMS key that encrypts the bucket of an existing root.",
+        "owner": "The AWS account that the bucket of an existing root belongs to. The default is the environment's.",
         "wal": "Where HBase writes its write-ahead log: on HDFS, or in Amazon's EMR WAL service.",
     },
     "NetworkSection": {
@@ -40,6 +41,7 @@ DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "subnet": "The id of a private subnet in the existing VPC.",
         "route_table": "The id of that subnet's route table, if warmbase has to add an S3 gateway endpoint to it.",
         "availability_zone": "The Availability Zone that all nodes are launched in.",
+        "endpoint_policies": "Whether the endpoints of a new VPC reach only this account and what EMR itself needs.",
     },
     "AccessSection": {
         "security_groups": "Security groups in the same VPC whose members may connect to HBase.",

@@ -38,6 +38,7 @@ ROOT_FORM = r"^(new|s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/([A-Za-z0-9_=-][A-Za-z
 ROOT = "`new`, or s3://BUCKET/PREFIX/ with letters, digits and . _ = -, a slash at its end, and no dot after a slash"
 KEY_FORM = r"^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]+$"
 KEY = "the ARN of a KMS key, arn:aws:kms:REGION:ACCOUNT:key/ID"
+ACCOUNT_FORM = r"^[0-9]{12}$"
 OS_FORM = r"^2023\.[0-9]{1,2}\.[0-9]{8}\.[0-9]{1,2}$"
 OS = "a release of Amazon Linux 2023 that `aws emr describe-release-label` lists for the EMR release"
 PEM_FORM = r"^s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/[A-Za-z0-9._=/-]+\.zip$"
@@ -119,6 +120,9 @@ class Storage(Section):
     mode: Literal["s3-cached", "s3-plain", "hdfs"] = "s3-cached"
     root: Annotated[str, Field(pattern=ROOT_FORM, examples=["new"], description=ROOT)] = "new"
     key: Annotated[str | None, Field(pattern=KEY_FORM, description=KEY)] = None
+    owner: Annotated[
+        str | None, Field(pattern=ACCOUNT_FORM, examples=["111122223333"], description="twelve digits, in quotes")
+    ] = None
     wal: Literal["hdfs", "emr-wal"] = "hdfs"
 
     def build(self, name: str, account: str | None, region: str) -> Root:
@@ -126,7 +130,7 @@ class Storage(Section):
         if self.root == "new":
             return Root(bucket=f"warmbase-{name}-root-{account or ACCOUNT_PSEUDO_PARAMETER}-{region}", prefix="hbase")
         bucket, _, prefix = self.root.removeprefix("s3://").rstrip("/").partition("/")
-        return Root(bucket=bucket, prefix=prefix, existing=True, key=self.key)
+        return Root(bucket=bucket, prefix=prefix, existing=True, key=self.key, owner=self.owner)
 
 
 class NetworkSection(Section):
@@ -145,12 +149,17 @@ class NetworkSection(Section):
     availability_zone: Annotated[
         str, Field(pattern=r"^[a-z0-9-]{4,30}[0-9][a-z]$", description="an availability zone", examples=["us-east-1a"])
     ]
+    endpoint_policies: bool = True
 
     def build(self) -> NetworkChoice:
         """Return the section as the type that the stacks use."""
         vpc = None if self.vpc == "new" else self.vpc
         return NetworkChoice(
-            availability_zone=self.availability_zone, vpc=vpc, subnet=self.subnet, route_table=self.route_table
+            availability_zone=self.availability_zone,
+            vpc=vpc,
+            subnet=self.subnet,
+            route_table=self.route_table,
+            endpoint_policies=self.endpoint_policies,
         )
 
 
@@ -203,7 +212,7 @@ class EnvironmentFile(Section):
 
     name: Annotated[str, Field(pattern=NAME_FORM, examples=["prod"], description=NAME)]
     account: Annotated[
-        str | None, Field(pattern=r"^[0-9]{12}$", examples=["111122223333"], description="twelve digits, in quotes")
+        str | None, Field(pattern=ACCOUNT_FORM, examples=["111122223333"], description="twelve digits, in quotes")
     ] = None
     region: Annotated[str, AfterValidator(_priced), Field(examples=["us-east-1"])]
     release: Annotated[str, AfterValidator(_check_release), Field(examples=["emr-7.14.0"])]

@@ -24,6 +24,7 @@ from tests.shipped import ENVIRONMENTS
 
 HOME = Path(__file__).parents[2] / "environments"
 
+EXISTING_VPC = "vpc: vpc-0123456789abcdef0, subnet: subnet-0123456789abcdef0"
 GOOD = """\
 name: try
 region: us-east-1
@@ -196,6 +197,20 @@ FAULTS = [
     ("name: try", "name: try\nstorage: {root: s3://mine/a//b/}", ":2  storage.root", "PREFIX/ with letters", "new"),
     ("name: try", "name: try\nstorage: {mode: hdfs, root: s3://mine/a/}", ":2  storage.root", "on the nodes", "remove"),
     ("name: try", f"name: try\nstorage: {{key: {KEY}}}", ":2  storage.key", "has its own key", "remove it"),
+    (
+        "name: try",
+        "name: try\nstorage: {owner: '111122223333'}",
+        ":2  storage.owner",
+        "belongs to the account of the environment",
+        "name the existing root",
+    ),
+    (
+        "network: {availability_zone: us-east-1a}",
+        f"network: {{availability_zone: us-east-1a, {EXISTING_VPC},\n  endpoint_policies: true}}",
+        ":5  network.endpoint_policies",
+        "other programs may use its endpoints",
+        "remove it",
+    ),
     (
         "name: try",
         f"name: try\nstorage: {{root: s3://mine/a/, key: {KEY.replace('us-east-1', 'eu-west-1')}}}",

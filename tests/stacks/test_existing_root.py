@@ -70,13 +70,35 @@ def test_the_claim_lies_beside_the_prefix(assembly: Assembly) -> None:
 
 
 def test_its_own_key_encrypts_the_root_and_ours_the_disks(assembly: Assembly) -> None:
-    [use] = allowing(statements(assembly), "kms:GenerateDataKey")
-    assert KEY in use["Resource"]
-    assert len(use["Resource"]) == 2
+    of_disks, of_root = allowing(statements(assembly), "kms:GenerateDataKey")
+    assert of_root["Resource"] == KEY
+    assert of_disks["Resource"].keys() == {"Fn::ImportValue"}
+    # Others may use the same key: nodes use it for what is in S3, and for nothing else.
+    assert of_root["Condition"] == {"StringEquals": {"kms:ViaService": "s3.us-east-1.amazonaws.com"}}
+    assert "Condition" not in of_disks
     security = only(assembly["warmbase-old-blue-cluster"], "AWS::EMR::SecurityConfiguration")
     at_rest = security["SecurityConfiguration"]["EncryptionConfiguration"]["AtRestEncryptionConfiguration"]
     assert at_rest["S3EncryptionConfiguration"]["AwsKmsKey"] == KEY
     assert at_rest["LocalDiskEncryptionConfiguration"]["AwsKmsKey"] != KEY
+
+
+def test_a_bucket_of_another_account_is_used_only_if_the_file_names_that_account(tmp_path: Path) -> None:
+    shared = STORAGE.replace("key:", "owner: '210987654321', key:")
+    environment_app(str(written(tmp_path, "shared", shared)), str(tmp_path / "cdk.out")).synth()
+    template = json.loads((tmp_path / "cdk.out" / "warmbase-shared-blue-cluster.template.json").read_text())
+    accounts = {
+        statement["Sid"]: statement["Condition"]["StringEquals"]["aws:ResourceAccount"]
+        for statement in only(template, "AWS::IAM::Policy", "RolesNode")["PolicyDocument"]["Statement"]
+        if any(action.startswith("s3:") for action in listed(statement["Action"]))
+    }
+    theirs, ours = "210987654321", {"Ref": "AWS::AccountId"}
+    assert accounts == {
+        "RootObjects": theirs,
+        "RootBucket": theirs,
+        "Claim": theirs,
+        "Logs": ours,
+        "BootstrapFiles": ours,
+    }
 
 
 def test_another_file_over_the_same_root_is_refused_before_anything_is_made(tmp_path: Path) -> None:

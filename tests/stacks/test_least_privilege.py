@@ -10,7 +10,7 @@ import pytest
 
 import app
 from stacks.pinned import read_templates
-from tests.stacks.template import Templates, filled, only
+from tests.stacks.template import Templates, filled, listed, only
 
 PROJECT = Path(__file__).parents[2]
 REPLICA = "  green: {role: replica, primaries: 1, core: {families: [r8g]}}\n"
@@ -37,20 +37,35 @@ def test_a_replica_neither_claims_the_root_nor_appends_to_a_log(both: Templates)
     assert active.keys() - replica.keys() == {"Claim", "ClaimHolder", "WriteAheadLog"}
 
 
-def test_emr_acts_for_this_account_alone(templates: Callable[[str], Templates]) -> None:
-    """Else anybody's EMR could be made to act with this role: the confused deputy."""
-    role = only(templates("prod")["warmbase-prod-blue-cluster"], "AWS::IAM::Role", "RolesService")
-    [statement] = role["AssumeRolePolicyDocument"]["Statement"]
-    assert statement["Condition"] == {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
-
-
 def test_emr_passes_the_nodes_role_to_ec2_alone(templates: Callable[[str], Templates]) -> None:
     passed = statements(templates("prod")["warmbase-prod-blue-cluster"], "Service")["NodeRole"]
     assert passed["Condition"] == {"StringEquals": {"iam:PassedToService": "ec2.amazonaws.com"}}
 
 
-def test_nodes_have_one_managed_policy_and_write_logs_below_one_prefix(templates: Callable[[str], Templates]) -> None:
+def test_nodes_have_no_managed_policy_and_write_logs_below_one_prefix(templates: Callable[[str], Templates]) -> None:
     template = templates("prod")["warmbase-prod-blue-cluster"]
-    [policy] = only(template, "AWS::IAM::Role", "RolesNode")["ManagedPolicyArns"]
-    assert str(policy).endswith(":iam::aws:policy/AmazonSSMManagedInstanceCore']]}")
+    assert "ManagedPolicyArns" not in only(template, "AWS::IAM::Role", "RolesNode")
     assert filled(statements(template, "Node")["Logs"]["Resource"]).endswith("-logs-ACCOUNT-us-east-1/emr/*")
+
+
+def test_systems_manager_may_open_sessions_on_nodes_and_nodes_read_no_parameter(both: Templates) -> None:
+    """A program on a node must not read the account's parameters, which often hold passwords."""
+    for cluster_name in ("blue", "green"):
+        node = statements(both[f"warmbase-dev-{cluster_name}-cluster"], "Node")
+        granted = {action for statement in node.values() for action in listed(statement["Action"])}
+        assert {action for action in granted if action.startswith(("ssm", "ec2"))} == {
+            "ssm:UpdateInstanceInformation",
+            "ssmmessages:CreateControlChannel",
+            "ssmmessages:CreateDataChannel",
+            "ssmmessages:OpenControlChannel",
+            "ssmmessages:OpenDataChannel",
+        }
+
+
+def test_nodes_use_no_bucket_of_another_account_but_that_of_the_certificates(both: Templates) -> None:
+    """Bucket names are global, and ours can be guessed: the owner counts, not the name."""
+    for cluster_name in ("blue", "green"):
+        for sid, statement in statements(both[f"warmbase-dev-{cluster_name}-cluster"], "Node").items():
+            if any(action.startswith("s3:") for action in listed(statement["Action"])):
+                assert sid != "Certificates"
+                assert statement["Condition"] == {"StringEquals": {"aws:ResourceAccount": {"Ref": "AWS::AccountId"}}}

@@ -122,6 +122,7 @@ CHANGES: dict[str, list[dict[str, object]]] = {
     ],
     "name": [{"name": "other"}, {"name": "kept2"}],
     "network.availability_zone": [{"network.availability_zone": f"us-east-1{each}"} for each in "bcdf"],
+    "network.endpoint_policies": [{"network.endpoint_policies": False}],
     "network.route_table": [{"network.route_table": "rtb-0123456789abcdef0"}, {"network": EXISTING}],
     "network.subnet": [{"network.subnet": "subnet-0123456789abcdef0"}],
     "network.vpc": [{"network.vpc": "vpc-0123456789abcdef0"}],
@@ -138,6 +139,7 @@ CHANGES: dict[str, list[dict[str, object]]] = {
     "snapshots.mappers": [{"snapshots": {"mappers": 20}}],
     "storage.key": [{"storage.key": None}, {"storage.key": KEY.replace("1111", "9999")}],
     "storage.mode": [{"storage.mode": "s3-plain"}, {"storage.mode": "hdfs"}],
+    "storage.owner": [{"storage.owner": "210987654321"}],
     "storage.root": [
         {"storage": None},
         {"storage.root": "s3://our-data/other/"},
