@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from environments.environment import Environment
 from environments.launch_record import BOOTSTRAP, Identity, LaunchRecord, identity_of
+from environments.regular_file import read_regular_file
 from sizing.problem import InvalidInput, Problem, Refused
 
 FILE: Final = "launch.json"
@@ -95,7 +96,7 @@ def _incomplete_writes(home: Path) -> list[Path]:
 def _names(directory: Path, environment: Environment) -> bool:
     """Return whether a record beside another file is of this environment. An unreadable one belongs to that file."""
     try:
-        identity = json.loads((directory / FILE).read_text(encoding="utf-8"))["identity"]
+        identity = json.loads(read_regular_file(directory / FILE))["identity"]
         return bool((identity["environment"], identity["region"]) == (environment.name, environment.region))
     except (OSError, ValueError, KeyError, TypeError):
         return False
@@ -140,7 +141,7 @@ def _digest(document: Mapping[str, Any]) -> str:
 def _read(directory: Path) -> LaunchRecord:
     file = directory / FILE
     try:
-        document = json.loads(file.read_text(encoding="utf-8"))
+        document = json.loads(read_regular_file(file))
         digest = document.pop(DIGEST)
         record = LaunchRecord.parse(directory, document)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -158,9 +159,17 @@ def _changed_files(record: LaunchRecord) -> list[tuple[str, str]]:
     for name, digest in record.bootstrap.items():
         if name not in files:
             changed.append((name, "it is missing"))
-        elif hashlib.sha256(files[name].read_bytes()).hexdigest() != digest:
+        elif _sha256(files[name]) != digest:
             changed.append((name, "it differs from what was launched"))
     return changed
+
+
+def _sha256(file: Path) -> str | None:
+    """Return the digest of a file; None where it cannot be read, which is as good as another content."""
+    try:
+        return hashlib.sha256(read_regular_file(file)).hexdigest()
+    except OSError:
+        return None
 
 
 def _edited(file: Path, why: str) -> Problem:

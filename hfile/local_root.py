@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,13 +25,15 @@ class LocalRoot:
         return str(self.directory)
 
     def files(self) -> Iterator[FileEntry]:
-        """Every file below it; none that goes while it is looked at."""
+        """Yield every regular file below it that is still there when its turn comes."""
         for directory, _, names in os.walk(self.directory, onerror=_refuse):
             for name in names:
                 path = Path(directory, name)
                 try:
                     status = path.stat()
                 except FileNotFoundError:
+                    continue
+                if not stat.S_ISREG(status.st_mode):
                     continue
                 relative = path.relative_to(self.directory).as_posix()
                 yield FileEntry(relative, status.st_size, str(status.st_mtime_ns))

@@ -15,7 +15,7 @@ def shared_roots(environment: Environment) -> list[Problem]:
     Or whose root lies in it, or holds it. A faulty file is passed over: nothing deploys it as it is.
     """
     source = Path(environment.source)
-    files = (file for file in sorted(source.parent.glob("*.y*ml")) if not file.samefile(source))
+    files = (file for file in sorted(source.parent.glob("*.y*ml")) if file.is_file() and not file.samefile(source))
     others = [other for file in files if (other := _read(file))]
     return [
         *(_one_name(environment, other) for other in others if _are_one(environment, other)),

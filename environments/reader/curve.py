@@ -7,8 +7,10 @@ tenths of the reads.
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
 
+from environments.regular_file import read_regular_file
 from sizing.popularity import Curve
 from sizing.problem import InvalidInput, Problem
 
@@ -33,10 +35,9 @@ def read_curve(path: Path) -> Curve:
 
 def _rows(path: Path) -> list[tuple[int, dict[str, str]]]:
     try:
-        with path.open(encoding="utf-8", newline="") as file:
-            reader = csv.DictReader(file)
-            return [(reader.line_num, row) for row in reader]
-    except (OSError, UnicodeDecodeError) as error:
+        reader = csv.DictReader(io.StringIO(read_regular_file(path).decode("utf-8"), newline=""))
+        return [(reader.line_num, row) for row in reader]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InvalidInput([_problem(str(path), str(error))]) from None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Final
 
 import yaml
 
+from environments.regular_file import read_regular_file
 from sizing.problem import InvalidInput, Problem
 
 YamlPath = tuple[str | int, ...]
@@ -18,22 +20,24 @@ SafeLoader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader
 
 # judgement: an environment is about 20 lines and 6 levels. Beyond these, a file is a mistake or an attack: aliases
 # that multiply, or brackets that end libyaml's stack.
-MOST_CHARACTERS: Final = 2**20
+MOST_BYTES: Final = 2**20
 MOST_ENTRIES: Final = 2_000
 MOST_LEVELS: Final = 30
+# Characters that XML 1.0 forbids, and the control characters of Latin-1, which it discourages and terminals obey.
+FORBIDDEN: Final = re.compile(r"[^\t\n\r\u0020-\u007e\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 TEXT: Final = "tag:yaml.org,2002:str"
 MERGE: Final = "tag:yaml.org,2002:merge"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """The values of a file, where each stands, and the keys that it says twice."""
+    """The values of a file, where each stands, and what is wrong with the file as text."""
 
     source: str
     values: object
     lines: Mapping[YamlPath, int]
     written: Mapping[YamlPath, str]
-    twice: tuple[Problem, ...]
+    problems: tuple[Problem, ...]
 
     def where(self, path: YamlPath) -> str:
         """Return `file:line` of the entry, or of the nearest entry that encloses it."""
@@ -68,15 +72,14 @@ def load_document(path: Path, source: str) -> Document:
         raise InvalidInput([_unreadable(source, str(error))]) from None
     except yaml.YAMLError as error:
         raise InvalidInput([_not_yaml(source, error)]) from None
-    return Document(source=source, values=values, lines=walk.lines, written=walk.written, twice=tuple(walk.twice))
+    return Document(source=source, values=values, lines=walk.lines, written=walk.written, problems=tuple(walk.problems))
 
 
 def _text(path: Path) -> str:
-    with path.open(encoding="utf-8") as file:
-        text = file.read(MOST_CHARACTERS + 1)
-    if len(text) > MOST_CHARACTERS:
-        raise yaml.MarkedYAMLError(problem=f"it is longer than {MOST_CHARACTERS:,} characters")
-    return text
+    content = read_regular_file(path, MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise yaml.MarkedYAMLError(problem=f"it is longer than {MOST_BYTES:,} bytes")
+    return content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _refuse_depth(text: str) -> None:
@@ -96,7 +99,7 @@ class _Walk:
     source: str
     lines: dict[YamlPath, int] = field(default_factory=dict)
     written: dict[YamlPath, str] = field(default_factory=dict)
-    twice: list[Problem] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
     entries: int = 0
 
     def walk(self, loader: yaml.SafeLoader, node: yaml.Node, path: YamlPath) -> None:
@@ -107,6 +110,7 @@ class _Walk:
             raise _mistake(node, "its aliases refer to themselves, or multiply to more than an environment holds")
         if isinstance(node, yaml.ScalarNode):
             self.written[path] = node.value
+            self._check_characters(node, path)
             _refuse_scalar(loader, node)
         for here, value in self._parts(node, path):
             self.walk(loader, value, here)
@@ -119,11 +123,18 @@ class _Walk:
             for key, value in node.value:
                 here = (*path, str(key.value))
                 self._enter(here, key.start_mark.line + 1)
+                self._check_characters(key, here)
                 yield here, value
+
+    def _check_characters(self, node: yaml.Node, path: YamlPath) -> None:
+        forbidden = FORBIDDEN.search(str(node.value))
+        if forbidden:
+            line = node.start_mark.line + 1
+            self.problems.append(_forbidden_character(f"{self.source}:{line}", path, forbidden.group()))
 
     def _enter(self, path: YamlPath, line: int) -> None:
         if path in self.lines:
-            self.twice.append(_duplicate_key(self.source, path, line, self.lines[path]))
+            self.problems.append(_duplicate_key(self.source, path, line, self.lines[path]))
             entries: dict[YamlPath, int] | dict[YamlPath, str]
             for entries in (self.lines, self.written):
                 for within in [entry for entry in entries if entry[: len(path)] == path]:
@@ -159,6 +170,15 @@ def _duplicate_key(source: str, path: YamlPath, line: int, first: int) -> Proble
         what=path_text(path),
         why=f"stands in line {first} already, and YAML would silently keep only the last",
         fix="remove one of the two",
+    )
+
+
+def _forbidden_character(where: str, path: YamlPath, character: str) -> Problem:
+    return Problem(
+        where=where,
+        what=path_text(path),
+        why=f"contains the control character U+{ord(character):04X}, which no configuration file of HBase can hold",
+        fix="remove the character",
     )
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from environments.regular_file import read_regular_file
 from sizing.block import LengthHistogram
 from sizing.inspection import FamilyTotals, Inspection
 from sizing.problem import InvalidInput, Problem
@@ -110,7 +111,7 @@ class InspectionFile(BaseModel):
 def read_inspection(path: Path) -> Inspection:
     """Raises InvalidInput with every problem of the file."""
     try:
-        return InspectionFile.model_validate_json(path.read_text(encoding="utf-8")).build()
+        return InspectionFile.model_validate_json(read_regular_file(path).decode("utf-8")).build()
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput([_problem(str(path), "cannot be read", str(error))]) from None
     except ValidationError as error:

@@ -36,7 +36,7 @@ def read_environment(name_or_path: str) -> Environment:
     """Read an environment file. Raises InvalidInput with every problem of the file, each with its line."""
     path = locate(name_or_path)
     document = load_document(path, _quoted(path))
-    problems = list(document.twice)
+    problems = list(document.problems)
     try:
         file = EnvironmentFile.model_validate(document.values)
     except ValidationError as error:

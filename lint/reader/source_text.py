@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from environments.regular_file import read_regular_file
 from sizing.problem import InvalidInput
 
 # judgement: EMR takes some hundred kilobytes of configurations; beyond 4 MiB it is some other file.
@@ -92,8 +93,7 @@ def load_source(path: Path, cited: SourceSpan | None = None) -> SourceText:
     """Return a whole file. Raises InvalidInput when it is missing, is not text, or is too long."""
     source = _display_path(path)
     try:
-        with path.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
+        content = read_regular_file(path, MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         where = source if cited is None else cited

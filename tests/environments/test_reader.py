@@ -264,7 +264,6 @@ FAULTS = [
     ),
     ("  regions: 40", "  regions: 40\n  popularity: {hot: 0, of_reads: 1}", "popularity.hot", "above 0", "above 0"),
     ("  regions: 40", "  regions: 40\n  popularity: zipf", ":11  workload.popularity", "not one of", "{zipf: 0.99}"),
-    ("  regions: 40", '  regions: 40\n  popularity: {curve: "\\0"}', "popularity.curve", "not a CSV file", "trace.csv"),
     ("  stored: 1 TiB", "  stored: 101 PiB", ":6  workload.stored", "at most 100 PiB", "use 100 PiB or less"),
     ("  stored: 1 TiB", f"  stored: {'9' * 4000} PiB", ":6  workload.stored", "so large a number", "use 100 PiB"),
     ("  stored: 1 TiB", "  stored: 1 TiB\n  block_size: 512 B", "block_size", "at least 1 KiB", "at least 1 KiB"),

@@ -1,0 +1,27 @@
+"""Reads regular files only: a pipe that nobody writes to, or a device, would block a command for ever."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+
+def read_regular_file(path: Path, most_bytes: int = -1) -> bytes:
+    """Return the content, or its first bytes. Raises OSError for a file that is not regular, without waiting for it."""
+    # A device may act when it is opened, so its kind is read first; O_NONBLOCK covers a pipe that replaces the file.
+    _refuse_special(path.stat().st_mode, path)
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        _refuse_special(os.fstat(descriptor).st_mode, path)
+        return file.read(most_bytes)
+
+
+def _refuse_special(mode: int, path: Path) -> None:
+    if not stat.S_ISREG(mode):
+        raise OSError(f"{path} is {_kind(mode)}, not a regular file")
+
+
+def _kind(mode: int) -> str:
+    kinds = {stat.S_IFDIR: "a directory", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+    return kinds.get(stat.S_IFMT(mode), "a device")
