@@ -9,6 +9,7 @@ import click
 
 from cli.change_lines import WIDTH
 from cli.options import environment_argument, output_option, yes_option
+from cli.terminal import echo
 from environments.environment import Environment
 from environments.reader import read_environment
 from operations import claims
@@ -46,17 +47,15 @@ def claim(environment: str, output: str, *, take: bool, yes: bool) -> None:
     if not take:
         url = f"s3://{read.root.bucket_in(aws.account)}/{read.root.claim_key}"
         lines = wrap(_claim_text(current), WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
-        click.echo(json_text({"url": url, "claim": current}) if output == "json" else "\n".join([url, *lines]))
+        echo(json_text({"url": url, "claim": current}) if output == "json" else "\n".join([url, *lines]))
         return
-    click.echo(f"current   {_claim_text(current)}", err=True)
-    click.echo("proposed  release the claim; the next active cluster can then claim the root", err=True)
-    click.echo(
-        "risk      a cluster that EMR does not list here, and that still writes, would corrupt the data", err=True
-    )
+    echo(f"current   {_claim_text(current)}", err=True)
+    echo("proposed  release the claim; the next active cluster can then claim the root", err=True)
+    echo("risk      a cluster that EMR does not list here, and that still writes, would corrupt the data", err=True)
     if not yes:
         click.confirm("Are you sure that nothing writes to this root any more?", abort=True, err=True)
     claims.release(aws, read, current)
-    click.echo("The root is free: the next active cluster can claim it.")
+    echo("The root is free: the next active cluster can claim it.")
 
 
 def _no_root(read: Environment) -> Problem:

@@ -8,6 +8,7 @@ from typing import Final
 import click
 
 from cli.options import chosen_cluster, cluster_option, environment_argument, output_option
+from cli.terminal import echo, echo_styled
 from environments.planning import compared_plans
 from environments.reader import read_environment
 from sizing.modes import Mode
@@ -35,7 +36,7 @@ def compare(environment: str, cluster: str | None, output: str) -> None:
     if output == "json":
         from reports.json_text import json_text  # noqa: PLC0415 - each output loads what it needs
 
-        click.echo(json_text(plans))
+        echo(json_text(plans))
     else:
         _print(plans)
 
@@ -54,12 +55,12 @@ def _print(plans: Mapping[Mode, Plan]) -> None:
     with console.capture() as page:
         console.print(table)
     for line in page.get().splitlines():
-        click.echo(line.rstrip())
-    click.echo()
+        echo_styled(line.rstrip())
+    echo()
     for mode in plans:
-        click.echo(f"{mode}: {mode.summary}")
+        echo(f"{mode}: {mode.summary}")
     for note in {plan.prices for plan in plans.values() if plan.prices.estimate}:
-        click.echo(f"Prices are an {note.described}. To use the real prices, run: {note.refresh}")
+        echo(f"Prices are an {note.described}. To use the real prices, run: {note.refresh}")
 
 
 CANNOT_SERVE: Final = "-"  # a cluster that cannot serve the load has no price worth comparing

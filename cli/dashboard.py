@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from cli.options import chosen_cluster, cluster_option, environment_argument
+from cli.terminal import echo
 from configurations.launch import launch_of
 from environments.reader import read_environment
 from sizing.problem import InvalidInput, Problem
@@ -50,7 +51,7 @@ def dashboard(environment: str, cluster: str | None, preview: Path, board: str |
     else:
         half.write_text(page_html(plan, read.root.bucket), encoding="utf-8")
     half.replace(preview)
-    click.echo(f"{preview}")
+    echo(f"{preview}")
 
 
 def _other_kind(preview: Path) -> Problem:

@@ -6,6 +6,7 @@ import click
 
 from cli.plan_page import print_plan
 from cli.progress import TerminalProgress
+from cli.terminal import echo
 from lab.demo import Demo, Hosting, run_demo
 from local_aws.server import LocalAws
 from sizing.plan import Plan
@@ -46,26 +47,24 @@ def demo(environment: str, endpoint: str | None, *, keep: bool) -> None:
       warmbase demo dev --keep
     """
     with run_demo(environment, Hosting(endpoint=endpoint, keep=keep), TerminalDemoProgress()) as result:
-        click.echo()
+        echo()
         _print_comparisons(result)
         if result.background_aws:
             _print_resume_hint(result.background_aws)
         else:
-            click.echo(f"Removed, except the retained buckets: {', '.join(result.retained_buckets)}")
+            echo(f"Removed, except the retained buckets: {', '.join(result.retained_buckets)}")
 
 
 def _print_comparisons(result: Demo) -> None:
-    click.echo(f"Cluster {result.cluster_id}, as the services described it:")
+    echo(f"Cluster {result.cluster_id}, as the services described it:")
     for comparison in result.comparisons:
-        click.echo(
-            f"  {comparison.subject:<24} {comparison.facts:>3} as rendered, {len(comparison.differences)} different"
-        )
+        echo(f"  {comparison.subject:<24} {comparison.facts:>3} as rendered, {len(comparison.differences)} different")
 
 
 def _print_resume_hint(local: LocalAws) -> None:
     variables = local.environment
-    click.echo("\nThe local AWS is still running. To use it with any AWS client:")
+    echo("\nThe local AWS is still running. To use it with any AWS client:")
     for name in CLIENT_VARIABLES:
-        click.echo(f"  export {name}={variables[name]}")
+        echo(f"  export {name}={variables[name]}")
     if local.process_id:
-        click.echo(f"To end it: kill {local.process_id}")
+        echo(f"To end it: kill {local.process_id}")

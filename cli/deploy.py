@@ -14,6 +14,7 @@ import click
 from cli.change_lines import WIDTH
 from cli.options import dry_run_option, environment_argument, output_option, yes_option
 from cli.progress import TerminalProgress
+from cli.terminal import echo
 from cli.tuning_page import tuning_page
 from environments.reader import read_environment
 from operations.aws import Aws
@@ -52,7 +53,7 @@ def deploy(environment: str, output: str, *, dry_run: bool, yes: bool) -> None:
     with tempfile.TemporaryDirectory(prefix="warmbase-deploy-") as directory:
         work = Work(name=environment, aws=Aws(variables), variables=variables, directory=Path(directory))
         proposed = proposal(work, progress, dry_run=dry_run)
-        click.echo(_document(proposed) if output == "json" else "\n".join(_page(proposed)))
+        echo(_document(proposed) if output == "json" else "\n".join(_page(proposed)))
         if dry_run or proposed.empty:
             return
         if not yes:
@@ -60,7 +61,7 @@ def deploy(environment: str, output: str, *, dry_run: bool, yes: bool) -> None:
         carry_out(deployment(work, proposed), progress)
         for cluster_name in proposed.launches:
             where = Path(proposed.environment.source).with_suffix(".launch") / cluster_name
-            click.echo(f"cluster {cluster_name} is running; its launch record is {where}: commit it")
+            echo(f"cluster {cluster_name} is running; its launch record is {where}: commit it")
 
 
 def _document(proposed: Proposal) -> str:

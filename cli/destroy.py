@@ -8,6 +8,7 @@ import click
 
 from cli.options import dry_run_option, environment_argument, yes_option
 from cli.progress import TerminalProgress
+from cli.terminal import echo
 from environments.names import storage_stack
 from environments.reader import read_environment
 from operations.aws import Aws
@@ -35,8 +36,8 @@ def destroy(environment: str, *, dry_run: bool, yes: bool) -> None:
     read = read_environment(environment)
     steps = list(destruction(Aws(os.environ | {"AWS_REGION": read.region}), read))
     for number, step in enumerate(steps):
-        click.echo(f"{'' if number else 'proposed':<10}{step.title}")
-    click.echo(f"kept      {storage_stack(read.name)}: root, keys and logs")
+        echo(f"{'' if number else 'proposed':<10}{step.title}")
+    echo(f"kept      {storage_stack(read.name)}: root, keys and logs")
     if dry_run:
         return
     if not yes:

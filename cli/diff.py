@@ -15,6 +15,7 @@ from changes.cost import ImpactCost, impact_cost
 from changes.recorded_launch import changes_since_launch, recorded_spec
 from cli.change_lines import WIDTH, change_lines, cost_lines, wrapped
 from cli.options import chosen_cluster, cluster_option, output_option
+from cli.terminal import echo
 from configurations.launch import Launch, launch_of
 from configurations.planned_spec import planned_spec
 from configurations.properties.property import Applied
@@ -77,9 +78,9 @@ def diff(environment: str, against: str, group: str, cluster: str | None, output
     cost = impact_cost(pending, before, launch.plan, price_table(read.region))
     if output == "json":
         document = {"source": read.source, "against": before.source, "changes": pending, "cost": cost}
-        click.echo(json_text(document if against != LIVE else {**document, "around": around}))
+        echo(json_text(document if against != LIVE else {**document, "around": around}))
     else:
-        click.echo("\n\n".join([*_page(launch, before, pending, cost, roles), *_around(around)]))
+        echo("\n\n".join([*_page(launch, before, pending, cost, roles), *_around(around)]))
 
 
 Around = Mapping[str, Sequence[str]]

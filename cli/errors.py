@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import click
 
+from cli.terminal import echo
 from reports.json_text import json_text
 from sizing.problem import InvalidInput, WarmbaseError
 
@@ -16,7 +17,7 @@ IN_ANSWER: Final = "cli.errors.in_answer"
 
 def print_error(error: WarmbaseError) -> int:
     """Prints the error for people, and returns the exit code that it stands for."""
-    click.echo(str(error), err=True)
+    echo(str(error), err=True)
     return error.exit_code
 
 
@@ -33,7 +34,7 @@ def print_json_error(context: click.Context, error: WarmbaseError | click.UsageE
         command = error.ctx.command_path if error.ctx else "warmbase"
         message = error.format_message().rstrip(".")
         error = InvalidInput.of(where=command, what=message, why="", fix=f"{command} --help")
-    click.echo(json_text(error.document()))
+    echo(json_text(error.document()))
 
 
 def answer_document(answer: Mapping[str, Any], error: WarmbaseError | None) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from textwrap import fill
 import click
 
 from cli.options import chosen_cluster, cluster_option, environment_argument, output_option
+from cli.terminal import echo
 from configurations.properties import CATALOGUE, Property
 from configurations.rendering import classifications
 from emr.classification import flattened
@@ -46,7 +47,7 @@ def explain(environment: str, figure: str, cluster: str | None, output: str) -> 
     if not properties and explanation is None:
         raise InvalidInput([_unknown(plan, figure)])
     if output == "json":
-        click.echo(json_text({"figure": figure, "path": path, "properties": properties, "because": explanation}))
+        echo(json_text({"figure": figure, "path": path, "properties": properties, "because": explanation}))
         return
     for entry in properties[:1]:
         _print_property(entry, read, plan)
@@ -55,15 +56,15 @@ def explain(environment: str, figure: str, cluster: str | None, output: str) -> 
 
 
 def _print_property(entry: Property, environment: Environment, plan: Plan) -> None:
-    click.echo(f"{entry.key} = {_rendered(entry, environment, plan)}")
+    echo(f"{entry.key} = {_rendered(entry, environment, plan)}")
     applied = entry.applied_in(releases()[plan.release])
     groups = " and ".join(sorted(entry.groups))
-    click.echo(_indented(f"set in {entry.classification} for {groups}; to apply a change: {applied}"))
+    echo(_indented(f"set in {entry.classification} for {groups}; to apply a change: {applied}"))
     for override in environment.overrides:
         if (override.classification, override.key) == (entry.classification, entry.key):
-            click.echo(f"  an override: {override.where}")
-    click.echo(_indented(entry.reason))
-    click.echo(_indented(f"source: {entry.source}"))
+            echo(f"  an override: {override.where}")
+    echo(_indented(entry.reason))
+    echo(_indented(f"source: {entry.source}"))
 
 
 def _rendered(entry: Property, environment: Environment, plan: Plan) -> str:
@@ -82,12 +83,12 @@ def _rendered(entry: Property, environment: Environment, plan: Plan) -> str:
 
 
 def _print_explanation(path: str, explanation: Explanation, plan: Plan) -> None:
-    click.echo(f"{path} = {_value(path, plan)}")
-    click.echo(_indented(explanation.sentence))
-    click.echo(_indented(explanation.formula))
+    echo(f"{path} = {_value(path, plan)}")
+    echo(_indented(explanation.sentence))
+    echo(_indented(explanation.formula))
     for name, quantity in explanation.facts.items():
-        click.echo(f"    {name:<20} {quantity!s:<18} {quantity.source}")
-    click.echo(_indented(f"source: {explanation.source}"))
+        echo(f"    {name:<20} {quantity!s:<18} {quantity.source}")
+    echo(_indented(f"source: {explanation.source}"))
 
 
 def _indented(text: str) -> str:

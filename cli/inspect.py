@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from cli.options import output_option
+from cli.terminal import echo
 from environments.reader.inspection import inspection_text
 from hfile.checkpoint import Checkpoint
 from hfile.inspection import RootReport, SamplingOptions, inspect_root
@@ -82,13 +83,13 @@ def inspect(root: str, write: Path | None, output: str, **chosen: int) -> None:
     checkpoint.remove()
     advised = advice(inspection)
     if output == "json":
-        click.echo(json_text({"found": report, "advice": advised, "inspection": str(target)}))
+        echo(json_text({"found": report, "advice": advised, "inspection": str(target)}))
         return
     from cli.inspect_page import page  # noqa: PLC0415 - each output loads what it needs
 
-    click.echo("\n".join(page(report, advised)))
+    echo("\n".join(page(report, advised)))
     named = target if target.is_absolute() else f"../{target}"
-    click.echo(f"\nwritten: {target}\nuse it in an environment file: workload: {{inspection: {named}}}")
+    echo(f"\nwritten: {target}\nuse it in an environment file: workload: {{inspection: {named}}}")
 
 
 def _sampling(chosen: Mapping[str, int]) -> SamplingOptions:
@@ -114,7 +115,7 @@ def _inspect(store: RootStore, choice: SamplingOptions, target: Path) -> tuple[R
     except BaseException:
         checkpoint.close()
         if checkpoint.has_some:
-            click.echo(f"interrupted; run the same command again to resume from {checkpoint.path}", err=True)
+            echo(f"interrupted; run the same command again to resume from {checkpoint.path}", err=True)
         raise
     finally:
         say.end()
@@ -171,7 +172,7 @@ class _Progress:
             sys.stderr.flush()
             self._open = True
         else:
-            click.echo(line, err=True)
+            echo(line, err=True)
 
     def end(self) -> None:
         """End the line that is being rewritten."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Unpack
 import click
 
 from cli.lab_options import THROUGHPUT, Chosen, run_request, scaled
+from cli.terminal import echo
 from lab.hbase.scenarios import SCENARIOS, question, servers_of
 from sizing.problem import Infeasible, InvalidInput, Problem
 from sizing.units import format_size
@@ -53,7 +54,7 @@ def setup() -> None:
     began = time.monotonic()
     set_up(_say(began))
     remaining = problems()
-    click.echo("the lab is ready" if not remaining else "\n".join(remaining))
+    echo("the lab is ready" if not remaining else "\n".join(remaining))
 
 
 @lab.command()
@@ -125,7 +126,7 @@ def scenarios() -> None:
     """List the scenarios and their questions."""
     formatter = click.HelpFormatter(width=shutil.get_terminal_size().columns)
     formatter.write_dl([(name, _question(name)) for name in SCENARIOS])
-    click.echo(formatter.getvalue(), nl=False)
+    echo(formatter.getvalue(), nl=False)
 
 
 def _question(name: str) -> str:
@@ -161,7 +162,7 @@ def down() -> None:
     """End the running lab and delete its data."""
     from lab.hbase.background import down as take_down  # noqa: PLC0415 - see above
 
-    click.echo("the lab has ended" if take_down() else "no lab is running")
+    echo("the lab has ended" if take_down() else "no lab is running")
 
 
 @lab.command()
@@ -175,7 +176,7 @@ def remove() -> None:
         raise InvalidInput([_still_running(labs)])
     take_down()
     clean_abandoned()
-    click.echo(f"{format_size(remove_software())} freed; the Java runtime stays beside {sys.executable}")
+    echo(f"{format_size(remove_software())} freed; the Java runtime stays beside {sys.executable}")
 
 
 def _still_running(labs: tuple[int, ...]) -> Problem:
@@ -190,7 +191,7 @@ def _still_running(labs: tuple[int, ...]) -> Problem:
 def _say(began: float) -> Callable[[str], None]:
     def say(line: str) -> None:
         minutes, seconds = divmod(int(time.monotonic() - began), 60)
-        click.echo(f"{minutes:3}:{seconds:02}  {line}", err=True)
+        echo(f"{minutes:3}:{seconds:02}  {line}", err=True)
 
     return say
 
@@ -199,8 +200,8 @@ def _print_run(finished: Run, page: Path) -> None:
     for scenario in finished.scenarios:
         met = [figure for figure in scenario.figures if figure.holds]
         targets = [figure for figure in scenario.figures if figure.target is not None]
-        click.echo(f"{scenario.name:<14} {len(met):>3} of {len(targets):>3} targets met, {scenario.seconds:.0f} s")
-    click.echo(f"figures, charts and limits: {page}")
+        echo(f"{scenario.name:<14} {len(met):>3} of {len(targets):>3} targets met, {scenario.seconds:.0f} s")
+    echo(f"figures, charts and limits: {page}")
 
 
 def _print_status() -> None:
@@ -208,18 +209,18 @@ def _print_status() -> None:
 
     background = background_lab()
     if background is None:
-        click.echo("no lab is running")
+        echo("no lab is running")
         return
-    click.echo(f"a lab of {background.environment}, in {background.root}")
+    echo(f"a lab of {background.environment}, in {background.root}")
     for process in background.processes:
-        click.echo(f"  {process.name:<12} {'process ' + str(process.id) if process.is_alive else 'ended'}")
+        echo(f"  {process.name:<12} {'process ' + str(process.id) if process.is_alive else 'ended'}")
     cache = background.cache
     if cache is not None:
-        click.echo(f"  cache        {cache.l2_blocks:,} blocks, {format_size(cache.l2_bytes)}; {cache.regions} regions")
+        echo(f"  cache        {cache.l2_blocks:,} blocks, {format_size(cache.l2_bytes)}; {cache.regions} regions")
     ports, place = background.ports, background.place
-    click.echo(f"  table        {background.table}")
-    click.echo(f"  for clients  {place.configuration('client') / 'hbase-site.xml'}")
+    echo(f"  table        {background.table}")
+    echo(f"  for clients  {place.configuration('client') / 'hbase-site.xml'}")
     for number in background.numbers:
-        click.echo(f"  JMX          http://127.0.0.1:{ports.servers_info[number]}/jmx")
-    click.echo(f"  S3           http://127.0.0.1:{ports.endpoint}/lab")
-    click.echo("To end it: warmbase lab down")
+        echo(f"  JMX          http://127.0.0.1:{ports.servers_info[number]}/jmx")
+    echo(f"  S3           http://127.0.0.1:{ports.endpoint}/lab")
+    echo("To end it: warmbase lab down")

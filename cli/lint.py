@@ -12,6 +12,7 @@ from typing import Final
 import click
 
 from cli.options import chosen_cluster, cluster_option, output_option
+from cli.terminal import echo, echo_styled
 from configurations.launch import launch_of
 from configurations.planned_spec import planned_spec
 from emr.cluster_spec import ClusterSpec
@@ -79,9 +80,10 @@ def lint(  # noqa: PLR0913, PLR0917 - click's options
     subject = _subject(environment, file, release, cluster)
     report = linted(subject, roles=_roles(subject, group))
     listed = _least(report, Severity(least))
-    click.echo(
-        json_text(listed) if output == "json" else report_text(report, listed), color=sys.stdout.isatty() or None
-    )
+    if output == "json":
+        echo(json_text(listed))
+    else:
+        echo_styled(report_text(report, listed))
     if report.of(Severity.ERROR):
         sys.exit(ANSWER_IS_NO)
 

@@ -17,6 +17,7 @@ from typing import Final, NoReturn
 import click
 
 from cli.errors import is_json, print_error, print_json_error
+from cli.terminal import echo
 from sizing.problem import WarmbaseError
 
 GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -82,7 +83,7 @@ class LazyGroup(click.Group):
                 print_json_error(ctx, error)
             raise
         except click.Abort:
-            click.echo("warmbase: you did not confirm, so nothing was changed", err=True)
+            echo("warmbase: you did not confirm, so nothing was changed", err=True)
             ctx.exit(1)
 
     def resolve_command(
@@ -152,7 +153,7 @@ def main() -> None:
     except WarmbaseError as error:
         sys.exit(print_error(error))
     except Stopped as stopped:
-        click.echo(str(stopped), err=True)
+        echo(str(stopped), err=True)
         sys.exit(stopped.exit_code)
 
 
@@ -173,5 +174,5 @@ def _run() -> None:
         # Python flushes once more as it ends; what could not be written must not fail a second time.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
-            click.echo(f"warmbase: {error.filename or 'cannot write'}: {error.strerror or error}", err=True)
+            echo(f"warmbase: {error.filename or 'cannot write'}: {error.strerror or error}", err=True)
         sys.exit(1)

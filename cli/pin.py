@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import click
 
+from cli.terminal import echo
 from environments.reader import read_environment
 from operations import pinning
 from operations.aws import Aws
@@ -37,9 +38,9 @@ def pin(env: str, cluster_name: str | None, *, check: bool) -> None:
     for name in [cluster_name] if cluster_name else list(environment.clusters):
         pinned = (pinning.check_pinned if check else pinning.pin)(aws, environment, name)
         for line in _lines(name, pinned, check=check):
-            click.echo(line)
+            echo(line)
         if not check:
-            click.echo(f"  {protect(aws, environment, name)}")
+            echo(f"  {protect(aws, environment, name)}")
 
 
 def _lines(cluster_name: str, pinned: Pinned, *, check: bool) -> Iterator[str]:

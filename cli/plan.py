@@ -8,6 +8,7 @@ import click
 
 from cli.errors import answer_document
 from cli.options import chosen_cluster, cluster_option, environment_argument, output_option
+from cli.terminal import echo
 from environments.planning import advised_plan_of, infeasible, plan_of
 from environments.reader import read_environment
 from lint.secret import redacted
@@ -43,7 +44,7 @@ def plan(environment: str, cluster: str | None, output: str, *, explain: bool, a
         from reports.json_text import json_text, plain  # noqa: PLC0415 - each output loads what it needs
 
         overrides = [replace(override, value=redacted(override.key, override.value)) for override in read.overrides]
-        click.echo(json_text(answer_document({**plain(sized), "overrides": overrides}, error)))
+        echo(json_text(answer_document({**plain(sized), "overrides": overrides}, error)))
     else:
         from cli.plan_page import print_plan  # noqa: PLC0415 - rich is for people
 

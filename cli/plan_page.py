@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from cli.plan_outcome import Rows, outcome
+from cli.terminal import echo_styled, rich_text
 from environments.override import Override
 from environments.pins import PINNED
 from lint.secret import redacted
@@ -38,7 +39,7 @@ def print_plan(plan: Plan, overrides: Sequence[Override] = (), *, explain: bool 
     with console.capture() as page:
         _print(console, plan, overrides, explain=explain)
     # Tables are padded to their width; what is printed ends where the words do.
-    print("\n".join(line.rstrip() for line in page.get().splitlines()), flush=True)  # noqa: T201 - the command's answer
+    echo_styled("\n".join(line.rstrip() for line in page.get().splitlines()))
 
 
 def _print(console: Console, plan: Plan, overrides: Sequence[Override], *, explain: bool) -> None:
@@ -80,8 +81,9 @@ def _overrides(overrides: Sequence[Override], width: int) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False, padding=0, width=width)
     table.add_column(overflow="fold")
     for override in overrides:
-        table.add_row(f"{override.classification} {override.key} = {redacted(override.key, override.value)}")
-        table.add_row(f"  {override.where}: {_use(override)}")
+        setting = f"{override.classification} {override.key} = {redacted(override.key, override.value)}"
+        table.add_row(rich_text(setting))
+        table.add_row(rich_text(f"  {override.where}: {_use(override)}"))
     return table
 
 
@@ -227,4 +229,4 @@ def _warnings(plan: Plan) -> Rows:
     for reason in plan.nearest:
         yield "nearest", reason
     for warning in plan.warnings:
-        yield warning.severity, f"{warning.message}\n[dim]{fix_line(warning.fix)}[/dim]"
+        yield warning.severity, f"{rich_text(warning.message)}\n[dim]{rich_text(fix_line(warning.fix))}[/dim]"

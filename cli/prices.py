@@ -8,6 +8,7 @@ from typing import Final
 
 import click
 
+from cli.terminal import echo
 from facts.prices.change import SMALLEST_CHANGE_FRACTION, PriceChange, figures
 from operations.price_list import PriceRequest, Refresh, refresh
 from sizing.units import format_percent
@@ -44,7 +45,7 @@ def refresh_command(region: str, *, dry_run: bool) -> None:
       warmbase prices refresh --region eu-west-1
     """
     request = PriceRequest(region=region, dry_run=dry_run)
-    result = refresh(os.environ, request, lambda line: click.echo(line, err=True))
+    result = refresh(os.environ, request, lambda line: echo(line, err=True))
     listed = result.changes if dry_run else result.changes[:LISTED_CHANGES]
     for line in (
         *_summary(result),
@@ -52,7 +53,7 @@ def refresh_command(region: str, *, dry_run: bool) -> None:
         *_without_price(result),
         *_files(result, request),
     ):
-        click.echo(line)
+        echo(line)
 
 
 def _summary(result: Refresh) -> Iterator[str]:

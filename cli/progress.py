@@ -8,6 +8,9 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
+from cli.terminal import rich_text
+from reports.amounts import printable
+
 
 class TerminalProgress:
     """Prints each step on stderr, with its outcome and time; on a terminal with a spinner while it runs."""
@@ -22,18 +25,20 @@ class TerminalProgress:
         """Print a step, and when it ends its outcome, which is its last line of progress."""
         self._number += 1
         began, outcome = time.monotonic(), ""
+        line_start = printable(f"{self._number:2} {title}")
         if not self._console.is_terminal:
-            self._line(f"{self._number:2} {title} ...")
-        with self._console.status(f"{self._number:2} {title}") as status:
+            self._line(f"{line_start} ...")
+        with self._console.status(rich_text(line_start)) as status:
 
             def say(line: str) -> None:
                 nonlocal outcome
-                outcome = line.strip() or outcome
-                status.update(f"{self._number:2} {title}\n   [dim]{outcome[: self._console.width - 4]}[/dim]")
+                outcome = printable(line.strip()) or outcome
+                end_of_line = rich_text(outcome[: self._console.width - 4])
+                status.update(f"{rich_text(line_start)}\n   [dim]{end_of_line}[/dim]")
 
             yield say
-        before = f"{self._number:2} {title}" if self._console.is_terminal else "  "
-        self._line(f"{before}   {outcome}, {time.monotonic() - began:.1f} s")
+        line_start = line_start if self._console.is_terminal else "  "
+        self._line(f"{line_start}   {outcome}, {time.monotonic() - began:.1f} s")
 
     def _line(self, text: str) -> None:
         # Whole, whatever the width: a path or a command that is cut in two cannot be copied.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from cli.terminal import echo
+
 
 @click.command()
 def published() -> None:
@@ -17,4 +19,4 @@ def published() -> None:
     """
     from reports.published_page import page_text  # noqa: PLC0415 - the help needs none of it
 
-    click.echo(page_text(), nl=False)
+    echo(page_text(), nl=False)

@@ -9,6 +9,7 @@ import click
 from changes.planned_cluster import deployable_cluster
 from cli.options import chosen_cluster, cluster_option, dry_run_option, environment_argument, output_option, yes_option
 from cli.progress import TerminalProgress
+from cli.terminal import echo
 from cli.tuning_page import tuning_page
 from environments.reader import read_environment
 from operations.aws import Aws
@@ -46,9 +47,9 @@ def reconfigure(environment: str, cluster: str | None, output: str, **switches: 
     tuning = tuning_of(aws, planned, everything=switches["everything"])
     if output == "json":
         document = {"changes": tuning.changes, "small": tuning.small, "new_cluster": tuning.new, "cost": tuning.cost}
-        click.echo(json_text(document | {"moves": [group_change.title for group_change in tuning.group_changes]}))
+        echo(json_text(document | {"moves": [group_change.title for group_change in tuning.group_changes]}))
     else:
-        click.echo("\n".join(tuning_page(cluster_name, tuning, planned.launch)))
+        echo("\n".join(tuning_page(cluster_name, tuning, planned.launch)))
     if switches["dry_run"] or not tuning.group_changes:
         return
     if not switches["yes"]:

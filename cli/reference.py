@@ -7,6 +7,7 @@ from typing import Final
 
 import click
 
+from cli.terminal import echo
 from reports.dashboards_page import dashboards_page, write_dashboard_pictures
 from reports.lab_page import DOCS, RUNS, lab_results_page, write_lab_results
 from reports.properties_page import properties_page
@@ -39,7 +40,7 @@ def reference(*, page: str, write: bool) -> None:
       warmbase reference lab-results --write
     """
     if not write:
-        click.echo(lab_results_page(DOCS, page) if page in RUNS else PAGES[page](), nl=False)
+        echo(lab_results_page(DOCS, page) if page in RUNS else PAGES[page](), nl=False)
     elif page in RUNS:
         write_lab_results(DOCS)
     else:

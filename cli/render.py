@@ -7,6 +7,7 @@ import json
 import click
 
 from cli.options import chosen_cluster, cluster_option, environment_argument
+from cli.terminal import echo
 from configurations.client_file import client_site_xml
 from configurations.launch import Launch, launch_of
 from configurations.node_files import hbase_site_xml
@@ -59,8 +60,8 @@ def render(environment: str, cluster: str | None, form: str, group: str) -> None
     refuse_errors(launch)
     for override in read.overrides:
         setting = f"{override.classification} {override.key}={redacted(override.key, override.value)}"
-        click.echo(f"an override ({override.where}): {setting}", err=True)
-    click.echo(_text(launch, form, group), nl=False)
+        echo(f"an override ({override.where}): {setting}", err=True)
+    echo(_text(launch, form, group), nl=False)
 
 
 def _text(launch: Launch, form: str, group: str) -> str:

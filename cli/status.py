@@ -12,6 +12,7 @@ from typing import Any, Final
 import click
 
 from cli.options import environment_argument, output_option
+from cli.terminal import echo
 from environments.reader import read_environment
 from facts.releases import newest_release
 from facts.today import today
@@ -50,7 +51,7 @@ def status(environment: str, output: str, *, watch: bool) -> None:
         current = state(aws, read)
         if watch:
             click.clear()
-        click.echo(json_text(_document(current)) if output == "json" else "\n".join(_page(current)))
+        echo(json_text(_document(current)) if output == "json" else "\n".join(_page(current)))
         if not watch:
             return
         time.sleep(WATCH_SECONDS)

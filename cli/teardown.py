@@ -8,6 +8,7 @@ import click
 
 from cli.options import chosen_cluster, dry_run_option, environment_argument, yes_option
 from cli.progress import TerminalProgress
+from cli.terminal import echo
 from environments.reader import read_environment
 from operations.aws import Aws
 from operations.progress import carry_out
@@ -39,13 +40,13 @@ def teardown(environment: str, cluster_name: str, exported: str | None, *, dry_r
     aws = Aws(os.environ | {"AWS_REGION": read.region})
     identity, state = recorded_cluster(aws, read, cluster_name)
     steps = list(teardown_stages(aws, read, cluster_name, exported))
-    click.echo(f"current   {cluster_name}: {f'{identity}, {state}' if identity else 'no cluster was launched'}")
+    echo(f"current   {cluster_name}: {f'{identity}, {state}' if identity else 'no cluster was launched'}")
     for number, step in enumerate(steps):
-        click.echo(f"{'' if number else 'proposed':<10}{step.title}")
-    click.echo("kept      root, keys, logs, and the network")
+        echo(f"{'' if number else 'proposed':<10}{step.title}")
+    echo("kept      root, keys, logs, and the network")
     if dry_run:
         return
     if not yes:
         click.confirm(f"Terminate cluster {cluster_name} of {read.name}?", abort=True, err=True)
     carry_out(steps, TerminalProgress())
-    click.echo(f"cluster {cluster_name} is gone; remove it from {read.source}, or a deployment launches it again")
+    echo(f"cluster {cluster_name} is gone; remove it from {read.source}, or a deployment launches it again")

@@ -15,6 +15,7 @@ from changes.planned_cluster import deployable_cluster
 from cli.change_lines import WIDTH
 from cli.errors import answer_document
 from cli.options import chosen_cluster, cluster_option, environment_argument, output_option
+from cli.terminal import echo
 from configurations.launch import Launch
 from environments.reader import read_environment
 from operations.aws import Aws
@@ -48,13 +49,13 @@ def verify(environment: str, cluster: str | None, output: str) -> None:
     cluster_name = chosen_cluster(read, cluster).name
     launch = deployable_cluster(read, cluster_name).launch
     aws = Aws(os.environ | {"AWS_REGION": read.region})
-    findings = verification(aws, launch, lambda line: click.echo(line, err=True))
+    findings = verification(aws, launch, lambda line: echo(line, err=True))
     report = _write(Path(read.source), cluster_name, launch, findings)
     error = _mismatch(f"cluster {cluster_name} of {read.name}", findings, report)
     if output == "json":
-        click.echo(json_text(answer_document({"findings": findings, "report": str(report)}, error)))
+        echo(json_text(answer_document({"findings": findings, "report": str(report)}, error)))
     else:
-        click.echo("\n".join([*_page(findings), f"report: {report}"]))
+        echo("\n".join([*_page(findings), f"report: {report}"]))
     if error:
         raise error
 

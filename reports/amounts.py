@@ -15,5 +15,9 @@ def amount_text(value: float, unit: str) -> str:
 
 
 def printable(text: str) -> str:
-    """The text without anything that a terminal would take for a command."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
+    """Return the text with each character that a terminal may take for a command as a Python string writes it."""
+    return "".join(letter if letter.isprintable() else _escaped(letter) for letter in text)
+
+
+def _escaped(letter: str) -> str:
+    return letter.encode("unicode_escape").decode("ascii")

@@ -5,11 +5,15 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 from collections.abc import Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 from sizing.modes import Mode
 from sizing.resource import Resource
+
+COMMANDING: Final = re.compile(r"[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters of Latin-1, marks that reverse the direction of text, and halves of surrogate pairs."""
 
 
 @runtime_checkable
@@ -51,5 +55,7 @@ def _fields(value: Any) -> dict[str, object]:  # noqa: ANN401 - any dataclass
 
 
 def json_text(value: object) -> str:
-    """Return the document, indented, keys in the order of their fields."""
-    return json.dumps(plain(value), indent=2, ensure_ascii=False)
+    """Return the document, indented, keys in the order of their fields; no character of it commands a terminal."""
+    text = json.dumps(plain(value), indent=2, ensure_ascii=False)
+    # json escapes C0 itself. Outside the strings there are only blanks and line feeds.
+    return COMMANDING.sub(lambda character: json.dumps(character.group())[1:-1], text)
