@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import sys
 import time
@@ -44,6 +45,7 @@ COLD, COOL = 0.80, 0.90
 LONG_UP_SECONDS = 6 * 3600.0
 # judgement: two misses in a handful of reads a minute are not a cold cache.
 LEAST_READS = 60
+LARGEST_LONG = (1 << 63) - 1
 SECTOR_BYTES = 512  # the unit of /sys/dev/block/*/stat, whatever the device's own sector is
 
 
@@ -102,19 +104,27 @@ def counters(bean: dict[str, object], volumes: list[tuple[int, int]]) -> Counter
     """Return the RegionServer's counters; None where it is starting and has not all of them."""
     try:
         return Counters(
-            started=int(bean["regionServerStartTime"]),
-            hits=int(bean["l2CacheHitCount"]),
-            misses=int(bean["l2CacheMissCount"]),
-            evictions=int(bean["l2CacheEvictionCount"]),
-            failed_insertions=int(bean["blockCacheFailedInsertionCount"]),
-            long_pauses=int(bean.get("pauseWarnThresholdExceeded", 0)),
-            used_bytes=int(bean["l2CacheSize"]),
-            free_bytes=int(bean["l2CacheFreeSize"]),
+            started=whole(bean["regionServerStartTime"]),
+            hits=whole(bean["l2CacheHitCount"]),
+            misses=whole(bean["l2CacheMissCount"]),
+            evictions=whole(bean["l2CacheEvictionCount"]),
+            failed_insertions=whole(bean["blockCacheFailedInsertionCount"]),
+            long_pauses=whole(bean.get("pauseWarnThresholdExceeded", 0)),
+            used_bytes=whole(bean["l2CacheSize"]),
+            free_bytes=whole(bean["l2CacheFreeSize"]),
             volume_bytes=[moved for moved, _ in volumes],
             volume_operations=[operations for _, operations in volumes],
         )
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError):
         return None
+
+
+def whole(value: object) -> int:
+    """Return a counter of HBase, which is a long. Raises ValueError or OverflowError for any other number."""
+    count = int(value)  # type: ignore[call-overload]
+    if abs(count) > LARGEST_LONG:
+        raise ValueError(f"{count:.3g} is not a long")
+    return count
 
 
 def volume_counters(directory: Path, devices: Path) -> tuple[int, int]:
@@ -225,16 +235,16 @@ def remembered(state: Path, now_seconds: float) -> Memory | None:
         fields = json.loads(state.read_text(encoding="utf-8"))
         if fields["at"] >= now_seconds:
             return None
-        before = Counters(**{name: whole(fields["counters"][name]) for name in Counters._fields})
+        before = Counters(**{name: counts(fields["counters"][name]) for name in Counters._fields})
         changed_at = None if fields["changed_at"] is None else float(fields["changed_at"])
         return Memory(float(fields["at"]), before, int(fields["bytes_before_restart"]), changed_at)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, OverflowError):
         return None
 
 
-def whole(value: object) -> object:
+def counts(value: object) -> object:
     """Return a counter, or the counters of each volume, as whole numbers."""
-    return [int(count) for count in value] if isinstance(value, list) else int(str(value))
+    return [whole(count) for count in value] if isinstance(value, list) else whole(value)
 
 
 def remember(state: Path, memory: Memory) -> None:
@@ -267,6 +277,10 @@ def publish(options: argparse.Namespace, figures: list[Figure], at: datetime) ->
     cluster = json.loads(options.job_flow.read_text(encoding="utf-8"))["jobFlowId"]
     url = options.cloudwatch or f"https://monitoring.{identity.region}.{metadata.domain()}"
     headers = {"Content-Type": "application/x-www-form-urlencoded; charset=utf-8"}
+    for figure in figures:
+        if not math.isfinite(figure.value):
+            say(f"{figure.name} is {figure.value}, and is left out: CloudWatch would refuse it with all the others")
+    figures = [figure for figure in figures if math.isfinite(figure.value)]
     body = form(figures, {"ClusterId": cluster, "InstanceId": identity.instance}, at)
     request = Request("POST", url.rstrip("/") + "/", headers, body)
     answer = send(signed(request, metadata.credentials(), identity.region, "monitoring", at))

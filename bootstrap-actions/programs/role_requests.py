@@ -13,6 +13,8 @@ import json
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from socket import SHUT_RDWR
+from threading import Timer
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
@@ -21,6 +23,9 @@ TOKEN_SECONDS = 300
 # judgement: S3 and CloudWatch answer in tens of milliseconds; a node without a route must fail instead of hanging.
 ANSWER_SECONDS = 20.0
 METADATA_SECONDS = 5.0
+# judgement: the longest answer that a program here needs is a bean of some 100 KiB; more would only fill the memory.
+LONGEST_BYTES = 4 << 20
+READ_BYTES = 1 << 16
 
 
 class Unanswered(Exception):
@@ -92,20 +97,41 @@ class Metadata:
 
 
 def send(request: Request, seconds: float = ANSWER_SECONDS) -> Answer:
-    """Return the service's answer, whatever its status. Raises Unanswered where there is none."""
+    """Return the service's answer, whatever its status. Raises Unanswered where there is none within that time."""
     url = urlsplit(request.url)
     kind = HTTPSConnection if url.scheme == "https" else HTTPConnection
     connection = kind(url.netloc, timeout=seconds)
     target = f"{url.path or '/'}?{url.query}" if url.query else url.path or "/"
     try:
-        connection.request(request.method, target, body=request.body, headers=dict(request.headers))
-        response: HTTPResponse = connection.getresponse()
+        connection.connect()
+        # The time limit of a socket starts anew with each byte, and a server may send one byte a second.
+        end = Timer(seconds, connection.sock.shutdown, (SHUT_RDWR,))
+        end.daemon = True
+        end.start()
+        try:
+            connection.request(request.method, target, body=request.body, headers=dict(request.headers))
+            response = connection.getresponse()
+            body = _whole_body(response)
+        finally:
+            end.cancel()
         headers = {name.lower(): value for name, value in response.getheaders()}
-        return Answer(response.status, headers, response.read())
+        return Answer(response.status, headers, body)
     except (OSError, HTTPException) as fault:
         raise Unanswered(f"{request.method} {url.scheme}://{url.netloc}{url.path}: {fault!r}") from None
     finally:
         connection.close()
+
+
+def _whole_body(response: HTTPResponse) -> bytes:
+    """Return the body. Raises HTTPException where it is longer than any answer that is needed, or was cut off."""
+    body = bytearray()
+    while part := response.read(READ_BYTES):
+        body += part
+        if len(body) > LONGEST_BYTES:
+            raise HTTPException(f"the answer is longer than {LONGEST_BYTES} bytes")
+    if response.length:
+        raise HTTPException(f"the answer ended {response.length} bytes early")
+    return bytes(body)
 
 
 def signed(request: Request, credentials: Credentials, region: str, service: str, now: datetime) -> Request:

@@ -34,7 +34,7 @@ class Services:
     signed: list[str] = field(default_factory=list)
     faults: list[tuple[str, int, str]] = field(default_factory=list)
     """Answers (service, status, body) that come instead of the real ones, each once, in this order."""
-    bean: dict[str, int] | None = None
+    bean: dict[str, object] | None = None
     """The counters of the RegionServer on this node; None while no RegionServer runs."""
     meta: bool = False
     """True where the RegionServer serves hbase:meta."""

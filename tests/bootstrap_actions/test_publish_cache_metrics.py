@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import socketserver
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -69,7 +72,7 @@ class PublishingNode:
         place.mkdir(parents=True, exist_ok=True)
         (place / "stat").write_text(f"  {reads} 0 {sectors_read} 0 {writes} 0 {sectors_written} 0 0 0 0\n")
 
-    def minute(self, **counted: int) -> subprocess.CompletedProcess[str]:
+    def minute(self, **counted: object) -> subprocess.CompletedProcess[str]:
         """Run the publisher once more, a minute later, with these counters."""
         self.aws.bean = {**(self.aws.bean or EMPTY), **counted}
         return self.run_once()
@@ -355,3 +358,55 @@ def test_the_server_of_meta_says_so(node: PublishingNode) -> None:
     node.aws.meta = True
     node.minute()
     assert node.published()["HostsMeta"] == 1
+
+
+@pytest.mark.parametrize("value", [float("nan"), "NaN", float("inf"), "-Infinity", "x", None])
+def test_a_percentile_that_is_no_number_does_not_stop_the_others(node: PublishingNode, value: object) -> None:
+    node.minute(Get_99th_percentile=value)
+    assert node.published()["Answering"] == 1
+    assert "GetP99" not in node.published()
+
+
+@pytest.mark.parametrize("value", [float("nan"), "NaN", float("inf"), 10**30, [], None])
+def test_a_counter_that_is_no_number_is_a_server_that_does_not_answer(node: PublishingNode, value: object) -> None:
+    done = node.minute(l2CacheHitCount=value)
+    assert done.returncode == 0, done.stderr
+    assert node.published() == {"Answering": 0}
+
+
+def test_a_slow_page_is_a_server_that_does_not_answer(node: PublishingNode) -> None:
+    with raw_server(b"HTTP/1.0 200 OK\r\nX: ", b" ", 0.5) as node.region_server:
+        began = time.monotonic()
+        assert node.run_once().returncode == 0
+        assert time.monotonic() - began < 10
+    assert node.published() == {"Answering": 0}
+
+
+def test_an_endless_page_is_a_server_that_does_not_answer(node: PublishingNode) -> None:
+    with raw_server(b"HTTP/1.0 200 OK\r\n\r\n", b"[" * (1 << 20), 0.0) as node.region_server:
+        done = node.run_once()
+    assert done.returncode == 0, done.stderr
+    assert node.published() == {"Answering": 0}
+
+
+@contextmanager
+def raw_server(head: bytes, part: bytes, pause_seconds: float) -> Iterator[str]:
+    """Serve every connection a head and then the same part for ever; yields the URL."""
+
+    class Endless(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(1 << 16)
+            with suppress(OSError):
+                self.request.sendall(head)
+                while not over.wait(pause_seconds):
+                    self.request.sendall(part)
+
+    over = threading.Event()
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Endless) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            over.set()
+            server.shutdown()
