@@ -13,8 +13,8 @@ from cli.terminal import echo
 from environments.environment import Environment
 from environments.reader import read_environment
 from operations import claims
-from operations.aws import Aws
 from operations.claims import NOBODY, Claim
+from operations.identity import environment_aws
 from reports.json_text import json_text
 from sizing.problem import InvalidInput, Problem
 
@@ -42,7 +42,7 @@ def claim(environment: str, output: str, *, take: bool, yes: bool) -> None:
     read = read_environment(environment)
     if not read.mode.keeps_data_in_s3:
         raise InvalidInput([_no_root(read)])
-    aws = Aws(os.environ | {"AWS_REGION": read.region})
+    aws = environment_aws(read, os.environ)
     current = claims.claim_of(aws, read.root)
     if not take:
         url = f"s3://{read.root.bucket_in(aws.account)}/{read.root.claim_key}"
@@ -72,7 +72,7 @@ def _claim_text(current: Claim | None) -> str:
         return "no cluster has claimed the root"
     if current.cluster == NOBODY:
         return f"the root is free: its claim was released at {current.claimed_at}"
-    state = current.state or "no longer known to EMR"
+    state = current.state or "unknown to EMR"
     return (
         f"{current.cluster} in {current.region}, account {current.account}, since {current.claimed_at}; "
         f"the cluster is {state}"

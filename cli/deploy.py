@@ -17,8 +17,8 @@ from cli.progress import TerminalProgress
 from cli.terminal import echo
 from cli.tuning_page import tuning_page
 from environments.reader import read_environment
-from operations.aws import Aws
 from operations.deployment import Proposal, StackChange, Work, deployment, proposal
+from operations.identity import environment_aws
 from operations.progress import carry_out
 from reports.json_text import json_text
 from sizing.units import format_usd
@@ -51,7 +51,9 @@ def deploy(environment: str, output: str, *, dry_run: bool, yes: bool) -> None:
     variables = dict(os.environ) | {"AWS_REGION": read.region, "AWS_DEFAULT_REGION": read.region}
     progress = TerminalProgress()
     with tempfile.TemporaryDirectory(prefix="warmbase-deploy-") as directory:
-        work = Work(name=environment, aws=Aws(variables), variables=variables, directory=Path(directory))
+        work = Work(
+            name=environment, aws=environment_aws(read, variables), variables=variables, directory=Path(directory)
+        )
         proposed = proposal(work, progress, dry_run=dry_run)
         echo(_document(proposed) if output == "json" else "\n".join(_page(proposed)))
         if dry_run or proposed.empty:

@@ -11,7 +11,7 @@ from cli.progress import TerminalProgress
 from cli.terminal import echo
 from environments.names import storage_stack
 from environments.reader import read_environment
-from operations.aws import Aws
+from operations.identity import environment_aws
 from operations.progress import carry_out
 from operations.teardown import destruction
 
@@ -34,7 +34,7 @@ def destroy(environment: str, *, dry_run: bool, yes: bool) -> None:
     Exit codes: 3 a cluster is still running.
     """
     read = read_environment(environment)
-    steps = list(destruction(Aws(os.environ | {"AWS_REGION": read.region}), read))
+    steps = list(destruction(environment_aws(read, os.environ), read))
     for number, step in enumerate(steps):
         echo(f"{'' if number else 'proposed':<10}{step.title}")
     echo(f"kept      {storage_stack(read.name)}: root, keys and logs")

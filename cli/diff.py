@@ -93,10 +93,10 @@ def _compared_with(against: str, launch: Launch) -> tuple[ClusterSpec, tuple[Cha
         record = _record(launch)
         return recorded_spec(record), tuple(changes_since_launch(record, launch)), {}
     if against == LIVE:
-        from operations.aws import Aws  # noqa: PLC0415 - boto3 is loaded only where AWS is asked
+        from operations.identity import environment_aws  # noqa: PLC0415 - boto3 is loaded only where AWS is asked
         from operations.plan_drift import cluster_drift  # noqa: PLC0415 - see above
 
-        drift = cluster_drift(Aws(os.environ | {"AWS_REGION": launch.environment.region}), launch)
+        drift = cluster_drift(environment_aws(launch.environment, os.environ), launch)
         around = {compared.subject: compared.differences for compared in drift.around}
         return drift.running.subject, drift.running.immutable, around
     return read_subject(Path(against), None), (), {}

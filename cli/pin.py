@@ -10,7 +10,7 @@ import click
 from cli.terminal import echo
 from environments.reader import read_environment
 from operations import pinning
-from operations.aws import Aws
+from operations.identity import environment_aws
 from operations.pinning import Pinned
 from operations.protection import protect
 
@@ -34,7 +34,7 @@ def pin(env: str, cluster_name: str | None, *, check: bool) -> None:
     Exit codes: 3 the record is missing, or does not match the running cluster.
     """
     environment = read_environment(env)
-    aws = Aws(os.environ | {"AWS_REGION": environment.region})
+    aws = environment_aws(environment, os.environ)
     for name in [cluster_name] if cluster_name else list(environment.clusters):
         pinned = (pinning.check_pinned if check else pinning.pin)(aws, environment, name)
         for line in _lines(name, pinned, check=check):

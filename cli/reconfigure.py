@@ -12,7 +12,7 @@ from cli.progress import TerminalProgress
 from cli.terminal import echo
 from cli.tuning_page import tuning_page
 from environments.reader import read_environment
-from operations.aws import Aws
+from operations.identity import environment_aws
 from operations.progress import carry_out
 from operations.reconfiguration import reconfiguration
 from operations.tuning import tuning_of
@@ -43,7 +43,7 @@ def reconfigure(environment: str, cluster: str | None, output: str, **switches: 
     read = read_environment(environment)
     cluster_name = chosen_cluster(read, cluster).name
     planned = deployable_cluster(read, cluster_name)
-    aws = Aws(os.environ | {"AWS_REGION": read.region})
+    aws = environment_aws(read, os.environ)
     tuning = tuning_of(aws, planned, everything=switches["everything"])
     if output == "json":
         document = {"changes": tuning.changes, "small": tuning.small, "new_cluster": tuning.new, "cost": tuning.cost}

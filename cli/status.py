@@ -17,8 +17,8 @@ from environments.reader import read_environment
 from facts.releases import newest_release
 from facts.today import today
 from lint.release_of import release_of
-from operations.aws import Aws
 from operations.claims import NOBODY
+from operations.identity import environment_aws
 from operations.state import Caches, ClusterState, EnvironmentState, state
 from reports.json_text import json_text, plain
 from sizing.units import format_duration, format_percent, format_usd
@@ -46,7 +46,7 @@ def status(environment: str, output: str, *, watch: bool) -> None:
       warmbase status prod --watch
     """
     read = read_environment(environment)
-    aws = Aws(os.environ | {"AWS_REGION": read.region})
+    aws = environment_aws(read, os.environ)
     while True:
         current = state(aws, read)
         if watch:
@@ -82,7 +82,7 @@ def _claim(state: EnvironmentState) -> str:
         return state.claim_why
     if claim.cluster == NOBODY:
         return f"free: released at {claim.claimed_at}"
-    return f"{claim.cluster}, {claim.state or 'no longer known to EMR'}, since {claim.claimed_at}"
+    return f"{claim.cluster}, {claim.state or 'unknown to EMR'}, since {claim.claimed_at}"
 
 
 def _cluster(state: ClusterState) -> Iterator[str]:

@@ -10,9 +10,10 @@ from cli.options import chosen_cluster, dry_run_option, environment_argument, ye
 from cli.progress import TerminalProgress
 from cli.terminal import echo
 from environments.reader import read_environment
-from operations.aws import Aws
+from operations.environment_cluster import environment_cluster
+from operations.identity import environment_aws
 from operations.progress import carry_out
-from operations.teardown import recorded_cluster
+from operations.teardown import Consent
 from operations.teardown import teardown as teardown_stages
 
 
@@ -20,14 +21,18 @@ from operations.teardown import teardown as teardown_stages
 @environment_argument
 @click.argument("cluster_name", metavar="CLUSTER")
 @click.option("--exported", metavar="s3://URL/", help="Mode hdfs only: where you exported a snapshot of every table.")
+@click.option("--accept-loss", metavar="ID", help="The cluster that ended by itself, whose unflushed data is lost.")
 @dry_run_option
 @yes_option
-def teardown(environment: str, cluster_name: str, exported: str | None, *, dry_run: bool, yes: bool) -> None:
+def teardown(environment: str, cluster_name: str, *, dry_run: bool, yes: bool, **consents: str | None) -> None:
     """Shut down one cluster without losing data.
 
     warmbase disables the tables, flushes hbase:meta, stops HBase and checks that the write-ahead log is empty. It
     verifies each step before the next, and stops at the first step that it cannot verify. Only then does it terminate
     the cluster and delete its stacks. Data, keys and logs are kept.
+
+    If the cluster ended by itself, warmbase says which data ended with it. It then continues only if you repeat the
+    cluster's id with --accept-loss.
 
     \b
     Example:
@@ -37,10 +42,11 @@ def teardown(environment: str, cluster_name: str, exported: str | None, *, dry_r
     """
     read = read_environment(environment)
     chosen_cluster(read, cluster_name)
-    aws = Aws(os.environ | {"AWS_REGION": read.region})
-    identity, state = recorded_cluster(aws, read, cluster_name)
-    steps = list(teardown_stages(aws, read, cluster_name, exported))
-    echo(f"current   {cluster_name}: {f'{identity}, {state}' if identity else 'no cluster was launched'}")
+    aws = environment_aws(read, os.environ)
+    cluster = environment_cluster(aws, read, cluster_name)
+    consent = Consent(exported=consents["exported"], lost_cluster=consents["accept_loss"])
+    steps = list(teardown_stages(aws, read, cluster_name, consent))
+    echo(f"current   {cluster_name}: {f'{cluster.id}, {cluster.state_text}' if cluster else 'no cluster was launched'}")
     for number, step in enumerate(steps):
         echo(f"{'' if number else 'proposed':<10}{step.title}")
     echo("kept      root, keys, logs, and the network")

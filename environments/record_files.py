@@ -11,6 +11,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
@@ -48,6 +49,15 @@ def launch_records(environment: Environment) -> Mapping[str, LaunchRecord]:
     if problems:
         raise InvalidInput(problems)
     return {record.identity.cluster: record for record in records}
+
+
+def recorded_identities(environment: Environment) -> Mapping[Path, Identity]:
+    """Return what each record, whole or damaged, says about the identity of its cluster, by the record's directory."""
+    identities: dict[Path, Identity] = {}
+    for directory in _directories(environment):
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            identities[directory] = Identity(**json.loads((directory / FILE).read_text(encoding="utf-8"))["identity"])
+    return identities
 
 
 def record_of(environment: Environment, cluster_name: str, running: str) -> LaunchRecord:

@@ -92,11 +92,30 @@ class Aws:
         return self._session.client("pricing", region_name="us-east-1", endpoint_url=self._endpoint, config=PATIENT)
 
     @cached_property
-    def account(self) -> str:
-        """Return the account of the credentials. Raises OperationFailed where AWS does not say it."""
+    def caller(self) -> str:
+        """Return the ARN of the credentials. Raises OperationFailed where AWS does not say it."""
         with translated("could not read the account of the credentials", "check AWS_PROFILE and AWS_ENDPOINT_URL"):
             sts = self._session.client("sts", endpoint_url=self._endpoint, config=PATIENT)
-            return str(sts.get_caller_identity()["Account"])
+            return str(sts.get_caller_identity()["Arn"])
+
+    @property
+    def account(self) -> str:
+        """Return the account of the credentials. Raises OperationFailed where AWS does not say it."""
+        return self.caller.split(":")[4]
+
+    @property
+    def partition(self) -> str:
+        """Return the partition of the credentials, such as aws or aws-cn. Raises as `account`."""
+        return self.caller.split(":")[1]
+
+    @property
+    def region(self) -> str:
+        """Return the region of the clients; empty where nothing names one."""
+        return self._session.region_name or ""
+
+    def partition_of(self, region: str) -> str:
+        """Return the partition that a region belongs to, as far as its name tells."""
+        return self._session.get_partition_for_region(region)
 
 
 def _core_session(variables: Mapping[str, str]) -> botocore.session.Session:

@@ -13,23 +13,24 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
+from emr.cluster_state import ENDED, has_ended
 from environments.environment import Environment
 from environments.root import Root
 from operations.aws import Aws
 from operations.aws_errors import MISSING, error_code, translated
-from operations.description import LIVES
+from operations.environment_cluster import state_of, unknown_cluster
 from sizing.problem import OperationFailed, Refused
 
 NOBODY: Final = "nobody"
 """The cluster in a claim that was released; the node's program knows this value, too."""
-HOLDING: Final = LIVES | {"TERMINATING"}
-"""States of a cluster that may still write."""
-FORGOTTEN: Final = ("InvalidRequestException", "is not valid")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """The cluster that may write to a root. `state` is its state in EMR; None where EMR does not know the cluster."""
+    """The cluster that may write to a root. `state` is its state in EMR; None where EMR does not know the cluster.
+
+    `ended` is true only where EMR proves that the cluster has ended, which it can in its own account and region.
+    """
 
     cluster: str
     region: str
@@ -37,11 +38,12 @@ class Claim:
     claimed_at: str
     etag: str
     state: str | None
+    ended: bool
 
     @property
     def holds(self) -> bool:
         """Return whether another cluster would be refused."""
-        return self.cluster != NOBODY and self.state in HOLDING
+        return self.cluster != NOBODY and not self.ended
 
 
 def claim_of(aws: Aws, root: Root) -> Claim | None:
@@ -66,25 +68,18 @@ def claim_of(aws: Aws, root: Root) -> Claim | None:
             fix="find out which cluster writes there; when none does, delete the object, and run: warmbase"
             " claim ENV --take",
         ) from None
+    claimed_at = str(content.get("claimed_at", ""))
+    is_here = (account, region) == (aws.account, aws.region)
+    state = state_of(aws, cluster) if is_here and cluster != NOBODY else None
     return Claim(
         cluster=cluster,
         region=region,
         account=account,
-        claimed_at=str(content.get("claimed_at", "")),
+        claimed_at=claimed_at,
         etag=answer["ETag"],
-        state=None if cluster == NOBODY else state_of(aws, cluster),
+        state=state,
+        ended=is_here and has_ended(state, claimed_at),
     )
-
-
-def state_of(aws: Aws, cluster: str) -> str | None:
-    """Return EMR's description; None if it does not know this id. Raises OperationFailed if it does not answer."""
-    with translated(f"could not ask EMR whether {cluster} is running", "run the same command again"):
-        try:
-            return str(aws.emr.describe_cluster(ClusterId=cluster)["Cluster"]["Status"]["State"])
-        except ClientError as error:
-            if all(words in str(error) for words in FORGOTTEN):
-                return None
-            raise
 
 
 def release(aws: Aws, environment: Environment, claim: Claim | None) -> None:
@@ -134,6 +129,8 @@ def _refuse_running(claim: Claim, aws: Aws, environment: Environment) -> None:
             fix="check in that account and region; once the cluster is terminated, delete the object by hand and"
             " run the same command again",
         )
+    if claim.holds and claim.state is None:
+        raise Refused(unknown_cluster(aws, f"{claim_url}, which names {claim.cluster},", claim.claimed_at))
     if claim.holds:
         raise Refused.of(
             where=claim_url,
@@ -149,9 +146,11 @@ def writers(aws: Aws, root: Root, own: str | None) -> Iterator[str]:
     Raises botocore's errors.
     """
     url = f"s3://{root.bucket_in(aws.account)}/{root.prefix}"
-    states: Any = sorted(HOLDING)
-    for page in aws.emr.get_paginator("list_clusters").paginate(ClusterStates=states):
+    # Without a filter by state, which could not name a state that is new.
+    for page in aws.emr.get_paginator("list_clusters").paginate():
         for cluster in page["Clusters"]:
+            if cluster["Status"]["State"] in ENDED:
+                continue
             if cluster["Id"] != own and _writes(aws, cluster["Id"], url):
                 yield f"{cluster['Id']} ({cluster['Name']}), {cluster['Status']['State']}"
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from botocore.exceptions import ClientError
 
@@ -22,9 +22,6 @@ from emr.codecs.api import (
 from environments.names import cluster_id_parameter
 from operations.aws import Aws
 from operations.aws_errors import error_code
-
-LIVES: Final = frozenset({"STARTING", "BOOTSTRAPPING", "RUNNING", "WAITING"})
-"""States of a cluster that runs, or will."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from typing import Any, Final
 from changes.recorded_launch import is_recorded_launch
 from changes.replan import recorded_plan
 from configurations.launch import launch_of
+from emr.cluster_state import is_running
 from emr.codecs.api import read_bootstrap_action, read_described_cluster
 from emr.codecs.cloudformation import CLUSTER_TYPE, resolved
 from environments.environment import Environment
@@ -21,7 +22,7 @@ from environments.record_files import launch_records, record_directory, write_re
 from operations.aws import Aws
 from operations.aws_errors import translated
 from operations.change_set import template_of
-from operations.description import LIVES, cluster_id, described_groups
+from operations.description import cluster_id, described_groups
 from operations.record_check import ObservedCluster, confirmed_facts, identity_of_stacks, template_spec
 from sizing.problem import Drifted, Infeasible, InvalidInput, OperationFailed
 from stacks.references import Templates, referenced_by
@@ -120,12 +121,6 @@ def _earlier(environment: Environment, cluster_name: str) -> LaunchRecord | None
 
 
 def _read_stacks(aws: Aws, environment: Environment, cluster_name: str) -> tuple[LaunchRecord, dict[str, bytes], int]:
-    with _failures(environment):
-        account = aws.account
-    if environment.account not in (None, account):
-        why = f"the credentials are of account {account}, the file is for {environment.account}"
-        fix = "use credentials of that account: set AWS_PROFILE, for example"
-        raise InvalidInput.of(where=environment.source, what="account", why=why, fix=fix)
     if cluster_name not in environment.clusters:
         cluster_names = ", ".join(environment.clusters)
         why = "the file has no such cluster"
@@ -185,7 +180,7 @@ def _live(aws: Aws, environment: Environment, cluster_name: str) -> ObservedClus
     identity = cluster_id(aws, environment.name, cluster_name)
     described: Mapping[str, Any] = aws.emr.describe_cluster(ClusterId=identity)["Cluster"]
     state = described["Status"]["State"]
-    if state not in LIVES:
+    if not is_running(state):
         stack = cluster_stack(environment.name, cluster_name)
         raise OperationFailed.of(
             where=f"cluster {identity}",

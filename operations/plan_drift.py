@@ -10,12 +10,13 @@ from changes.immutable_settings import NEWEST, immutable_changes
 from configurations.launch import Launch
 from configurations.planned_spec import planned_spec
 from emr.cluster_spec import ClusterSpec
+from emr.cluster_state import is_running
 from environments.environment import Environment
 from facts.releases import releases
 from operations.aws import Aws
 from operations.aws_errors import translated
 from operations.comparison import Comparison, around
-from operations.description import LIVES, DescribedCluster, described_cluster
+from operations.description import DescribedCluster, described_cluster
 from operations.stack_drift import stack_edits
 from sizing.problem import OperationFailed
 
@@ -51,7 +52,7 @@ def read_running_cluster(aws: Aws, launch: Launch) -> RunningCluster:
     unread = f"could not read cluster {plan.cluster} of {plan.environment}"
     with translated(unread, "deploy first; or use credentials of the account in which it was deployed"):
         cluster = described_cluster(aws, plan.environment, plan.cluster)
-    if cluster.state not in LIVES:
+    if not is_running(cluster.state):
         raise OperationFailed.of(
             where=f"cluster {cluster.id} of {plan.environment} {plan.cluster}",
             what=f"is {cluster.state}",

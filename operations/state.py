@@ -12,6 +12,7 @@ from botocore.exceptions import ClientError
 from changes.planned_cluster import planned_cluster
 from configurations.launch import Launch
 from dashboards.alarms import NO_FAULT
+from emr.cluster_state import is_running
 from environments.environment import Environment
 from environments.launch_record import LaunchRecord
 from environments.names import emr_cluster_name
@@ -20,7 +21,7 @@ from operations.aws import Aws
 from operations.aws_errors import MISSING, error_code, translated
 from operations.caches import ServerCache, caches
 from operations.claims import Claim, claim_of
-from operations.description import LIVES, DescribedCluster, described_cluster
+from operations.description import DescribedCluster, described_cluster
 from operations.plan_drift import read_running_cluster
 from sizing.problem import Infeasible, OperationFailed
 
@@ -109,7 +110,7 @@ def _cluster(aws: Aws, environment: Environment, cluster_name: str, record: Laun
     cluster = _described(aws, environment.name, cluster_name)
     if cluster is None:
         return _nothing(cluster_name, role, record, "the cluster was never launched")
-    if cluster.state not in LIVES:
+    if not is_running(cluster.state):
         return _nothing(cluster_name, role, record, f"{cluster.id} is {cluster.state}", cluster)
     try:
         launch = planned_cluster(environment, cluster_name, record).launch

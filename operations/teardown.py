@@ -5,22 +5,26 @@ Each step is verified before the next begins. Nothing here deletes data, keys or
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from environments.environment import Environment
 from environments.names import cluster_stack, emr_cluster_name, monitoring_stack, network_stack
-from environments.record_files import launch_records, record_directory, record_of
+from environments.record_files import record_directory, record_of
 from operations.aws import Aws
 from operations.aws_errors import translated
-from operations.claims import NOBODY, claim_of, release, state_of
+from operations.claims import NOBODY, claim_of, release
 from operations.cluster_step import PrimaryShell
 from operations.deployed_stack import Events, status_of
-from operations.description import LIVES, described_alarms
+from operations.description import described_alarms
+from operations.environment_cluster import EnvironmentCluster, environment_cluster, state_of
+from operations.lost_data import mark_complete, refuse_loss
 from operations.polling import turns
 from operations.progress import Say, Stage
 from operations.teardown_steps import primary_actions, primary_steps
@@ -30,59 +34,46 @@ from sizing.problem import OperationFailed, Refused
 TERMINATION_SECONDS: Final = 3600.0
 FIRST_POLL_SECONDS: Final = 0.2
 POLL_SECONDS: Final = 10.0
-CLUSTER: Final = "AWS::EMR::Cluster"
-ENDED: Final = frozenset({"TERMINATED", "TERMINATED_WITH_ERRORS", None})
 
 
-def recorded_cluster(aws: Aws, environment: Environment, cluster_name: str) -> tuple[str | None, str | None]:
-    """Return the cluster's id, None where none was launched, and its state, None where EMR no longer knows it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consent:
+    """The facts that you state for a teardown that would otherwise be refused.
 
-    The id comes from the stack, or else from the launch record. Raises Refused while the stack is being created.
+    `exported` is the place to which the snapshots of all tables were exported, in mode hdfs. `lost_cluster` is the id
+    of a cluster that ended by itself, with data that nobody can bring back.
     """
-    stack, record = cluster_stack(environment.name, cluster_name), launch_records(environment).get(cluster_name)
-    with translated(
-        f"could not read cluster {cluster_name}", "use credentials of the account in which it was deployed"
-    ):
-        status = status_of(aws, stack)
-        if status is not None and status.endswith("_IN_PROGRESS") and not status.startswith(("REVIEW", "DELETE")):
-            raise Refused.of(
-                where=f"stack {stack}",
-                what=f"is {status}",
-                why="the id of its cluster is not known yet",
-                fix="wait until CloudFormation has finished, and run the same command again",
-            )
-        resources = (
-            [] if status is None else aws.cloudformation.describe_stack_resources(StackName=stack)["StackResources"]
-        )
-    clusters = [resource.get("PhysicalResourceId") for resource in resources if resource["ResourceType"] == CLUSTER]
-    identity = next(filter(None, clusters), record.cluster_id if record else None)
-    return (identity, state_of(aws, identity)) if identity else (None, None)
+
+    exported: str | None = None
+    lost_cluster: str | None = None
 
 
-def teardown(aws: Aws, environment: Environment, cluster_name: str, exported: str | None) -> Iterator[Stage]:
-    """Yield every step. In mode hdfs, `exported` is the place to which the snapshots of all tables were exported.
+def teardown(aws: Aws, environment: Environment, cluster_name: str, consent: Consent = Consent()) -> Iterator[Stage]:
+    """Yield every step.
 
-    Raises Refused for a cluster in mode hdfs without such a place, because its data would end with it, and for a
-    running cluster without a launch record, because the file alone does not prove what it is. Raises InvalidInput
-    where the record contradicts the file.
+    Raises Refused for a cluster in mode hdfs without an export, because its data would end with it; for a cluster that
+    ended by itself with data, until you name it; and for a running cluster without a launch record, because the file
+    alone does not prove what it is. Raises InvalidInput where the record contradicts the file.
     """
-    identity, state = recorded_cluster(aws, environment, cluster_name)
-    if identity is not None and state in LIVES:
-        record_of(environment, cluster_name, identity)
-    if environment.mode.needs_export and exported is None and state in LIVES:
+    cluster = environment_cluster(aws, environment, cluster_name)
+    if cluster is not None and cluster.is_running:
+        record_of(environment, cluster_name, cluster.id)
+    if environment.mode.needs_export and consent.exported is None and cluster is not None and cluster.is_running:
         raise Refused.of(
-            where=f"cluster {identity}",
+            where=f"cluster {cluster.id}",
             what="has the only copy of the data, on its nodes",
             why="in HDFS mode, terminating the nodes deletes the data",
             fix="export a snapshot of each table to S3 (hbase org.apache.hadoop.hbase.snapshot.ExportSnapshot), and"
             " name the place: --exported s3://BUCKET/PREFIX/",
         )
-    if identity is not None:
-        yield from _of_cluster(aws, environment, cluster_name, identity, exported)
+    if cluster is not None:
+        yield from _of_cluster(aws, environment, cluster_name, cluster, consent)
     for stack in (monitoring_stack(environment.name, cluster_name), cluster_stack(environment.name, cluster_name)):
         yield _step(f"delete stack {stack}", partial(_deleted, aws, stack))
     if environment.clusters[cluster_name].role == "active" and environment.mode.keeps_data_in_s3:
-        yield _step("release the claim of the root", partial(_released, aws, environment, identity))
+        yield _step(
+            "release the claim of the root", partial(_released, aws, environment, cluster.id if cluster else None)
+        )
     yield _step("remove the launch record", partial(_forgotten, environment, cluster_name))
 
 
@@ -90,11 +81,11 @@ def destruction(aws: Aws, environment: Environment) -> Iterator[Stage]:
     """Yield the steps that delete the stacks without data. Raises Refused while a cluster runs, or may run."""
     _refuse_others(aws, environment)
     for cluster_name in environment.clusters:
-        identity, state = recorded_cluster(aws, environment, cluster_name)
-        if identity is not None and state not in ENDED:
+        cluster = environment_cluster(aws, environment, cluster_name)
+        if cluster is not None and not cluster.has_ended:
             raise Refused.of(
                 where=f"cluster {cluster_name}",
-                what=f"is running: {identity} is {state}",
+                what=f"is running: {cluster.id} is {cluster.state_text}",
                 why="the command would remove its network",
                 fix=f"terminate it first: warmbase teardown {Path(environment.source).stem} {cluster_name}",
             )
@@ -111,8 +102,9 @@ def _refuse_others(aws: Aws, environment: Environment) -> None:
     with translated(f"could not list the stacks of {environment.name}", "run the same command again"):
         pages: Any = aws.cloudformation.get_paginator("describe_stacks").paginate()
         names = [stack["StackName"] for page in pages for stack in page["Stacks"]]
-    start = cluster_stack(environment.name, "").removesuffix("-cluster")
-    others = [name for name in names if name.startswith(start) and name.endswith("-cluster") and name not in listed]
+    # A cluster's name has no hyphen: warmbase-prod-eu-blue-cluster belongs to prod-eu, not to prod.
+    ours = re.compile(cluster_stack(re.escape(environment.name), "[^-]+"))
+    others = [name for name in names if ours.fullmatch(name) and name not in listed]
     if others:
         raise Refused.of(
             where=environment.source,
@@ -123,24 +115,30 @@ def _refuse_others(aws: Aws, environment: Environment) -> None:
 
 
 def _of_cluster(
-    aws: Aws, environment: Environment, cluster_name: str, identity: str, exported: str | None
+    aws: Aws, environment: Environment, cluster_name: str, cluster: EnvironmentCluster, consent: Consent
 ) -> Iterator[Stage]:
     logs = environment.in_account(environment.log_bucket, aws.account)
-    primary = PrimaryShell(aws=aws, cluster_id=identity, log_bucket=logs)
+    primary = PrimaryShell(aws=aws, cluster_id=cluster.id, log_bucket=logs)
     emr_name = emr_cluster_name(environment.name, cluster_name)
     silence = _step("disable the notifications of its alarms", partial(_silenced, aws, emr_name))
     is_active = environment.clusters[cluster_name].role == "active"
     steps = tuple(primary_steps(environment)) if is_active else ()
-    acts = primary_actions(str(exported))
+    acts = primary_actions(str(consent.exported))
+
+    def refuse(now: EnvironmentCluster) -> None:
+        if consent.lost_cluster != now.id:
+            refuse_loss(aws, environment, cluster_name, now)
+
+    refuse(cluster)
     for step in steps:
         title, act = acts[step]
         if step == "stop-hbase":
             yield silence
-        yield _step(title, partial(_while_it_runs, aws, identity, partial(act, primary)))
+        yield _step(title, partial(_while_it_runs, partial(_current, aws, cluster), refuse, partial(act, primary)))
     if "stop-hbase" not in steps:
         yield silence
-    yield _step("remove the termination protection", partial(_unprotected, aws, identity))
-    yield _step(f"terminate {identity}", partial(_terminated, aws, identity))
+    yield _step("remove the termination protection", partial(_unprotected, aws, cluster))
+    yield _step(f"terminate {cluster.id}", partial(_terminated, aws, cluster))
 
 
 def _step(title: str, act: Callable[[Say], str]) -> Stage:
@@ -151,12 +149,23 @@ def _step(title: str, act: Callable[[Say], str]) -> Stage:
     return Stage(title=title, act=run)
 
 
-def _while_it_runs(aws: Aws, identity: str, act: Callable[[Say], str], say: Say) -> str:
-    """Run the step, unless the cluster has ended: then there is nothing left to write."""
-    state = state_of(aws, identity)
-    if state in LIVES:
+def _while_it_runs(
+    current: Callable[[], EnvironmentCluster],
+    refuse: Callable[[EnvironmentCluster], None],
+    act: Callable[[Say], str],
+    say: Say,
+) -> str:
+    """Run the step; where the cluster has ended, refuse if data ended with it, else there is nothing left to write."""
+    now = current()
+    if now.is_running:
         return act(say)
-    return f"{identity} is {state or 'unknown to EMR'}: nothing left to do on it"
+    refuse(now)
+    return f"{now.id} is {now.state_text}: nothing left to do on it"
+
+
+def _current(aws: Aws, cluster: EnvironmentCluster) -> EnvironmentCluster:
+    """Return the cluster with the state that EMR reports now."""
+    return replace(cluster, state=state_of(aws, cluster.id))
 
 
 def _silenced(aws: Aws, cluster: str, _: Say) -> str:
@@ -168,25 +177,26 @@ def _silenced(aws: Aws, cluster: str, _: Say) -> str:
     return f"the notifications of {len(alarms)} alarms are disabled"
 
 
-def _unprotected(aws: Aws, identity: str, _: Say) -> str:
-    if state_of(aws, identity) in ENDED:
-        return f"{identity} has ended"
-    aws.emr.set_termination_protection(JobFlowIds=[identity], TerminationProtected=False)
-    return f"termination protection of {identity} is off"
+def _unprotected(aws: Aws, cluster: EnvironmentCluster, _: Say) -> str:
+    if _current(aws, cluster).has_ended:
+        return f"{cluster.id} has ended"
+    aws.emr.set_termination_protection(JobFlowIds=[cluster.id], TerminationProtected=False)
+    return f"termination protection of {cluster.id} is off"
 
 
-def _terminated(aws: Aws, identity: str, say: Say) -> str:
-    state = state_of(aws, identity)
-    if state in LIVES:
-        aws.emr.terminate_job_flows(JobFlowIds=[identity])
+def _terminated(aws: Aws, cluster: EnvironmentCluster, say: Say) -> str:
+    if _current(aws, cluster).is_running:
+        mark_complete(aws, cluster.id)
+        aws.emr.terminate_job_flows(JobFlowIds=[cluster.id])
+    now = cluster
     for _ in turns(TERMINATION_SECONDS, FIRST_POLL_SECONDS, POLL_SECONDS):
-        state = state_of(aws, identity)
-        if state in ENDED:
-            return f"{identity} is {state or 'unknown to EMR'}"
-        say(f"{identity} is {state}")
+        now = _current(aws, cluster)
+        if now.has_ended:
+            return f"{cluster.id} is {now.state_text}"
+        say(f"{cluster.id} is {now.state_text}")
     raise OperationFailed.of(
-        where=f"cluster {identity}",
-        what=f"is still {state} after {TERMINATION_SECONDS / 60:.0f} minutes",
+        where=f"cluster {cluster.id}",
+        what=f"is still {now.state_text} after {TERMINATION_SECONDS / 60:.0f} minutes",
         why="EMR has not finished terminating it",
         fix="check it in the EMR console; run the same command again to continue waiting",
     )

@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
 from configurations.launch import Launch
+from emr.cluster_state import has_ended, is_running
 from environments.names import stacks_around
 from facts.instance_types import instance_types
 from operations.aws import Aws
 from operations.aws_errors import MISSING, error_code
 from operations.cdk import COMMAND, PROJECT
-from operations.claims import state_of
 from operations.deployed_stack import STUCK, status_of
-from operations.description import LIVES
+from operations.environment_cluster import state_of, unknown_cluster
 from operations.preflight.check import PreflightCheck, PreflightContext
 
 BOOTSTRAP: Final = "/cdk-bootstrap/hnb659fds/version"
@@ -30,17 +31,7 @@ GP3_TIB: Final = ("ebs", "L-7A658B76")
 
 
 def _credentials(context: PreflightContext) -> Iterator[PreflightCheck]:
-    account, wanted = context.aws.account, context.environment.account
-    detail = f"account {account}, {context.environment.region}"
-    if wanted not in (None, account):
-        yield PreflightCheck(
-            name="credentials",
-            detail=detail,
-            problem=f"{context.environment.source} is for account {wanted}",
-            fix="use credentials of that account: set AWS_PROFILE, for example",
-        )
-        return
-    yield PreflightCheck(name="credentials", detail=detail)
+    yield PreflightCheck(name="credentials", detail=f"account {context.aws.account}, {context.environment.region}")
 
 
 def _command_line(_: PreflightContext) -> Iterator[PreflightCheck]:
@@ -94,17 +85,21 @@ def _stacks(context: PreflightContext) -> Iterator[PreflightCheck]:
 def _records(context: PreflightContext) -> Iterator[PreflightCheck]:
     for cluster_name, record in context.records.items():
         state = state_of(context.aws, record.cluster_id)
+        check = partial(PreflightCheck, name=f"cluster {cluster_name}")
         detail = f"{record.cluster_id}, {state or 'unknown to EMR'}"
-        if state in LIVES:
-            yield PreflightCheck(name=f"cluster {cluster_name}", detail=detail)
-            continue
-        yield PreflightCheck(
-            name=f"cluster {cluster_name}",
-            detail=detail,
-            problem=f"{record.directory} records a cluster that is no longer running; while it exists, a deployment"
-            " launches no other",
-            fix=f"remove what is left of it: warmbase teardown {Path(context.environment.source).stem} {cluster_name}",
-        )
+        if is_running(state):
+            yield check(detail=detail)
+        elif state is None and not has_ended(state, record.launched_at):
+            problem = unknown_cluster(context.aws, f"cluster {record.cluster_id}", record.launched_at)
+            yield check(detail=detail, problem=f"it {problem.what}; {problem.why}", fix=problem.fix)
+        else:
+            yield check(
+                detail=detail,
+                problem=f"{record.directory} records a cluster that is no longer running; while it exists, a"
+                " deployment launches no other",
+                fix="remove what is left of it: warmbase teardown"
+                f" {Path(context.environment.source).stem} {cluster_name}",
+            )
 
 
 def _offered(context: PreflightContext) -> Iterator[PreflightCheck]:

@@ -98,7 +98,7 @@ def _claim_check(context: PreflightContext, own: str | None) -> PreflightCheck:
         return check(detail="no cluster has claimed it")
     if claim.holds and claim.cluster != own:
         return check(
-            detail=f"{claim.cluster}, which is {claim.state}",
+            detail=f"{claim.cluster}, which is {claim.state or 'unknown to EMR here'}",
             problem="another cluster writes to this root; the new cluster would end as soon as it starts",
             fix=f"terminate {claim.cluster} first; if it is this environment's own cluster, record it: warmbase pin",
         )

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from environments.names import cluster_stack
-from operations.claims import FORGOTTEN, claim_of
+from operations.claims import claim_of
+from operations.environment_cluster import FORGOTTEN
 from operations.pinning import check_pinned
 from operations.stack_drift import stack_edits
 from operations.verification.check import Check, CheckResult, Facts, VerificationContext
@@ -194,7 +195,7 @@ def _distinguishes_unknown_clusters(context: VerificationContext) -> Iterator[Ch
         "unknown cluster id",
         "EMR answers `DescribeCluster` for an id that it has forgotten",
         " and ".join(FORGOTTEN),
-        "correct FORGOTTEN in operations/claims.py, and the same in bootstrap-actions/programs/claim_root.py",
+        "correct FORGOTTEN in operations/environment_cluster.py and in bootstrap-actions/programs/claim_root.py",
     ).result_of_primary(
         context.primary,
         lambda facts: (all(part in facts["forgotten"] for part in FORGOTTEN), facts["forgotten"].strip()[:200]),

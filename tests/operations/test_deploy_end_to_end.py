@@ -255,14 +255,14 @@ def deployed(local: LocalAws, directory: Path, name: str) -> tuple[Account, Envi
 
 def test_a_teardown_goes_on_from_wherever_it_was_ended(local: LocalAws, tmp_path: Path) -> None:
     here, environment, mine = deployed(local, tmp_path, "end")
-    steps = len(list(teardown(here.aws, environment, "blue", None)))
+    steps = len(list(teardown(here.aws, environment, "blue")))
     assert steps == 11
     for at, when in product(range(steps), WHEN):
         with suppress(Killed):
-            carry_out(teardown(here.aws, environment, "blue", None), Cut(at, when))
+            carry_out(teardown(here.aws, environment, "blue"), Cut(at, when))
         if here.states()[mine] == "WAITING":
             assert here.holder() == mine, "a cluster that runs keeps its claim"
-    carry_out(teardown(here.aws, environment, "blue", None), Cut())
+    carry_out(teardown(here.aws, environment, "blue"), Cut())
     assert here.states()[mine] == "TERMINATED"
     assert here.holder() == "nobody"
     assert not (tmp_path / f"{environment.name}.launch").exists()
@@ -283,7 +283,7 @@ def test_a_teardown_refuses_at_the_first_step_that_would_lose_something(
     for state, refusal in REFUSALS.items():
         here.aws.emr.add_tags(ResourceId=mine, Tags=[{"Key": "local-aws:hbase", "Value": state}])
         with pytest.raises(Refused) as caught:
-            carry_out(teardown(here.aws, environment, "blue", None), Cut())
+            carry_out(teardown(here.aws, environment, "blue"), Cut())
         assert refusal in str(caught.value)
         assert here.aws.emr.describe_cluster(ClusterId=mine)["Cluster"]["TerminationProtected"]
         assert here.holder() == mine

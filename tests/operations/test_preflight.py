@@ -67,11 +67,6 @@ def test_the_fix_of_a_missing_bootstrap_is_a_command(aws: Aws, tmp_path: Path) -
     assert check.fix.endswith("npx cdk bootstrap -c environment=dev")
 
 
-def test_credentials_of_another_account_are_named(aws: Aws, tmp_path: Path) -> None:
-    results = checks(aws, environment(tmp_path, ("region:", 'account: "210987654321"\nregion:')))
-    assert "is for account 210987654321" in results["credentials"].problem
-
-
 @pytest.mark.parametrize(("limit", "problem"), [(1.0, "the quota is too small"), (100_000.0, "")])
 def test_a_quota_is_compared_with_the_plan(
     aws: Aws, tmp_path: Path, limit: float, problem: str, monkeypatch: pytest.MonkeyPatch

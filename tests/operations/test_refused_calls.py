@@ -23,7 +23,7 @@ from operations.preflight import preflight
 from operations.progress import carry_out
 from operations.reconfiguration import reconfiguration
 from operations.state import state
-from operations.teardown import teardown
+from operations.teardown import Consent, teardown
 from sizing.problem import OperationFailed
 from tests.operations.deployed import Cut, Deployed, deployed
 from tests.operations.mocked_aws import clients
@@ -58,7 +58,9 @@ def reconfigured(here: Deployed) -> None:
 
 def torn_down(here: Deployed) -> None:
     """Return what is left of a cluster that is gone."""
-    carry_out(teardown(here.aws, here.environment, "blue", None), Cut())
+    record = launch_records(here.environment).get("blue")
+    consent = Consent(lost_cluster=record.cluster_id if record else None)
+    carry_out(teardown(here.aws, here.environment, "blue", consent), Cut())
 
 
 OPERATIONS: dict[str, Callable[[Deployed], object]] = {

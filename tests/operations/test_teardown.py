@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import ast
+import json
+import re
 import shutil
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from moto import mock_aws
 from moto.cloudformation.models import cloudformation_backends
+from moto.emr.models import emr_backends
 
+from emr import cluster_state
+from emr.cluster_state import has_ended
 from local_aws.extension import install
 from operations.cluster_step import PrimaryShell
-from operations.teardown import destruction, recorded_cluster, teardown
+from operations.environment_cluster import environment_cluster
+from operations.progress import carry_out
+from operations.teardown import Consent, destruction, teardown
 from operations.teardown_steps import check_log
 from sizing.problem import InvalidInput, Refused
-from tests.operations.deployed import Deployed, deployed, record_of_another
+from tests.operations.deployed import PROJECT, Cut, Deployed, deployed, record_of_another
 from tests.operations.mocked_aws import clients
+
+TOPIC = {"Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}}
 
 
 @pytest.fixture
@@ -28,7 +39,7 @@ def here(tmp_path: Path) -> Iterator[Deployed]:
 
 
 def begun(here: Deployed) -> list[str]:
-    return [step.title for step in teardown(here.aws, here.environment, "blue", None)]
+    return [step.title for step in teardown(here.aws, here.environment, "blue")]
 
 
 def test_an_active_cluster_is_flushed_before_it_ends(here: Deployed) -> None:
@@ -71,7 +82,9 @@ def test_a_record_of_another_cluster_is_not_gone_by(here: Deployed) -> None:
 def test_the_cluster_is_known_by_its_stack_and_without_one_by_its_record(here: Deployed) -> None:
     own = here.cluster_id
     here.aws.ssm.delete_parameter(Name="/warmbase/dev/blue/cluster-id")
-    assert recorded_cluster(here.aws, here.environment, "blue") == (own, "WAITING")
+    known = environment_cluster(here.aws, here.environment, "blue")
+    assert known is not None
+    assert (known.id, known.state) == (own, "WAITING")
     with pytest.raises(Refused, match=f"cluster blue  is running: {own} is WAITING"):
         list(destruction(here.aws, here.environment))
 
@@ -96,9 +109,98 @@ def test_hdfs_is_not_torn_down_without_an_export(tmp_path: Path) -> None:
     with mock_aws():
         hdfs = deployed(clients(), tmp_path, "storage: {mode: hdfs}\n")
         with pytest.raises(Refused, match="has the only copy of the data") as refused:
-            list(teardown(hdfs.aws, hdfs.environment, "blue", None))
+            list(teardown(hdfs.aws, hdfs.environment, "blue"))
         assert "--exported s3://" in refused.value.problems[0].fix
-        assert list(teardown(hdfs.aws, hdfs.environment, "blue", "s3://our-backups/hbase/"))
+        assert list(teardown(hdfs.aws, hdfs.environment, "blue", Consent(exported="s3://our-backups/hbase/")))
+
+
+def ended_by_itself(here: Deployed) -> str:
+    """Terminates the cluster as somebody else would, and returns its id."""
+    own = here.cluster_id
+    here.aws.emr.set_termination_protection(JobFlowIds=[own], TerminationProtected=False)
+    here.aws.emr.terminate_job_flows(JobFlowIds=[own])
+    return own
+
+
+@pytest.mark.parametrize(
+    ("storage", "loss"),
+    [
+        ("", "every write since the last flush"),
+        ("storage: {mode: hdfs}\n", "all its data was on its nodes"),
+        ("storage: {wal: emr-wal}\n", None),
+    ],
+)
+def test_data_that_ended_with_a_cluster_is_named_before_it_is_cleared_away(
+    storage: str, loss: str | None, tmp_path: Path
+) -> None:
+    install()
+    with mock_aws():
+        here = deployed(clients(), tmp_path, storage)
+        own = ended_by_itself(here)
+        if loss is not None:
+            with pytest.raises(Refused, match=rf"{loss}(.|\n)*--accept-loss {own}"):
+                begun(here)
+            with pytest.raises(Refused, match=loss):
+                list(teardown(here.aws, here.environment, "blue", Consent(lost_cluster="j-OTHER")))
+        assert list(teardown(here.aws, here.environment, "blue", Consent(lost_cluster=own)))
+
+
+def test_a_cluster_that_ends_while_it_is_torn_down_takes_nothing_unnoticed(here: Deployed) -> None:
+    stages = list(teardown(here.aws, here.environment, "blue"))
+    ended_by_itself(here)
+    with pytest.raises(Refused, match="every write since the last flush"):
+        stages[0].act(print)
+
+
+def test_a_teardown_that_verified_the_data_continues_after_the_end(here: Deployed) -> None:
+    carry_out(list(teardown(here.aws, here.environment, "blue"))[-6:-4], Cut())
+    assert begun(here)
+
+
+def test_a_cluster_that_emr_cannot_have_forgotten_is_not_gone(here: Deployed) -> None:
+    """Its record is new, so an unknown id means other credentials or another region."""
+    own = here.cluster_id
+    emr_backends["123456789012"]["us-east-1"].clusters.pop(own)
+    with pytest.raises(Refused, match=rf"cluster {own}  is not known to EMR in account 123456789012, region us-east-1"):
+        begun(here)
+    with pytest.raises(Refused, match="is not known to EMR"):
+        list(destruction(here.aws, here.environment))
+
+
+@pytest.mark.parametrize(
+    ("state", "launched_at", "ended"),
+    [
+        (None, "2026-11-01T00:00:00+00:00", False),
+        (None, "2026-08-01T00:00:00+00:00", True),
+        (None, "", False),
+        (None, "yesterday", False),
+        ("TERMINATED", "", True),
+        ("TERMINATED_WITH_ERRORS", "", True),
+        *((state, "2020-01-01T00:00:00+00:00", False) for state in ("RESIZING", "SUSPENDED", "", "TERMINATING")),
+    ],
+)
+def test_only_states_of_the_list_and_forgotten_clusters_have_ended(
+    state: str | None,
+    launched_at: str,
+    ended: bool,  # noqa: FBT001
+) -> None:
+    assert has_ended(state, launched_at, datetime(2026, 11, 23, tzinfo=UTC)) is ended
+
+
+def test_node_and_command_line_agree_about_the_end_of_a_cluster() -> None:
+    program = (PROJECT / "bootstrap-actions/programs/claim_root.py").read_text()
+    [states] = re.findall(r"^ENDED = (\(.*\))$", program, re.MULTILINE)
+    assert set(ast.literal_eval(states)) == cluster_state.ENDED
+
+
+def test_another_environment_whose_name_begins_alike_does_not_block_a_destruction(here: Deployed) -> None:
+    ended_by_itself(here)
+    for stack in ("warmbase-dev-eu-blue-cluster", "warmbase-dev-2-network"):
+        here.aws.cloudformation.create_stack(StackName=stack, TemplateBody=json.dumps(TOPIC))
+    assert list(destruction(here.aws, here.environment))
+    here.aws.cloudformation.create_stack(StackName="warmbase-dev-green-cluster", TemplateBody=json.dumps(TOPIC))
+    with pytest.raises(Refused, match="does not list clusters that are deployed: warmbase-dev-green-cluster"):
+        list(destruction(here.aws, here.environment))
 
 
 class Primary:

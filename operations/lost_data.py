@@ -1,0 +1,58 @@
+"""The data that ended with a cluster that no teardown has shut down, and the mark of a teardown that lost nothing."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from botocore.exceptions import ClientError
+
+from environments.environment import Environment, Wal
+from operations.aws import Aws
+from operations.aws_errors import translated
+from operations.environment_cluster import EnvironmentCluster
+from sizing.problem import Refused
+
+COMPLETE: Final = ("warmbase:shutdown", "complete")
+"""The tag of a cluster whose data was verified to be complete before it was terminated; EMR keeps it for two months."""
+
+
+def mark_complete(aws: Aws, identity: str) -> None:
+    """Tag the cluster, so that an interrupted teardown can continue. Raises botocore's errors."""
+    key, value = COMPLETE
+    aws.emr.add_tags(ResourceId=identity, Tags=[{"Key": key, "Value": value}])
+
+
+def refuse_loss(aws: Aws, environment: Environment, cluster_name: str, cluster: EnvironmentCluster) -> None:
+    """Refuse to clear away an active cluster that ended by itself, where data ended with it."""
+    loss = _loss(environment, cluster_name)
+    if loss is None or not cluster.has_ended or _is_complete(aws, cluster):
+        return
+    raise Refused.of(
+        where=f"cluster {cluster.id}",
+        what=f"is {cluster.state_text}, and no teardown of warmbase has shut it down: {loss}",
+        why="nobody can bring this data back; after the teardown, only your writers know what they wrote last",
+        fix="find out since when the last writes are missing, and load them again; to continue, repeat the cluster's"
+        f" id: --accept-loss {cluster.id}",
+    )
+
+
+def _loss(environment: Environment, cluster_name: str) -> str | None:
+    """Return the data that ends with a cluster of this kind; None where none does."""
+    if environment.clusters[cluster_name].role != "active":
+        return None
+    if environment.mode.needs_export:
+        return "all its data was on its nodes and ended with them, except what you exported"
+    if environment.wal is Wal.HDFS:
+        return "its write-ahead log was on its nodes, so every write since the last flush of a table ended with them"
+    return None
+
+
+def _is_complete(aws: Aws, cluster: EnvironmentCluster) -> bool:
+    with translated(f"could not read the tags of {cluster.id}", "run the same command again"):
+        try:
+            tags = aws.emr.describe_cluster(ClusterId=cluster.id)["Cluster"].get("Tags", [])
+        except ClientError:
+            if cluster.state is None:
+                return False
+            raise
+    return COMPLETE in {(tag["Key"], tag["Value"]) for tag in tags}
