@@ -14,6 +14,7 @@ from emr.cluster_spec import is_placeholder
 from environments.override import Override
 from environments.pins import PINNED
 from facts.classifications import classifications
+from facts.keys import current_key
 from sizing.problem import InvalidInput, Problem
 
 DECIDED: Final = {
@@ -76,6 +77,9 @@ def _problems(override: Override, in_hbase_site: AbstractSet[str]) -> Iterator[P
     elif (figure := _planned_figure(override)) is not None:
         why = f"the property states the plan's figure {figure}, and the plan would show a different value"
         yield Problem(where=override.where, what=what, why=why, fix="remove it")
+    elif (current := current_key(override.key)) != override.key and current in _catalogued():
+        why = f"the key is the deprecated name of {current}, which warmbase sets, and one of the two would be ignored"
+        yield Problem(where=override.where, what=what, why=why, fix=f"write {current}")
     elif override.classification not in classifications():
         near = get_close_matches(override.classification, sorted(classifications()), n=1)
         yield Problem(
@@ -103,8 +107,14 @@ def _planned_figure(override: Override) -> str | None:
 def _decided_elsewhere(override: Override) -> str | None:
     """Return the key of the environment file that decides the property, None where none does.
 
-    The classification does not matter: hbase.rootdir in another file would be a second root.
+    The classification does not matter: hbase.rootdir in another file would be a second root. Nor does it matter whether
+    the key has its current name, because Hadoop reads fs.default.name as it reads fs.defaultFS.
     """
-    if any(entry.groups == CLUSTER for (_, key), entry in CATALOGUE.items() if key == override.key):
+    current = current_key(override.key)
+    if any(entry.groups == CLUSTER for (_, key), entry in CATALOGUE.items() if key == current):
         return "storage.mode, storage.root or storage.wal"
-    return DECIDED.get(override.key)
+    return DECIDED.get(current)
+
+
+def _catalogued() -> frozenset[str]:
+    return frozenset(key for _, key in CATALOGUE)

@@ -90,7 +90,6 @@ PLANNED: Final[Mapping[tuple[str, str], str]] = {
     ("hbase-site", "hbase.regionserver.global.memstore.memory.size"): WRITES,
     ("hbase-site", "hbase.regionserver.global.memstore.size.lower.limit"): WRITES,
     ("hbase-site", "hbase.hregion.memstore.flush.size"): WRITES,
-    ("hbase-site", "hbase.regionserver.global.memstore.upperLimit"): WRITES,
     ("hbase-site", "hbase.regionserver.offheap.global.memstore.size"): WRITES,
     ("hbase-site", "hbase.master.wait.on.regionservers.maxtostart"): NODES,
     ("hbase-site", "hbase.master.wait.on.regionservers.timeout"): CACHE,

@@ -12,6 +12,7 @@ from environments.reader.cluster_schema import GRAVITON_MEMORY_FAMILIES
 from environments.reader.messages import quoted
 from environments.reader.section import RawSection, Refusal, Rule
 from facts.instance_types import instance_types
+from facts.keys import current_key
 from facts.prices import priced_regions
 from facts.releases import releases
 from sizing.modes import MODES, S3_CACHED
@@ -224,8 +225,12 @@ def _figures_overridden(file: RawSection) -> Iterator[Refusal]:
     """Refuse an override that would contradict a figure of the plan, and a pin that is not a valid number."""
     for classification, properties in file.section("overrides").sections():
         for key, value in properties.values.items():
-            at, pin = ("overrides", classification, key), PINNED.get((classification, key))
-            if (fix := PLANNED.get((classification, key))) is not None:
+            at, current = ("overrides", classification, key), current_key(key)
+            pin = PINNED.get((classification, current))
+            if pin is not None and current != key:
+                why = f"the key is the deprecated name of {current}, from which the calculator takes a figure"
+                yield Refusal(at=at, why=why, fix=f"write {current}")
+            elif (fix := PLANNED.get((classification, current))) is not None:
                 why = "other figures of the plan follow from this value, so the calculator chooses it"
                 yield Refusal(at=at, why=why, fix=fix)
             elif pin is not None and isinstance(value, str) and (refusal := pin.refusal(value)) is not None:

@@ -13,7 +13,16 @@ from typing import Final
 from facts.table import rows
 from sizing.release import Version, parse_version
 
-__all__ = ["CatalogueKey", "EmrKey", "emr_keys", "hadoop_keys", "hbase_keys", "key_prefixes"]
+__all__ = [
+    "CatalogueKey",
+    "EmrKey",
+    "current_key",
+    "deprecated_keys",
+    "emr_keys",
+    "hadoop_keys",
+    "hbase_keys",
+    "key_prefixes",
+]
 
 # Cells of the tables that are not a default.
 IN_CODE: Final = "(in code)"
@@ -94,6 +103,17 @@ def emr_keys() -> Mapping[str, EmrKey]:
 def key_prefixes() -> tuple[str, ...]:
     """Return the beginnings of keys that end in a free name, such as `hadoop.proxyuser.` and a user."""
     return tuple(row["prefix"] for row in rows("keys/prefixes.csv"))
+
+
+@cache
+def deprecated_keys() -> Mapping[str, str]:
+    """Return the names that Hadoop and HBase have deprecated but still read, each with the name that replaces it."""
+    return {row["deprecated"]: row["key"] for row in rows("keys/deprecated.csv")}
+
+
+def current_key(key: str) -> str:
+    """Return the name under which Hadoop and HBase know a key today."""
+    return deprecated_keys().get(key, key)
 
 
 def _catalogue_keys(name: str) -> Mapping[str, CatalogueKey]:

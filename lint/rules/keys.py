@@ -10,7 +10,7 @@ from typing import Final
 from configurations.properties import CATALOGUE
 from configurations.properties.property import Span
 from emr.cluster_spec import Setting
-from facts.keys import emr_keys, hadoop_keys, hbase_keys, key_prefixes
+from facts.keys import current_key, emr_keys, hadoop_keys, hbase_keys, key_prefixes
 from facts.keys.nearest import near_misses
 from lint.finding import Severity
 from lint.node import SITE, LintedNode
@@ -36,15 +36,6 @@ REPLACED: Final = {
 }
 NAMED_ONLY: Final = frozenset({"hbase.offheapcache.minblocksize", "hbase.bucketcache.percentage.in.combinedcache"})
 """Replaced keys that the jars still name but read only to log a warning."""
-# Deprecated names, which Hadoop and HBase still read, with the new ones.
-OLD_NAMES: Final = {
-    "dfs.block.size": "dfs.blocksize",
-    "dfs.data.dir": "dfs.datanode.data.dir",
-    "dfs.datanode.max.xcievers": "dfs.datanode.max.transfer.threads",
-    "hbase.hstore.compactionThreshold": "hbase.hstore.compaction.min",
-    "hbase.regionserver.global.memstore.lowerLimit": "hbase.regionserver.global.memstore.size.lower.limit",
-    "hbase.regionserver.global.memstore.upperLimit": "hbase.regionserver.global.memstore.size",
-}
 READ_BY_HBASE: Final = (SITE, "core-site")
 NOT_HBASE: Final = ("yarn-site", "hdfs-site", "emrfs-site", "hbase")
 NOT_YARN: Final = (SITE, "hdfs-site", "emrfs-site", "hbase")
@@ -214,16 +205,13 @@ def _ours(key: str) -> str:
     title="deprecated name of a key",
     because="the old name still works, but where both names are set it is not obvious which one wins",
     fix="write the new name",
-    source="Hadoop 3.4.1 HdfsConfiguration, HBase 2.6.2 MemorySizeUtil and CompactionConfiguration",
+    source="Hadoop 3.4.2 Configuration.dumpDeprecatedKeys, HBase 2.6.4 MemorySizeUtil and CompactionConfiguration",
     proof="the old key still works",
     roles=BOTH,
     of_hbase=False,
 )
 def _old_name(node: LintedNode) -> Iterator[Violation]:
     for setting in _site_settings(node):
-        if setting.key in OLD_NAMES:
-            yield Violation(
-                at=setting,
-                message=f"{setting.key} is the old name of {OLD_NAMES[setting.key]}",
-                fix=f"write {OLD_NAMES[setting.key]}",
-            )
+        current = current_key(setting.key)
+        if current != setting.key and setting.key not in REPLACED:
+            yield Violation(at=setting, message=f"{setting.key} is the old name of {current}", fix=f"write {current}")

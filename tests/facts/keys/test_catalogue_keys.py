@@ -4,7 +4,7 @@ from itertools import chain
 
 import pytest
 
-from facts.keys import CatalogueKey, emr_keys, hadoop_keys, hbase_keys, key_prefixes
+from facts.keys import CatalogueKey, current_key, deprecated_keys, emr_keys, hadoop_keys, hbase_keys, key_prefixes
 from facts.keys.catalogue import HADOOP, HBASE
 from facts.keys.shape import is_name
 from facts.releases import releases
@@ -141,3 +141,11 @@ def test_prefix_is_open_at_its_end() -> None:
         assert row["application"] in {"hbase", "hadoop", "emr"}
         assert row["then"]
     assert key_prefixes()
+
+
+def test_a_deprecated_name_leads_to_a_key_that_a_release_has() -> None:
+    known = {*hbase_keys(), *hadoop_keys()}
+    assert {key for key in deprecated_keys().values() if key not in known} == set()
+    assert all(current_key(key) == key for key in deprecated_keys().values())
+    assert current_key("fs.default.name") == "fs.defaultFS"
+    assert current_key("fs.defaultFS") == "fs.defaultFS"
