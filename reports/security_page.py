@@ -89,7 +89,36 @@ def _conditions(conditions: Template) -> Iterator[str]:
         yield from (f"{key} = {' or '.join(map(_text, _listed(value)))}" for key, value in inner.items())
 
 
+def _endpoints(network: Template) -> Iterator[str]:
+    """Yield the section of the policies of the endpoints, each policy once."""
+    from stacks.endpoint_policies import REASONS  # noqa: PLC0415 - aws_cdk is loaded for this page alone
+
+    yield "## Endpoint policies"
+    yield paragraph(
+        """A new VPC has no internet gateway and no NAT gateway, so nodes reach only the services that have an endpoint.
+        These are the policies of the endpoints; the permissions of a role apply as well. An existing VPC's endpoints,
+        the endpoint of EMR's write-ahead log and every endpoint with `network: {endpoint_policies: false}` have AWS's
+        default policy, which allows everything. Two ways out remain in any VPC: names that nodes ask the VPC's DNS
+        resolver for reach the name servers of their domains, and AWS can read its own bucket for EMR's system logs."""
+    )
+    policies = {
+        json.dumps(endpoint["Properties"]["PolicyDocument"]): endpoint["Properties"]["VpcEndpointType"]
+        for endpoint in network["Resources"].values()
+        if endpoint["Type"] == "AWS::EC2::VPCEndpoint" and "PolicyDocument" in endpoint["Properties"]
+    }
+    names = {"Gateway": "S3", "Interface": "each other service"}
+    yield table(
+        ("endpoint", *COLUMNS),
+        (
+            (names[kind], *_row(statement, REASONS))
+            for policy, kind in policies.items()
+            for statement in json.loads(policy)["Statement"]
+        ),
+    )
+
+
 def _network(network: Template) -> Iterator[str]:
+    yield from _endpoints(network)
     yield "## Network access"
     yield paragraph(
         """These are the security groups of a new network. In an existing VPC they are the same, but the endpoints are

@@ -17,6 +17,7 @@ from constructs import Construct
 from environments.environment import Environment, Network, Wal
 from environments.names import network_stack
 from stacks.app import environment_stack, tag
+from stacks.endpoint_policies import limit_interface, s3_statements
 
 # judgement: private by RFC 1918, and neither 10.0.0.0/16 nor 172.31.0.0/16, which most VPCs have that one may peer.
 CIDR = "10.40.0.0/16"
@@ -125,13 +126,17 @@ class NetworkStack(cdk.Stack):
                     name="private", subnet_type=ec2.SubnetType.PRIVATE_ISOLATED, cidr_mask=SUBNET_BITS
                 )
             ],
-            gateway_endpoints={"S3": ec2.GatewayVpcEndpointOptions(service=ec2.GatewayVpcEndpointAwsService.S3)},
             restrict_default_security_group=False,
         )
         self._flow_log(vpc)
-        self._interface_endpoints(
-            vpc, {**INTERFACE_ENDPOINTS, **(WAL_ENDPOINT if environment.wal is Wal.EMR_WAL else {})}
-        )
+        to_s3 = vpc.add_gateway_endpoint("S3", service=ec2.GatewayVpcEndpointAwsService.S3)
+        services = {**INTERFACE_ENDPOINTS, **(WAL_ENDPOINT if environment.wal is Wal.EMR_WAL else {})}
+        interfaces = self._interface_endpoints(vpc, services)
+        if environment.network.endpoint_policies:
+            for statement in s3_statements(self, environment):
+                to_s3.add_to_policy(statement)
+            for name, endpoint in interfaces.items():
+                limit_interface(self, name, endpoint)
         return vpc
 
     def _flow_log(self, vpc: ec2.Vpc) -> None:
@@ -148,11 +153,15 @@ class NetworkStack(cdk.Stack):
             traffic_type=ec2.FlowLogTrafficType.REJECT,
         )
 
-    def _interface_endpoints(self, vpc: ec2.Vpc, services: Mapping[str, ec2.IInterfaceVpcEndpointService]) -> None:
+    def _interface_endpoints(
+        self, vpc: ec2.Vpc, services: Mapping[str, ec2.IInterfaceVpcEndpointService]
+    ) -> dict[str, ec2.InterfaceVpcEndpoint]:
         group = ec2.SecurityGroup(self, "Endpoints", vpc=vpc, description="warmbase interface endpoints")
         group.add_ingress_rule(ec2.Peer.ipv4(CIDR), ec2.Port.tcp(HTTPS), "nodes")
-        for name, service in services.items():
-            vpc.add_interface_endpoint(name, service=service, security_groups=[group], open=False)
+        return {
+            name: vpc.add_interface_endpoint(name, service=service, security_groups=[group], open=False)
+            for name, service in services.items()
+        }
 
     @property
     def availability_zones(self) -> list[str]:

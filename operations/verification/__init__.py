@@ -18,6 +18,7 @@ from operations.cluster_step import PrimaryShell
 from operations.description import described_cluster
 from operations.progress import Say
 from operations.verification.check import CheckResult, VerificationContext
+from operations.verification.endpoints import ENDPOINT_CHECKS
 from operations.verification.launch import LAUNCH_CHECKS
 from operations.verification.monitoring import MONITORING_CHECKS
 from operations.verification.nodes import NODE_CHECKS
@@ -28,7 +29,7 @@ __all__ = ["PAGE", "ROW", "CheckResult", "unsettled", "verification"]
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "unconfirmed.md"
 ROW: Final = re.compile(r"^\| (?!what \||---)(?P<what>.+?) \| (?P<why>.*) \| (?P<check>.*) \|$", re.MULTILINE)
-CHECKS: Final = (*LAUNCH_CHECKS, *MONITORING_CHECKS, *NODE_CHECKS, *REGION_SERVER_CHECKS)
+CHECKS: Final = (*LAUNCH_CHECKS, *ENDPOINT_CHECKS, *MONITORING_CHECKS, *NODE_CHECKS, *REGION_SERVER_CHECKS)
 
 
 def verification(aws: Aws, launch: Launch, say: Say) -> tuple[CheckResult, ...]:

@@ -36,7 +36,7 @@ def _nodes_answer(context: VerificationContext) -> Iterator[CheckResult]:
     silent = [instance for instance, facts in context.nodes.items() if facts is None]
     yield Check(
         "Systems Manager",
-        "",
+        "A node needs only `ssm:UpdateInstanceInformation`",
         f"{len(context.nodes)} core nodes answer",
         "check that the SSM Agent runs, and that the subnet has a route to ssm and ssmmessages",
     ).result(f"no answer from {', '.join(silent)}" if silent else "all answer", good=not silent and bool(context.nodes))

@@ -315,3 +315,19 @@ def test_every_file_that_a_check_names_exists() -> None:
     )
     assert len(files) > 8
     assert [name for name in files if not (project / name).exists()] == []
+
+
+def test_an_endpoint_that_somebody_opened_is_named(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """EC2 sets the default policy, which allows everything, when a policy is reset."""
+    assert results(here, monkeypatch)["endpoint policies"].good is True
+    endpoints = here.aws.ec2.describe_vpc_endpoints()["VpcEndpoints"]
+    [gateway] = [endpoint for endpoint in endpoints if endpoint["ServiceName"].endswith(".s3")]
+    endpoint_id, policy = gateway["VpcEndpointId"], gateway["PolicyDocument"]
+    opened = '{"Statement": [{"Effect": "Allow", "Principal": "*", "Action": "*", "Resource": "*"}]}'
+    here.aws.ec2.modify_vpc_endpoint(VpcEndpointId=endpoint_id, PolicyDocument=opened)
+    try:
+        result = results(here, monkeypatch)["endpoint policies"]
+    finally:
+        here.aws.ec2.modify_vpc_endpoint(VpcEndpointId=endpoint_id, PolicyDocument=policy)
+    assert result.good is False
+    assert result.found.startswith("without: s3;")

@@ -46,6 +46,7 @@ def test_only_security_groups_and_the_way_to_s3_are_made(environment: Environmen
         "AWS::EC2::VPCEndpoint",
     }
     endpoint = only(network, "AWS::EC2::VPCEndpoint")
+    assert "PolicyDocument" not in endpoint, "other programs may use the same route table"
     assert (endpoint["RouteTableIds"], endpoint["VpcId"]) == ([ROUTE_TABLE], NETWORK.vpc)
     assert {each["Properties"]["VpcId"] for each in of_type(network, "AWS::EC2::SecurityGroup").values()} == {
         NETWORK.vpc
