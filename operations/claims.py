@@ -18,6 +18,7 @@ from environments.environment import Environment
 from environments.root import Root
 from operations.aws import Aws
 from operations.aws_errors import MISSING, error_code, translated
+from operations.configured_roots import writes_to
 from operations.environment_cluster import state_of, unknown_cluster
 from sizing.problem import OperationFailed, Refused
 
@@ -145,21 +146,10 @@ def writers(aws: Aws, root: Root, own: str | None) -> Iterator[str]:
 
     Raises botocore's errors.
     """
-    url = f"s3://{root.bucket_in(aws.account)}/{root.prefix}"
     # Without a filter by state, which could not name a state that is new.
     for page in aws.emr.get_paginator("list_clusters").paginate():
         for cluster in page["Clusters"]:
             if cluster["Status"]["State"] in ENDED:
                 continue
-            if cluster["Id"] != own and _writes(aws, cluster["Id"], url):
+            if cluster["Id"] != own and writes_to(aws, cluster["Id"], root):
                 yield f"{cluster['Id']} ({cluster['Name']}), {cluster['Status']['State']}"
-
-
-def _writes(aws: Aws, cluster: str, url: str) -> bool:
-    described: Any = aws.emr.describe_cluster(ClusterId=cluster)["Cluster"]
-    values: dict[str, str] = {}
-    for classification in described.get("Configurations", ()):
-        values |= classification.get("Properties", {})
-    theirs = values.get("hbase.rootdir", "").rstrip("/")
-    over = bool(theirs) and (f"{theirs}/".startswith(f"{url}/") or f"{url}/".startswith(f"{theirs}/"))
-    return over and values.get("hbase.emr.readreplica.enabled") != "true"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from botocore.exceptions import ClientError
 
+from configurations.node_files import site_properties
 from environments.names import storage_stack
 from environments.root import Root
 from operations.aws import Aws
@@ -15,6 +16,7 @@ from operations.aws_errors import MISSING, error_code
 from operations.claims import NOBODY, claim_of, writers
 from operations.deployed_stack import status_of
 from operations.description import cluster_id
+from operations.foreign_writes import ACTIVE, active_elsewhere, written_since_release
 from operations.preflight.check import PreflightCheck, PreflightContext
 
 
@@ -79,6 +81,8 @@ def _one_writer(context: PreflightContext) -> Iterator[PreflightCheck]:
             fix="terminate them first, or give this environment another root",
         )
     yield _claim_check(context, own)
+    if own is None:
+        yield from _traces(context)
 
 
 def _claim_check(context: PreflightContext, own: str | None) -> PreflightCheck:
@@ -105,6 +109,31 @@ def _claim_check(context: PreflightContext, own: str | None) -> PreflightCheck:
     return check(
         detail="released" if claim.cluster == NOBODY else f"{claim.cluster}, {claim.state or 'unknown to EMR'}"
     )
+
+
+def _traces(context: PreflightContext) -> Iterator[PreflightCheck]:
+    """Find a writer that claims nothing and that EMR does not list here; only a root without our cluster shows it."""
+    aws, environment = context.aws, context.environment
+    root, name = environment.root, environment.active.name
+    if _bucket_region(aws, root.bucket_in(aws.account)) is None:
+        return
+    site = site_properties(context.launches[name].settings.effective("core"))
+    if other := active_elsewhere(aws, root, site.get("hbase.meta.table.suffix", "")):
+        yield PreflightCheck(
+            name="active cluster of HBase",
+            detail=other,
+            problem=f"{root.url}{ACTIVE} says that this cluster may write to the root, and no other",
+            fix="stop that cluster, or make it a replica; once it has stopped, delete the file",
+        )
+    claim = claim_of(aws, root)
+    if claim is not None and claim.cluster == NOBODY and (last := written_since_release(aws, root)):
+        take = f"warmbase claim {Path(environment.source).stem} --take"
+        yield PreflightCheck(
+            name="writes without a claim",
+            detail=f"{last:%Y-%m-%d %H:%M} UTC",
+            problem="HBase has written to the root after the claim was released: another cluster may still write there",
+            fix=f"find that cluster; once no cluster writes there any more, confirm that: {take}",
+        )
 
 
 def _written_to(aws: Aws, root: Root) -> bool:

@@ -6,18 +6,18 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 from moto import mock_aws
 
 from local_aws.extension import install
 from operations import claims
-from operations.claims import NOBODY, claim_of, release, writers
+from operations.claims import NOBODY, claim_of, release
 from operations.preflight import preflight, refuse_unready
 from sizing.problem import OperationFailed, Refused
 from tests.operations.deployed import Deployed, deployed
 from tests.operations.mocked_aws import clients
+from tests.operations.other_clusters import other_cluster
 
 BUCKET = "warmbase-dev-root-123456789012-us-east-1"
 KEY = "hbase.warmbase-claim"
@@ -34,24 +34,6 @@ def here(tmp_path: Path) -> Iterator[Deployed]:
 def claimed(here: Deployed, cluster: str, **changes: str) -> None:
     said = {"cluster": cluster, "region": "us-east-1", "account": "123456789012", "claimed_at": OLD} | changes
     here.aws.s3.put_object(Bucket=BUCKET, Key=KEY, Body=json.dumps(said).encode())
-
-
-def other_cluster(here: Deployed, root: str, **more: str) -> str:
-    flow: Any = here.aws.emr
-    site = {"Classification": "hbase-site", "Properties": {"hbase.rootdir": root, **more}}
-    return str(
-        flow.run_job_flow(
-            Name="by another tool",
-            ReleaseLabel="emr-7.12.0",
-            JobFlowRole="node",
-            ServiceRole="service",
-            Configurations=[site],
-            Instances={
-                "KeepJobFlowAliveWhenNoSteps": True,
-                "InstanceGroups": [{"InstanceRole": "MASTER", "InstanceType": "m7g.xlarge", "InstanceCount": 1}],
-            },
-        )["JobFlowId"]
-    )
 
 
 def problems(here: Deployed) -> list[str]:
@@ -102,30 +84,6 @@ def test_a_claim_that_changed_meanwhile_is_left(here: Deployed) -> None:
     assert found.cluster == here.cluster_id
 
 
-@pytest.mark.parametrize(
-    ("root", "more", "writes"),
-    [
-        (f"s3://{BUCKET}/hbase/", {}, True),
-        (f"s3://{BUCKET}/hbase", {}, True),
-        (f"s3://{BUCKET}/hbase/deeper/", {}, True),
-        (f"s3://{BUCKET}/hbase2/", {}, False),
-        ("s3://other/hbase/", {}, False),
-        (f"s3://{BUCKET}/hbase/", {"hbase.emr.readreplica.enabled": "true"}, False),
-    ],
-)
-def test_a_writer_of_another_tool_is_found_by_its_root(
-    here: Deployed,
-    root: str,
-    more: dict[str, str],
-    writes: bool,  # noqa: FBT001
-) -> None:
-    own = here.cluster_id
-    other = other_cluster(here, root, **more)
-    found = list(writers(here.aws, here.environment.root, own))
-    assert [each.startswith(f"{other} (by another tool), ") for each in found] == [True] * writes
-    assert ("other writers" in problems(here)) == writes
-
-
 def test_a_root_that_nobody_has_claimed_and_hbase_has_written_to_is_not_deployed_over(here: Deployed) -> None:
     """The new cluster's own claim would refuse it, and CloudFormation roll back."""
     here.aws.ssm.delete_parameter(Name="/warmbase/dev/blue/cluster-id")
@@ -140,7 +98,7 @@ def test_a_root_that_nobody_has_claimed_and_hbase_has_written_to_is_not_deployed
 
 def test_a_root_that_another_cluster_has_claimed_is_not_deployed_over(here: Deployed) -> None:
     assert problems(here) == []
-    other = other_cluster(here, "s3://elsewhere/hbase/")
+    other = other_cluster(here.aws, {"hbase.rootdir": "s3://elsewhere/hbase/"})
     claimed(here, other)
     assert problems(here) == ["claim of the root"]
     with pytest.raises(Refused, match=r"claim of the root  j-\w+, which is WAITING"):
