@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Final
 
 from botocore.exceptions import ClientError
@@ -21,18 +21,17 @@ from dashboards.graph import Exact
 from dashboards.query import CLUSTER_ID
 from emr.classification import Classification, flattened
 from emr.cluster_spec import ClusterSpec, counted
-from environments.names import emr_cluster_name
 from operations.aws import Aws
 from operations.aws_errors import error_code
+from operations.described_alarm import DescribedAlarm, described_alarms
 from operations.description import (
-    DescribedAlarm,
     DescribedCluster,
-    described_alarms,
     described_cluster,
     described_dashboard,
 )
 
 SHORT: Final = 300
+COMPARED: Final = tuple(field.name for field in fields(DescribedAlarm) if field.compare)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,14 +175,14 @@ def _alarms(aws: Aws, launch: Launch, cluster_id: str) -> tuple[Facts, Facts]:
         call.name: DescribedAlarm(description=call.description, watched=(call.rule,))
         for call in composite_alarms(plan, bucket, replica=replica)
     }
-    actual = described_alarms(aws, f"{emr_cluster_name(plan.environment, plan.cluster)}-")
+    actual = described_alarms(aws, plan.environment, plan.cluster)
     return _unlike({**expected, **composed}, actual), _unlike(actual, {**expected, **composed})
 
 
 def _unlike(some: Mapping[str, DescribedAlarm], others: Mapping[str, DescribedAlarm]) -> Facts:
     """Return the fields of each alarm that differ from those of the other alarm of that name."""
     return {
-        name: {key: value for key, value in asdict(alarm).items() if value != getattr(others.get(name), key, None)}
+        name: {key: value for key in COMPARED if (value := getattr(alarm, key)) != getattr(others.get(name), key, None)}
         for name, alarm in some.items()
     }
 

@@ -1,4 +1,4 @@
-"""A cluster as the services describe it: EMR's groups and classifications, CloudWatch's dashboards and alarms."""
+"""A cluster as the services describe it: EMR's groups and classifications, and CloudWatch's dashboards."""
 
 from __future__ import annotations
 
@@ -145,43 +145,6 @@ def described_dashboard(aws: Aws, name: str) -> object:
         return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DescribedAlarm:
-    """An alarm, metric or composite. `watched` is namespace, metric, statistic and dimensions, a query, or the rule.
-
-    `silenced` is true while its actions are disabled.
-    """
-
-    description: str
-    watched: tuple[str, ...]
-    period_seconds: int = 0
-    periods: int = 0
-    breaching: int = 0
-    comparison: str = ""
-    threshold: float = 0.0
-    missing: str = ""
-    silenced: bool = False
-
-
-def described_alarms(aws: Aws, prefix: str) -> Mapping[str, DescribedAlarm]:
-    """Return the alarms whose names have that prefix, by name."""
-    pages: Any = aws.cloudwatch.get_paginator("describe_alarms").paginate(
-        AlarmNamePrefix=prefix, AlarmTypes=["MetricAlarm", "CompositeAlarm"]
-    )
-    alarms: dict[str, DescribedAlarm] = {}
-    for page in pages:
-        alarms |= {alarm["AlarmName"]: _alarm(alarm) for alarm in page.get("MetricAlarms", ())}
-        alarms |= {
-            alarm["AlarmName"]: DescribedAlarm(
-                description=alarm.get("AlarmDescription", ""),
-                watched=(alarm["AlarmRule"],),
-                silenced=not alarm.get("ActionsEnabled", True),
-            )
-            for alarm in page.get("CompositeAlarms", ())
-        }
-    return alarms
-
-
 def _immutable_settings(aws: Aws, cluster: Mapping[str, Any]) -> ImmutableSettings:
     """Return the settings that no classification has; EMR names its operating system even if nobody asked for one."""
     name = cluster["SecurityConfiguration"]
@@ -214,20 +177,3 @@ def _group(group: Mapping[str, Any]) -> DescribedGroup:
 def _script_sha256(aws: Aws, action: BootstrapAction) -> str:
     bucket, _, key = action.script.removeprefix("s3://").partition("/")
     return hashlib.sha256(aws.s3.get_object(Bucket=bucket, Key=key)["Body"].read()).hexdigest()
-
-
-def _alarm(alarm: Mapping[str, Any]) -> DescribedAlarm:
-    queries = alarm.get("Metrics", ())
-    dimensions = sorted(f"{dimension['Name']}={dimension['Value']}" for dimension in alarm.get("Dimensions", ()))
-    one = (alarm.get("Namespace", ""), alarm.get("MetricName", ""), alarm.get("Statistic", ""), *dimensions)
-    return DescribedAlarm(
-        # An alarm that was made by hand may have none.
-        description=alarm.get("AlarmDescription", ""),
-        watched=tuple(query.get("Expression", "") for query in queries) if queries else one,
-        period_seconds=queries[0].get("Period", 0) if queries else alarm.get("Period", 0),
-        periods=alarm["EvaluationPeriods"],
-        breaching=alarm.get("DatapointsToAlarm") or alarm["EvaluationPeriods"],
-        comparison=alarm["ComparisonOperator"],
-        threshold=alarm.get("Threshold", 0.0),
-        missing=alarm.get("TreatMissingData", "missing"),
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from botocore.exceptions import ClientError
 
@@ -15,12 +15,12 @@ from dashboards.alarms import NO_FAULT
 from emr.cluster_state import is_running
 from environments.environment import Environment
 from environments.launch_record import LaunchRecord
-from environments.names import emr_cluster_name
 from environments.record_files import launch_records
 from operations.aws import Aws
 from operations.aws_errors import MISSING, error_code, translated
 from operations.caches import ServerCache, caches
 from operations.claims import Claim, claim_of
+from operations.described_alarm import described_alarms
 from operations.description import DescribedCluster, described_cluster
 from operations.plan_drift import read_running_cluster
 from sizing.problem import Infeasible, OperationFailed
@@ -161,11 +161,8 @@ def _described(aws: Aws, environment: str, cluster_name: str) -> DescribedCluste
 
 def _alarms(aws: Aws, environment: str, cluster_name: str) -> tuple[str, ...]:
     """Those in ALARM, and the calls that are out; a cache that warms is shown as such and is no fault."""
-    pages: Any = aws.cloudwatch.get_paginator("describe_alarms").paginate(
-        AlarmNamePrefix=f"{emr_cluster_name(environment, cluster_name)}-", AlarmTypes=["MetricAlarm", "CompositeAlarm"]
-    )
-    alarms = [alarm for page in pages for kind in ("MetricAlarms", "CompositeAlarms") for alarm in page.get(kind, [])]
-    in_alarm = (alarm["AlarmName"] for alarm in alarms if alarm["StateValue"] == "ALARM")
+    alarms = described_alarms(aws, environment, cluster_name)
+    in_alarm = (name for name, alarm in alarms.items() if alarm.state == "ALARM")
     return tuple(sorted(name for name in in_alarm if not name.endswith(NO_FAULT)))
 
 

@@ -22,7 +22,7 @@ from operations.aws_errors import translated
 from operations.claims import NOBODY, claim_of, release
 from operations.cluster_step import PrimaryShell
 from operations.deployed_stack import Events, status_of
-from operations.description import described_alarms
+from operations.described_alarm import described_alarms
 from operations.environment_cluster import EnvironmentCluster, environment_cluster, state_of
 from operations.lost_data import mark_complete, refuse_loss
 from operations.polling import turns
@@ -34,6 +34,8 @@ from sizing.problem import OperationFailed, Refused
 TERMINATION_SECONDS: Final = 3600.0
 FIRST_POLL_SECONDS: Final = 0.2
 POLL_SECONDS: Final = 10.0
+NOTIFYING: Final = "call-"
+"""The names of the composite alarms, which alone notify, go on with this word."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,8 +121,7 @@ def _of_cluster(
 ) -> Iterator[Stage]:
     logs = environment.in_account(environment.log_bucket, aws.account)
     primary = PrimaryShell(aws=aws, cluster_id=cluster.id, log_bucket=logs)
-    emr_name = emr_cluster_name(environment.name, cluster_name)
-    silence = _step("disable the notifications of its alarms", partial(_silenced, aws, emr_name))
+    silence = _step("disable the notifications of its alarms", partial(_silenced, aws, environment.name, cluster_name))
     is_active = environment.clusters[cluster_name].role == "active"
     steps = tuple(primary_steps(environment)) if is_active else ()
     acts = primary_actions(str(consent.exported))
@@ -168,9 +169,11 @@ def _current(aws: Aws, cluster: EnvironmentCluster) -> EnvironmentCluster:
     return replace(cluster, state=state_of(aws, cluster.id))
 
 
-def _silenced(aws: Aws, cluster: str, _: Say) -> str:
+def _silenced(aws: Aws, environment: str, cluster_name: str, _: Say) -> str:
     """Disable the alarms that notify, because a planned shutdown should wake nobody."""
-    alarms = described_alarms(aws, f"{cluster}-call-")
+    start = f"{emr_cluster_name(environment, cluster_name)}-{NOTIFYING}"
+    described = described_alarms(aws, environment, cluster_name)
+    alarms = {name: alarm for name, alarm in described.items() if name.startswith(start)}
     names = [name for name, alarm in alarms.items() if not alarm.silenced]
     if names:
         aws.cloudwatch.disable_alarm_actions(AlarmNames=names)

@@ -1,0 +1,57 @@
+"""Nothing of one environment is taken for that of another whose name is longer and begins alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from moto import mock_aws
+
+from local_aws.extension import install
+from operations.comparison import compare_deployed
+from operations.described_alarm import described_alarms
+from operations.state import state
+from operations.teardown import teardown
+from tests.operations.deployed import Deployed, deployed
+from tests.operations.mocked_aws import clients
+
+LONGER = ("warmbase-dev-blue-green-disk-full", "warmbase-dev-blue-call-core-node-missing")
+"""Alarms of the clusters green and call in the environment dev-blue."""
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[Deployed]:
+    install()
+    with mock_aws():
+        yield deployed(clients(), tmp_path)
+
+
+def add_alarms(here: Deployed) -> None:
+    for name in LONGER:
+        here.aws.cloudwatch.put_metric_alarm(
+            AlarmName=name,
+            EvaluationPeriods=1,
+            ComparisonOperator="GreaterThanThreshold",
+            MetricName="m",
+            Namespace="n",
+            Period=60,
+            Statistic="Sum",
+            Threshold=1,
+        )
+        here.aws.cloudwatch.set_alarm_state(AlarmName=name, StateValue="ALARM", StateReason="test")
+
+
+def test_alarms_of_the_longer_name_are_not_shown_compared_or_silenced(here: Deployed) -> None:
+    add_alarms(here)
+    assert not set(described_alarms(here.aws, "dev", "blue")) & set(LONGER)
+    assert set(described_alarms(here.aws, "dev-blue", "green")) == {LONGER[0]}
+    [cluster] = state(here.aws, here.environment).clusters
+    assert not set(cluster.alarms) & set(LONGER)
+    _, comparisons = compare_deployed(here.aws, here.launch)
+    [alarms] = [comparison for comparison in comparisons if comparison.subject == "alarms"]
+    assert alarms.differences == ()
+    [silence] = [stage for stage in teardown(here.aws, here.environment, "blue") if "alarms" in stage.title]
+    silence.act(print)
+    pages = here.aws.cloudwatch.describe_alarms(AlarmNames=list(LONGER))["MetricAlarms"]
+    assert all(alarm["ActionsEnabled"] for alarm in pages)
