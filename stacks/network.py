@@ -1,4 +1,4 @@
-"""The network: a private subnet in one zone, endpoints instead of a way out, and the three security groups of EMR.
+"""The network: a private subnet in one zone, endpoints but no internet gateway, and the security groups of EMR.
 
 The security groups are ours so that the VPC can be deleted: those that EMR would make stay behind and block it. In a
 VPC that was there before they are all that is made, and the way to S3 where a route table is named for it; its other

@@ -1,4 +1,4 @@
-"""The network stack: no way out, and no way in but those that EMR and the clients need."""
+"""The network stack: no internet gateway, and no way in but those that EMR and the clients need."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.stacks.template import Templates, all_of_type, of_type, only
 CLIENTS = "10.1.0.0/16"
 
 
-def test_nodes_have_no_way_out_but_endpoints(templates: Callable[[str], Templates]) -> None:
+def test_nodes_have_no_gateway_to_the_internet(templates: Callable[[str], Templates]) -> None:
     network = templates("prod")["warmbase-prod-network"]
     for resource_type in ("AWS::EC2::InternetGateway", "AWS::EC2::NatGateway"):
         assert not of_type(network, resource_type)

@@ -1,0 +1,85 @@
+"""Every way in which an environment file can shape the permissions of a deployment, synthesised once each."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from configurations.launch import launch_of
+from environments.environment import Environment, Network, Wal
+from environments.reader import read_environment
+from environments.root import Root
+from sizing.modes import HDFS, S3_PLAIN
+
+if TYPE_CHECKING:
+    from stacks.app import App
+
+NAME: Final = "env"
+KEY: Final = "arn:aws:kms:us-east-1:111122223333:key/KEY"
+CERTIFICATES: Final = "s3://our-keys/hbase.zip"
+Templates: TypeAlias = Mapping[str, Mapping[str, Any]]
+
+
+def _everything(base: Environment) -> Environment:
+    """Return an environment with all that a new network and a new root can have: a replica, three primaries, TLS."""
+    blue = replace(base.active, primaries=3)
+    clusters = {"blue": blue, "green": replace(base.active, name="green", role="replica")}
+    return replace(base, clusters=clusters, wal=Wal.EMR_WAL, certificates=CERTIFICATES)
+
+
+def _existing(base: Environment) -> Environment:
+    """Return an environment in an existing VPC and over an existing root, with the key of that root."""
+    network = Network(
+        availability_zone=base.network.availability_zone,
+        vpc="vpc-0123456789abcdef0",
+        subnet="subnet-0123456789abcdef0",
+        route_table="rtb-0123456789abcdef0",
+    )
+    root = Root(bucket="our-data", prefix="hbase", existing=True, key=KEY, owner="111122223333")
+    green = replace(base.active, name="green", role="replica")
+    return replace(base, network=network, root=root, clusters={**base.clusters, "green": green})
+
+
+SHAPES: Final[Mapping[str, Callable[[Environment], Environment]]] = {
+    "new root": _everything,
+    "existing root": _existing,
+    "s3-plain": lambda base: replace(base, mode=S3_PLAIN),
+    "hdfs": lambda base: replace(base, mode=HDFS),
+}
+"""The shapes by name; together they have every statement that a policy of warmbase can contain."""
+
+
+def shape_app(shape: str, directory: str) -> App:
+    """Return the app of a shape, not yet synthesised: the stacks of all its clusters."""
+    from stacks.app import new_app  # noqa: PLC0415 - aws_cdk is loaded only by what synthesises
+    from stacks.cluster import ClusterStack  # noqa: PLC0415 - see above
+    from stacks.monitoring import MonitoringStack  # noqa: PLC0415 - see above
+    from stacks.network import NetworkStack  # noqa: PLC0415 - see above
+    from stacks.storage import StorageStack  # noqa: PLC0415 - see above
+
+    dev = read_environment("dev")
+    base = replace(dev, name=NAME, root=replace(dev.root, bucket=dev.root.bucket.replace(dev.name, NAME)))
+    environment = SHAPES[shape](base)
+    app = new_app(directory)
+    network, storage = NetworkStack(app, environment), StorageStack(app, environment)
+    for cluster in environment.clusters.values():
+        launch = launch_of(environment, cluster)
+        MonitoringStack(app, launch, ClusterStack(app, launch, network, storage))
+    return app
+
+
+@cache
+def shape_templates(shape: str) -> Templates:
+    """Return the templates of a shape by stack name."""
+    from stacks.pinned import read_templates  # noqa: PLC0415 - see above
+
+    with tempfile.TemporaryDirectory(prefix="warmbase-shape-") as directory:
+        templates: Templates = json.loads(
+            json.dumps(read_templates(Path(shape_app(shape, directory).synth().directory)))
+        )
+        return templates
