@@ -1,4 +1,4 @@
-"""The settings that a cluster keeps for good and no classification has: zone, operating system, encryption."""
+"""The settings that a cluster keeps for good: zone, operating system, encryption and Kerberos."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from changes.change import Change, new_cluster
 from environments.environment import Environment
+from environments.kerberos import Kerberos
 
 NEWEST: Final = "the newest at launch"
 EVERY_ROLE: Final = ("primary", "core")
@@ -21,12 +22,18 @@ class ImmutableSettings:
     os_release: str
     certificates: str | None
     encrypts_local_disks: bool
+    kerberos: str | None = None
 
     @classmethod
     def parse(
-        cls, availability_zone: str, os_release: str, security_configuration: Mapping[str, Any]
+        cls,
+        availability_zone: str,
+        os_release: str,
+        security_configuration: Mapping[str, Any],
+        kerberos_attributes: Mapping[str, str] | None,
     ) -> ImmutableSettings:
-        """Read the document of a security configuration, which a template and EMR spell alike."""
+        """Read the documents of a cluster, which a template and EMR spell alike."""
+        kerberos = Kerberos.parse(security_configuration, kerberos_attributes)
         encryption = security_configuration["EncryptionConfiguration"]
         in_transit = encryption.get("InTransitEncryptionConfiguration", {}).get("TLSCertificateConfiguration", {})
         return cls(
@@ -35,6 +42,7 @@ class ImmutableSettings:
             certificates=in_transit.get("S3Object"),
             encrypts_local_disks="LocalDiskEncryptionConfiguration"
             in encryption.get("AtRestEncryptionConfiguration", {}),
+            kerberos=str(kerberos) if kerberos else None,
         )
 
 
@@ -64,6 +72,12 @@ def immutable_changes(was: ImmutableSettings, environment: Environment) -> Itera
             str(was.encrypts_local_disks).lower(),
             str(environment.encrypt_local_disks).lower(),
             "the security configuration is fixed at launch",
+        ),
+        (
+            "Kerberos",
+            was.kerberos or "none",
+            str(environment.kerberos or "none"),
+            "the security configuration and the attributes of Kerberos are fixed at launch",
         ),
     )
     for key, before, after, why in settings:

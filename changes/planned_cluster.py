@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from changes.recorded_security import check_kerberos_applies
 from changes.replan import replanned
 from configurations.launch import Launch, launch_of
 from environments.environment import Environment
@@ -40,16 +41,19 @@ def planned_cluster(environment: Environment, cluster_name: str, record: LaunchR
 
 def deployable_cluster(environment: Environment, cluster_name: str) -> PlannedCluster:
     """The cluster of that name. Raises as `deployable_clusters`."""
-    return _checked(planned_cluster(environment, cluster_name, launch_records(environment).get(cluster_name)))
+    records = launch_records(environment)
+    check_kerberos_applies(environment, records)
+    return _checked(planned_cluster(environment, cluster_name, records.get(cluster_name)))
 
 
 def deployable_clusters(environment: Environment) -> Mapping[str, PlannedCluster]:
     """Every cluster of the environment by name, checked as far as that is possible without AWS.
 
-    Raises InvalidInput for a launch record that was edited, for a setting that lint refuses and for a root that another
-    environment has too; Infeasible for a cluster that misses its targets.
+    Raises InvalidInput for a launch record that was edited, for a realm that no cluster is in, for a setting that lint
+    refuses and for a root that another environment has too; Infeasible for a cluster that misses its targets.
     """
     records = launch_records(environment)
+    check_kerberos_applies(environment, records)
     in_zone = in_recorded_zones(environment, records.values())
     return {name: _checked(planned_cluster(in_zone, name, records.get(name))) for name in environment.clusters}
 

@@ -12,12 +12,11 @@ from configurations.bootstrap import Action, actions, program, script
 from configurations.launch import Launch
 from configurations.planned_spec import planned_spec
 from emr.cluster_spec import ClusterSpec
-from emr.codecs.cloudformation import CLUSTER_TYPE, read_cluster, resolved
+from emr.codecs.cloudformation import CLUSTER_TYPE, SECURITY_TYPE, read_cluster, resolved
 from environments.environment import ACCOUNT_PSEUDO_PARAMETER
 from environments.launch_record import LaunchRecord
 from facts.releases import releases
 
-SECURITY: Final = "AWS::EMR::SecurityConfiguration"
 SAME_SCRIPT: Final = "the script as launched"
 DIGITS: Final = 12
 
@@ -25,7 +24,7 @@ DIGITS: Final = 12
 def recorded_spec(record: LaunchRecord) -> ClusterSpec:
     """The cluster as it was launched, with the account and the region filled in."""
     identity = record.identity
-    properties = resolved(dict(_properties(record, CLUSTER_TYPE)), identity.account, identity.region)
+    properties = resolved(dict(recorded_properties(record, CLUSTER_TYPE)), identity.account, identity.region)
     return read_cluster(properties, str(record.directory))
 
 
@@ -40,8 +39,9 @@ def changes_since_launch(record: LaunchRecord, launch: Launch) -> Iterator[Chang
     """Yield the changes that no classification shows: zone, encryption, bootstrap actions. All need a new cluster."""
     was = ImmutableSettings.parse(
         record.availability_zone,
-        _properties(record, CLUSTER_TYPE).get("OSReleaseLabel", NEWEST),
-        _properties(record, SECURITY)["SecurityConfiguration"],
+        recorded_properties(record, CLUSTER_TYPE).get("OSReleaseLabel", NEWEST),
+        recorded_properties(record, SECURITY_TYPE)["SecurityConfiguration"],
+        recorded_properties(record, CLUSTER_TYPE).get("KerberosAttributes"),
     )
     yield from immutable_changes(was, launch.environment)
     yield from _actions(record, launch)
@@ -87,7 +87,7 @@ def _planned_arguments(action: Action, record: LaunchRecord) -> tuple[str, ...]:
     return (SAME_SCRIPT if same else "another script", *filled, *programs)
 
 
-def _properties(record: LaunchRecord, kind: str) -> Mapping[str, Any]:
+def recorded_properties(record: LaunchRecord, kind: str) -> Mapping[str, Any]:
     """Return the properties of the record's only resource of that type."""
     [resource_of_type] = [
         resource for resources in record.resources.values() for resource in resources.values() if resource.type == kind

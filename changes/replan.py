@@ -10,8 +10,10 @@ from contextlib import suppress
 from dataclasses import replace
 
 from changes.legacy_plan import legacy_plan
+from changes.recorded_security import recorded_security
 from configurations.launch import Launch, launch_of, launch_with
 from environments.environment import Environment
+from environments.kerberos import HBaseSecurity
 from environments.launch_record import LaunchRecord, RecordedPlan, in_recorded_zones
 from environments.planning import plan_of
 from sizing.cluster import ClusterChoice, CoreChoice
@@ -33,20 +35,21 @@ def replanned(environment: Environment, record: LaunchRecord) -> Launch:
     plan warns of each target that it misses. Raises Infeasible and InvalidInput as `launch_of`.
     """
     plan = recorded_plan(record)
+    security = recorded_security(record)
     pinned = replace(in_recorded_zones(environment, [record]), release=plan.release)
     choice = _recorded_choice(pinned.clusters[record.identity.cluster], plan)
     if choice.core.count is not None:
-        return _launch(pinned, choice)
+        return _launch(pinned, choice, security)
     at_launch = _with_count(choice, plan.core.count)
     with suppress(Infeasible):
         today = plan_of(pinned, at_launch)
         if today.feasible and not _misses(today):
-            return launch_with(_with_choice(pinned, at_launch), today)
+            return launch_with(_with_choice(pinned, at_launch), today, security)
     with suppress(Infeasible):
         resized = plan_of(pinned, choice)
         if resized.feasible:
-            return _launch(pinned, _with_count(choice, resized.core.count))
-    return _launch(pinned, at_launch)
+            return _launch(pinned, _with_count(choice, resized.core.count), security)
+    return _launch(pinned, at_launch, security)
 
 
 def _recorded_choice(choice: ClusterChoice, plan: RecordedPlan) -> ClusterChoice:
@@ -73,8 +76,8 @@ def _with_choice(environment: Environment, choice: ClusterChoice) -> Environment
     return replace(environment, clusters={**environment.clusters, choice.name: choice})
 
 
-def _launch(environment: Environment, choice: ClusterChoice) -> Launch:
-    return launch_of(_with_choice(environment, choice), choice)
+def _launch(environment: Environment, choice: ClusterChoice, security: HBaseSecurity) -> Launch:
+    return launch_of(_with_choice(environment, choice), choice, security)
 
 
 def _misses(plan: Plan) -> bool:

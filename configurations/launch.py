@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from configurations.rendering import classifications
+from configurations.rendering import NEW_CLUSTER, classifications
 from emr.classification import Classifications
 from environments.environment import Environment
+from environments.kerberos import HBaseSecurity
 from environments.planning import feasible_plan_of
 from sizing.cluster import ClusterChoice
 from sizing.plan import Plan
@@ -23,16 +24,20 @@ class Launch:
     environment: Environment
     plan: Plan
     settings: Classifications
+    security: HBaseSecurity = NEW_CLUSTER
+    """The security settings of HBase. A running cluster has those of its launch."""
 
 
-def launch_of(environment: Environment, cluster: ClusterChoice) -> Launch:
-    """Return the launch of a cluster.
+def launch_of(environment: Environment, cluster: ClusterChoice, security: HBaseSecurity | None = None) -> Launch:
+    """Return the launch of a cluster, with the security settings of the environment file unless others are stated.
 
     Raises Infeasible for a cluster that misses its targets, and InvalidInput for an override that cannot be applied.
     """
-    return launch_with(environment, feasible_plan_of(environment, cluster))
+    return launch_with(environment, feasible_plan_of(environment, cluster), security)
 
 
-def launch_with(environment: Environment, plan: Plan) -> Launch:
+def launch_with(environment: Environment, plan: Plan, security: HBaseSecurity | None = None) -> Launch:
     """Return the launch of an existing plan."""
-    return Launch(environment=environment, plan=plan, settings=classifications(environment, plan))
+    security = security or HBaseSecurity(kerberos=environment.kerberos)
+    settings = classifications(environment, plan, security)
+    return Launch(environment=environment, plan=plan, settings=settings, security=security)

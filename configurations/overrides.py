@@ -22,6 +22,7 @@ DECIDED: Final = {
     "hbase.wal.dir": "storage.wal",
     "hbase.wal.provider": "storage.wal",
     "fs.defaultFS": "storage.mode",
+    "hbase.security.authentication": "security.kerberos",
     "fs.s3.impl": "release, which decides the S3 client",
 }
 """Properties that a group could set but that are not tuning, with the key of the environment file that decides them."""

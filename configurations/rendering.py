@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import jinja2
 
@@ -20,9 +20,11 @@ from configurations.properties.bucket_cache import QUEUE_WAIT_MS
 from configurations.properties.compaction import compaction_window
 from configurations.properties.hadoop import BLOCK_LOCATION_REFRESH_MS, THROTTLE_INTERVAL_MS, THROTTLE_TRIES
 from configurations.properties.java import PRIMARY_HEAP_MIB
+from configurations.properties.security import ACCESS_CONTROLLER, TOKENS
 from emr.classification import Classification, Classifications, flattened
 from emr.codecs.api import read_classifications
 from environments.environment import Environment, Wal
+from environments.kerberos import HBaseSecurity
 from facts.releases import releases
 from sizing.clients import SESSION_TIMEOUT_MS
 from sizing.compacted_blocks import largest_cached_compaction_bytes
@@ -31,8 +33,10 @@ from sizing.release import Release
 from sizing.reopening import BACKOFF_MS
 from sizing.units import MIB
 
+NEW_CLUSTER: Final = HBaseSecurity()
 
-def classifications(environment: Environment, plan: Plan) -> Classifications:
+
+def classifications(environment: Environment, plan: Plan, security: HBaseSecurity = NEW_CLUSTER) -> Classifications:
     """Return the classifications of a launch: storage identity for all nodes, all other settings by instance group.
 
     The environment's overrides replace planned values. Raises InvalidInput for an override of a property that is not
@@ -43,6 +47,9 @@ def classifications(environment: Environment, plan: Plan) -> Classifications:
     values = {
         "plan": plan,
         "mode": plan.mode,
+        "security": security,
+        "access_controller": ACCESS_CONTROLLER,
+        "token_provider": TOKENS,
         "role": _role(environment, plan),
         "wal_workspace": environment.wal_workspace if emr_wal else None,
         "release": release,

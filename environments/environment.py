@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from environments.kerberos import Kerberos
 from environments.override import Override
 from environments.root import ACCOUNT_PSEUDO_PARAMETER, Root
 from sizing.cluster import ClusterChoice
@@ -76,6 +77,8 @@ class Environment:
     discount: float
     """The fraction that a savings plan or private pricing takes off EC2's on-demand price of the instances."""
     overrides: tuple[Override, ...]
+    kerberos: Kerberos | None = None
+    """The realm in which new clusters are launched; None where HBase authenticates nobody."""
     snapshot_mappers: int | None = None
     """Mappers that copy a snapshot at the same time; None for one on each core node."""
 

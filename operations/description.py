@@ -153,6 +153,7 @@ def _immutable_settings(aws: Aws, cluster: Mapping[str, Any]) -> ImmutableSettin
         cluster["Ec2InstanceAttributes"]["Ec2AvailabilityZone"],
         cluster.get("OSReleaseLabel", NEWEST),
         json.loads(document) if isinstance(document, str) else document,
+        cluster.get("KerberosAttributes"),
     )
 
 

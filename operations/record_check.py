@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from emr.cluster_spec import ClusterSpec, counted
-from emr.codecs.cloudformation import read_cluster, resolved
+from emr.codecs.cloudformation import SECURITY_TYPE, read_cluster, resolved
 from environments.launch_record import Identity
 from environments.names import network_stack
 from sizing.modes import MODES
 from stacks.references import Templates
-
-SECURITY_TYPE: Final = "AWS::EMR::SecurityConfiguration"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ from sizing.cost import EMR_ROOT_VOLUME
 from sizing.plan import PrimaryGroup
 from stacks.app import environment_stack, tag
 from stacks.bootstrap import BootstrapActions, RecordedBootstrap
+from stacks.kerberos import attributes, authentication
 from stacks.nag_suppressions import suppress
 from stacks.network import NetworkStack
 from stacks.pinned import RecordedCluster, apply_record
@@ -104,11 +105,12 @@ class ClusterStack(cdk.Stack):
             "ebs_root_volume_size": EMR_ROOT_VOLUME.size_gib,
             "ebs_root_volume_iops": EMR_ROOT_VOLUME.iops,
             "ebs_root_volume_throughput": EMR_ROOT_VOLUME.throughput_mib_s,
+            "kerberos_attributes": attributes(launch.environment.kerberos),
         }
 
 
 def _security(environment: Environment, storage: StorageStack) -> dict[str, Any]:
-    """Return the security configuration: encryption, and the metadata service of the nodes."""
+    """Return the security configuration: encryption, authentication, and the metadata service of the nodes."""
     at_rest: dict[str, Any] = {
         "S3EncryptionConfiguration": {"EncryptionMode": "SSE-KMS", "AwsKmsKey": storage.root_key_arn}
     }
@@ -129,6 +131,7 @@ def _security(environment: Environment, storage: StorageStack) -> dict[str, Any]
             "MinimumInstanceMetadataServiceVersion": 2,
             "HttpPutResponseHopLimit": 1,
         },
+        **authentication(environment.kerberos),
     }
 
 

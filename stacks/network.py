@@ -18,6 +18,7 @@ from environments.environment import Environment, Network, Wal
 from environments.names import network_stack
 from stacks.app import environment_stack, tag
 from stacks.endpoint_policies import limit_interface, s3_statements
+from stacks.kerberos import KDC_PORT
 
 # judgement: private by RFC 1918, and neither 10.0.0.0/16 nor 172.31.0.0/16, which most VPCs have that one may peer.
 CIDR = "10.40.0.0/16"
@@ -75,9 +76,16 @@ class SecurityGroups(Construct):
         peers += [ec2.Peer.security_group_id(group) for group in environment.access.security_groups]
         peers.append(self.clients)
         for peer in peers:
+            self._kdc(peer, environment)
             for name, port in CLIENT_PORTS.items():
                 for group in (self.primary, self.core):
                     group.add_ingress_rule(peer, ec2.Port.tcp(port), f"clients to {name}")
+
+    def _kdc(self, peer: ec2.IPeer, environment: Environment) -> None:
+        """Open the KDC on the primary node to a client. Its admin server stays closed, as Thrift and REST do."""
+        if environment.kerberos is not None and environment.kerberos.external is None:
+            for port in (ec2.Port.tcp(KDC_PORT), ec2.Port.udp(KDC_PORT)):
+                self.primary.add_ingress_rule(peer, port, "clients to KDC")
 
 
 class NetworkStack(cdk.Stack):

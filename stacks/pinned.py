@@ -10,13 +10,12 @@ from typing import Any, Final
 
 from aws_cdk import aws_emr as emr
 
-from emr.codecs.cloudformation import CLUSTER_TYPE, resolved
+from emr.codecs.cloudformation import CLUSTER_TYPE, SECURITY_TYPE, resolved
 from environments.launch_record import LaunchRecord, RecordedResource
 from sizing.problem import Refused
 from stacks.references import Templates, referenced_by
 from stacks.resource_schemas import create_only_pointers
 
-SECURITY_TYPE: Final = "AWS::EMR::SecurityConfiguration"
 UPLOADED: Final = re.compile(r"/([0-9a-f]{64})(\.[a-z]+)")
 """An asset's name in a bootstrap action: its content's hash."""
 CHANGE_OVER: Final = (

@@ -18,6 +18,7 @@ from configurations.properties.l1_and_memstore import L1_AND_MEMSTORE
 from configurations.properties.observation import OBSERVATION
 from configurations.properties.property import Applied, Property, PropertyScope
 from configurations.properties.rpc import RPC
+from configurations.properties.security import SECURITY
 from configurations.properties.storage import STORAGE
 from emr.classification import ClassificationPath
 
@@ -31,6 +32,7 @@ TOPICS: Final[Mapping[str, tuple[Property, ...]]] = {
     "L1 and memstore": L1_AND_MEMSTORE,
     "Requests": RPC,
     "Where regions go": ASSIGNMENT,
+    "Who may do what": SECURITY,
     "Java": JAVA,
     "HDFS, YARN and S3 clients": HADOOP,
     "Metrics and logs": OBSERVATION,

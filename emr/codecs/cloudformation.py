@@ -22,6 +22,7 @@ from emr.cluster_spec import (
 from emr.codecs.form import Form
 
 CLUSTER_TYPE: Final = "AWS::EMR::Cluster"
+SECURITY_TYPE: Final = "AWS::EMR::SecurityConfiguration"
 PSEUDO: Final = "${AWS::"
 OF_HADOOP: Final = re.compile(r"\$\{(?!AWS::)")
 ESCAPED: Final = re.compile(r"\$\{!")

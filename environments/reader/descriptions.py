@@ -18,7 +18,7 @@ DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "storage": "Where the data is stored and where the write-ahead log is.",
         "network": "The VPC to launch clusters in, or a new one.",
         "access": "The clients that may reach ZooKeeper, the master and the RegionServers.",
-        "security": "Encryption in transit and on local disks. Encryption in S3 is always on.",
+        "security": "Authentication, and encryption in transit and on local disks. Encryption in S3 is always on.",
         "tags": "Tags for every resource, besides warmbase's own.",
         "workload": "The stored data and its reads and writes.",
         "targets": "The targets that a plan has to meet.",
@@ -53,6 +53,13 @@ DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "Security": {
         "in_transit": "The certificates for encrypting the traffic between nodes. By default, it is not encrypted.",
         "local_disks": "Whether EMR encrypts the volumes of the nodes.",
+        "kerberos": "The Kerberos realm in which new clusters are launched. By default, HBase authenticates nobody.",
+    },
+    "KerberosSection": {
+        "kdc": "`cluster` for a KDC on the primary node of each cluster, or the address of an external KDC.",
+        "admin_server": "The address of the external KDC's admin server, on which EMR creates principals.",
+        "realm": "The Kerberos realm, such as EC2.INTERNAL.",
+        "admin_password": "A reference to the password of the KDC's administrator in AWS Secrets Manager.",
     },
     "Alarms": {"email": "The mail address that is notified of alarms."},
     "SnapshotsSection": {"mappers": "How many mappers copy a snapshot. The default is one for each core node."},

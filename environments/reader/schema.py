@@ -17,15 +17,18 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 
 from environments.environment import ACCOUNT_PSEUDO_PARAMETER, EMR_TAG, Access, Environment, Wal
 from environments.environment import Network as NetworkChoice
+from environments.kerberos import Kerberos
 from environments.override import Override
 from environments.reader import bounds
 from environments.reader.cluster_schema import ClusterSection
 from environments.reader.cross_checks import ACROSS
 from environments.reader.descriptions import describe
 from environments.reader.document import Document
+from environments.reader.kerberos_checks import KERBEROS_RULES
 from environments.reader.messages import quoted
 from environments.reader.scalars import Share
 from environments.reader.section import Rule, Section, refuse
+from environments.reader.security_schema import Security
 from environments.reader.workload_schema import TargetsSection, WorkloadSection
 from environments.root import Root
 from facts.prices import priced_regions
@@ -41,8 +44,6 @@ KEY = "the ARN of a KMS key, arn:aws:kms:REGION:ACCOUNT:key/ID"
 ACCOUNT_FORM = r"^[0-9]{12}$"
 OS_FORM = r"^2023\.[0-9]{1,2}\.[0-9]{8}\.[0-9]{1,2}$"
 OS = "a release of Amazon Linux 2023 that `aws emr describe-release-label` lists for the EMR release"
-PEM_FORM = r"^s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/[A-Za-z0-9._=/-]+\.zip$"
-PEM = "s3://BUCKET/KEY.zip, of privateKey.pem, certificateChain.pem and trustedCertificates.pem"
 GROUP_FORM = r"^sg-[0-9a-f]{8,17}$"
 CIDR = "an IPv4 network such as 10.0.0.0/16"
 DISCOUNT = "the part that a savings plan or private pricing takes off EC2's on-demand price, such as 0.28 or 28 %"
@@ -178,19 +179,6 @@ class AccessSection(Section):
         return Access(security_groups=tuple(self.security_groups), cidrs=tuple(self.cidrs))
 
 
-class InTransit(Section):
-    """The certificates with which nodes encrypt the traffic between them."""
-
-    pem: Annotated[str, Field(pattern=PEM_FORM, examples=["s3://our-keys/hbase.zip"], description=PEM)]
-
-
-class Security(Section):
-    """Encryption besides that of S3, which is always on."""
-
-    in_transit: Annotated[InTransit | None, Field(examples=[{"pem": "s3://our-keys/hbase.zip"}])] = None
-    local_disks: bool = True
-
-
 class Alarms(Section):
     """The address that is notified of alarms."""
 
@@ -208,7 +196,7 @@ class SnapshotsSection(Section):
 class EnvironmentFile(Section):
     """One environment: one HBase root, and the clusters over it."""
 
-    rules: ClassVar[tuple[Rule, ...]] = ACROSS
+    rules: ClassVar[tuple[Rule, ...]] = (*ACROSS, *KERBEROS_RULES)
 
     name: Annotated[str, Field(pattern=NAME_FORM, examples=["prod"], description=NAME)]
     account: Annotated[
@@ -254,6 +242,7 @@ class EnvironmentFile(Section):
             access=self.access.build(),
             certificates=self.security.in_transit.pem if self.security.in_transit else None,
             encrypt_local_disks=self.security.local_disks,
+            kerberos=self._kerberos(document),
             tags=self.tags,
             workload=self.workload.build(Path(document.source).parent),
             targets=self.targets.build(),
@@ -263,6 +252,10 @@ class EnvironmentFile(Section):
             overrides=tuple(self._overrides(document)),
             snapshot_mappers=self.snapshots.mappers,
         )
+
+    def _kerberos(self, document: Document) -> Kerberos | None:
+        kerberos = self.security.kerberos
+        return kerberos.build(document.where(("security", "kerberos"))) if kerberos else None
 
     def _overrides(self, document: Document) -> Iterator[Override]:
         for classification, properties in self.overrides.items():

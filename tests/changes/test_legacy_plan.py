@@ -11,6 +11,7 @@ import pytest
 import app
 from changes.legacy_plan import legacy_plan
 from changes.replan import recorded_plan, replanned
+from emr.classification import flattened
 from environments.environment import Environment
 from environments.launch_record import LaunchRecord
 from environments.reader import read_environment
@@ -77,3 +78,10 @@ def test_only_the_legacy_reader_parses_bootstrap_arguments() -> None:
         and ("cache-mib" in (text := file.read_text(encoding="utf-8")) or "volume-gib" in text)
     }
     assert named == {"changes/legacy_plan.py", "configurations/bootstrap.py"}
+
+
+def test_no_switch_is_proposed_to_a_cluster_that_was_launched_without_it(
+    environment: Environment, record: LaunchRecord
+) -> None:
+    core = replanned(environment, record).settings.core
+    assert "hbase.coprocessor.user.enabled" not in {key for _, key, _ in flattened(core)}

@@ -18,7 +18,7 @@ from facts.releases import releases
 from sizing.explanation import Explanations
 from sizing.modes import HDFS
 from sizing.release import Version
-from tests.configurations.variants import VARIANTS, small_cache_launch, variant_launch
+from tests.configurations.variants import VARIANTS, kerberos_launch, small_cache_launch, variant_launch
 
 PROPERTIES = list(CATALOGUE.values())
 OF_SITES = [
@@ -96,7 +96,7 @@ def test_the_plan_explains_every_figure(entry: Property) -> None:
 )
 def test_is_rendered_holds_for_properties_of_some_cluster_and_no_other(labels: list[str]) -> None:
     launches = [variant_launch(variant, label) for variant in VARIANTS for label in labels]
-    levels = [level for launch in (*launches, small_cache_launch()) for level in launch.settings]
+    levels = [level for launch in (*launches, small_cache_launch(), kerberos_launch()) for level in launch.settings]
     rendered = {(path, key) for level in levels for path, key, _ in flattened(level)}
     assert {entry for entry in CATALOGUE if is_rendered(*entry)} == rendered
 

@@ -9,6 +9,7 @@ from itertools import product
 from configurations.launch import Launch, launch_of
 from configurations.rendering import classifications
 from environments.environment import Wal
+from environments.kerberos import Kerberos
 from environments.planning import compared_plans
 from environments.reader import read_environment
 from sizing.modes import MODES, Mode
@@ -59,4 +60,12 @@ def small_cache_launch() -> Launch:
     """Return the launch of the published cluster over more data than its caches hold."""
     published = read_environment("published-emr")
     environment = replace(published, workload=replace(published.workload, stored_bytes=20 * TIB, regions=800))
+    return launch_of(environment, environment.active)
+
+
+@cache
+def kerberos_launch() -> Launch:
+    """Return the environment dev in a Kerberos realm."""
+    kerberos = Kerberos(realm="EC2.INTERNAL", admin_password="{{resolve:secretsmanager:hbase/kdc}}")
+    environment = replace(read_environment("dev"), kerberos=kerberos)
     return launch_of(environment, environment.active)

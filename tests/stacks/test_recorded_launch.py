@@ -62,6 +62,7 @@ VOLUMES: list[dict[str, object]] = [
 PINNED: dict[str, object] = {"type": "r8g.2xlarge", "count": 4, "volumes": VOLUMES}
 BLUE = "clusters.blue"
 CORE = "clusters.blue.core"
+KERBEROS = {"kdc": "cluster", "realm": "EC2.INTERNAL", "admin_password": "{{resolve:secretsmanager:hbase/kdc}}"}
 EXISTING = {
     "availability_zone": "us-east-1a",
     "vpc": "vpc-0123456789abcdef0",
@@ -135,6 +136,10 @@ CHANGES: dict[str, list[dict[str, object]]] = {
     "region": [{"region": "sa-east-1"}],
     "release": [{"release": f"emr-7.{each}.0"} for each in (10, 11, 13, 14)],
     "security.in_transit.pem": [{"security.in_transit": {"pem": "s3://our-data/certificates.zip"}}],
+    "security.kerberos.admin_password": [{"security.kerberos": KERBEROS}],
+    "security.kerberos.admin_server": [{"security.kerberos": {**KERBEROS, "admin_server": "kdc:749"}}],
+    "security.kerberos.kdc": [{"security.kerberos": {**KERBEROS, "kdc": "kdc:88", "admin_server": "kdc:749"}}],
+    "security.kerberos.realm": [{"security.kerberos": {**KERBEROS, "realm": "OTHER.REALM"}}],
     "security.local_disks": [{"security.local_disks": False}],
     "snapshots.mappers": [{"snapshots": {"mappers": 20}}],
     "storage.key": [{"storage.key": None}, {"storage.key": KEY.replace("1111", "9999")}],
@@ -200,6 +205,10 @@ REFUSED_CHANGES = {
     ("network.vpc", 0): "nodes need one of its private subnets",
     ("overrides.*.*", 2): "and not tuning",
     ("region", 0): "no prices",
+    ("security.kerberos.admin_password", 0): "EMR sets up Kerberos only at launch",
+    ("security.kerberos.admin_server", 0): "has its own admin server",
+    ("security.kerberos.kdc", 0): "no route leads from it to a KDC",
+    ("security.kerberos.realm", 0): "EMR sets up Kerberos only at launch",
     ("storage.key", 0): "cannot be changed on a running cluster",
     ("storage.key", 1): "cannot be changed on a running cluster",
     ("storage.mode", 0): "cannot be changed on a running cluster",

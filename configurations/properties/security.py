@@ -1,0 +1,83 @@
+"""Properties that decide who may connect to HBase, and what each user may do there."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from configurations.properties.property import BOTH, CORE, PRIMARY, Applied, Property
+from configurations.properties.sources import EMR_ENCRYPTION, EMR_UTILITIES_SECURITY, HBASE_262, HBASE_SECURITY
+from configurations.properties.values import AnyText, ListOf, OneOf, Switch
+
+ACCESS_CONTROLLER: Final = "org.apache.hadoop.hbase.security.access.AccessController"
+TOKENS: Final = "org.apache.hadoop.hbase.security.token.TokenProvider"
+_both = partial(
+    Property, classification="hbase-site", groups=BOTH, applied=Applied.ROLLING_RESTART, source=HBASE_SECURITY
+)
+_core = partial(_both, groups=CORE)
+
+SECURITY: Final = (
+    _both(
+        key="hbase.security.authentication",
+        applied=Applied.NEW_CLUSTER,
+        values=OneOf(names=("kerberos", "simple")),
+        reason="a client without a ticket is refused. EMR sets it with the principals and keytabs of the daemons; "
+        "warmbase states it so that a difference is noticed. Without Kerberos, HBase believes whatever user name a "
+        "client sends",
+        source=EMR_UTILITIES_SECURITY,
+    ),
+    _both(
+        key="hbase.security.authorization",
+        values=Switch(),
+        reason="HBase checks what a user may do. EMR sets it with Kerberos, but loads no coprocessor that would check",
+        source=EMR_UTILITIES_SECURITY,
+    ),
+    _both(
+        key="hbase.coprocessor.master.classes",
+        groups=PRIMARY,
+        values=ListOf(member=AnyText(described="the name of a class")),
+        reason="the AccessController checks who creates, changes and drops tables; EMR does not load it, so any user "
+        "with a ticket could",
+    ),
+    _core(
+        key="hbase.coprocessor.region.classes",
+        values=ListOf(member=AnyText(described="the name of a class")),
+        reason="the AccessController checks each read and write, and the TokenProvider gives MapReduce jobs the tokens "
+        "with which they run for a user",
+    ),
+    _core(
+        key="hbase.coprocessor.regionserver.classes",
+        values=ListOf(member=AnyText(described="the name of a class")),
+        reason="the AccessController checks who stops a RegionServer or rolls its log",
+    ),
+    _core(
+        key="hbase.security.exec.permission.checks",
+        values=Switch(),
+        reason="a user needs the permission EXEC to call endpoints of a coprocessor",
+    ),
+    _both(
+        key="hbase.rpc.protection",
+        values=ListOf(member=OneOf(names=("authentication", "integrity", "privacy"))),
+        reason="requests and responses are encrypted; clients must state the same value. EMR sets it only with "
+        "encryption in transit",
+        source=f"{EMR_ENCRYPTION}; {HBASE_SECURITY}",
+    ),
+    _core(
+        key="hbase.coprocessor.user.enabled",
+        values=Switch(),
+        reason="tables load no coprocessors: whoever may create a table could otherwise run code of theirs in every "
+        "RegionServer. A running cluster keeps what it was launched with. Phoenix needs true",
+        source=HBASE_262,
+    ),
+    _both(
+        key="hbase.superuser",
+        values=ListOf(member=AnyText(described="a user, or @GROUP")),
+        reason="users without limits, beside the one that runs HBase; warmbase's own steps use the latter",
+    ),
+    _both(
+        key="hbase.security.authentication.ui",
+        values=OneOf(names=("simple", "kerberos")),
+        reason="the web pages and JMX need no ticket, so that the publisher on each node reads its own RegionServer; "
+        "`access` does not open their ports",
+    ),
+)

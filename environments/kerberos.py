@@ -1,0 +1,54 @@
+"""The Kerberos realm of an environment's clusters, and which security settings of HBase follow from a launch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExternalKdc:
+    """The KDC and its admin server, each as HOST or HOST:PORT, which EMR neither creates nor backs up."""
+
+    kdc: str
+    admin_server: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kerberos:
+    """How clients and servers prove who they are.
+
+    `admin_password` is a dynamic reference that CloudFormation resolves, never the password. `external` is None where
+    each cluster has its own KDC, on its primary node. `where` is the place in the environment file.
+    """
+
+    realm: str
+    admin_password: str
+    external: ExternalKdc | None = None
+    where: str = field(default="", compare=False)
+
+    @classmethod
+    def parse(cls, security_configuration: Mapping[str, Any], attributes: Mapping[str, str] | None) -> Kerberos | None:
+        """Read both documents of a cluster, which a template and EMR spell alike; None without Kerberos."""
+        kerberos = security_configuration.get("AuthenticationConfiguration", {}).get("KerberosConfiguration")
+        if not kerberos or not attributes:
+            return None
+        servers = kerberos.get("ExternalKdcConfiguration")
+        return cls(
+            realm=attributes["Realm"],
+            admin_password=attributes["KdcAdminPassword"],
+            external=ExternalKdc(kdc=servers["KdcServer"], admin_server=servers["AdminServer"]) if servers else None,
+        )
+
+    def __str__(self) -> str:
+        return f"realm {self.realm}, KDC {self.external.kdc if self.external else 'of the cluster'}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HBaseSecurity:
+    """The security settings of HBase that are fixed when a cluster is launched."""
+
+    kerberos: Kerberos | None = None
+    user_coprocessors: bool = False
+    """True where tables may load coprocessors; a new cluster has an override for that."""
