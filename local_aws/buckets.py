@@ -2,7 +2,8 @@
 
 The configurations are stored as the XML that was put. moto would take DELETE /bucket?metrics for the deletion of the
 bucket. It also ignores the conditions of a bucket policy, so that "deny requests without TLS" would deny every request:
-here a statement with a condition has no effect, and unconditional statements still count.
+here a statement with a condition has no effect, and unconditional statements still count. The one exception is a
+statement that denies a write without If-Match or If-None-Match: it is obeyed for PutObject and CompleteMultipartUpload.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ import re
 from typing import TYPE_CHECKING
 
 from moto.iam.access_control import IAMPolicy, PermissionResult
+from moto.s3.exceptions import S3AccessDeniedError
 from moto.s3.models import FakeBucket
 from moto.s3.responses import S3Response
 
-from local_aws.moto_internals import Untyped, replace, wrap
+from local_aws.moto_internals import Json, Untyped, replace, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,6 +41,8 @@ def install() -> None:
     wrap(S3Response, "_bucket_response_get", _get)
     wrap(S3Response, "_bucket_response_delete", _delete)
     replace(FakeBucket, "get_permission", permission)
+    for operation in ("put_object", "copy_object", "_complete_multipart_body"):
+        wrap(S3Response, operation, _write)
     # S3 accepts the target of access logs unchecked; moto wants its policy first, which a template writes last.
     replace(FakeBucket, "_log_permissions_enabled_policy", staticmethod(lambda **_: True))
 
@@ -80,13 +84,36 @@ def _delete(original: Callable[..., Untyped], response: Untyped, bucket: str, qu
     return (404, {}, MISSING) if configuration is None else (204, {}, "")
 
 
+def _write(original: Callable[..., Untyped], response: Untyped, *arguments: Untyped) -> Untyped:
+    """Write an object, unless the bucket's policy denies a write without a condition. CopyObject takes none."""
+    conditions = () if original.__name__ == "copy_object" else ("If-Match", "If-None-Match")
+    if not any(response.headers.get(name) for name in conditions):
+        bucket = response.backend.get_bucket(response.bucket_name)
+        resource = f"arn:{bucket.partition}:s3:::{bucket.name}/{response.parse_key_name()}"
+        statements = [statement for statement in _statements(bucket) if _is_of_unconditional_writes(statement)]
+        policy = json.dumps({"Version": "2012-10-17", "Statement": statements})
+        if statements and IAMPolicy(policy).is_action_permitted("s3:PutObject", resource) is PermissionResult.DENIED:
+            raise S3AccessDeniedError
+    return original(response, *arguments)
+
+
+def _is_of_unconditional_writes(statement: Json) -> bool:
+    """Return whether a statement denies writes that state neither condition."""
+    absent = statement.get("Condition", {}).get("Null", {})
+    keys = ("s3:if-match", "s3:if-none-match")
+    return statement["Effect"] == "Deny" and all(str(absent.get(key)).lower() == "true" for key in keys)
+
+
+def _statements(bucket: Untyped) -> list[Json]:
+    policy = json.loads(bucket.policy) if bucket.policy else {"Statement": []}
+    return policy["Statement"] if isinstance(policy["Statement"], list) else [policy["Statement"]]
+
+
 def permission(bucket: Untyped, action: str, resource: str) -> Untyped:
     """Return how the unconditional statements of the bucket's policy decide an action."""
-    if bucket.policy is None:
-        return PermissionResult.NEUTRAL
-    policy = json.loads(bucket.policy)
-    statements = policy["Statement"] if isinstance(policy["Statement"], list) else [policy["Statement"]]
-    unconditional = [statement for statement in statements if not statement.get("Condition")]
+    unconditional = [statement for statement in _statements(bucket) if not statement.get("Condition")]
     if not unconditional:
         return PermissionResult.NEUTRAL
-    return IAMPolicy(json.dumps({**policy, "Statement": unconditional})).is_action_permitted(action, resource)
+    return IAMPolicy(json.dumps({**json.loads(bucket.policy), "Statement": unconditional})).is_action_permitted(
+        action, resource
+    )

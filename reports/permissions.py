@@ -25,6 +25,7 @@ class Permission:
     """A statement of a role or of an endpoint's policy, with names in place of what only a deployment knows."""
 
     statement: str
+    denies: bool
     actions: tuple[str, ...]
     resources: tuple[str, ...]
     conditions: tuple[str, ...]
@@ -93,6 +94,7 @@ def _permission(statement: Template, reasons: Mapping[str, str]) -> Permission:
     name = statement.get("Sid", UNNAMED)
     return Permission(
         statement=name,
+        denies=statement["Effect"] == "Deny",
         actions=tuple(listed(statement["Action"])),
         resources=tuple(dict.fromkeys(text_of(resource) for resource in listed(statement["Resource"]))),
         conditions=tuple(_conditions(statement.get("Condition", {}))),
@@ -108,7 +110,10 @@ def _trust(document: Template) -> str:
 
 
 def _conditions(conditions: Template) -> Iterator[str]:
-    for inner in conditions.values():
+    for operator, inner in conditions.items():
+        if operator == "Null":
+            yield from (f"without {key}" for key, value in inner.items() if value == "true")
+            continue
         yield from (f"{key} = {' or '.join(map(text_of, listed(value)))}" for key, value in inner.items())
 
 

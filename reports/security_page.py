@@ -40,9 +40,12 @@ def _head() -> Iterator[str]:
         """**Retention.** The root bucket, the log bucket, the root's key and write-ahead logs are retained whatever
         happens to the stacks. Stacks with data or nodes are protected from deletion. A cluster is protected from
         termination once it has a launch record, because a cluster that fails at launch must be able to end.""",
-        """**Replicas** have the same permissions on the root's objects, because HBase writes some of its objects there,
-        but none on the claim. HBase's replica mode keeps a replica from writing data.""",
-        f"**One writer.** A primary node claims the root before HBase is installed ([0009]({CLAIM_PAGE})).",
+        """**Replicas** have the same permissions on most objects of the root, because HBase writes some of its own
+        there. They cannot write the `hbase:meta` of the active cluster or the claim. HBase's replica mode keeps a
+        replica from writing data, and each node raises an alarm when it is not in that mode.""",
+        f"""**One writer.** A primary node claims the root before HBase is installed ([0009]({CLAIM_PAGE})). S3 refuses
+        to overwrite the claim without a condition, no node may delete it, and each node reads it every minute
+        ([the claim](operations.md#claim)).""",
     )
 
 
@@ -55,7 +58,7 @@ def _roles() -> Iterator[str]:
             ("statement", *COLUMNS, "in"),
             (
                 (
-                    permission.statement,
+                    f"{permission.statement} (denies)" if permission.denies else permission.statement,
                     *_cells(permission),
                     "every shape" if len(shapes) == role.shapes else "; ".join(shapes),
                 )

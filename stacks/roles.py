@@ -10,7 +10,7 @@ from constructs import Construct
 
 from environments.environment import Environment, Wal
 from stacks.nag_suppressions import suppress, suppress_objects, suppress_workspace
-from stacks.storage import StorageStack
+from stacks.storage import UNCONDITIONAL, StorageStack
 
 # EMR Management Guide, emr-iam-role-for-ec2: what HBase on S3 needs of the root; nothing creates or deletes buckets.
 ROOT_OBJECT_ACTIONS = (
@@ -25,6 +25,8 @@ ROOT_OBJECT_ACTIONS = (
 )
 # The claim is read and written, never deleted: a user may, when nobody else knows who writes.
 CLAIM_ACTIONS = ("s3:GetObject", "s3:PutObject")
+# The hbase:meta of the active cluster; a replica has one of its own, data/hbase/meta_j-…, and reads the two files.
+ACTIVE_OBJECTS = ("data/hbase/meta/*", "hbase.id", "hbase.version")
 ROOT_BUCKET_ACTIONS = (
     "s3:GetBucketLocation",
     "s3:GetBucketVersioning",
@@ -71,6 +73,11 @@ REASONS = {
     " with separate objects. Only the prefix of the root is allowed",
     "RootBucket": "S3A lists the prefix, and asks for the bucket's region and versioning",
     "Claim": "a primary node records that its cluster may write to the root; it never deletes a claim",
+    "ClaimUnconditional": "a write without a condition could take the root from a cluster that still writes there",
+    "ClaimDeletion": "a root without a claim can be claimed by any cluster",
+    "ClaimRead": "a node of a replica that is no replica any more tells from the claim that another cluster writes",
+    "ActiveObjects": "a replica has its own hbase:meta, and fails if it is made a writer by hand and writes the active"
+    " cluster's",
     "ClaimHolder": "a primary node asks whether the cluster that holds the claim is running; its id is not known in"
     " advance",
     "Logs": "EMR's agent on each node copies its logs there; nothing reads them back",
@@ -145,8 +152,16 @@ class Roles(Construct):
         allow(role, "RootObjects", ROOT_OBJECT_ACTIONS, *map(bucket_arn, objects), conditions=owned)
         allow(role, "RootBucket", ROOT_BUCKET_ACTIONS, bucket_arn(root.bucket), conditions=owned)
         suppress_objects(role, *(pattern for pattern in objects if pattern.endswith("*")))
+        claim = bucket_arn(f"{root.bucket}/{root.claim_key}")
+        deny(role, "ClaimUnconditional", ["s3:PutObject"], claim, conditions=UNCONDITIONAL)
+        deny(role, "ClaimDeletion", ["s3:DeleteObject", "s3:DeleteObjectVersion"], claim)
+        if not writes:
+            allow(role, "ClaimRead", ["s3:GetObject"], claim, conditions=owned)
+            of_active = [f"{root.bucket}/{root.prefix}/{name}" for name in ACTIVE_OBJECTS]
+            deny(role, "ActiveObjects", ["s3:PutObject", "s3:DeleteObject"], *map(bucket_arn, of_active))
+            suppress_objects(role, *(pattern for pattern in of_active if pattern.endswith("*")))
         if writes:
-            allow(role, "Claim", CLAIM_ACTIONS, bucket_arn(f"{root.bucket}/{root.claim_key}"), conditions=owned)
+            allow(role, "Claim", CLAIM_ACTIONS, claim, conditions=owned)
             clusters = resources_arn("elasticmapreduce", "cluster")
             allow(role, "ClaimHolder", ["elasticmapreduce:DescribeCluster"], clusters)
             suppress(role, EVERY_CLUSTER)
@@ -205,13 +220,18 @@ def allow(
     role: iam.Role, sid: str, actions: Sequence[str], *resources: str, conditions: Mapping[str, object] | None = None
 ) -> None:
     """Allow a role these actions on these resources. Raises KeyError for a statement without a reason in REASONS."""
-    if sid not in REASONS:
-        raise KeyError(f"{sid}: a statement needs a reason")
-    role.add_to_policy(
-        iam.PolicyStatement(
-            sid=sid,
-            actions=list(actions),
-            resources=list(resources),
-            conditions=dict(conditions) if conditions else None,
-        )
-    )
+    _add(role, iam.PolicyStatement(sid=sid, actions=[*actions], resources=[*resources], conditions=conditions))
+
+
+def deny(
+    role: iam.Role, sid: str, actions: Sequence[str], *resources: str, conditions: Mapping[str, object] | None = None
+) -> None:
+    """Deny a role these actions, whatever else allows them. Raises KeyError for a statement without a reason."""
+    denied, names = iam.Effect.DENY, [*resources]
+    _add(role, iam.PolicyStatement(sid=sid, effect=denied, actions=[*actions], resources=names, conditions=conditions))
+
+
+def _add(role: iam.Role, statement: iam.PolicyStatement) -> None:
+    if statement.sid not in REASONS:
+        raise KeyError(f"{statement.sid}: a statement needs a reason")
+    role.add_to_policy(statement)

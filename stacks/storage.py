@@ -5,8 +5,11 @@ They outlive every cluster and every deletion of a stack.
 
 from __future__ import annotations
 
+from typing import Final
+
 import aws_cdk as cdk
 from aws_cdk import aws_emr as emr
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
@@ -22,6 +25,16 @@ from stacks.nag_suppressions import suppress
 # without an end to delete markers each listing would step over all that there ever was.
 NONCURRENT_DAYS = 3  # judgement: a weekend to notice that something was deleted
 LOG_DAYS = 90  # judgement: a quarter to look back on
+
+UNCONDITIONAL: Final = {
+    "Null": {"s3:if-match": "true", "s3:if-none-match": "true"},
+    # The parts of an upload carry no condition; the request that completes it does.
+    "Bool": {"s3:ObjectCreationOperation": "true"},
+}
+"""The condition of a write that states none, which could take a claim from a cluster that still writes.
+
+Source: Amazon S3 User Guide, conditional-writes-enforce.
+"""
 
 
 class StorageStack(cdk.Stack):
@@ -65,7 +78,7 @@ class StorageStack(cdk.Stack):
         )
 
     def _root(self, environment: Environment) -> None:
-        s3.Bucket(
+        bucket = s3.Bucket(
             self,
             "Root",
             bucket_name=filled_in(environment.root.bucket),
@@ -86,4 +99,14 @@ class StorageStack(cdk.Stack):
                     expired_object_delete_marker=True,
                 )
             ],
+        )
+        bucket.add_to_resource_policy(
+            iam.PolicyStatement(
+                sid="ClaimUnconditional",
+                effect=iam.Effect.DENY,
+                principals=[iam.AnyPrincipal()],
+                actions=["s3:PutObject"],
+                resources=[bucket.arn_for_objects(environment.root.claim_key)],
+                conditions=UNCONDITIONAL,
+            )
         )

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from local_aws.extension import install
@@ -33,7 +34,13 @@ def here(tmp_path: Path) -> Iterator[Deployed]:
 
 def claimed(here: Deployed, cluster: str, **changes: str) -> None:
     said = {"cluster": cluster, "region": "us-east-1", "account": "123456789012", "claimed_at": OLD} | changes
-    here.aws.s3.put_object(Bucket=BUCKET, Key=KEY, Body=json.dumps(said).encode())
+    write_claim(here, json.dumps(said).encode())
+
+
+def write_claim(here: Deployed, body: bytes) -> None:
+    """Replace the claim as a person may: the bucket's policy refuses a write without a condition."""
+    here.aws.s3.delete_object(Bucket=BUCKET, Key=KEY)
+    here.aws.s3.put_object(Bucket=BUCKET, Key=KEY, Body=body, IfNoneMatch="*")
 
 
 def problems(here: Deployed) -> list[str]:
@@ -54,9 +61,16 @@ def test_a_claim_is_read_with_what_emr_says_of_its_cluster(here: Deployed) -> No
 
 
 def test_a_claim_that_cannot_be_read_is_an_error(here: Deployed) -> None:
-    here.aws.s3.put_object(Bucket=BUCKET, Key=KEY, Body=b"[]")
+    write_claim(here, b"[]")
     with pytest.raises(OperationFailed, match="is not a valid claim"):
         claim_of(here.aws, here.environment.root)
+
+
+def test_nobody_overwrites_a_claim_without_a_condition(here: Deployed) -> None:
+    claimed(here, here.cluster_id)
+    with pytest.raises(ClientError, match="AccessDenied"):
+        here.aws.s3.put_object(Bucket=BUCKET, Key=KEY, Body=b"{}")
+    here.aws.s3.put_object(Bucket=BUCKET, Key="hbase/data/t", Body=b"other objects are HBase's to overwrite")
 
 
 def test_a_claim_is_taken_only_from_a_cluster_that_is_gone(here: Deployed) -> None:

@@ -89,7 +89,7 @@ def test_a_bucket_of_another_account_is_used_only_if_the_file_names_that_account
     accounts = {
         statement["Sid"]: statement["Condition"]["StringEquals"]["aws:ResourceAccount"]
         for statement in only(template, "AWS::IAM::Policy", "RolesNode")["PolicyDocument"]["Statement"]
-        if any(action.startswith("s3:") for action in listed(statement["Action"]))
+        if statement["Effect"] == "Allow" and any(action.startswith("s3:") for action in listed(statement["Action"]))
     }
     theirs, ours = "210987654321", {"Ref": "AWS::AccountId"}
     assert accounts == {

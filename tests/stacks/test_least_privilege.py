@@ -10,6 +10,7 @@ import pytest
 
 import app
 from stacks.pinned import read_templates
+from stacks.storage import UNCONDITIONAL
 from tests.stacks.template import Templates, filled, listed, only
 
 PROJECT = Path(__file__).parents[2]
@@ -35,6 +36,28 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Templates:
 def test_a_replica_neither_claims_the_root_nor_appends_to_a_log(both: Templates) -> None:
     active, replica = (statements(both[f"warmbase-dev-{name}-cluster"], "Node") for name in ("blue", "green"))
     assert active.keys() - replica.keys() == {"Claim", "ClaimHolder", "WriteAheadLog"}
+    assert replica["ClaimRead"]["Action"] == "s3:GetObject"
+
+
+def test_no_node_deletes_the_claim_or_overwrites_it_without_a_condition(both: Templates) -> None:
+    for name in ("blue", "green"):
+        node = statements(both[f"warmbase-dev-{name}-cluster"], "Node")
+        for sid, actions in (
+            ("ClaimUnconditional", {"s3:PutObject"}),
+            ("ClaimDeletion", {"s3:DeleteObject", "s3:DeleteObjectVersion"}),
+        ):
+            assert (node[sid]["Effect"], set(listed(node[sid]["Action"]))) == ("Deny", actions)
+            assert filled(node[sid]["Resource"]).endswith("-us-east-1/hbase.warmbase-claim")
+        assert node["ClaimUnconditional"]["Condition"] == UNCONDITIONAL
+
+
+def test_a_replica_cannot_write_the_meta_table_of_the_active_cluster(both: Templates) -> None:
+    active, replica = (statements(both[f"warmbase-dev-{name}-cluster"], "Node") for name in ("blue", "green"))
+    denied = replica["ActiveObjects"]
+    assert (denied["Effect"], set(denied["Action"])) == ("Deny", {"s3:PutObject", "s3:DeleteObject"})
+    names = {filled(resource).partition("-us-east-1/")[2] for resource in denied["Resource"]}
+    assert names == {"hbase/data/hbase/meta/*", "hbase/hbase.id", "hbase/hbase.version"}
+    assert "ActiveObjects" not in active
 
 
 def test_emr_passes_the_nodes_role_to_ec2_alone(templates: Callable[[str], Templates]) -> None:
@@ -66,6 +89,8 @@ def test_nodes_use_no_bucket_of_another_account_but_that_of_the_certificates(bot
     """Bucket names are global, and ours can be guessed: the owner counts, not the name."""
     for cluster_name in ("blue", "green"):
         for sid, statement in statements(both[f"warmbase-dev-{cluster_name}-cluster"], "Node").items():
-            if any(action.startswith("s3:") for action in listed(statement["Action"])):
+            if statement["Effect"] == "Allow" and any(
+                action.startswith("s3:") for action in listed(statement["Action"])
+            ):
                 assert sid != "Certificates"
                 assert statement["Condition"] == {"StringEquals": {"aws:ResourceAccount": {"Ref": "AWS::AccountId"}}}

@@ -72,7 +72,8 @@ def test_an_active_cluster_and_a_replica_pass_both_linters(
     actions = {name: named_actions(found[f"{name}-cluster"]) for name in ("blue", "green")}
     assert actions["blue"] == ["claim-root", *actions["green"]], "a replica writes nothing, and claims nothing"
     claims = {name: claim_statements(found[f"{name}-cluster"]) for name in ("blue", "green")}
-    assert claims == {"blue": {"Claim", "ClaimHolder"}, "green": set()}
+    limits = {"ClaimUnconditional", "ClaimDeletion"}
+    assert claims == {"blue": {"Claim", "ClaimHolder", *limits}, "green": {"ClaimRead", *limits}}
     assert len(of_type(found["storage"], "AWS::EMR::WALWorkspace")) == (wal == "emr-wal")
     for cluster_name in ("blue", "green"):
         logs = list(allowing(node_statements(found[f"{cluster_name}-cluster"]), "emrwal:AppendEdit"))
