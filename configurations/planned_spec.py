@@ -28,6 +28,7 @@ def planned_spec(launch: Launch) -> ClusterSpec:
         settings=settings_of(launch.settings.cluster),
         groups=(_group("primary", plan.primary, primary), _group("core", plan.core, core)),
         applications=APPLICATIONS,
+        open_networks=launch.environment.access.cidrs,
         classifications={path: None for level in launch.settings for path in _paths(level)},
     )
 

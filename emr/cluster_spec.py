@@ -135,7 +135,8 @@ class ClusterSpec:
     that the source can hold (`hbase-site` for an `hbase-site.xml`), None where it can hold all. `fleets`,
     `managed_scaling` and `key_pair` are the lines where the file states such a thing, None where it does not.
     `classifications` are all that the file names, empty ones too, each with its line and those of groups among them.
-    `twice` are settings that the file states a second time at the same level.
+    `twice` are settings that the file states a second time at the same level. `has_kerberos` is true where a KDC
+    authenticates clients, and `open_networks` are those from which a security group lets any program in.
     """
 
     source: str
@@ -147,6 +148,8 @@ class ClusterSpec:
     fleets: int | None = None
     managed_scaling: int | None = None
     key_pair: int | None = None
+    has_kerberos: bool = False
+    open_networks: tuple[str, ...] = ()
     classifications: Mapping[ClassificationPath, int | None] = field(default_factory=dict)
     twice: tuple[Setting, ...] = ()
     name: str | None = None

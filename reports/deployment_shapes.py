@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from configurations.launch import launch_of
 from environments.environment import Environment, Network, Wal
+from environments.kerberos import ExternalKdc, Kerberos
 from environments.reader import read_environment
 from environments.root import Root
 from sizing.modes import HDFS, S3_PLAIN
@@ -22,14 +23,19 @@ if TYPE_CHECKING:
 NAME: Final = "env"
 KEY: Final = "arn:aws:kms:us-east-1:111122223333:key/KEY"
 CERTIFICATES: Final = "s3://our-keys/hbase.zip"
+REALM: Final = Kerberos(
+    realm="EXAMPLE.COM",
+    admin_password="{{resolve:secretsmanager:kdc}}",  # noqa: S106 - a reference, no password
+    external=ExternalKdc(kdc="kdc.example.com", admin_server="kdc.example.com"),
+)
 Templates: TypeAlias = Mapping[str, Mapping[str, Any]]
 
 
 def _everything(base: Environment) -> Environment:
-    """Return an environment with all that a new network and a new root can have: a replica, three primaries, TLS."""
+    """Return an environment with all that a new network and a new root can have, such as three primaries and TLS."""
     blue = replace(base.active, primaries=3)
     clusters = {"blue": blue, "green": replace(base.active, name="green", role="replica")}
-    return replace(base, clusters=clusters, wal=Wal.EMR_WAL, certificates=CERTIFICATES)
+    return replace(base, clusters=clusters, wal=Wal.EMR_WAL, certificates=CERTIFICATES, kerberos=REALM)
 
 
 def _existing(base: Environment) -> Environment:

@@ -30,6 +30,7 @@ def cluster_subject(node: Object, release: str | None) -> ClusterSpec:
         applications=tuple(_applications(cluster)),
         fleets=_fleets(instances) if instances else None,
         managed_scaling=cluster.line("ManagedScalingPolicy"),
+        has_kerberos=cluster.member("KerberosAttributes") is not None,
         key_pair=instances.line("Ec2KeyName") if instances else None,
         classifications=problems.classifications,
         twice=tuple(problems.twice),

@@ -9,6 +9,7 @@ from lint.rule import Rule
 from lint.rules import (
     cache_file,
     classifications,
+    clients,
     ebs,
     filling,
     hbase_bugs,
@@ -50,6 +51,7 @@ MODULES: Final = (
     ebs,
     metrics,
     secrets,
+    clients,
 )
 
 

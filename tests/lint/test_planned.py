@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -38,6 +39,15 @@ def test_every_environment_that_ships_passes_lint(name: str) -> None:
         launch = launch_of(environment, cluster)
         assert errors(launch) == []
         refuse_errors(launch)
+
+
+def test_a_plan_that_is_open_to_networks_is_warned_about() -> None:
+    launch = launch_of(read_environment("prod"), read_environment("prod").active)
+    assert "WB902" not in {finding.id for finding in lint(planned_spec(launch)).findings}
+    access = replace(launch.environment.access, cidrs=("10.0.0.0/16",))
+    opened = replace(launch, environment=replace(launch.environment, access=access))
+    [warning] = [finding for finding in lint(planned_spec(opened)).findings if finding.id == "WB902"]
+    assert "any program in 10.0.0.0/16" in warning.message
 
 
 ENVIRONMENT = """\

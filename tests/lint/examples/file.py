@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +82,8 @@ class File:
     applications: tuple[str, ...] = APPLICATIONS
     again: tuple[Mapping[str, Any], ...] = ()
     groups: tuple[Mapping[str, Any], ...] = ()
+    open_networks: tuple[str, ...] = ()
+    """The networks of an environment; no launch states them."""
 
     def text(self) -> str:
         """Return the file: RunJobFlow's JSON, one property in a line."""
@@ -91,7 +93,7 @@ class File:
         """Return the cluster that the reader reads from the file."""
         path = folder / "launch.json"
         path.write_text(self.text(), encoding="utf-8")
-        return read_subject(path, None)
+        return replace(read_subject(path, None), open_networks=self.open_networks)
 
     def _launch(self) -> dict[str, Any]:
         levels: dict[str, Properties] = {"hbase-site": {**SITE, **self.site}}

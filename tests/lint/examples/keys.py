@@ -121,4 +121,18 @@ KEYS = (
         at="core-site fs.s3a.secret.key",
         says="fs.s3a.secret.key contains a credential",
     ),
+    Case(
+        id="WB902",
+        faulty=File(open_networks=("10.0.0.0/16", "10.1.0.0/16")),
+        right=File(open_networks=("10.0.0.0/16",), cluster={"KerberosAttributes": {"Realm": "EC2.INTERNAL"}}),
+        at=" access.cidrs",
+        says="any program in 10.0.0.0/16, 10.1.0.0/16 can act as any HBase user",
+    ),
+    Case(
+        id="WB903",
+        faulty=File(site={"hbase.security.authorization": "true"}),
+        right=File(site={"hbase.security.authorization": "true", "hbase.security.authentication": "kerberos"}),
+        at="hbase.security.authorization",
+        says="permissions of users that it cannot tell",
+    ),
 )
