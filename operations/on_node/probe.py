@@ -9,6 +9,7 @@ import argparse
 import json
 import pwd
 import re
+import socket
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -20,6 +21,10 @@ from urllib.parse import quote
 from urllib.request import urlopen
 
 REGION_SERVER = "http://127.0.0.1:16030"
+RPC_PORT = 16020
+# HBase Reference Guide, RPC: "HBas", the version, and the code of an authentication without credentials.
+SIMPLE_PREAMBLE = b"HBas\x00\x50"
+REFUSAL_SECONDS = 5.0
 BEAN = "Hadoop:service=HBase,name=RegionServer,sub=Server"
 MAIN_CLASS = "org.apache.hadoop.hbase.regionserver.HRegionServer"
 FIGURES = ("l2CacheSize", "l2CacheFreeSize", "shortCircuitBytesRead")
@@ -158,6 +163,27 @@ def configuration(url: str, keys: Iterator[str]) -> dict[str, str | None] | None
     return {key: values.get(key) for key in keys}
 
 
+def stranger(address: str) -> str | None:
+    """Return how the RegionServer answers a client without credentials: `refused`, or `served`; None without one.
+
+    A server that authenticates its clients ends the connection; any other waits for the first request.
+    """
+    host, _, port = address.rpartition(":")
+    try:
+        connection = socket.create_connection((host, int(port)), timeout=REFUSAL_SECONDS)
+    except OSError:
+        return None
+    with connection:
+        try:
+            connection.sendall(SIMPLE_PREAMBLE)
+            connection.recv(1)
+        except socket.timeout:
+            return "served"
+        except OSError:
+            pass
+    return "refused"
+
+
 def first_line(file: Path) -> str:
     """Return the state of an action from its file: `begun`, or `done`."""
     return file.read_text(errors="replace").partition("\n")[0]
@@ -167,6 +193,7 @@ def main() -> None:
     """Print the facts as one JSON document."""
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("--region-server", default=REGION_SERVER)
+    parser.add_argument("--rpc", default=f"{socket.gethostname()}:{RPC_PORT}")
     parser.add_argument("--logs", type=Path, default=LOGS)
     parser.add_argument("--proc", type=Path, default=PROCESSES)
     parser.add_argument("keys", nargs="*")
@@ -181,6 +208,7 @@ def main() -> None:
         "owners": {path: owner(path) for path in OWNED},
         "logs": logs(arguments.logs),
         "actions": {file.name: first_line(file) for file in sorted(ACTIONS.glob("*"))},
+        "stranger": stranger(arguments.rpc),
         "figures": figures(arguments.region_server),
         "configuration": configuration(arguments.region_server, iter(arguments.keys)),
     }

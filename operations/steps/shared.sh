@@ -50,5 +50,19 @@ stopped() {
   [[ -z $servers ]] && ! grep -qx master <<<"$all"
 }
 
-readonly ANSWER=$1
+# authenticate: gets a ticket as HBase's own user, a superuser, in a cache of this step. EMR writes the keytab only on a
+# cluster with Kerberos. Only root may be able to read it, and the ticket is for this user.
+authenticate() {
+  local directory
+  if [[ ! -e $KEYTAB ]]; then return; fi
+  directory=$(mktemp -d)
+  # shellcheck disable=SC2064 # the directory of now
+  trap "rm -rf '$directory'" EXIT
+  export KRB5CCNAME=FILE:$directory/ticket
+  sudo kinit -k -t "$KEYTAB" -c "$KRB5CCNAME" "hbase/$(hostname -f)" >&2 || fail "$KEYTAB gave no ticket for HBase's user"
+  sudo chown "$(id -u)" "$directory/ticket"
+}
+
+readonly KEYTAB=/etc/hbase.keytab ANSWER=$1
 shift
+authenticate

@@ -119,6 +119,18 @@ def _security_is_understood(context: VerificationContext) -> Iterator[CheckResul
         ).result(context.cluster.state, good=_runs(context))
 
 
+def _strangers_are_refused(context: VerificationContext) -> Iterator[CheckResult]:
+    """Check that HBase ends the connection of a client without credentials."""
+    if context.launch.security.kerberos is None:
+        return
+    yield from Check(
+        "client without a ticket",
+        "EMR sets `hbase.security.authentication` to `kerberos`",
+        "the RegionServer refuses it",
+        "close the ports of HBase (`access`), and read hbase.security.* in /etc/hbase/conf/hbase-site.xml of that node",
+    ).results_by_node(context.nodes, lambda facts: (facts["stranger"] == "refused", facts["stranger"] or "no answer"))
+
+
 def _network_suffices(context: VerificationContext) -> Iterator[CheckResult]:
     if context.launch.environment.network.subnet is None:
         yield Check(
@@ -237,6 +249,7 @@ LAUNCH_CHECKS = (
     _protection_stays,
     _settings_are_applied,
     _security_is_understood,
+    _strangers_are_refused,
     _network_suffices,
     _accepts_large_volumes,
     _volumes_are_encrypted,

@@ -16,7 +16,9 @@ STUBS = Path(__file__).parents[2] / "local_aws" / "stubs"
 NAMES = sorted(file.stem for file in DIRECTORY.glob("*.sh") if file.stem != "shared")
 
 
-def run(directory: Path, name: str, state: str, *arguments: str, lost: int = 0) -> tuple[int, Any, str]:
+def run(
+    directory: Path, name: str, state: str, *arguments: str, lost: int = 0, keytab: Path | None = None
+) -> tuple[int, Any, str]:
     """Return status, answer and stderr of a script; in state `gone`, every HBase command fails.
 
     The first `lost` of its questions to ZooKeeper are not answered.
@@ -33,10 +35,13 @@ def run(directory: Path, name: str, state: str, *arguments: str, lost: int = 0) 
     (stubs / "hbase").rename(stubs / "hbase-in-state")
     (stubs / "hbase").write_text(LOSSY.format(lost=lost, stubs=stubs))
     (stubs / "sleep").write_text("#!/bin/sh\n")
+    for program_name, program in PROGRAMS_OF_KERBEROS.items():
+        (stubs / program_name).write_text(program.format(stubs=stubs))
     for stub in stubs.iterdir():
         stub.chmod(0o755)
     # The path of EMR's own script exists only on a node.
     text = script(name).replace("/usr/lib/hbase/bin/disable_all_tables.sh", "/dev/null")
+    text = text.replace("/etc/hbase.keytab", str(keytab or directory / "no-keytab"))
     process = subprocess.run(
         ["bash", "-c", text, name, "s3://logs/answer", *arguments],
         env={"PATH": f"{stubs}:{os.environ['PATH']}", "STATE": state, "TMPDIR": str(directory)},
@@ -49,7 +54,15 @@ def run(directory: Path, name: str, state: str, *arguments: str, lost: int = 0) 
     return process.returncode, json.loads(answer.read_text()) if answer.exists() else None, process.stderr
 
 
+# A ticket is asked for as root, and HBase's commands see the cache that has it.
+PROGRAMS_OF_KERBEROS = {
+    "sudo": '#!/bin/sh\nROOT=yes exec "$@"\n',
+    "hostname": '#!/bin/sh\n[ "$1" = -f ] && echo primary.internal\n',
+    "kinit": '#!/bin/sh\n[ -s "$3" ] && [ "$ROOT" = yes ] || exit 1\n'
+    'echo "$6" >"${{5#FILE:}}"; echo "$*" >{stubs}/kinits\n',
+}
 LOSSY = """#!/bin/sh
+if [ -n "$KRB5CCNAME" ]; then cat "${{KRB5CCNAME#FILE:}}" >>{stubs}/tickets; fi
 if [ "$1" = zkcli ]; then
   echo "$3" >>{stubs}/questions
   if [ "$(wc -l <{stubs}/questions)" -le {lost} ]; then echo "KeeperErrorCode = ConnectionLoss for $3"; exit; fi
@@ -111,6 +124,25 @@ def test_a_silent_zookeeper_is_asked_three_times_and_then_named(tmp_path: Path) 
 def test_each_script_fits_in_one_argument_of_a_step(name: str) -> None:
     assert len(script(name)) < LONGEST_ARGUMENT
     assert "source " not in script(name).replace("shellcheck source", "")
+
+
+@pytest.mark.parametrize("name", ["disable-tables", "flush-meta", "inspect-wals"])
+def test_with_a_keytab_every_command_has_a_ticket_that_the_script_removes(name: str, tmp_path: Path) -> None:
+    (keytab := tmp_path / "hbase.keytab").write_text("keys")
+    expected = next(answer for case, state, _, answer in CASES if (case, state) == (name, "well"))
+    status, answer, stderr = run(tmp_path, name, "well", keytab=keytab)
+    assert (status, answer) == (0, expected), stderr
+    tickets = (tmp_path / "stubs" / "tickets").read_text().split()
+    assert len(tickets) >= 2
+    assert set(tickets) == {"hbase/primary.internal"}
+    cache = (tmp_path / "stubs" / "kinits").read_text().split()[4].removeprefix("FILE:")
+    assert not Path(cache).parent.exists()
+
+
+def test_a_keytab_without_a_ticket_ends_the_step_with_the_reason(tmp_path: Path) -> None:
+    (keytab := tmp_path / "hbase.keytab").touch()
+    status, answer, _ = run(tmp_path, "flush-meta", "well", keytab=keytab)
+    assert (status, answer) == (1, {"error": f"{keytab} gave no ticket for HBase's user"})
 
 
 def test_every_script_has_a_case() -> None:

@@ -6,7 +6,9 @@ import ast
 import copy
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,9 +18,11 @@ from moto import mock_aws
 from cli.verify import _page, _report
 from configurations.node_files import exported, region_server_flags
 from emr.classification import flattened
+from environments.kerberos import HBaseSecurity, Kerberos
 from local_aws.extension import install
 from operations import verification as module
 from operations.verification import PAGE, ROW, CheckResult, monitoring, unsettled, verification
+from operations.verification.launch import LAUNCH_CHECKS
 from operations.verification.nodes import NODE_CHECKS
 from operations.verification.region_server import REGION_SERVER_CHECKS
 from sizing.units import GIB, MIB
@@ -84,6 +88,7 @@ def facts_of(here: Deployed) -> dict[str, Any]:
         ],
         "owners": {"/warmbase/system/hdfs": "hdfs 700"},
         "logs": {"collector_bytes": 4096, "allocator_debug": True},
+        "stranger": "served",
         "configuration": {
             key: launch.environment.in_account(value, account)
             for path, key, value in flattened(core)
@@ -201,6 +206,17 @@ def test_a_difference_on_one_node_is_a_mismatch(
     assert observed in finding.found
     assert "1 of 2 nodes differ; i-2" in finding.found
     assert finding.todo != "nothing"
+
+
+def test_only_a_cluster_with_kerberos_must_refuse_a_client_without_a_ticket(here: Deployed) -> None:
+    [check] = [check for check in LAUNCH_CHECKS if "stranger" in check.__name__]
+    kerberos = Kerberos(realm="EC2.INTERNAL", admin_password="{{resolve:secretsmanager:hbase/kdc}}")
+    nodes = {"i-1": {"stranger": "refused"}, "i-2": {"stranger": "served"}, "i-3": {"stranger": None}}
+    for security, expected in ((HBaseSecurity(), []), (HBaseSecurity(kerberos=kerberos), ["2 of 3 nodes differ"])):
+        context: Any = SimpleNamespace(launch=replace(here.launch, security=security), nodes=nodes)
+        results = list(check(context))
+        assert [result.found.partition(";")[0] for result in results] == expected
+        assert not any(result.good for result in results)
 
 
 def test_results_are_unknown_where_no_node_answers(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import getpass
 import json
 import runpy
+import socket
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+import pytest
 
 from operations.verification.probe import PROGRAM
 
@@ -20,7 +24,16 @@ def test_the_state_of_an_action_is_the_first_line(tmp_path: Path) -> None:
 
 def test_facts_are_null_on_a_machine_that_is_not_a_node(tmp_path: Path) -> None:
     """The program gets other directories and no PATH, so that an HBase of the test machine does not matter."""
-    nowhere = ("--region-server", "http://127.0.0.1:1", "--proc", str(tmp_path), "--logs", str(tmp_path))
+    nowhere = (
+        "--region-server",
+        "http://127.0.0.1:1",
+        "--rpc",
+        "127.0.0.1:1",
+        "--proc",
+        str(tmp_path),
+        "--logs",
+        str(tmp_path),
+    )
     process = subprocess.run(
         [sys.executable, str(PROGRAM), *nowhere, "hbase.rootdir"],
         env={"PATH": str(tmp_path)},
@@ -31,8 +44,25 @@ def test_facts_are_null_on_a_machine_that_is_not_a_node(tmp_path: Path) -> None:
     )
     facts = json.loads(process.stdout)
     assert facts["region_server"] is None
-    assert (facts["figures"], facts["configuration"]) == (None, None)
+    assert (facts["figures"], facts["configuration"], facts["stranger"]) == (None, None, None)
     assert facts["mounts"] == {"/warmbase/cache": None, "/warmbase/system": None}
+
+
+@pytest.mark.parametrize(("ends", "expected"), [(True, "refused"), (False, "served")])
+def test_a_client_without_credentials_is_refused_where_the_server_ends_the_connection(
+    ends: bool,  # noqa: FBT001
+    expected: str,
+) -> None:
+    probe = runpy.run_path(str(PROGRAM))
+    probe["stranger"].__globals__["REFUSAL_SECONDS"] = 0.5
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(probe["stranger"], f"127.0.0.1:{server.getsockname()[1]}")
+        connection, _ = server.accept()
+        with connection:
+            assert connection.recv(6) == b"HBas\x00\x50"
+            if not ends:
+                assert answer.result(timeout=5) == expected
+        assert answer.result(timeout=5) == expected
 
 
 def test_the_region_server_is_the_process_with_its_main_class(tmp_path: Path) -> None:
