@@ -16,6 +16,7 @@ from configurations.node_files import exported
 from lab.hbase.configuration import NOTHING_VARIED, Site, master_site, server_site, write_client, write_site
 from lab.hbase.jmx import CacheCounters, bean, cache_counters
 from lab.hbase.jvm import FIRST_TIER, Java, rendered_flags
+from lab.hbase.kdc import Kdc
 from lab.hbase.overlay import Overlay, ServerIdentity
 from lab.hbase.paths import LabPaths
 from lab.hbase.process import Command, RunningProcess, start, stop_together
@@ -64,6 +65,8 @@ class LabCluster:
     miniature: ScaledPlan
     running: dict[str, RunningProcess] = field(default_factory=dict)
     stays: bool = False
+    kdc: Kdc | None = None
+    """The KDC of which every daemon gets a ticket; None where clients are not authenticated."""
     begun: dict[Path, int] = field(default_factory=dict)
     """The length of each log at the last start of its process: earlier lines belong to an earlier process."""
     tried: dict[Substitution, None] = field(default_factory=dict)
@@ -82,7 +85,12 @@ class LabCluster:
         self.start_master()
 
     def _master_site(self, varied: Overlay) -> Site:
-        return replace(master_site(self.launch, self.place, self.miniature.servers), varied=varied)
+        site = master_site(self.launch, self.place, self.miniature.servers)
+        return replace(site, overlay=site.overlay | self._secured, varied=varied)
+
+    @property
+    def _secured(self) -> Overlay:
+        return self.kdc.overlay if self.kdc else NOTHING_VARIED
 
     def restart_master(self, varied: Overlay = NOTHING_VARIED) -> None:
         """Stop the master and start it with these settings beside running RegionServers; wait until it is active."""
@@ -102,7 +110,7 @@ class LabCluster:
         """Return the configuration of that RegionServer."""
         at = ServerIdentity(number=server.number, volume=self.volume(server))
         site = server_site(self.launch, self.place, self.miniature.cache_mib, at)
-        return replace(site, varied=server.varied)
+        return replace(site, overlay=site.overlay | self._secured, varied=server.varied)
 
     def volume(self, server: LabServer) -> Path:
         """Return the directory of its cache file and its index."""
@@ -246,7 +254,7 @@ class LabCluster:
             software=self.software,
             configuration=self.place.configuration(name),
             scratch=self.place.scratch,
-            flags=(*flags, *FIRST_TIER, *log),
+            flags=(*flags, *(self.kdc.flags if self.kdc else ()), *FIRST_TIER, *log),
         )
         command = Command(
             name=name,

@@ -68,8 +68,11 @@ def write_site(site: Site, place: LabPaths, name: str) -> None:
         (directory / "hbase-webapps" / pages).mkdir(parents=True, exist_ok=True)
     files = {classification.name: classification for classification in site.rendered}
     (directory / "hbase-site.xml").write_text(_xml("hbase-site", site.properties), encoding="utf-8")
+    # Hadoop looks for its own keys there, before HBase has read its site.
+    hadoop = {key: value for key, value in site.properties.items() if key.startswith("hadoop.security.")}
     if core := files.get("core-site"):
-        (directory / "core-site.xml").write_text(_xml("hbase-site", core.properties), encoding="utf-8")
+        core_site = _xml("hbase-site", {**core.properties, **hadoop})
+        (directory / "core-site.xml").write_text(core_site, encoding="utf-8")
     logging = files["hbase-log4j2"].properties if "hbase-log4j2" in files else {}
     (directory / "log4j2.properties").write_text(logging_file(logging, to_file=True), encoding="utf-8")
     (directory / "hadoop-metrics2-hbase.properties").write_text(METRICS, encoding="utf-8")

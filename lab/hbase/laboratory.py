@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from lab.hbase.admin import Admin, AdminCommand
 from lab.hbase.bench import Bench
 from lab.hbase.cluster import LabCluster
 from lab.hbase.jvm import CLIENT_LOGGING, FIRST_TIER, Java
+from lab.hbase.kdc import kdc
 from lab.hbase.paths import LabPaths, free_ports
 from lab.hbase.software import Software, software
 from lab.hbase.store.processes import Program, store
@@ -51,14 +52,20 @@ def small_of(launch: Launch, small: Small, latency: Settings) -> Laboratory:
 
 
 @contextmanager
-def laboratory(parts: Laboratory, root: Path, say: Callable[[str], None]) -> Iterator[Bench]:
-    """Run ZooKeeper, master and store within the block; scenarios start the RegionServers."""
+def laboratory(parts: Laboratory, root: Path, say: Callable[[str], None], users: Sequence[str] = ()) -> Iterator[Bench]:
+    """Run ZooKeeper, master and store within the block; scenarios start the RegionServers.
+
+    With users, a KDC runs as well, and has their principals.
+    """
     place = LabPaths(root=root, ports=free_ports())
     place.make()
     with ExitStack() as stack:
         program = Program(java=parts.software.java, class_path=parts.software.store_class_path)
         running = stack.enter_context(store(place, program))
-        cluster = LabCluster(software=parts.software, place=place, launch=parts.launch, miniature=parts.miniature)
+        realm = stack.enter_context(kdc(place, parts.software, *users)) if users else None
+        cluster = LabCluster(
+            software=parts.software, place=place, launch=parts.launch, miniature=parts.miniature, kdc=realm
+        )
         stack.callback(cluster.end)
         cluster.begin()
         yield Bench(

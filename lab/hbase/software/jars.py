@@ -14,6 +14,7 @@ LOCK: Final = Path(__file__).with_name("jars.csv")
 COLUMNS: Final = ("sets", "group", "artifact", "version", "classifier", "bytes", "sha256")
 STORE: Final = "store"
 COMPILER: Final = "compiler"
+KDC: Final = "kdc"
 SHELL: Final = "shell"
 """The name of the set with the Ruby in which HBase's shell is written."""
 HBASE: Final = "hbase-"

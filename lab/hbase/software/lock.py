@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from lab.hbase.software.jars import COLUMNS, COMPILER, HBASE, LOCK, SHELL, STORE, Jar
+from lab.hbase.software.jars import COLUMNS, COMPILER, HBASE, KDC, LOCK, SHELL, STORE, Jar
 from sizing.problem import OperationFailed
 
 HERE: Final = Path(__file__).parent
@@ -22,6 +22,7 @@ SOURCES: Final = {
     STORE: ("store-pom.xml", None),
     COMPILER: ("compiler-pom.xml", None),
     SHELL: ("shell-pom.xml", None),
+    KDC: ("kdc-pom.xml", None),
 }
 PLUGIN: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.6.0:copy-dependencies"
 PROVENANCE: Final = """\
