@@ -13,6 +13,7 @@ import click
 
 from cli.options import environment_argument, output_option
 from cli.terminal import echo
+from environments.environment import Environment
 from environments.reader import read_environment
 from facts.releases import newest_release
 from facts.today import today
@@ -21,6 +22,7 @@ from operations.claims import NOBODY
 from operations.identity import environment_aws
 from operations.state import Caches, ClusterState, EnvironmentState, state
 from reports.json_text import json_text, plain
+from sizing.problem import OperationFailed
 from sizing.units import format_duration, format_percent, format_usd
 
 WIDTH: Final = 80
@@ -46,15 +48,21 @@ def status(environment: str, output: str, *, watch: bool) -> None:
       warmbase status prod --watch
     """
     read = read_environment(environment)
-    aws = environment_aws(read, os.environ)
-    while True:
-        current = state(aws, read)
-        if watch:
-            click.clear()
-        echo(json_text(_document(current)) if output == "json" else "\n".join(_page(current)))
-        if not watch:
-            return
+    while watch:
+        try:
+            text = _text(read, output)
+        except OperationFailed as failure:
+            # The next turn reads the credentials and asks AWS again.
+            text = json_text(failure.document()) if output == "json" else str(failure)
+        click.clear()
+        echo(text)
         time.sleep(WATCH_SECONDS)
+    echo(_text(read, output))
+
+
+def _text(environment: Environment, output: str) -> str:
+    current = state(environment_aws(environment, os.environ), environment)
+    return json_text(_document(current)) if output == "json" else "\n".join(_page(current))
 
 
 def _document(current: EnvironmentState) -> dict[str, Any]:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import boto3
 import botocore.session
 from botocore.config import Config
+from botocore.utils import is_valid_endpoint_url
 
+from operations.aws_answers import explain_answers
 from operations.aws_errors import translated
+from sizing.problem import InvalidInput, OperationFailed
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
@@ -23,13 +27,15 @@ if TYPE_CHECKING:
 
 
 MOST_CONNECTIONS: Final = 64
-PATIENT: Final = Config(retries={"mode": "standard", "total_max_attempts": 8}, max_pool_connections=MOST_CONNECTIONS)
+PATIENT: Final = Config(
+    retries={"mode": "standard", "total_max_attempts": 8},
+    max_pool_connections=MOST_CONNECTIONS,
+    connect_timeout=5,
+    read_timeout=20,
+)
 """Throttled calls are tried again after pauses that double; botocore's own four attempts end after seconds. As many
-threads as it has connections ask side by side."""
-
-
-SHORT: Final = Config(connect_timeout=5, read_timeout=20)
-"""The time-outs, in seconds; requests to S3 are small, and nobody who ends a command should wait for a dead network."""
+threads as it has connections ask side by side. The time-outs are in seconds: every request is small, and nobody who
+ends a command should wait for a dead network."""
 
 
 class Aws:
@@ -38,17 +44,20 @@ class Aws:
     def __init__(self, variables: Mapping[str, str]) -> None:
         """Read these variables and not this process's own; `AWS_ENDPOINT_URL` leads to a local AWS.
 
-        Raises OperationFailed for a profile that the AWS configuration does not have.
+        Raises OperationFailed for a profile that the AWS configuration does not have, and InvalidInput for an endpoint
+        that is not a URL.
         """
         with translated("could not use the AWS profile", "set AWS_PROFILE to a profile of ~/.aws/config"):
+            core = _core_session(variables)
+            explain_answers(core, self._principal)
             self._session = boto3.Session(
-                botocore_session=_core_session(variables),
+                botocore_session=core,
                 aws_access_key_id=variables.get("AWS_ACCESS_KEY_ID"),
                 aws_secret_access_key=variables.get("AWS_SECRET_ACCESS_KEY"),
                 aws_session_token=variables.get("AWS_SESSION_TOKEN"),
                 region_name=variables.get("AWS_REGION"),
             )
-        self._endpoint = variables.get("AWS_ENDPOINT_URL")
+        self._endpoint = _endpoint(variables.get("AWS_ENDPOINT_URL"))
 
     @cached_property
     def emr(self) -> EMRClient:
@@ -68,7 +77,7 @@ class Aws:
     @cached_property
     def s3(self) -> S3Client:
         """Return the client of Amazon S3."""
-        return self._session.client("s3", endpoint_url=self._endpoint, config=PATIENT.merge(SHORT))
+        return self._session.client("s3", endpoint_url=self._endpoint, config=PATIENT)
 
     @cached_property
     def ssm(self) -> SSMClient:
@@ -95,8 +104,14 @@ class Aws:
     def caller(self) -> str:
         """Return the ARN of the credentials. Raises OperationFailed where AWS does not say it."""
         with translated("could not read the account of the credentials", "check AWS_PROFILE and AWS_ENDPOINT_URL"):
-            sts = self._session.client("sts", endpoint_url=self._endpoint, config=PATIENT)
+            region = self.region or "us-east-1"
+            sts = self._session.client("sts", region_name=region, endpoint_url=self._endpoint, config=PATIENT)
             return str(sts.get_caller_identity()["Arn"])
+
+    def _principal(self) -> str | None:
+        with suppress(OperationFailed):
+            return self.caller
+        return None
 
     @property
     def account(self) -> str:
@@ -127,3 +142,14 @@ def _core_session(variables: Mapping[str, str]) -> botocore.session.Session:
     }
     # botocore's form: name in the file, name in the environment, default, conversion.
     return botocore.session.Session(session_vars={name: (None, None, value, None) for name, value in settings.items()})
+
+
+def _endpoint(url: str | None) -> str | None:
+    if url and not is_valid_endpoint_url(url):
+        raise InvalidInput.of(
+            where="AWS_ENDPOINT_URL",
+            what=url,
+            why="it is not a URL",
+            fix="unset it to use AWS, or write it like http://127.0.0.1:5000",
+        )
+    return url or None

@@ -6,17 +6,53 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore import exceptions
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    HTTPClientError,
+    NoRegionError,
+    ProfileNotFound,
+)
+from botocore.parsers import ResponseParserError
 
+from operations.aws_answers import ACTION, DENIED, PRINCIPAL, SERVER_FAULT, ForeignAnswer
 from sizing.problem import OperationFailed
 
-EXPIRED: Final = frozenset({"ExpiredToken", "ExpiredTokenException", "RequestExpired", "InvalidClientTokenId"})
-DENIED: Final = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
-THROTTLED: Final = frozenset({"Throttling", "ThrottlingException", "TooManyRequestsException", "SlowDown"})
+EXPIRED: Final = frozenset(
+    {
+        "AuthFailure",
+        "ExpiredToken",
+        "ExpiredTokenException",
+        "InvalidAccessKeyId",
+        "InvalidClientTokenId",
+        "InvalidToken",
+        "RequestExpired",
+        "TokenRefreshRequired",
+        "UnrecognizedClientException",
+    }
+)
+SKEWED: Final = frozenset({"InvalidSignatureException", "RequestTimeTooSkewed", "SignatureDoesNotMatch"})
+THROTTLED: Final = frozenset(
+    {
+        "429",
+        "RequestLimitExceeded",
+        "RequestThrottled",
+        "RequestThrottledException",
+        "SlowDown",
+        "ThrottledException",
+        "Throttling",
+        "ThrottlingException",
+        "TooManyRequestsException",
+    }
+)
 MISSING: Final = frozenset(
     {"404", "NoSuchKey", "NoSuchBucket", "NoSuchConfiguration", "NoSuchLifecycleConfiguration", "ParameterNotFound"}
 )
 """Codes by which S3 and Systems Manager say that something is not there."""
+
+AGAIN: Final = "run the same command again"
+ENDPOINT: Final = "check AWS_ENDPOINT_URL and the proxy settings (HTTPS_PROXY)"
 
 
 def error_code(error: ClientError) -> str:
@@ -26,27 +62,50 @@ def error_code(error: ClientError) -> str:
 
 @contextmanager
 def translated(what: str, fix: str) -> Iterator[None]:
-    """Makes a refusal within the block an OperationFailed: `what` could not be done; `fix` where we know no better."""
+    """Translate each failure within the block to an OperationFailed; `fix` is for a refusal that is not known here."""
     try:
         yield
     except ClientError as error:
         raise OperationFailed.of(
-            where=f"AWS {error.operation_name}", what=what, why=str(error), fix=_fix(error_code(error), fix)
+            where=f"AWS {error.operation_name}", what=what, why=str(error), fix=_refusal_fix(error, fix)
         ) from error
-    except BotoCoreError as error:
-        raise OperationFailed.of(
-            where="AWS",
-            what=what,
-            why=str(error),
-            fix="set AWS_PROFILE or other credentials, and check that this machine reaches AWS",
-        ) from error
+    except (BotoCoreError, ResponseParserError) as error:
+        raise OperationFailed.of(where="AWS", what=what, why=_reason(error), fix=_failure_fix(error, fix)) from error
 
 
-def _fix(code: str, otherwise: str) -> str:
+def _refusal_fix(error: ClientError, otherwise: str) -> str:
+    """Return what to do about an answer that refuses a request."""
+    code, response = error_code(error), error.response
     if code in EXPIRED:
-        return "get new credentials (for example, aws sso login) and run the same command again to continue"
+        return f"get new credentials (for example, aws sso login) and {AGAIN} to continue"
+    if code in SKEWED:
+        return f"check the clock of this machine and the secret access key; then {AGAIN}"
     if code in DENIED:
-        return "allow these credentials the action named above, or use others; then run the same command again"
+        principal = response["Error"].get(PRINCIPAL) or "these credentials"
+        action = response["Error"].get(ACTION) or "named above"
+        return f"allow {principal} the action {action}, or use other credentials; then {AGAIN}"
     if code in THROTTLED:
-        return "AWS is throttling requests: wait a minute, and run the same command again to continue"
+        return f"AWS is throttling requests: wait a minute, and {AGAIN} to continue"
+    if response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0) >= SERVER_FAULT:
+        return f"the service failed: wait a few minutes, and {AGAIN}; the AWS Health Dashboard lists outages"
     return otherwise
+
+
+def _reason(error: Exception) -> str:
+    """Return the message; that of an answer that cannot be parsed has the whole answer in it."""
+    if isinstance(error, ResponseParserError):
+        return "the endpoint did not answer as AWS does"
+    return str(error)
+
+
+def _failure_fix(error: Exception, otherwise: str) -> str:
+    """Return what to do where there is no answer, or none of AWS."""
+    if isinstance(error, (ForeignAnswer, ResponseParserError)):
+        return f"{ENDPOINT}: another server answers in place of AWS"
+    if isinstance(error, (exceptions.ConnectionError, HTTPClientError)):
+        return f"check that this machine reaches that address, and {ENDPOINT}; then {AGAIN}"
+    if isinstance(error, ProfileNotFound):
+        return otherwise
+    if isinstance(error, NoRegionError):
+        return "set AWS_REGION"
+    return f"set AWS_PROFILE or other credentials (for example, aws sso login), and {AGAIN}"

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from facts.prices import PRICES, listed_prices
 from facts.prices.catalogue import SEARCHES, ProductFilter
 from facts.prices.change import PriceChange, changes
@@ -17,6 +15,7 @@ from facts.prices.file import write_files
 from facts.prices.fresh import FreshPrices, SearchOffers, fresh_prices
 from facts.prices.offer import Offer, offer
 from operations.aws import Aws
+from operations.aws_errors import translated
 from sizing.prices import PriceTable
 from sizing.problem import OperationFailed
 
@@ -89,23 +88,10 @@ def _offers(client: PricingClient, search: ProductFilter, region: str, say: Say)
 @contextmanager
 def _failures() -> Iterator[None]:
     """Translate errors of boto3 and of the price list to errors with what, why and fix."""
+    fix = "use valid credentials with permission for pricing:GetProducts"
     try:
-        yield
-    except ClientError as error:
-        raise OperationFailed.of(
-            where="the AWS Pricing API",
-            what="refused the request",
-            why=str(error),
-            fix="use valid credentials with permission for pricing:GetProducts",
-        ) from error
-    except BotoCoreError as error:
-        raise OperationFailed.of(
-            where="the AWS Pricing API",
-            what="could not be reached",
-            why=str(error),
-            fix="set AWS_PROFILE or other credentials, and check that this machine reaches"
-            " api.pricing.us-east-1.amazonaws.com",
-        ) from error
+        with translated("could not read the AWS price list", fix):
+            yield
     except ValueError as error:
         raise OperationFailed.of(
             where="the AWS Pricing API",

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from unittest.mock import patch
@@ -24,13 +24,15 @@ def process_variables(columns: int = 80) -> dict[str, str]:
     return {"PATH": "/usr/bin:/bin", "COLUMNS": str(columns), "NO_COLOR": "1", "PYTHONPATH": str(PROJECT)}
 
 
-def run(*arguments: str, columns: int = 80, directory: Path = PROJECT) -> subprocess.CompletedProcess[str]:
+def run(
+    *arguments: str, columns: int = 80, directory: Path = PROJECT, variables: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     """Return how `warmbase` with these arguments ended, and what it printed, without starting a process."""
     out, err, code = io.StringIO(), io.StringIO(), 0
     with (
         chdir(directory),
         _signals_restored(),
-        patch.dict(os.environ, process_variables(columns), clear=True),
+        patch.dict(os.environ, process_variables(columns) | dict(variables or {}), clear=True),
         patch.object(sys, "argv", ["warmbase", *arguments]),
         patch.object(sys, "stdin", io.StringIO()),
         redirect_stdout(out),

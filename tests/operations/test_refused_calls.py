@@ -161,5 +161,5 @@ def test_an_aws_that_does_not_answer_is_said_not_to(
     )
     installed(failing, monkeypatch)
     failing.left, failing.forever = 0, True
-    with pytest.raises(OperationFailed, match=r"^AWS  .*could not (.|\n)*fix: set AWS_PROFILE"):
+    with pytest.raises(OperationFailed, match=r"^AWS  .*could not (.|\n)*fix: check that this machine reaches"):
         OPERATIONS[operation](here)

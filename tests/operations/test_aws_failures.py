@@ -1,0 +1,240 @@
+"""Every command that asks AWS, with everything that AWS can fail to do: a message with a fix, and no traceback."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+import click
+import pytest
+from _pytest.mark.structures import ParameterSet
+from botocore.config import Config
+
+import operations.aws
+from cli.main import COMMANDS
+from sizing.problem import OperationFailed
+from tests.command import PROJECT, process_variables, run
+from tests.operations.failing_aws import PAGE, PRINCIPAL, Fail, failing_aws, fixed, refusal, silence
+
+IMPATIENT = Config(retries={"total_max_attempts": 1}, connect_timeout=0.5, read_timeout=0.5)
+CREDENTIALS = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "secret"}
+NOT_OF_AWS = {
+    "plan",
+    "explain",
+    "compare",
+    "lint",
+    "render",
+    "dashboard",
+    "demo",
+    "lab setup",
+    "lab run",
+    "lab scenarios",
+    "lab up",
+    "lab status",
+    "lab down",
+    "lab remove",
+    "published",
+    "reference",
+}
+"""Commands that ask nothing of AWS. A new command belongs here, or fails as the table says."""
+ARGUMENTS: Mapping[str, tuple[str, ...]] = {"root": ("s3://some-bucket/hbase/",), "against": ("live",)}
+"""A valid value for each parameter that a command requires, by its name."""
+Depth = Literal["at once", "after identity"]
+FLAGS = {"yes", "dry_run", "take", "check", "everything"}
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One way to fail: the server or the environment variables that fail, and what the message says."""
+
+    why: str
+    fix: str
+    fail: Fail | None = None
+    variables: Mapping[str, str] | None = None
+    again: str = ""
+    """The fix where the identity of the credentials is known already, if it is another."""
+
+
+REACH = "check that this machine reaches that address"
+DENIAL = refusal(403, "AccessDeniedException", "User: me is not authorized")
+FAILURES = {
+    "no profile": Failure(
+        "profile (nope) could not be found", "to a profile of ~/.aws/config", None, {"AWS_PROFILE": "nope"}
+    ),
+    "no credentials": Failure("Unable to locate credentials", "set AWS_PROFILE or other credentials", None, {}),
+    "refused connection": Failure(
+        "Could not connect", REACH, None, {**CREDENTIALS, "AWS_ENDPOINT_URL": "http://127.0.0.1:9"}
+    ),
+    "unknown host": Failure(
+        "Could not connect", REACH, None, {**CREDENTIALS, "AWS_ENDPOINT_URL": "http://aws.invalid"}
+    ),
+    "page with 200": Failure("instead of an answer of", "check AWS_ENDPOINT_URL", fixed(200, "text/html", PAGE)),
+    "page with 404": Failure(
+        "instead of an answer of", "check AWS_ENDPOINT_URL", fixed(404, "text/html; charset=utf-8", PAGE)
+    ),
+    "text": Failure("instead of an answer of", "check AWS_ENDPOINT_URL", fixed(200, "text/plain", b"It works!")),
+    "expired token": Failure(
+        "token expired", "get new credentials", refusal(400, "ExpiredTokenException", "token expired")
+    ),
+    "unknown key": Failure(
+        "token is invalid", "get new credentials", refusal(400, "UnrecognizedClientException", "token is invalid")
+    ),
+    "clock": Failure(
+        "Signature expired", "check the clock", refusal(403, "SignatureDoesNotMatch", "Signature expired")
+    ),
+    "denied": Failure(
+        "is not authorized",
+        "allow these credentials the action ",
+        DENIAL,
+        again=f"allow {PRINCIPAL} the action ",
+    ),
+    "throttled": Failure("Rate exceeded", "wait a minute", refusal(400, "ThrottlingException", "Rate exceeded")),
+    "internal error": Failure("we failed", "wait a few minutes", refusal(500, "InternalFailure", "we failed")),
+    "load balancer": Failure(
+        "503", "wait a few minutes", fixed(503, "text/html", b"<html><b>Http/1.1 Service Unavailable</b></html>")
+    ),
+    "closed connection": Failure("Connection was closed", REACH, lambda _: None),
+    "silence": Failure("Read timeout", REACH, silence),
+}
+
+
+def leaves(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
+    if isinstance(command, click.Group):
+        for name, inner in command.commands.items():
+            yield from leaves(inner, f"{path} {name}")
+    else:
+        yield path, command
+
+
+def command_lines() -> Iterator[tuple[str, ...]]:
+    """Yield each command with what it requires, and again with each of the flags that change what it asks."""
+    for name in COMMANDS:
+        for path, command in leaves(getattr(importlib.import_module(f"cli.{name}"), name), name):
+            if path in NOT_OF_AWS:
+                continue
+            line = [*path.split()]
+            for parameter in command.params:
+                value = ARGUMENTS.get(parameter.name or "", ("ENV",) if parameter.name != "cluster_name" else ("blue",))
+                if parameter.required:
+                    line += [*(parameter.opts[:1] if isinstance(parameter, click.Option) else ()), *value]
+            yield tuple(line)
+            for parameter in command.params:
+                if parameter.name in FLAGS:
+                    yield (*line, parameter.opts[0])
+
+
+LINES = sorted(set(command_lines()))
+
+
+def cases() -> Iterator[ParameterSet]:
+    """Yield each command with each failure, at its first request and where AWS has named the identity before.
+
+    A diagonal of them is quick: each command with another failure, and each failure with another command.
+    """
+    for number, line in enumerate(LINES):
+        for place, (name, failure) in enumerate(FAILURES.items()):
+            for depth in get_args(Depth) if failure.fail else ("at once",):
+                is_quick = (number - place) % len(FAILURES) == 0 and (failure.fail is None or depth != "at once")
+                marks = () if is_quick else pytest.mark.thorough
+                yield pytest.param(line, name, depth, marks=marks, id=f"{' '.join(line)}-{name}-{depth}")
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> str:
+    file = tmp_path / "dev.yaml"
+    file.write_text((PROJECT / "environments/dev.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+    return str(file)
+
+
+def ran(
+    line: tuple[str, ...], failure: Failure, environment: str, monkeypatch: pytest.MonkeyPatch, *, identity: bool
+) -> subprocess.CompletedProcess[str]:
+    monkeypatch.setattr(operations.aws, "PATIENT", IMPATIENT)
+    variables = {"HOME": str(Path(environment).parent), "AWS_EC2_METADATA_DISABLED": "true"}
+    with ExitStack() as stack:
+        if failure.fail is not None:
+            aws = stack.enter_context(failing_aws(failure.fail, answers_identity=identity))
+            variables |= {**CREDENTIALS, "AWS_ENDPOINT_URL": aws.url}
+        arguments = [environment if word == "ENV" else word for word in line]
+        return run(*arguments, variables={**variables, **(failure.variables or {})})
+
+
+@pytest.mark.parametrize(("line", "name", "depth"), list(cases()))
+def test_a_failure_of_aws_has_a_cause_and_a_fix(
+    line: tuple[str, ...], name: str, depth: Depth, environment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failure, identity = FAILURES[name], depth == "after identity"
+    answer = ran(line, failure, environment, monkeypatch, identity=identity)
+    assert answer.returncode == 1, f"{answer.stdout}{answer.stderr}"
+    assert "Traceback" not in answer.stderr
+    assert failure.why in answer.stderr
+    fix = (identity and failure.again) or failure.fix
+    assert f"fix: {fix}" in answer.stderr or re.search(f"fix: .*{re.escape(fix)}", answer.stderr)
+
+
+def test_the_other_commands_ask_nothing_of_aws() -> None:
+    sources = {name.split()[0]: (PROJECT / "cli" / f"{name.split()[0]}.py").read_text() for name in NOT_OF_AWS}
+    assert [name for name, text in sources.items() if re.search(r"operations\.(aws|identity)", text)] == []
+    assert {line[0] for line in LINES} | {name.split()[0] for name in NOT_OF_AWS} == set(COMMANDS)
+
+
+def test_an_endpoint_that_is_no_url_is_invalid_input(environment: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    failure = Failure("it is not a URL", "unset it", None, {**CREDENTIALS, "AWS_ENDPOINT_URL": "nonsense"})
+    answer = ran(("status", "ENV"), failure, environment, monkeypatch, identity=False)
+    assert (answer.returncode, answer.stderr.splitlines()[0]) == (2, "AWS_ENDPOINT_URL  nonsense")
+
+
+def test_a_throttled_call_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("botocore.endpoint.time.sleep", lambda _: None)
+    with failing_aws(refusal(400, "Throttling", "Rate exceeded")) as aws:
+        client = operations.aws.Aws({**CREDENTIALS, "AWS_REGION": "us-east-1", "AWS_ENDPOINT_URL": aws.url})
+        with pytest.raises(OperationFailed, match="wait a minute"):
+            assert client.caller
+    assert aws.services == ["sts"] * 8
+
+
+WATCH = (
+    "import sys; from botocore.config import Config; import operations.aws; import cli.status;"
+    " operations.aws.PATIENT = Config(retries={'total_max_attempts': 1}, connect_timeout=0.5, read_timeout=0.5);"
+    " sys.modules['cli.status'].WATCH_SECONDS = 0.05; from cli.main import main; main()"
+)
+
+
+def test_status_goes_on_watching_while_aws_fails(environment: str) -> None:
+    """Each failure comes and goes while one process watches; in between, AWS knows no cluster."""
+    nothing = refusal(400, "ParameterNotFound", "none")
+    with failing_aws(nothing, answers_identity=True) as aws:
+        variables = {**process_variables(), **CREDENTIALS, "AWS_ENDPOINT_URL": aws.url, "HOME": "/nonexistent"}
+        command = [sys.executable, "-u", "-c", WATCH, "status", environment, "--watch"]
+        with subprocess.Popen(
+            command, cwd=PROJECT, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
+            try:
+                wait_for(process, "the cluster was never launched")
+                for name, failure in FAILURES.items():
+                    if failure.fail is not None:
+                        aws.fail, aws.answers_identity = failure.fail, False
+                        wait_for(process, failure.why)
+                        aws.fail, aws.answers_identity = nothing, True
+                        wait_for(process, "the cluster was never launched")
+                        assert process.poll() is None, name
+                process.send_signal(signal.SIGINT)
+                assert process.wait(30) == 130
+                assert process.stderr is not None
+                assert "Traceback" not in process.stderr.read()
+            finally:
+                process.kill()
+
+
+def wait_for(process: subprocess.Popen[str], text: str) -> None:
+    """Read the process's output until a line has the text, or the process ends."""
+    assert process.stdout is not None
+    assert any(text in line for line in process.stdout), f"ended without {text!r}"
