@@ -17,7 +17,7 @@ from sizing.plan import CoreGroup, PrimaryGroup
 
 def planned_spec(launch: Launch) -> ClusterSpec:
     """The planned cluster; a setting that the environment file overrides has its line in that file."""
-    plan, overrides = launch.plan, launch.environment.overrides
+    plan, overrides, inspection = launch.plan, launch.environment.overrides, launch.environment.workload.inspection
     primary = _with_lines(settings_of(launch.settings.primary), overrides, PropertyScope.PRIMARY)
     core = _with_lines(settings_of(launch.settings.core), overrides, PropertyScope.CORE)
     return ClusterSpec(
@@ -28,7 +28,9 @@ def planned_spec(launch: Launch) -> ClusterSpec:
         settings=settings_of(launch.settings.cluster),
         groups=(_group("primary", plan.primary, primary), _group("core", plan.core, core)),
         applications=APPLICATIONS,
+        has_kerberos=launch.security.kerberos is not None,
         open_networks=launch.environment.access.cidrs,
+        coprocessors=inspection.coprocessors if inspection else {},
         classifications={path: None for level in launch.settings for path in _paths(level)},
     )
 

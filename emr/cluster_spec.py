@@ -137,6 +137,7 @@ class ClusterSpec:
     `classifications` are all that the file names, empty ones too, each with its line and those of groups among them.
     `twice` are settings that the file states a second time at the same level. `has_kerberos` is true where a KDC
     authenticates clients, and `open_networks` are those from which a security group lets any program in.
+    `coprocessors` are the classes that tables of the root load, by table.
     """
 
     source: str
@@ -150,6 +151,7 @@ class ClusterSpec:
     key_pair: int | None = None
     has_kerberos: bool = False
     open_networks: tuple[str, ...] = ()
+    coprocessors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     classifications: Mapping[ClassificationPath, int | None] = field(default_factory=dict)
     twice: tuple[Setting, ...] = ()
     name: str | None = None

@@ -5,6 +5,7 @@ Source: HBase 2.6.2 HBase.proto (TableSchema, ColumnFamilySchema), StoreFileTrac
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -16,6 +17,8 @@ TABLE_ATTRIBUTES, FAMILIES, TABLE_CONFIGURATION = 2, 3, 4
 FAMILY_NAME, FAMILY_ATTRIBUTES, FAMILY_CONFIGURATION = 1, 2, 3
 KEY, VALUE = 1, 2
 TRACKER: Final = "hbase.store.file-tracker.impl"
+# HBase 2.6.2 HConstants.CP_HTD_ATTR_KEY_PATTERN and CP_HTD_ATTR_VALUE_PATTERN: PATH|CLASS|PRIORITY|ARGUMENTS.
+COPROCESSOR: Final = re.compile(r"coprocessor\$[0-9]+", re.IGNORECASE)
 SOURCE: Final = "hbase.store.file-tracker.migration.src.impl"
 
 
@@ -25,6 +28,12 @@ class Descriptor:
 
     settings: Mapping[str, str]
     families: Mapping[str, Mapping[str, str]]
+
+    @property
+    def coprocessors(self) -> tuple[str, ...]:
+        """Return the classes of the coprocessors that the table asks its RegionServers to load."""
+        values = (value for key, value in self.settings.items() if COPROCESSOR.fullmatch(key))
+        return tuple(sorted((*value.split("|"), "")[1].strip() or value for value in values))
 
     def keeps_lists(self, family: str) -> bool:
         """Return whether lists say which store files of the family are live: tracker FILE, or on the way from it.

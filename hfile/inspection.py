@@ -68,6 +68,8 @@ class RootReport:
     families: tuple[FamilyTotals, ...]
     apart: Mapping[str, tuple[int, int]]
     unread: tuple[tuple[str, str], ...]
+    coprocessors: Mapping[str, tuple[str, ...]]
+    """The coprocessors of each table that has some."""
 
     def total(self, figure: str) -> Estimate:
         """Return one figure of all families."""
@@ -81,6 +83,7 @@ class RootReport:
             inspected_at=at,
             stored_bytes=sum(family.stored_bytes for family in families),
             families=tuple(family.inspected for family in families if family.inspected is not None),
+            coprocessors=self.coprocessors,
         )
 
 
@@ -122,6 +125,7 @@ class _Inspector:
             families=tuple(gathering.totals(descriptors.get(gathering.family.table)) for gathering in gathered),
             apart={kind: (files, size) for kind, (files, size) in sorted(self.listing.apart.items())},
             unread=tuple(self.unread),
+            coprocessors={table: read.coprocessors for table, read in sorted(descriptors.items()) if read.coprocessors},
         )
 
     def _files(self) -> Iterator[FileEntry]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from sizing.block import LengthHistogram
 
@@ -53,6 +54,8 @@ class Inspection:
     inspected_at: str
     stored_bytes: int
     families: tuple[FamilyTotals, ...]
+    coprocessors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The classes of the coprocessors of each table that has some."""
 
     @property
     def rows(self) -> int:

@@ -97,6 +97,7 @@ class InspectionFile(BaseModel):
     inspected_at: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d", examples=["2026-11-20T09:00:00Z"])]
     stored_bytes: Length
     families: Annotated[list[FamilyFile], Field(min_length=1)]
+    coprocessors: dict[str, list[str]] = Field(default_factory=dict)
 
     def build(self) -> Inspection:
         """Return the section as the type that the calculator uses."""
@@ -105,6 +106,7 @@ class InspectionFile(BaseModel):
             inspected_at=self.inspected_at,
             stored_bytes=self.stored_bytes,
             families=tuple(family.build() for family in self.families),
+            coprocessors={table: tuple(classes) for table, classes in self.coprocessors.items()},
         )
 
 
@@ -128,6 +130,7 @@ def inspection_text(inspection: Inspection) -> str:
         inspected_at=inspection.inspected_at,
         stored_bytes=inspection.stored_bytes,
         families=[FamilyFile.of(family) for family in inspection.families],
+        coprocessors={table: list(classes) for table, classes in inspection.coprocessors.items()},
     )
     text = json.dumps(file.model_dump(mode="json"), indent=1)
     return re.sub(r"\[\s+(\d+),\s+(\d+)\s+\]", r"[\1, \2]", text) + "\n"

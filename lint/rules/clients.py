@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -11,6 +12,11 @@ from lint.rule import Violation, rule
 
 AUTHENTICATION: Final = "hbase.security.authentication"
 AUTHORIZATION: Final = "hbase.security.authorization"
+REGION_CLASSES: Final = "hbase.coprocessor.region.classes"
+USER_COPROCESSORS: Final = "hbase.coprocessor.user.enabled"
+CONTROLLER: Final = "org.apache.hadoop.hbase.security.access.AccessController"
+CHECKS: Final = re.compile(r"AccessController|Ranger\w*Coprocessor")
+"""Matches a coprocessor that checks permissions, of HBase or of Apache Ranger."""
 
 
 def _authenticates(node: LintedNode) -> bool:
@@ -54,3 +60,43 @@ def _open_to_networks(node: LintedNode) -> Iterator[Violation]:
 def _permissions_of_anybody(node: LintedNode) -> Iterator[Violation]:
     if (node.text(AUTHORIZATION) or "").lower() == "true" and not _authenticates(node):
         yield Violation(at=node.setting(AUTHORIZATION), message="HBase checks permissions of users that it cannot tell")
+
+
+@rule(
+    id="WB904",
+    severity=Severity.WARNING,
+    title="Kerberos without the AccessController (hbase.coprocessor.region.classes)",
+    because="EMR sets hbase.security.authorization with Kerberos, but loads no coprocessor that checks permissions",
+    fix=f"add {CONTROLLER} to hbase.coprocessor.master.classes, .region.classes and .regionserver.classes",
+    source="Amazon EMR best practices, HBase security on EMR 6.9",
+    proof="it takes two users and a KDC; a test of the lab has both, and shows the same with the AccessController",
+    of_hbase_1=True,
+)
+def _everybody_with_a_ticket(node: LintedNode) -> Iterator[Violation]:
+    setting = node.setting(REGION_CLASSES)
+    if not _authenticates(node) or (setting is not None and (setting.is_placeholder or CHECKS.search(setting.value))):
+        return
+    if (authentication := node.setting(AUTHENTICATION)) is not None and authentication.is_placeholder:
+        return
+    yield Violation(
+        at=setting,
+        property=REGION_CLASSES,
+        message="any user with a ticket can read, change and drop every table",
+    )
+
+
+@rule(
+    id="WB905",
+    severity=Severity.ERROR,
+    title="tables whose coprocessors are not loaded (hbase.coprocessor.user.enabled)",
+    because="HBase opens such a table without its coprocessors and says nothing, so that an index is not maintained",
+    fix=f"if the tables need their coprocessors, override {USER_COPROCESSORS} with true, otherwise with false",
+    source="HBase 2.6.2 source",
+    proof="the loss shows only with a coprocessor",
+)
+def _coprocessors_of_tables(node: LintedNode) -> Iterator[Violation]:
+    setting = node.setting(USER_COPROCESSORS)
+    if setting is None or setting.overridden or setting.value.strip().lower() != "false":
+        return
+    for table, classes in node.subject.coprocessors.items():
+        yield Violation(at=setting, message=f"table {table} has coprocessors: {', '.join(classes)}")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from environments.reader.inspection import inspection_text, read_inspection
 from hfile.checkpoint import Checkpoint, UnreadableFile
 from hfile.inspection import DEAD, RootReport, SamplingOptions, inspect_root
 from hfile.layout import FileEntry
@@ -191,6 +192,16 @@ def test_a_table_that_keeps_no_lists_has_no_dead_files(tracker: str, live: int, 
     assert found.families[0].files == live
     assert found.families[0].inspected is not None
     assert found.families[0].inspected.block_bytes == 65536
+
+
+def test_the_coprocessors_of_a_table_are_in_its_inspection(tmp_path: Path) -> None:
+    values = {"coprocessor$1": "hdfs:///index.jar|org.example.Index|1001|a=b", "Coprocessor$2": "|org.Observer|"}
+    attributes = b"".join(message(f2=message(f1=key.encode(), f2=value.encode())) for key, value in values.items())
+    tables = {"data/default/t/.tabledesc/.tableinfo.0000000001.99": a_descriptor("DEFAULT") + attributes}
+    inspection = of_two(tables, tmp_path).inspection("2026-11-20")
+    assert inspection.coprocessors == {"t": ("org.Observer", "org.example.Index")}
+    (file := tmp_path / "t.json").write_text(inspection_text(inspection))
+    assert read_inspection(file) == inspection
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,14 @@ from hypothesis import strategies as st
 
 from configurations.launch import Launch, launch_of
 from configurations.planned_spec import planned_spec
+from configurations.rendering import classifications
+from environments.override import Override
 from environments.reader import read_environment
 from facts.releases import releases
 from lint.deployable import refuse_errors
 from lint.finding import LintFinding, Severity
 from lint.lint import lint
+from sizing.inspection import Inspection
 from sizing.problem import Infeasible, InvalidInput
 from tests.configurations.variants import VARIANTS, Variant, variant_launch
 from tests.shipped import ENVIRONMENTS
@@ -163,3 +166,20 @@ def test_an_error_is_refused_by_file_and_line(tmp_path: Path) -> None:
 def test_an_override_that_is_right_is_let_through(tmp_path: Path) -> None:
     right = OVERRIDDEN.replace('"0.4"', '"0.25"').replace('"600"', '"1"')
     refuse_errors(launch_in(right, tmp_path))
+
+
+@pytest.mark.parametrize("stated", [None, "true", "false"])
+def test_coprocessors_of_inspected_tables_need_a_decision(stated: str | None) -> None:
+    """A new cluster loads none, and would open these tables without a word."""
+    environment = read_environment("prod")
+    inspection = Inspection(
+        root="s3://a/", inspected_at="2026-11-20", stored_bytes=1, families=(), coprocessors={"orders": ("org.Index",)}
+    )
+    launch = launch_of(environment, environment.active)
+    key = "hbase.coprocessor.user.enabled"
+    override = Override(classification="hbase-site", key=key, value=str(stated), where="prod.yaml:9")
+    overrides = (override,) if stated else ()
+    changed = replace(environment, workload=replace(environment.workload, inspection=inspection), overrides=overrides)
+    settings_now = classifications(changed, launch.plan)
+    finding = lint(planned_spec(replace(launch, environment=changed, settings=settings_now))).of(Severity.ERROR)
+    assert [one.id for one in finding] == ([] if stated else ["WB905"])

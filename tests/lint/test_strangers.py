@@ -119,6 +119,7 @@ STRANGERS: Mapping[str, Stranger] = {
         },
         instances=groups(core=4),
         more={"KerberosAttributes": {"Realm": "EC2.INTERNAL"}, "SecurityConfiguration": "kerberos"},
+        warnings=frozenset({"WB904"}),
     ),
     "Phoenix": Stranger(
         applications=("HBase", "Phoenix"),

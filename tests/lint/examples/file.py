@@ -84,6 +84,8 @@ class File:
     groups: tuple[Mapping[str, Any], ...] = ()
     open_networks: tuple[str, ...] = ()
     """The networks of an environment; no launch states them."""
+    coprocessors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The coprocessors that an inspection lists."""
 
     def text(self) -> str:
         """Return the file: RunJobFlow's JSON, one property in a line."""
@@ -93,7 +95,7 @@ class File:
         """Return the cluster that the reader reads from the file."""
         path = folder / "launch.json"
         path.write_text(self.text(), encoding="utf-8")
-        return replace(read_subject(path, None), open_networks=self.open_networks)
+        return replace(read_subject(path, None), open_networks=self.open_networks, coprocessors=self.coprocessors)
 
     def _launch(self) -> dict[str, Any]:
         levels: dict[str, Properties] = {"hbase-site": {**SITE, **self.site}}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from tests.lint.examples.case import Case
 from tests.lint.examples.file import File
 
+CONTROLLED = {"hbase.coprocessor.region.classes": "org.apache.hadoop.hbase.security.access.AccessController"}
+
 KEYS = (
     Case(
         id="WB101",
@@ -124,15 +126,33 @@ KEYS = (
     Case(
         id="WB902",
         faulty=File(open_networks=("10.0.0.0/16", "10.1.0.0/16")),
-        right=File(open_networks=("10.0.0.0/16",), cluster={"KerberosAttributes": {"Realm": "EC2.INTERNAL"}}),
+        right=File(
+            open_networks=("10.0.0.0/16",), cluster={"KerberosAttributes": {"Realm": "EC2.INTERNAL"}}, site=CONTROLLED
+        ),
         at=" access.cidrs",
         says="any program in 10.0.0.0/16, 10.1.0.0/16 can act as any HBase user",
     ),
     Case(
         id="WB903",
         faulty=File(site={"hbase.security.authorization": "true"}),
-        right=File(site={"hbase.security.authorization": "true", "hbase.security.authentication": "kerberos"}),
+        right=File(
+            site={"hbase.security.authorization": "true", "hbase.security.authentication": "kerberos", **CONTROLLED}
+        ),
         at="hbase.security.authorization",
         says="permissions of users that it cannot tell",
+    ),
+    Case(
+        id="WB904",
+        faulty=File(site={"hbase.security.authentication": "kerberos"}),
+        right=File(site={"hbase.security.authentication": "kerberos", **CONTROLLED}),
+        at="hbase.coprocessor.region.classes",
+        says="any user with a ticket can read, change and drop every table",
+    ),
+    Case(
+        id="WB905",
+        faulty=File(site={"hbase.coprocessor.user.enabled": "false"}, coprocessors={"orders": ("org.example.Index",)}),
+        right=File(site={"hbase.coprocessor.user.enabled": "true"}, coprocessors={"orders": ("org.example.Index",)}),
+        at="hbase.coprocessor.user.enabled",
+        says="table orders has coprocessors: org.example.Index",
     ),
 )
