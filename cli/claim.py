@@ -15,6 +15,7 @@ from environments.reader import read_environment
 from operations import claims
 from operations.claims import NOBODY, Claim
 from operations.identity import environment_aws
+from operations.lock import environment_lock
 from reports.json_text import json_text
 from sizing.problem import InvalidInput, Problem
 
@@ -54,7 +55,8 @@ def claim(environment: str, output: str, *, take: bool, yes: bool) -> None:
     echo("risk      a cluster that EMR does not list here, and that still writes, would corrupt the data", err=True)
     if not yes:
         click.confirm("Are you sure that nothing writes to this root any more?", abort=True, err=True)
-    claims.release(aws, read, current)
+    with environment_lock(aws, read, "claim --take"):
+        claims.release(aws, read, current)
     echo("The root is free: the next active cluster can claim it.")
 
 

@@ -17,8 +17,9 @@ from cli.progress import TerminalProgress
 from cli.terminal import echo
 from cli.tuning_page import tuning_page
 from environments.reader import read_environment
-from operations.deployment import Proposal, StackChange, Work, deployment, proposal
+from operations.deployment import Proposal, StackChange, Work, deployment, proposal, refuse_outdated
 from operations.identity import environment_aws
+from operations.lock import environment_lock
 from operations.progress import carry_out
 from reports.json_text import json_text
 from sizing.units import format_usd
@@ -60,7 +61,9 @@ def deploy(environment: str, output: str, *, dry_run: bool, yes: bool) -> None:
             return
         if not yes:
             click.confirm("Deploy this?", abort=True, err=True)
-        carry_out(deployment(work, proposed), progress)
+        with environment_lock(work.aws, proposed.environment, "deploy"):
+            refuse_outdated(work, proposed, progress)
+            carry_out(deployment(work, proposed), progress)
         for cluster_name in proposed.launches:
             where = Path(proposed.environment.source).with_suffix(".launch") / cluster_name
             echo(f"cluster {cluster_name} is running; its launch record is {where}: commit it")

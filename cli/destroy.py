@@ -11,7 +11,9 @@ from cli.progress import TerminalProgress
 from cli.terminal import echo
 from environments.names import storage_stack
 from environments.reader import read_environment
+from operations.basis import environment_basis, refuse_moved
 from operations.identity import environment_aws
+from operations.lock import environment_lock
 from operations.progress import carry_out
 from operations.teardown import destruction
 
@@ -34,7 +36,9 @@ def destroy(environment: str, *, dry_run: bool, yes: bool) -> None:
     Exit codes: 3 a cluster is still running.
     """
     read = read_environment(environment)
-    steps = list(destruction(environment_aws(read, os.environ), read))
+    aws = environment_aws(read, os.environ)
+    basis = environment_basis(aws, read)
+    steps = list(destruction(aws, read))
     for number, step in enumerate(steps):
         echo(f"{'' if number else 'proposed':<10}{step.title}")
     echo(f"kept      {storage_stack(read.name)}: root, keys and logs")
@@ -42,4 +46,6 @@ def destroy(environment: str, *, dry_run: bool, yes: bool) -> None:
         return
     if not yes:
         click.confirm(f"Delete these stacks of {read.name}?", abort=True, err=True)
-    carry_out(steps, TerminalProgress())
+    with environment_lock(aws, read, "destroy"):
+        refuse_moved(basis, environment_basis(aws, read))
+        carry_out(steps, TerminalProgress())

@@ -42,6 +42,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     "Operate": {
         "status": "Show nodes, caches, drift, alarms and cost on one screen.",
         "claim": "Show which cluster may write to the HBase root.",
+        "unlock": "Remove the lock that a killed command left behind.",
         "teardown": "Shut down one cluster without losing data.",
         "destroy": "Delete the stacks that hold no data.",
     },

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 import click
 
@@ -11,6 +12,7 @@ from cli.terminal import echo
 from environments.reader import read_environment
 from operations import pinning
 from operations.identity import environment_aws
+from operations.lock import environment_lock
 from operations.pinning import Pinned
 from operations.protection import protect
 
@@ -35,12 +37,13 @@ def pin(env: str, cluster_name: str | None, *, check: bool) -> None:
     """
     environment = read_environment(env)
     aws = environment_aws(environment, os.environ)
-    for name in [cluster_name] if cluster_name else list(environment.clusters):
-        pinned = (pinning.check_pinned if check else pinning.pin)(aws, environment, name)
-        for line in _lines(name, pinned, check=check):
-            echo(line)
-        if not check:
-            echo(f"  {protect(aws, environment, name)}")
+    with nullcontext() if check else environment_lock(aws, environment, "pin"):
+        for name in [cluster_name] if cluster_name else list(environment.clusters):
+            pinned = (pinning.check_pinned if check else pinning.pin)(aws, environment, name)
+            for line in _lines(name, pinned, check=check):
+                echo(line)
+            if not check:
+                echo(f"  {protect(aws, environment, name)}")
 
 
 def _lines(cluster_name: str, pinned: Pinned, *, check: bool) -> Iterator[str]:

@@ -12,7 +12,9 @@ from cli.progress import TerminalProgress
 from cli.terminal import echo
 from cli.tuning_page import tuning_page
 from environments.reader import read_environment
+from operations.basis import group_basis, refuse_moved
 from operations.identity import environment_aws
+from operations.lock import environment_lock
 from operations.progress import carry_out
 from operations.reconfiguration import reconfiguration
 from operations.tuning import tuning_of
@@ -54,4 +56,7 @@ def reconfigure(environment: str, cluster: str | None, output: str, **switches: 
         return
     if not switches["yes"]:
         click.confirm("Apply this?", abort=True, err=True)
-    carry_out(reconfiguration(aws, tuning), TerminalProgress())
+    with environment_lock(aws, read, "reconfigure"):
+        now = tuning_of(aws, deployable_cluster(read, cluster_name), everything=switches["everything"])
+        refuse_moved(group_basis(tuning.running), group_basis(now.running))
+        carry_out(reconfiguration(aws, tuning), TerminalProgress())

@@ -10,8 +10,10 @@ from cli.options import chosen_cluster, dry_run_option, environment_argument, ye
 from cli.progress import TerminalProgress
 from cli.terminal import echo
 from environments.reader import read_environment
+from operations.basis import cluster_basis, refuse_moved
 from operations.environment_cluster import environment_cluster
 from operations.identity import environment_aws
+from operations.lock import environment_lock
 from operations.progress import carry_out
 from operations.teardown import Consent
 from operations.teardown import teardown as teardown_stages
@@ -44,6 +46,7 @@ def teardown(environment: str, cluster_name: str, *, dry_run: bool, yes: bool, *
     chosen_cluster(read, cluster_name)
     aws = environment_aws(read, os.environ)
     cluster = environment_cluster(aws, read, cluster_name)
+    basis = cluster_basis(aws, read, cluster_name)
     consent = Consent(exported=consents["exported"], lost_cluster=consents["accept_loss"])
     steps = list(teardown_stages(aws, read, cluster_name, consent))
     echo(f"current   {cluster_name}: {f'{cluster.id}, {cluster.state_text}' if cluster else 'no cluster was launched'}")
@@ -54,5 +57,7 @@ def teardown(environment: str, cluster_name: str, *, dry_run: bool, yes: bool, *
         return
     if not yes:
         click.confirm(f"Terminate cluster {cluster_name} of {read.name}?", abort=True, err=True)
-    carry_out(steps, TerminalProgress())
+    with environment_lock(aws, read, f"teardown {cluster_name}"):
+        refuse_moved(basis, cluster_basis(aws, read, cluster_name))
+        carry_out(steps, TerminalProgress())
     echo(f"cluster {cluster_name} is gone; remove it from {read.source}, or a deployment launches it again")

@@ -18,6 +18,7 @@ from cli.options import chosen_cluster, cluster_option, environment_argument, ou
 from cli.terminal import echo
 from configurations.launch import Launch
 from environments.reader import read_environment
+from operations.aws import examining
 from operations.identity import environment_aws
 from operations.verification import CheckResult, unsettled, verification
 from reports.json_text import json_text
@@ -48,7 +49,7 @@ def verify(environment: str, cluster: str | None, output: str) -> None:
     read = read_environment(environment)
     cluster_name = chosen_cluster(read, cluster).name
     launch = deployable_cluster(read, cluster_name).launch
-    aws = environment_aws(read, os.environ)
+    aws = environment_aws(read, os.environ, examining)
     findings = verification(aws, launch, lambda line: echo(line, err=True))
     report = _write(Path(read.source), cluster_name, launch, findings)
     error = _mismatch(f"cluster {cluster_name} of {read.name}", findings, report)

@@ -41,3 +41,8 @@ def emr_cluster_name(environment: str, cluster_name: str) -> str:
 def cluster_id_parameter(environment: str, cluster_name: str) -> str:
     """The SSM parameter by which the cluster's id travels; an export would block the cluster's replacement."""
     return f"/warmbase/{environment}/{cluster_name}/cluster-id"
+
+
+def lock_parameter(environment: str) -> str:
+    """Return the SSM parameter that exists while a command changes the environment."""
+    return f"/warmbase/{environment}/lock"

@@ -31,7 +31,7 @@ from local_aws.server import (
     running_aws,
 )
 from local_aws.template_lint import lint_errors
-from operations.aws import Aws
+from operations.aws import Aws, any_call
 from operations.cdk import run_cdk, selection
 from operations.comparison import Comparison, compare_deployed
 from operations.progress import Progress
@@ -102,7 +102,7 @@ class Cycle:
     @property
     def aws(self) -> Aws:
         """Return clients of the local AWS."""
-        return Aws(self.local.environment)
+        return Aws(self.local.environment, any_call)
 
     def cdk(self, command: str, *arguments: str, quiet: tuple[str, ...] = ()) -> None:
         """Run the CDK command line as a user would, with options that silence it and keep it from leaving files."""
@@ -225,7 +225,7 @@ def _lift_protection(local: LocalAws, environment: str, cluster_id: str) -> tupl
     Raises InvalidInput for an endpoint that is not on this machine: protection is lifted here and nowhere else.
     """
     refuse_remote(local.endpoint)
-    aws = Aws(local.environment)
+    aws = Aws(local.environment, any_call)
     clusters = [cluster_id] if aws.emr.describe_cluster(ClusterId=cluster_id)["Cluster"]["TerminationProtected"] else []
     if clusters:
         aws.emr.set_termination_protection(JobFlowIds=clusters, TerminationProtected=False)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import boto3
 import botocore.session
+from botocore.client import BaseClient
 from botocore.config import Config
+from botocore.model import OperationModel
 from botocore.utils import is_valid_endpoint_url
 
 from operations.aws_answers import explain_answers
 from operations.aws_errors import translated
-from sizing.problem import InvalidInput, OperationFailed
+from sizing.problem import InvalidInput, OperationFailed, Refused
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
 
 
+Client = TypeVar("Client", bound=BaseClient)
 MOST_CONNECTIONS: Final = 64
 PATIENT: Final = Config(
     retries={"mode": "standard", "total_max_attempts": 8},
@@ -38,10 +42,44 @@ threads as it has connections ask side by side. The time-outs are in seconds: ev
 ends a command should wait for a dead network."""
 
 
-class Aws:
-    """boto3 clients by service; made when first used."""
+Gate: TypeAlias = Callable[[str], None]
+"""Gets the name of each API operation before it is called, and raises a WarmbaseError to prevent the call."""
+READING: Final = re.compile(r"(BatchGet|Describe|Get|Head|List)[A-Z]|DetectStackDrift$")
+"""The operations that change nothing; every other operation counts as a change."""
 
-    def __init__(self, variables: Mapping[str, str]) -> None:
+EXAMINATIONS: Final = frozenset({"AddJobFlowSteps", "CancelSteps", "SendCommand"})
+
+
+def is_reading(operation: str) -> bool:
+    """Return whether an API operation of that name changes nothing."""
+    return READING.match(operation) is not None
+
+
+def only_reading(operation: str) -> None:
+    """Refuse every change: the gate of a command that holds no lock."""
+    if not is_reading(operation):
+        raise Refused.of(
+            where=f"AWS {operation}",
+            what="was not called",
+            why="a command may change an environment only while it holds the environment's lock",
+            fix="this is a defect of warmbase: please report it with the command that you typed",
+        )
+
+
+def examining(operation: str) -> None:
+    """Refuse every change, and allow the calls that run a program on a node which only reads there."""
+    if operation not in EXAMINATIONS:
+        only_reading(operation)
+
+
+def any_call(_: str) -> None:
+    """Allow every call: the gate for an emulated AWS on this machine."""
+
+
+class Aws:
+    """boto3 clients by service; made when first used. Each call of theirs passes the gate."""
+
+    def __init__(self, variables: Mapping[str, str], gate: Gate = only_reading) -> None:
         """Read these variables and not this process's own; `AWS_ENDPOINT_URL` leads to a local AWS.
 
         Raises OperationFailed for a profile that the AWS configuration does not have, and InvalidInput for an endpoint
@@ -58,47 +96,64 @@ class Aws:
                 region_name=variables.get("AWS_REGION"),
             )
         self._endpoint = _endpoint(variables.get("AWS_ENDPOINT_URL"))
+        self.gate = gate
 
     @cached_property
     def emr(self) -> EMRClient:
         """Return the client of Amazon EMR."""
-        return self._session.client("emr", endpoint_url=self._endpoint, config=PATIENT)
+        return self._guarded(self._session.client("emr", endpoint_url=self._endpoint, config=PATIENT))
 
     @cached_property
     def cloudformation(self) -> CloudFormationClient:
         """Return the client of AWS CloudFormation."""
-        return self._session.client("cloudformation", endpoint_url=self._endpoint, config=PATIENT)
+        return self._guarded(self._session.client("cloudformation", endpoint_url=self._endpoint, config=PATIENT))
 
     @cached_property
     def cloudwatch(self) -> CloudWatchClient:
         """Return the client of Amazon CloudWatch."""
-        return self._session.client("cloudwatch", endpoint_url=self._endpoint, config=PATIENT)
+        return self._guarded(self._session.client("cloudwatch", endpoint_url=self._endpoint, config=PATIENT))
 
     @cached_property
     def s3(self) -> S3Client:
         """Return the client of Amazon S3."""
-        return self._session.client("s3", endpoint_url=self._endpoint, config=PATIENT)
+        return self._guarded(self._session.client("s3", endpoint_url=self._endpoint, config=PATIENT))
 
     @cached_property
     def ssm(self) -> SSMClient:
         """Return the client of AWS Systems Manager."""
-        return self._session.client("ssm", endpoint_url=self._endpoint, config=PATIENT)
+        return self._guarded(self._session.client("ssm", endpoint_url=self._endpoint, config=PATIENT))
 
     @cached_property
     def ec2(self) -> EC2Client:
         """Return the client of Amazon EC2."""
-        return self._session.client("ec2", endpoint_url=self._endpoint, config=PATIENT)
+        return self._guarded(self._session.client("ec2", endpoint_url=self._endpoint, config=PATIENT))
 
     @cached_property
     def quotas(self) -> Any:  # noqa: ANN401 - one call is not worth its types
         """Return the client of Service Quotas."""
         make: Any = self._session.client
-        return make("service-quotas", endpoint_url=self._endpoint, config=PATIENT)
+        return self._guarded(make("service-quotas", endpoint_url=self._endpoint, config=PATIENT))
 
     @cached_property
     def pricing(self) -> PricingClient:
         """Return the client of the AWS Price List, which answers in three regions only, and in each for all."""
         return self._session.client("pricing", region_name="us-east-1", endpoint_url=self._endpoint, config=PATIENT)
+
+    @cached_property
+    def lock_client(self) -> SSMClient:
+        """Return the client that only the lock itself uses, whose calls pass no gate."""
+        return self._session.client("ssm", endpoint_url=self._endpoint, config=PATIENT)
+
+    def check(self, operation: str) -> None:
+        """Ask the gate about a call that another process is about to make. Raises as the gate does."""
+        self.gate(operation)
+
+    def _guarded(self, client: Client) -> Client:
+        def pass_gate(model: OperationModel, **_: object) -> None:
+            self.gate(model.name)
+
+        client.meta.events.register("provide-client-params.*.*", pass_gate)
+        return client
 
     @cached_property
     def caller(self) -> str:

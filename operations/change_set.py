@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,8 @@ from operations.deployed_stack import Events, wait_until_stable
 from operations.progress import Say
 from sizing.problem import OperationFailed, Refused
 
-NAME: Final = "warmbase"
+PREFIX: Final = "warmbase"
+"""How the names of our change sets begin; each has a name of its own, so that nobody executes another's."""
 RETAINED_TYPES: Final = frozenset({"AWS::EMR::Cluster", "AWS::EMR::WALWorkspace", "AWS::KMS::Key", "AWS::S3::Bucket"})
 """The types that no change set may replace or remove: data, keys, and the cluster, as a second one corrupts data."""
 POLICY: Final[Mapping[str, Any]] = {
@@ -61,16 +63,17 @@ def deploy_stack(assembly: Assembly, stack: str, say: Say) -> str:
         if before not in {None, "REVIEW_IN_PROGRESS"} and template_of(aws, stack) == assembly.template(stack):
             _protect(aws, stack)
             return f"{before}, as its template says"
-        changes = _prepared(assembly, stack, say)
-        if changes is None:
+        change_set = _prepared(assembly, stack, say)
+        if change_set is None:
             return f"{before}, as its template says" if before else "empty"
-        _refuse_losses(stack, changes)
+        _refuse_losses(aws, stack, change_set)
         new = before in {None, "REVIEW_IN_PROGRESS"}
         if not new:
             _protect(aws, stack)
         events = Events(aws, stack)
         try:
-            _run(assembly, stack, "execute-change-set", say)
+            # By its ARN, which belongs to the change set that was checked and to no other.
+            _run(assembly, stack, ("execute-change-set", change_set.arn), say)
         except OperationFailed:
             # Why, the stack's events say; where there are none, nothing was executed.
             if not events.begun:
@@ -80,7 +83,7 @@ def deploy_stack(assembly: Assembly, stack: str, say: Say) -> str:
             raise _failed(stack, status, events)
         if new:
             _protect(aws, stack)
-        return f"{status}, {len(changes)} {'resource' if len(changes) == 1 else 'resources'}"
+        return f"{status}, {len(change_set.changes)} resource{'s' * (len(change_set.changes) != 1)}"
 
 
 def template_of(aws: Aws, stack: str) -> Mapping[str, Any]:
@@ -104,13 +107,22 @@ def losses(changes: list[Mapping[str, Any]]) -> Iterator[str]:
             yield f"{what}: replacement {change.get('Replacement', 'not ruled out').lower()}, by {', '.join(causes)}"
 
 
-def _prepared(assembly: Assembly, stack: str, say: Say) -> list[Mapping[str, Any]] | None:
-    """Return what the change set would do; None where there is nothing to do."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ChangeSet:
+    """A change set that CloudFormation has computed, with the changes that it would make."""
+
+    arn: str
+    changes: list[Mapping[str, Any]]
+
+
+def _prepared(assembly: Assembly, stack: str, say: Say) -> _ChangeSet | None:
+    """Return the change set that makes the stack what its template says; None where there is nothing to do."""
     _forget(assembly.aws, stack)
-    _run(assembly, stack, "prepare-change-set", say)
+    name = f"{PREFIX}-{uuid.uuid4().hex}"
+    _run(assembly, stack, ("prepare-change-set", name), say)
     try:
         pages: Any = assembly.aws.cloudformation.get_paginator("describe_change_set").paginate(
-            ChangeSetName=NAME, StackName=stack
+            ChangeSetName=name, StackName=stack
         )
         parts = list(pages)
     except ClientError as error:
@@ -119,27 +131,45 @@ def _prepared(assembly: Assembly, stack: str, say: Say) -> list[Mapping[str, Any
         raise
     if parts[0]["ExecutionStatus"] != "AVAILABLE":
         return None
-    return [change for page in parts for change in page["Changes"]]
+    return _ChangeSet(arn=parts[0]["ChangeSetId"], changes=[change for page in parts for change in page["Changes"]])
 
 
-def _run(assembly: Assembly, stack: str, method: str, say: Say) -> None:
-    """By the CDK's own role for deployments, whatever else the credentials may do."""
+def _run(assembly: Assembly, stack: str, method: tuple[str, str], say: Say) -> None:
+    """Prepare or execute a change set by the CDK's own role for deployments, whatever else the credentials may do."""
+    aws, (action, change_set) = assembly.aws, method
+    aws.check(action)
+
+    def report(line: str) -> None:
+        aws.check("DescribeChangeSet")
+        say(line)
+
     command = ("deploy", stack, "--exclusively", "--app", str(assembly.directory), "--require-approval", "never")
-    run_cdk((*command, "--progress", "events", "--method", method, "--change-set-name", NAME), assembly.variables, say)
+    options = ("--progress", "events", "--method", action, "--change-set-name", change_set)
+    run_cdk((*command, *options), assembly.variables, report)
 
 
 def _forget(aws: Aws, stack: str) -> None:
-    """One that an earlier run has left is of another template."""
+    """Delete the change sets that earlier runs have left: they were made from other templates."""
     try:
-        aws.cloudformation.delete_change_set(ChangeSetName=NAME, StackName=stack)
+        pages: Any = aws.cloudformation.get_paginator("list_change_sets").paginate(StackName=stack)
+        names = [
+            summary["ChangeSetId"]
+            for page in pages
+            for summary in page["Summaries"]
+            if summary["ChangeSetName"].startswith(PREFIX)
+        ]
     except ClientError as error:
-        if error_code(error) != "ChangeSetNotFound" and "does not exist" not in str(error):
+        if "does not exist" not in str(error):
             raise
+        return
+    for name in names:
+        aws.cloudformation.delete_change_set(ChangeSetName=name)
 
 
-def _refuse_losses(stack: str, changes: list[Mapping[str, Any]]) -> None:
-    lost = list(losses(changes))
+def _refuse_losses(aws: Aws, stack: str, change_set: _ChangeSet) -> None:
+    lost = list(losses(change_set.changes))
     if lost:
+        aws.cloudformation.delete_change_set(ChangeSetName=change_set.arn)
         raise Refused.of(
             where=f"stack {stack}",
             what="was not changed: its change set would remove resources that must be retained",

@@ -20,13 +20,16 @@ from environments.launch_record import LaunchRecord
 from environments.names import cluster_stack, monitoring_stack, network_stack, storage_stack
 from environments.planning import plan_of
 from environments.reader import read_environment
-from environments.record_files import launch_records
+from environments.record_files import check_record, launch_records
 from operations.aws import Aws
 from operations.aws_errors import translated
+from operations.basis import Basis, digest, group_basis, record_basis, refuse_moved
 from operations.cdk import run_cdk, selection
 from operations.change_set import Assembly, deploy_stack, template_of
 from operations.deployed_stack import status_of, wait_until_stable
+from operations.description import cluster_id
 from operations.existing_bucket import needs, set_up
+from operations.lock import environment_lock
 from operations.pinning import pin, upgrade
 from operations.preflight import PreflightCheck, preflight, refuse_unready
 from operations.progress import Progress, Say, Stage
@@ -60,6 +63,8 @@ class StackChange:
     added: tuple[str, ...]
     changed: tuple[str, ...]
     removed: tuple[str, ...]
+    deployed_template: str
+    """A digest of the template as it is deployed; empty where the stack is still to be made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +83,18 @@ class Proposal:
     tunings: Mapping[str, Tuning]
     usd_per_month: Mapping[str, float]
     current_usd_per_month: Mapping[str, float]
+
+    @property
+    def basis(self) -> Basis:
+        """Return the facts that the proposal was made from."""
+        facts: dict[str, str] = {
+            f"stack {stack.name}": f"{stack.status}, template {stack.deployed_template}" if stack.status else "absent"
+            for stack in self.stacks
+        }
+        for tuning in self.tunings.values():
+            facts |= group_basis(tuning.running)
+        facts["settings that the root bucket lacks"] = "; ".join(self.bucket) or "none"
+        return facts | record_basis(self.records)
 
     @property
     def empty(self) -> bool:
@@ -109,7 +126,8 @@ def proposal(work: Work, progress: Progress, *, dry_run: bool) -> Proposal:
     if unrecorded:
         _refuse_dry(environment, unrecorded, dry_run=dry_run)
         for cluster_name in unrecorded:
-            with progress.step(f"record cluster {cluster_name}, which an earlier run launched") as say:
+            title = f"record cluster {cluster_name}, which an earlier run launched"
+            with environment_lock(work.aws, environment, "deploy"), progress.step(title) as say:
                 say(_recorded(work.aws, environment, cluster_name, say))
         clusters = deployable_clusters(environment)
     with progress.step(f"cdk synth -c {selection(work.name)}") as say:
@@ -117,13 +135,28 @@ def proposal(work: Work, progress: Progress, *, dry_run: bool) -> Proposal:
         run_cdk(("synth", "-c", selection(work.name), "--quiet", "--output", output), work.variables, say)
         say("done")
     with progress.step("compare with the deployed stacks") as say, _reading(environment):
-        changes = _proposed(work, environment, checks, clusters)
+        changes = _proposed(work, environment, clusters, checks)
         say(
             "no difference"
             if changes.empty
             else f"{sum(1 for stack in changes.stacks if _differs(stack))} stacks differ"
         )
     return changes
+
+
+def refuse_outdated(work: Work, changes: Proposal, progress: Progress) -> None:
+    """Read everything again that the proposal was made from. Raises Refused where any of it has moved.
+
+    Call it while you hold the lock, so that nothing moves afterwards.
+    """
+    environment = changes.environment
+    with progress.step("check that nothing has changed since the proposal") as say, _reading(environment):
+        clusters = deployable_clusters(environment)
+        checks = list(preflight(work.aws, environment, _launches(clusters), _records(clusters)))
+        refuse_unready(checks)
+        now = _proposed(work, environment, clusters, checks)
+        refuse_moved(changes.basis, now.basis)
+        say(f"{len(now.basis)} facts, none has changed")
 
 
 def deployment(work: Work, changes: Proposal) -> Iterator[Stage]:
@@ -135,7 +168,8 @@ def deployment(work: Work, changes: Proposal) -> Iterator[Stage]:
         title = f"configure bucket {environment.root.bucket}"
         yield Stage(title=title, act=partial(_bucket_set_up, aws, environment))
     for cluster_name in changes.launches:
-        yield _of_stack(work, cluster_stack(environment.name, cluster_name))
+        stack = cluster_stack(environment.name, cluster_name)
+        yield Stage(title=f"deploy {stack}", act=partial(_cluster_deployed, work, environment, cluster_name))
         title = f"check cluster {cluster_name} and write its launch record"
         yield Stage(title=title, act=partial(_recorded, aws, environment, cluster_name))
         yield Stage(
@@ -179,8 +213,8 @@ def _refuse_dry(environment: Environment, unrecorded: list[str], *, dry_run: boo
 def _proposed(
     work: Work,
     environment: Environment,
-    checks: list[PreflightCheck],
     clusters: Mapping[str, PlannedCluster],
+    checks: list[PreflightCheck],
 ) -> Proposal:
     aws, launches, records = work.aws, _launches(clusters), _records(clusters)
     tunings = {name: tuning_of(aws, clusters[name]) for name in records}
@@ -221,6 +255,7 @@ def _stack_changes(work: Work) -> Iterator[StackChange]:
                 sorted(key for key in wanted.keys() & (there or {}).keys() if wanted[key] != (there or {})[key])
             ),
             removed=tuple(sorted((there or {}).keys() - wanted.keys())),
+            deployed_template="" if there is None else digest(there),
         )
 
 
@@ -232,6 +267,22 @@ def _of_stack(work: Work, name: str) -> Stage:
     return Stage(title=f"deploy {name}", act=partial(deploy_stack, work.assembly, name))
 
 
+def _cluster_deployed(work: Work, environment: Environment, cluster_name: str, say: Say) -> str:
+    """Deploy the cluster's stack. Raises Refused where that would launch a cluster although one is recorded."""
+    stack, record = cluster_stack(environment.name, cluster_name), launch_records(environment).get(cluster_name)
+    with _reading(environment):
+        status = status_of(work.aws, stack)
+    if record is not None and status in {None, "REVIEW_IN_PROGRESS"}:
+        raise Refused.of(
+            where=f"stack {stack}",
+            what=f"does not exist, although {record.directory} records its cluster {record.cluster_id}",
+            why="a deployment would launch a second cluster under the record of the first",
+            fix="clear away what is left of the recorded cluster: warmbase teardown"
+            f" {Path(environment.source).stem} {cluster_name}",
+        )
+    return deploy_stack(work.assembly, stack, say)
+
+
 def _bucket_set_up(aws: Aws, environment: Environment, say: Say) -> str:
     with translated(
         f"could not configure bucket {environment.root.bucket}",
@@ -241,14 +292,16 @@ def _bucket_set_up(aws: Aws, environment: Environment, say: Say) -> str:
 
 
 def _recorded(aws: Aws, environment: Environment, cluster_name: str, say: Say) -> str:
-    """The launch record, once the stack has settled; one that is there is of this cluster."""
+    """The launch record, once the stack has settled. Raises Refused where the record is another cluster's."""
     record = launch_records(environment).get(cluster_name)
+    with _reading(environment):
+        wait_until_stable(aws, cluster_stack(environment.name, cluster_name), say)
+        if record is not None:
+            check_record(environment, cluster_name, record, cluster_id(aws, environment.name, cluster_name))
     if record is not None and record.plan is not None:
         return "already recorded"
     if record is not None:
         return f"already recorded; the plan was added to {upgrade(record).directory}: commit it"
-    with _reading(environment):
-        wait_until_stable(aws, cluster_stack(environment.name, cluster_name), say)
     pinned = pin(aws, environment, cluster_name)
     return f"{pinned.record.cluster_id}, EMR confirms {pinned.confirmed} facts: {pinned.record.directory}; commit it"
 

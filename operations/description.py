@@ -28,8 +28,8 @@ from operations.aws_errors import error_code
 class DescribedGroup:
     """An instance group that runs: what it consists of, and its state.
 
-    `group.settings` and `settings` are those in force: while others are asked for and not applied, `pending`, these are
-    the ones of before. `version` numbers the configurations that were asked for last.
+    `group.settings` and `settings` are those in force: while others are `requested` and not applied, `pending`, these
+    are the ones of before. `version` numbers the configurations that were requested last.
     """
 
     id: str
@@ -38,6 +38,7 @@ class DescribedGroup:
     group: InstanceGroup
     running: int
     settings: tuple[Classification, ...]
+    requested: tuple[Classification, ...]
     version: int
     pending: bool
 
@@ -170,6 +171,7 @@ def _group(group: Mapping[str, Any]) -> DescribedGroup:
         group=read_described_group(group, in_force),
         running=group["RunningInstanceCount"],
         settings=read_classifications(in_force),
+        requested=read_classifications(group.get("Configurations")),
         version=version,
         pending=version != applied,
     )

@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping
 
 from environments.environment import Environment
 from environments.record_files import recorded_identities
-from operations.aws import Aws
+from operations.aws import Aws, Gate, only_reading
 from sizing.problem import Refused
 
 
-def environment_aws(environment: Environment, variables: Mapping[str, str]) -> Aws:
+def environment_aws(environment: Environment, variables: Mapping[str, str], gate: Gate = only_reading) -> Aws:
     """Return the clients for an environment, in its region.
 
     Raises Refused where the credentials are of another account or partition than the environment file or one of its
     launch records names, or a record is of another region than the file.
     """
-    aws = Aws({**variables, "AWS_REGION": environment.region})
+    aws = Aws({**variables, "AWS_REGION": environment.region}, gate)
     refuse_others(aws, environment)
     return aws
 

@@ -49,6 +49,7 @@ def pin(aws: Aws, environment: Environment, cluster_name: str) -> Pinned:
     record, files, confirmed = _read_stacks(aws, environment, cluster_name)
     before = _earlier(environment, cluster_name)
     record = replace(record, plan=_plan_at_launch(environment, record, before))
+    aws.check("write the launch record")
     write_record(record, files)
     replaced = before is not None and replace(before, plan=record.plan) != record
     return Pinned(record=record, confirmed=confirmed, replaced=replaced)

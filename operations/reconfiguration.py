@@ -7,15 +7,16 @@ others had set. Source: EMR Release Guide, emr-configure-apps-running-cluster.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from emr.classification import Classification, flattened
+from emr.classification import flattened
 from emr.codecs.api import write_classifications
 from operations.aws import Aws
 from operations.aws_errors import translated
+from operations.basis import same_settings
 from operations.caches import ServerCache, caches
 from operations.description import DescribedGroup, described_groups
 from operations.polling import turns
@@ -44,10 +45,11 @@ READ_GROUP_LOG: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Groups:
-    """The instance groups of one cluster, through EMR's API."""
+    """The instance groups of one cluster, through EMR's API. `proposed` has them as the proposal was made from them."""
 
     aws: Aws
     cluster_id: str
+    proposed: Mapping[str, DescribedGroup]
 
     def __getitem__(self, role: str) -> DescribedGroup:
         return described_groups(self.aws, self.cluster_id)[role]
@@ -99,7 +101,7 @@ def reconfiguration(aws: Aws, planned: Tuning) -> Iterator[Stage]:
     """The steps; none where nothing is to be done. Each looks first, so that they can be done again."""
     if not planned.group_changes:
         return
-    groups = _Groups(aws=aws, cluster_id=planned.running.cluster.id)
+    groups = _Groups(aws=aws, cluster_id=planned.running.cluster.id, proposed=planned.running.cluster.groups)
     before: dict[str, ServerCache] = {}
     acts: dict[str, Callable[[Say], str]] = {"read the fill of the caches": partial(_record_caches, groups, before)}
     for move in planned.group_changes:
@@ -123,6 +125,8 @@ def _resized(groups: _Groups, move: GroupChange, say: Say) -> str:
         return f"{group.count} nodes, as planned"
     if group.state in STOPPED:
         raise _still(move.role, group)
+    if group.count != groups.proposed[move.role].count:
+        raise _changed_since(groups, move.role, f"{group.count} nodes instead of {groups.proposed[move.role].count}")
     groups.ask(group, InstanceCount=move.count)
     after = groups.wait_until_stable(move.role, say)
     if after.state in STOPPED or after.running != move.count:
@@ -137,16 +141,29 @@ def _resized(groups: _Groups, move: GroupChange, say: Say) -> str:
 
 def _reconfigured(groups: _Groups, move: GroupChange, say: Say) -> str:
     before = groups.wait_until_stable(move.role, say)
-    if not before.pending and _same(before.settings, move.settings) and before.state == "RUNNING":
+    if not before.pending and same_settings(before.settings, move.settings) and before.state == "RUNNING":
         return "already has these settings"
+    proposed = groups.proposed[move.role]
+    # An interrupted run continues: then the group has, or was asked for, what this run applies.
+    if before.version != proposed.version and not same_settings(before.requested, move.settings):
+        raise _changed_since(groups, move.role, f"configuration version {before.version} instead of {proposed.version}")
     if move.role == "primary":
         _refuse_absent(groups, say)
     groups.ask(before, ReconfigurationType="OVERWRITE", Configurations=write_classifications(move.settings))
     after = groups.reconfigured(move.role, before, say)
-    if after.state == "RUNNING" and not after.pending and _same(after.settings, move.settings):
+    if after.state == "RUNNING" and not after.pending and same_settings(after.settings, move.settings):
         nodes = f"{after.running} node{'s' * (after.running != 1)}"
         return f"{sum(1 for _ in flattened(move.settings))} settings applied to {nodes}"
     raise _rolled_back(groups, move.role, before, after, say)
+
+
+def _changed_since(groups: _Groups, role: str, difference: str) -> Refused:
+    return Refused.of(
+        where=f"the {role} group of {groups.cluster_id}",
+        what=f"was not changed: somebody has changed it since the proposal, it has {difference}",
+        why="applying the proposal would silently undo that change",
+        fix="run the same command again, and review the new proposal",
+    )
 
 
 def _refuse_absent(groups: _Groups, say: Say) -> None:
@@ -200,10 +217,6 @@ def _still(role: str, group: DescribedGroup) -> OperationFailed:
         fix="in EMR's console, look at the group's failed configurations and its nodes' logs; EMR replaces a faulty"
         " node when you terminate it there; then run the same command again",
     )
-
-
-def _same(one: Iterable[Classification], other: Iterable[Classification]) -> bool:
-    return sorted(flattened(one)) == sorted(flattened(other))
 
 
 def _record_caches(groups: _Groups, before: dict[str, ServerCache], _: Say) -> str:

@@ -76,7 +76,7 @@ def teardown(aws: Aws, environment: Environment, cluster_name: str, consent: Con
         yield _step(
             "release the claim of the root", partial(_released, aws, environment, cluster.id if cluster else None)
         )
-    yield _step("remove the launch record", partial(_forgotten, environment, cluster_name))
+    yield _step("remove the launch record", partial(_forgotten, aws, environment, cluster_name))
 
 
 def destruction(aws: Aws, environment: Environment) -> Iterator[Stage]:
@@ -237,10 +237,11 @@ def _released(aws: Aws, environment: Environment, identity: str | None, _: Say) 
     return "the next active cluster can claim it"
 
 
-def _forgotten(environment: Environment, cluster_name: str, _: Say) -> str:
+def _forgotten(aws: Aws, environment: Environment, cluster_name: str, _: Say) -> str:
     directory = record_directory(environment, cluster_name)
     if not directory.exists():
         return "there is none"
+    aws.check("remove the launch record")
     shutil.rmtree(directory)
     with suppress(OSError):
         directory.parent.rmdir()

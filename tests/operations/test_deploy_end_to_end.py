@@ -23,7 +23,7 @@ from environments.environment import Environment
 from local_aws.nodes import unavailable
 from local_aws.server import LocalAws, local_aws
 from operations import teardown_steps
-from operations.aws import Aws
+from operations.aws import Aws, any_call
 from operations.cdk import run_cdk
 from operations.change_set import Assembly, deploy_stack
 from operations.deployment import Work, deployment, proposal
@@ -50,7 +50,7 @@ class Account:
     @property
     def aws(self) -> Aws:
         """Clients, made anew: as a new process has them."""
-        return Aws(self.local.environment)
+        return Aws(self.local.environment, any_call)
 
     def run(self, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
         """Runs warmbase, as typed."""

@@ -18,8 +18,9 @@ SERVICES = {
     "quotas": "servicequotas",
     "s3": "s3",
     "ssm": "ssm",
+    "lock_client": "ssm",
 }
-CLIENTS = {"quotas": "service-quotas"}
+CLIENTS = {"quotas": "service-quotas", "lock_client": "ssm"}
 # IAM's names, where they are not the API's.
 OTHERWISE = {
     "elasticmapreduce:AddTags": None,

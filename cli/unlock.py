@@ -1,0 +1,59 @@
+"""`warmbase unlock` removes the lock that a killed command left behind."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from cli.options import environment_argument, yes_option
+from cli.terminal import echo
+from environments.reader import read_environment
+from operations.identity import environment_aws
+from operations.lock import current_lock, remove_lock
+from sizing.problem import InvalidInput
+
+
+@click.command()
+@environment_argument
+@click.option("--token", metavar="TOKEN", help="The token of the lock to remove; with --yes it is required.")
+@yes_option
+def unlock(environment: str, token: str | None, *, yes: bool) -> None:
+    """Remove the lock that a killed command left behind.
+
+    Every command that changes an environment holds its lock, and removes it at the end, after an error and on Ctrl-C.
+    A process that is killed, or a machine that goes down, leaves the lock behind. It never expires, because a command
+    that still runs must never lose it unnoticed.
+
+    If the command still runs, removing its lock stops it before its next change. A change that it has already asked
+    AWS for goes on.
+
+    \b
+    Example:
+      warmbase unlock prod
+      warmbase unlock prod --yes --token 1f0c9a53d2e84b67
+    """
+    read = read_environment(environment)
+    aws = environment_aws(read, os.environ)
+    current = current_lock(aws, read.name)
+    if current is None:
+        echo(f"environment {read.name} is not locked")
+        return
+    echo(f"current   {current}; token {current.token}", err=True)
+    echo("proposed  remove the lock", err=True)
+    echo(
+        "risk      if that command still runs, what it has asked AWS for goes on beside the next command: a deployment"
+        " of a stack, a restart of HBase, or a termination",
+        err=True,
+    )
+    if (yes and token is None) or token not in {None, current.token}:
+        raise InvalidInput.of(
+            where="--token",
+            what="does not name the lock" if token else "is missing",
+            why=f"the lock has the token {current.token}; naming it, you remove the lock that you saw and no later one",
+            fix=f"once you are sure that the command above has ended: --token {current.token}",
+        )
+    if not yes:
+        click.confirm("Are you sure that this command has ended?", abort=True, err=True)
+    remove_lock(aws, read.name, current.token)
+    echo(f"environment {read.name} is not locked any more")

@@ -1,0 +1,196 @@
+"""The lock of an environment: of all commands that change it, one runs at a time.
+
+The lock is an SSM parameter that is created only where there is none. It names the command that holds it, and every
+call that changes something first reads it again. It does not expire: whether its owner still works, only you can tell.
+"""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import socket
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from environments.environment import Environment
+from environments.names import lock_parameter
+from operations.aws import Aws, is_reading
+from operations.aws_errors import MISSING, error_code, translated
+from operations.polling import turns
+from sizing.problem import OperationFailed, Refused
+
+RENEWAL_SECONDS: Final = 60.0  # judgement: recent enough to show that a command is alive, and one call a minute
+# A parameter should be created again only 30 s after its deletion (SSM API Reference, DeleteParameter).
+VISIBLE_SECONDS: Final = 60.0
+FIRST_POLL_SECONDS: Final = 0.2
+POLL_SECONDS: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LockContent:
+    """The holder of a lock: `owner` is the ARN of its credentials; `since` and `renewed` are in ISO 8601."""
+
+    token: str
+    owner: str
+    host: str
+    pid: str
+    command: str
+    since: str
+    renewed: str
+
+    @classmethod
+    def parse(cls, text: str) -> LockContent:
+        """Return the content of the parameter; text of another form is a lock, too, which somebody holds."""
+        document: object = None
+        with suppress(ValueError):
+            document = json.loads(text)
+        known = document if isinstance(document, dict) else {"token": text}
+        return cls(**{field.name: str(known.get(field.name, "unknown")) for field in fields(cls)})
+
+    def __str__(self) -> str:
+        """Return the holder in one line."""
+        return (
+            f"`{self.command}` of {self.owner}, process {self.pid} on {self.host}, since {self.since}, last renewed"
+            f" at {self.renewed}"
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class Lock:
+    """A lock that this process holds; it is the gate of the clients until it is released."""
+
+    aws: Aws
+    environment: str
+    content: LockContent
+    renewed: float
+
+    def __call__(self, operation: str) -> None:
+        """Renew the lock now and then; before a change, make sure that it is still this command's."""
+        if is_reading(operation):
+            self._renew()
+        else:
+            self.check()
+
+    def check(self) -> None:
+        """Raise Refused where the lock is another command's by now, OperationFailed where that is unknown."""
+        now = current_lock(self.aws, self.environment)
+        if now is None or now.token != self.content.token:
+            raise Refused.of(
+                where=f"environment {self.environment}",
+                what="is no longer locked by this command, which stops here",
+                why=f"somebody removed its lock; {f'now it is held by {now}' if now else 'nobody holds one now'}",
+                fix="wait until no other command changes the environment, then run the same command again: it continues"
+                " from what it finds",
+            )
+
+    def _renew(self) -> None:
+        """Write when the command was last alive. That nobody can write it now does not end the command."""
+        if time.monotonic() - self.renewed < RENEWAL_SECONDS:
+            return
+        self.renewed = time.monotonic()
+        with suppress(ClientError, BotoCoreError, OperationFailed):
+            now = current_lock(self.aws, self.environment)
+            if now is not None and now.token == self.content.token:
+                _write(self.aws, self.environment, replace(self.content, renewed=_now()), overwrite=True)
+
+
+@contextmanager
+def environment_lock(aws: Aws, environment: Environment, command: str) -> Iterator[Lock]:
+    """Hold the lock of the environment, so that this command alone may change it.
+
+    Raises Refused where another command holds it, OperationFailed where AWS does not answer. A process that is killed
+    leaves the lock behind.
+    """
+    content = LockContent(
+        token=uuid.uuid4().hex[:16],
+        owner=aws.caller,
+        host=socket.gethostname(),
+        pid=f"{os.getpid()} ({_user()})",
+        command=f"warmbase {command}",
+        since=_now(),
+        renewed=_now(),
+    )
+    with translated(f"could not lock environment {environment.name}", "run the same command again"):
+        _take(aws, environment, content)
+    lock, before = Lock(aws=aws, environment=environment.name, content=content, renewed=time.monotonic()), aws.gate
+    aws.gate = lock
+    try:
+        yield lock
+        lock.check()
+    finally:
+        aws.gate = before
+        remove_lock(aws, environment.name, content.token)
+
+
+def current_lock(aws: Aws, environment: str) -> LockContent | None:
+    """Return the holder of the lock; None where nobody holds it. Raises OperationFailed where AWS does not answer."""
+    with translated(f"could not read the lock of environment {environment}", "run the same command again to continue"):
+        try:
+            parameter = aws.lock_client.get_parameter(Name=lock_parameter(environment))["Parameter"]
+        except ClientError as error:
+            if error_code(error) not in MISSING:
+                raise
+            return None
+        return LockContent.parse(parameter["Value"])
+
+
+def remove_lock(aws: Aws, environment: str, token: str) -> None:
+    """Remove the lock if it has this token; one that is gone, or another's, stays as it is. Raises OperationFailed."""
+    now = current_lock(aws, environment)
+    if now is not None and now.token == token:
+        with translated(f"could not remove the lock of environment {environment}", "run warmbase unlock"):
+            aws.lock_client.delete_parameter(Name=lock_parameter(environment))
+
+
+def _take(aws: Aws, environment: Environment, content: LockContent) -> None:
+    """Create the parameter and wait until it can be read. Raises Refused where it is another command's."""
+    for _ in turns(VISIBLE_SECONDS, FIRST_POLL_SECONDS, POLL_SECONDS):
+        with suppress(aws.lock_client.exceptions.ParameterAlreadyExists):
+            _write(aws, environment.name, content, overwrite=False)
+        holder = current_lock(aws, environment.name)
+        if holder is not None and holder.token == content.token:
+            return
+        if holder is not None:
+            raise Refused.of(
+                where=f"environment {environment.name}",
+                what="is being changed by another command",
+                why=f"the lock is held by {holder}",
+                fix=f"wait until that command has ended; if it was killed, remove its lock: {_unlock(environment)}",
+            )
+    raise OperationFailed.of(
+        where=f"SSM parameter {lock_parameter(environment.name)}",
+        what=f"could not be created within {VISIBLE_SECONDS:.0f} seconds",
+        why="Systems Manager says that it exists, and cannot read it",
+        fix=f"run the same command again; if that does not help: {_unlock(environment)}",
+    )
+
+
+def _write(aws: Aws, environment: str, content: LockContent, *, overwrite: bool) -> None:
+    aws.lock_client.put_parameter(
+        Name=lock_parameter(environment), Value=json.dumps(asdict(content)), Type="String", Overwrite=overwrite
+    )
+
+
+def _unlock(environment: Environment) -> str:
+    return f"warmbase unlock {Path(environment.source).stem}"
+
+
+def _user() -> str:
+    """Return the name of the user; a container may have none."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.getuid())
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,221 @@
+"""One command at a time changes an environment, and a command that has lost its lock changes nothing more."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+from click.testing import CliRunner
+from moto import mock_aws
+
+from cli.unlock import unlock
+from environments.environment import Environment
+from environments.reader import read_environment
+from local_aws.extension import install
+from operations import lock as module
+from operations.aws import Aws, examining, is_reading, only_reading
+from operations.lock import LockContent, current_lock, environment_lock, remove_lock
+from sizing.problem import InvalidInput, OperationFailed, Refused
+from tests.operations.deployed import PROJECT
+from tests.operations.mocked_aws import operator
+
+PARAMETER = "/warmbase/dev/lock"
+
+
+@pytest.fixture
+def aws() -> Iterator[Aws]:
+    install()
+    with mock_aws():
+        yield operator("A")
+
+
+@pytest.fixture
+def dev() -> Environment:
+    return read_environment("dev")
+
+
+def change(aws: Aws) -> None:
+    """Makes a call that changes something."""
+    aws.s3.create_bucket(Bucket="anything")
+
+
+def written(aws: Aws, **changes: str) -> None:
+    """Writes a lock of another command over the one that is there."""
+    text = aws.lock_client.get_parameter(Name=PARAMETER)["Parameter"]["Value"]
+    aws.lock_client.put_parameter(Name=PARAMETER, Value=json.dumps(json.loads(text) | changes), Overwrite=True)
+
+
+def test_without_a_lock_nothing_can_be_changed(aws: Aws) -> None:
+    with pytest.raises(Refused, match="AWS CreateBucket  was not called"):
+        change(aws)
+    assert aws.s3.list_buckets()["Buckets"] == []
+
+
+def test_while_the_lock_is_held_changes_pass_and_afterwards_they_do_not(aws: Aws, dev: Environment) -> None:
+    with environment_lock(aws, dev, "deploy") as lock:
+        assert current_lock(aws, "dev") == lock.content
+        change(aws)
+    assert current_lock(aws, "dev") is None
+    with pytest.raises(Refused, match="was not called"):
+        aws.s3.delete_bucket(Bucket="anything")
+
+
+def test_a_second_command_is_refused_and_names_the_first(aws: Aws, dev: Environment) -> None:
+    other = operator("B")
+    with (
+        environment_lock(aws, dev, "reconfigure"),
+        pytest.raises(Refused, match=r"held by `warmbase reconfigure` of arn:aws:sts.*\n  fix: .*warmbase unlock dev"),
+        environment_lock(other, dev, "deploy"),
+    ):
+        raise AssertionError
+    with environment_lock(other, dev, "deploy"):
+        pass
+
+
+def test_the_lock_is_released_after_an_error_and_after_a_signal(aws: Aws, dev: Environment) -> None:
+    class Stopped(BaseException):
+        pass
+
+    for error in (ValueError, Stopped):
+        with pytest.raises(error), environment_lock(aws, dev, "deploy"):
+            raise error
+        assert current_lock(aws, "dev") is None
+
+
+@pytest.mark.parametrize("taken", [False, True], ids=["removed", "taken by another"])
+def test_a_command_whose_lock_was_removed_changes_nothing_more(taken: bool, aws: Aws, dev: Environment) -> None:  # noqa: FBT001
+    other = operator("B")
+    with environment_lock(aws, dev, "deploy") as lock:
+        remove_lock(other, "dev", lock.content.token)
+        if taken:
+            with environment_lock(other, dev, "teardown"), pytest.raises(Refused, match="held by `warmbase teardown`"):
+                change(aws)
+        with pytest.raises(Refused, match="is no longer locked by this command"):
+            change(aws)
+        assert aws.s3.list_buckets()["Buckets"] == []
+        aws.lock_client.put_parameter(Name=PARAMETER, Value=json.dumps(asdict(lock.content)), Type="String")
+
+
+def test_the_end_of_a_command_leaves_the_lock_of_another(aws: Aws, dev: Environment) -> None:
+    with (
+        pytest.raises(Refused, match="is no longer locked by this command"),
+        environment_lock(aws, dev, "deploy"),
+    ):
+        written(aws, token="another")
+    assert current_lock(aws, "dev") is not None
+
+
+def test_where_the_lock_cannot_be_read_nothing_is_changed(
+    aws: Aws, dev: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    error = ClientError({"Error": {"Code": "ThrottlingException", "Message": "slow"}}, "GetParameter")
+
+    def refuse(**_: object) -> None:
+        raise error
+
+    with environment_lock(aws, dev, "deploy"), monkeypatch.context() as patch:
+        patch.setattr(aws.lock_client, "get_parameter", refuse)
+        with pytest.raises(OperationFailed, match="could not read the lock"):
+            change(aws)
+
+
+def test_a_lock_is_renewed_by_any_call_and_never_for_another(
+    aws: Aws, dev: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "RENEWAL_SECONDS", -1.0)
+    monkeypatch.setattr(module, "_now", lambda: "later")
+    with environment_lock(aws, dev, "deploy") as lock:
+        written(aws, renewed="earlier")
+        aws.s3.list_buckets()
+        now = current_lock(aws, "dev")
+        assert now is not None
+        assert now.renewed == "later"
+        written(aws, renewed="earlier", token="another")
+        aws.s3.list_buckets()
+        now = current_lock(aws, "dev")
+        assert now is not None
+        assert (now.token, now.renewed) == ("another", "earlier")
+        written(aws, token=lock.content.token)
+
+
+def test_a_parameter_that_was_deleted_a_moment_ago_is_waited_for(
+    aws: Aws, dev: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Systems Manager may show a deletion or a creation late."""
+    monkeypatch.setattr(module, "FIRST_POLL_SECONDS", 0.0)
+    monkeypatch.setattr(module, "POLL_SECONDS", 0.0)
+    read, late = module.current_lock, [None, None]
+    monkeypatch.setattr(module, "current_lock", lambda *where: late.pop() if late else read(*where))
+    with environment_lock(aws, dev, "deploy"):
+        change(aws)
+    assert late == []
+
+
+def test_a_lock_of_another_form_is_held_too(aws: Aws, dev: Environment) -> None:
+    aws.lock_client.put_parameter(Name=PARAMETER, Value="by hand", Type="String")
+    with pytest.raises(Refused, match="`unknown` of unknown"), environment_lock(aws, dev, "deploy"):
+        raise AssertionError
+    assert LockContent.parse("[]").token == "[]"
+
+
+def test_every_operation_that_is_not_a_closed_list_of_readings_is_a_change() -> None:
+    changing = ("CreateBucket", "PutObject", "ModifyInstanceGroups", "SetStackPolicy", "TerminateJobFlows", "Getaway")
+    reading = ("GetObject", "DescribeCluster", "ListObjectsV2", "HeadBucket", "DetectStackDrift")
+    assert [is_reading(name) for name in (*changing, *reading)] == [False] * 6 + [True] * 5
+    for name in ("AddJobFlowSteps", "SendCommand", "CancelSteps"):
+        examining(name)
+        with pytest.raises(Refused):
+            only_reading(name)
+    with pytest.raises(Refused):
+        examining("TerminateJobFlows")
+    # What these words begin with, in the services that we use, is read-only by AWS's own naming.
+    for service in ("emr", "cloudformation", "cloudwatch", "s3", "ssm", "ec2", "service-quotas", "pricing"):
+        operations = boto3.client(service, region_name="us-east-1").meta.service_model.operation_names
+        for name in filter(is_reading, operations):
+            assert name.startswith(("Describe", "Get", "List", "Head", "BatchGet", "DetectStackDrift"))
+
+
+def test_only_the_emulator_and_the_lock_avoid_the_gate() -> None:
+    """The client without a gate is the lock's own, and the gate that lets everything pass is for this machine."""
+    allowed = {"lock_client": {"aws.py", "lock.py"}, "any_call": {"aws.py", "demo.py"}}
+    for room in ("operations", "cli", "lab", "stacks", "changes"):
+        for file in sorted((PROJECT / room).rglob("*.py")):
+            for node in ast.walk(ast.parse(file.read_text())):
+                name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+                assert file.name in allowed.get(str(name), {file.name}), file
+
+
+class TestUnlock:
+    """The command shows who holds the lock, and removes only the lock that was shown."""
+
+    @pytest.fixture(autouse=True)
+    def _clients(self, aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("cli.unlock.environment_aws", lambda *_: aws)
+
+    def test_an_environment_without_a_lock_stays_so(self) -> None:
+        assert CliRunner().invoke(unlock, ["dev"]).output == "environment dev is not locked\n"
+
+    def test_yes_needs_the_token_of_the_lock(self, aws: Aws, dev: Environment) -> None:
+        with environment_lock(aws, dev, "teardown blue") as lock:
+            for arguments in (["--yes"], ["--yes", "--token", "another"], ["--token", "another"]):
+                answer = CliRunner().invoke(unlock, ["dev", *arguments])
+                assert isinstance(answer.exception, InvalidInput)
+                assert current_lock(aws, "dev") == lock.content
+            answer = CliRunner().invoke(unlock, ["dev", "--yes", "--token", lock.content.token])
+            assert (answer.exit_code, current_lock(aws, "dev")) == (0, None)
+            aws.lock_client.put_parameter(Name=PARAMETER, Value=json.dumps(asdict(lock.content)), Type="String")
+
+    def test_it_shows_the_holder_and_asks(self, aws: Aws, dev: Environment) -> None:
+        with environment_lock(aws, dev, "teardown blue") as lock:
+            answer = CliRunner().invoke(unlock, ["dev"], input="n\n")
+            assert (answer.exit_code, current_lock(aws, "dev")) == (1, lock.content)
+            for words in ("warmbase teardown blue", "risk ", lock.content.since, lock.content.token):
+                assert words in answer.output
+            assert CliRunner().invoke(unlock, ["dev"], input="y\n").exit_code == 0
+            assert current_lock(aws, "dev") is None
+            aws.lock_client.put_parameter(Name=PARAMETER, Value=json.dumps(asdict(lock.content)), Type="String")
