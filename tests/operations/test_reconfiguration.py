@@ -84,6 +84,38 @@ def test_without_its_record_no_cluster_is_tuned(here: Deployed) -> None:
         here.tuning()
 
 
+def test_of_two_proposals_the_second_to_be_applied_is_refused(here: Deployed) -> None:
+    """Its settings would undo the first one's, which it never showed."""
+    here.edit("clusters:", TIMEOUT + "clusters:")
+    first = here.tuning()
+    here.edit("hbase.rpc.timeout: '90000'", "hbase.client.scanner.timeout.period: '120000'")
+    second = here.tuning()
+    carry_out(reconfiguration(here.aws, first), Cut())
+    with pytest.raises(
+        Refused, match=r"the core group of j-\w+  was not changed: somebody has changed it(.|\n)*version"
+    ):
+        carry_out(reconfiguration(here.aws, second), Cut())
+    [setting] = [
+        part
+        for part in read_running_cluster(here.aws, here.launch).cluster.groups["core"].settings
+        if part.name == "hbase-site"
+    ]
+    assert setting.properties["hbase.rpc.timeout"] == "90000"
+    # The same proposal continues where it was interrupted.
+    carry_out(reconfiguration(here.aws, first), Cut())
+
+
+def test_nodes_that_somebody_added_meanwhile_are_kept(here: Deployed) -> None:
+    count = here.launch.plan.core.count
+    here.edit("per_second: 200", "per_second: 5000")
+    planned = here.tuning()
+    core = planned.running.cluster.groups["core"]
+    resize: Any = {"InstanceGroupId": core.id, "InstanceCount": count + 7}
+    here.aws.emr.modify_instance_groups(ClusterId=here.cluster_id, InstanceGroups=[resize])
+    with pytest.raises(Refused, match=f"it has {count + 7} nodes instead of {count}"):
+        carry_out(reconfiguration(here.aws, planned), Cut())
+
+
 def test_what_others_had_set_is_shown_and_replaced(here: Deployed) -> None:
     cluster = read_running_cluster(here.aws, here.launch).cluster
     by_hand: Any = {"Classification": "hbase-site", "Properties": {"hbase.client.pause": "7"}}
