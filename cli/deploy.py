@@ -85,6 +85,7 @@ def _document(proposed: Proposal) -> str:
                 }
                 for cluster_name, tuning in proposed.tunings.items()
             },
+            "silences": proposed.silences,
             "usd_per_month": proposed.usd_per_month,
             "current_usd_per_month": proposed.current_usd_per_month,
         }
@@ -110,12 +111,21 @@ def _page(proposed: Proposal) -> Iterator[str]:
                 f"{plan.core.count} x {plan.core.instance_type}, {plan.primary.count} x {plan.primary.instance_type}"
             )
             yield from _wrapped(f"{cluster_name}: a new cluster, {nodes}, {plan.release} (`warmbase plan` explains it)")
+    yield from _silences(proposed)
     yield "Cost per month at today's prices (estimate)"
     for cluster_name, usd in proposed.usd_per_month.items():
         before = proposed.current_usd_per_month.get(cluster_name, 0.0)
         yield from _wrapped(f"{cluster_name}: {format_usd(before)} -> {format_usd(usd)}")
     if proposed.empty:
         yield "Nothing to deploy."
+
+
+def _silences(proposed: Proposal) -> Iterator[str]:
+    """Yield what keeps alarms from notifying, and whether the deployment ends it."""
+    for cluster_name, silence in proposed.silences.items():
+        for line in silence.lines:
+            outcome = "will be ended" if silence.ours else "stays, because warmbase did not write the rule"
+            yield from _wrapped(f"{cluster_name}: {line}; {outcome}")
 
 
 def _result_lines(stack: StackChange) -> str:

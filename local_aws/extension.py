@@ -16,6 +16,7 @@ from local_aws import (
     change_set_requests,
     clusters,
     instance_groups,
+    mute_rules,
     stack_drift,
     stack_requests,
     steps,
@@ -41,6 +42,7 @@ def install() -> None:
         stack_requests,
         stack_drift,
         change_set_requests,
+        mute_rules,
     ):
         part.install()
     _replace_resolver()

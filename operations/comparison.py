@@ -21,6 +21,7 @@ from dashboards.graph import Exact
 from dashboards.query import CLUSTER_ID
 from emr.classification import Classification, flattened
 from emr.cluster_spec import ClusterSpec, counted
+from operations.alarm_muting import read_silence
 from operations.aws import Aws
 from operations.aws_errors import error_code
 from operations.described_alarm import DescribedAlarm, described_alarms
@@ -176,7 +177,9 @@ def _alarms(aws: Aws, launch: Launch, cluster_id: str) -> tuple[Facts, Facts]:
         for call in composite_alarms(plan, bucket, replica=replica)
     }
     actual = described_alarms(aws, plan.environment, plan.cluster)
-    return _unlike({**expected, **composed}, actual), _unlike(actual, {**expected, **composed})
+    rules = read_silence(aws, plan.environment, plan.cluster).rules
+    muted = {f"mute rule {name}": alarm_names for name, alarm_names in rules.items()}
+    return _unlike({**expected, **composed}, actual), {**_unlike(actual, {**expected, **composed}), **muted}
 
 
 def _unlike(some: Mapping[str, DescribedAlarm], others: Mapping[str, DescribedAlarm]) -> Facts:

@@ -21,6 +21,7 @@ from environments.names import cluster_stack, monitoring_stack, network_stack, s
 from environments.planning import plan_of
 from environments.reader import read_environment
 from environments.record_files import check_record, launch_records
+from operations.alarm_muting import Silence, read_silence, unmute
 from operations.aws import Aws
 from operations.aws_errors import translated
 from operations.basis import Basis, digest, group_basis, record_basis, refuse_moved
@@ -81,6 +82,7 @@ class Proposal:
     stacks: tuple[StackChange, ...]
     bucket: tuple[str, ...]
     tunings: Mapping[str, Tuning]
+    silences: Mapping[str, Silence]
     usd_per_month: Mapping[str, float]
     current_usd_per_month: Mapping[str, float]
 
@@ -101,7 +103,9 @@ class Proposal:
         """Return whether nothing is to be done."""
         changes = any((stack.added, stack.changed, stack.removed) != ((), (), ()) for stack in self.stacks)
         unmade = any(stack.status is None for stack in self.stacks)
-        return not (changes or unmade or self.bucket or any(tuning.group_changes for tuning in self.tunings.values()))
+        tuned = any(tuning.group_changes for tuning in self.tunings.values())
+        silent = any(silence.ours for silence in self.silences.values())
+        return not (changes or unmade or self.bucket or tuned or silent)
 
 
 def proposal(work: Work, progress: Progress, *, dry_run: bool) -> Proposal:
@@ -177,6 +181,11 @@ def deployment(work: Work, changes: Proposal) -> Iterator[Stage]:
             act=partial(_protected, aws, environment, cluster_name),
         )
         yield _of_stack(work, monitoring_stack(environment.name, cluster_name))
+        if cluster_name in changes.silences and changes.silences[cluster_name].ours:
+            yield Stage(
+                title=f"end the silence of cluster {cluster_name}'s alarms",
+                act=partial(_unmuted, aws, environment, cluster_name),
+            )
     for planned in changes.tunings.values():
         yield from reconfiguration(aws, planned)
 
@@ -226,6 +235,7 @@ def _proposed(
         stacks=tuple(_stack_changes(work)),
         bucket=tuple(needs(aws, environment.root)) if environment.mode.keeps_data_in_s3 else (),
         tunings=tunings,
+        silences={name: read_silence(aws, environment.name, name) for name in records},
         usd_per_month={cluster_name: launch.plan.cost.usd_per_month for cluster_name, launch in launches.items()},
         current_usd_per_month={
             cluster_name: _current_usd(launches[cluster_name], tuning) for cluster_name, tuning in tunings.items()
@@ -308,6 +318,11 @@ def _recorded(aws: Aws, environment: Environment, cluster_name: str, say: Say) -
 
 def _protected(aws: Aws, environment: Environment, cluster_name: str, _: Say) -> str:
     return protect(aws, environment, cluster_name)
+
+
+def _unmuted(aws: Aws, environment: Environment, cluster_name: str, _: Say) -> str:
+    with translated(f"could not end the silence of cluster {cluster_name}'s alarms", "run the same command again"):
+        return unmute(aws, environment.name, cluster_name)
 
 
 def _reading(environment: Environment) -> AbstractContextManager[None]:

@@ -16,6 +16,7 @@ from emr.cluster_state import is_running
 from environments.environment import Environment
 from environments.launch_record import LaunchRecord
 from environments.record_files import launch_records
+from operations.alarm_muting import read_silence
 from operations.aws import Aws
 from operations.aws_errors import MISSING, error_code, translated
 from operations.caches import ServerCache, caches
@@ -65,6 +66,7 @@ class ClusterState:
     caches: Caches | None
     differences: int | None
     alarms: tuple[str, ...]
+    silenced: tuple[str, ...]
     usd_per_month: float | None
     why: str = ""
 
@@ -126,6 +128,7 @@ def _cluster(aws: Aws, environment: Environment, cluster_name: str, record: Laun
             caches=_caches(aws, cluster, launch) if launch.plan.mode.has_bucket_cache else None,
             differences=len(read_running_cluster(aws, launch).changes(launch)),
             alarms=_alarms(aws, environment.name, cluster_name),
+            silenced=read_silence(aws, environment.name, cluster_name).lines,
             usd_per_month=launch.plan.cost.usd_per_month,
         )
 
@@ -142,6 +145,7 @@ def _nothing(
         caches=None,
         differences=None,
         alarms=(),
+        silenced=(),
         usd_per_month=None,
         why=why,
     )

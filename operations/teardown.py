@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from environments.environment import Environment
-from environments.names import cluster_stack, emr_cluster_name, monitoring_stack, network_stack
+from environments.names import cluster_stack, monitoring_stack, network_stack
 from environments.record_files import record_directory, record_of
+from operations.alarm_muting import mute
 from operations.aws import Aws
 from operations.aws_errors import translated
 from operations.claims import NOBODY, claim_of, release
 from operations.cluster_step import PrimaryShell
 from operations.deployed_stack import Events, status_of
-from operations.described_alarm import described_alarms
 from operations.environment_cluster import EnvironmentCluster, environment_cluster, state_of
 from operations.lost_data import mark_complete, refuse_loss
 from operations.polling import turns
@@ -34,8 +34,6 @@ from sizing.problem import OperationFailed, Refused
 TERMINATION_SECONDS: Final = 3600.0
 FIRST_POLL_SECONDS: Final = 0.2
 POLL_SECONDS: Final = 10.0
-NOTIFYING: Final = "call-"
-"""The names of the composite alarms, which alone notify, go on with this word."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +119,7 @@ def _of_cluster(
 ) -> Iterator[Stage]:
     logs = environment.in_account(environment.log_bucket, aws.account)
     primary = PrimaryShell(aws=aws, cluster_id=cluster.id, log_bucket=logs)
-    silence = _step("disable the notifications of its alarms", partial(_silenced, aws, environment.name, cluster_name))
+    silence = _step("mute the notifications of its alarms", partial(_silenced, aws, environment.name, cluster_name))
     is_active = environment.clusters[cluster_name].role == "active"
     steps = tuple(primary_steps(environment)) if is_active else ()
     acts = primary_actions(str(consent.exported))
@@ -170,14 +168,8 @@ def _current(aws: Aws, cluster: EnvironmentCluster) -> EnvironmentCluster:
 
 
 def _silenced(aws: Aws, environment: str, cluster_name: str, _: Say) -> str:
-    """Disable the alarms that notify, because a planned shutdown should wake nobody."""
-    start = f"{emr_cluster_name(environment, cluster_name)}-{NOTIFYING}"
-    described = described_alarms(aws, environment, cluster_name)
-    alarms = {name: alarm for name, alarm in described.items() if name.startswith(start)}
-    names = [name for name, alarm in alarms.items() if not alarm.silenced]
-    if names:
-        aws.cloudwatch.disable_alarm_actions(AlarmNames=names)
-    return f"the notifications of {len(alarms)} alarms are disabled"
+    """Mute the alarms that notify, because a planned shutdown should wake nobody."""
+    return mute(aws, environment, cluster_name)
 
 
 def _unprotected(aws: Aws, cluster: EnvironmentCluster, _: Say) -> str:

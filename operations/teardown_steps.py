@@ -17,7 +17,7 @@ from sizing.modes.mode import TeardownStep
 from sizing.problem import Refused
 
 STOP_SECONDS: Final = 3600  # judgement: the index of the largest cache is written in a tenth of that
-SILENT: Final = "until then its alarms notify nobody; to turn them on again: aws cloudwatch enable-alarm-actions"
+SILENT: Final = "until then its alarms notify nobody; to turn them on again: warmbase deploy"
 DOWN: Final = "HBase is stopped already"
 
 

@@ -23,6 +23,7 @@ CLUSTER = ClusterState(
     recorded=False,
     caches=None,
     differences=None,
+    silenced=(),
     alarms=(),
     usd_per_month=None,
     why="the cluster was never launched",

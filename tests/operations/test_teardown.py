@@ -46,7 +46,7 @@ def test_an_active_cluster_is_flushed_before_it_ends(here: Deployed) -> None:
     assert begun(here)[:5] == [
         "disable every table",
         "flush hbase:meta and hbase:namespace",
-        "disable the notifications of its alarms",
+        "mute the notifications of its alarms",
         "stop HBase",
         "check that the write-ahead log is empty",
     ]
