@@ -7,6 +7,7 @@ from typing import Final
 from xml.sax.saxutils import escape
 
 from configurations.launch import Launch
+from environments.kerberos import Kerberos
 from sizing.clients import (
     CALL_P99S,
     LONGEST_CALL_SECONDS,
@@ -32,7 +33,7 @@ def client_site_xml(launch: Launch) -> str:
     settings = client_settings(plan.restart, p99_seconds, retains=plan.mode.has_bucket_cache)
     properties = "".join(
         f"{_comment(reason)}  <property>\n    <name>{key}</name>\n    <value>{escape(value)}</value>\n  </property>\n"
-        for key, value, reason in _properties(settings, p99_seconds)
+        for key, value, reason in (*_properties(settings, p99_seconds), *_authentication(launch.security.kerberos))
     )
     return f'<?xml version="1.0" encoding="UTF-8"?>\n<configuration>\n{_comment(BEFORE)}{properties}</configuration>\n'
 
@@ -71,6 +72,23 @@ def _properties(settings: ClientSettings, p99_seconds: float) -> tuple[tuple[str
             "false",
             "Scans of MapReduce jobs leave the cache as it is. This is HBase's default.",
         ),
+    )
+
+
+def _authentication(kerberos: Kerberos | None) -> tuple[tuple[str, str, str], ...]:
+    """Return what a client needs to authenticate itself and the servers; nothing without Kerberos."""
+    if kerberos is None:
+        return ()
+    principal = f"hbase/_HOST@{kerberos.realm}"
+    ticket = (
+        "The client gets a ticket before it connects: by kinit, or by UserGroupInformation.loginUserFromKeytab. Also "
+        "set hadoop.security.authentication to kerberos in the core-site.xml of your applications."
+    )
+    return (
+        ("hbase.security.authentication", "kerberos", ticket),
+        ("hbase.master.kerberos.principal", principal, "The master proves that it is this principal."),
+        ("hbase.regionserver.kerberos.principal", principal, "Each RegionServer proves the same. Keep _HOST as it is."),
+        ("hbase.rpc.protection", "privacy", "Requests and responses are encrypted. The servers accept nothing else."),
     )
 
 

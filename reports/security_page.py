@@ -60,7 +60,13 @@ def _clients() -> Iterator[str]:
         root. HBase's own permissions
         (`hbase.security.authorization`) protect from mistakes only as long as clients can choose their names, and
         encryption in transit does not authenticate clients either. A new cluster with `security: {kerberos: ...}`
-        authenticates every client."""
+        authenticates every client, encrypts its requests, and checks the permissions of its user
+        ([Kerberos](kerberos.md))."""
+    )
+    yield paragraph(
+        """With or without Kerberos, a new cluster loads no coprocessors of tables, so that nobody runs code in the
+        RegionServers by creating a table. An override allows them (`hbase.coprocessor.user.enabled`); a running
+        cluster keeps what it was launched with."""
     )
     yield paragraph("Without Kerberos, the network alone protects the data, and `access` decides who is in it:")
     yield bullets(

@@ -11,7 +11,7 @@ from configurations.client_file import client_site_xml
 from configurations.launch import Launch
 from facts.keys import hbase_keys
 from sizing.clients import patience_seconds
-from tests.configurations.variants import VARIANTS, Variant, variant_launch
+from tests.configurations.variants import VARIANTS, Variant, kerberos_launch, variant_launch
 
 Launches = Callable[[str], Launch]
 
@@ -33,3 +33,17 @@ def test_a_client_outlasts_the_retention_window(launches: Launches) -> None:
     retries = int(properties(prod)["hbase.client.retries.number"])
     assert patience_seconds(retries) > prod.plan.restart.retention_window_seconds + 40 > patience_seconds(15)
     assert "setCacheBlocks(false)" in client_site_xml(prod)
+
+
+def test_a_client_of_a_cluster_with_kerberos_names_its_principals() -> None:
+    file = properties(kerberos_launch())
+    assert file.keys() - properties(variant_launch(VARIANTS[0])).keys() == {
+        "hbase.security.authentication",
+        "hbase.master.kerberos.principal",
+        "hbase.regionserver.kerberos.principal",
+        "hbase.rpc.protection",
+    }
+    assert file["hbase.regionserver.kerberos.principal"] == "hbase/_HOST@EC2.INTERNAL"
+    core = next(one.properties for one in kerberos_launch().settings.core if one.name == "hbase-site")
+    shared = ("hbase.security.authentication", "hbase.rpc.protection")
+    assert {key: file[key] for key in shared} == {key: core[key] for key in shared}, "both sides state the same"

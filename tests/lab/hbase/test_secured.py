@@ -8,6 +8,7 @@ import runpy
 import shlex
 import socket
 import subprocess
+import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from configurations.client_file import client_site_xml
 from configurations.launch import launch_of
 from environments.kerberos import Kerberos
 from environments.reader import read_environment
@@ -92,7 +94,12 @@ def secured_node(directory: Path, cluster: Any, realm: Kdc) -> SecuredNode:
     place, programs = cluster.place, directory / "programs"
     programs.mkdir()
     plain = place.configuration("client")
-    node_site = place.configuration("master")
+    node_site, client_site = place.configuration("master"), place.configuration("kerberos-client")
+    client_site.mkdir()
+    own = ET.fromstring(client_site_xml(cluster.launch))  # noqa: S314 - our own texts
+    own.extend(ET.parse(plain / "hbase-site.xml").getroot())  # noqa: S314
+    ET.ElementTree(own).write(client_site / "hbase-site.xml")
+    (client_site / "core-site.xml").write_text(CORE_SITE, encoding="utf-8")
     ruby = jar_paths(SHELL)
     logging = f"-Dlog4j2.configurationFile={plain}/client.log4j2.properties"
 
@@ -112,7 +119,9 @@ def secured_node(directory: Path, cluster: Any, realm: Kdc) -> SecuredNode:
         ]
     )
     texts = {
-        "hbase": HBASE.format(node=java(node_site), plain=java(plain), shell=HERE / "kerberos_shell.rb"),
+        "hbase": HBASE.format(
+            node=java(node_site), client=java(client_site), plain=java(plain), shell=HERE / "kerberos_shell.rb"
+        ),
         "kinit": f'#!/bin/sh\nKRB5_DIRECTORY={realm.configuration.parent} exec {kinit} "$@"\n',
         "hostname": "#!/bin/sh\necho localhost\n",
         "sudo": '#!/bin/sh\nexec "$@"\n',
@@ -128,13 +137,17 @@ def secured_node(directory: Path, cluster: Any, realm: Kdc) -> SecuredNode:
 
 HBASE = """#!/bin/sh
 # What `bin/hbase` does with these commands, with the configuration of the node or that of a client without Kerberos.
-if [ "$SITE" = plain ]; then java='{plain}'; else java='{node}'; fi
+case $SITE in plain) java='{plain}' ;; client) java='{client}' ;; *) java='{node}' ;; esac
 case $1 in
   shell) exec $java org.jruby.Main {shell} ;;
   disable_all_tables) echo disable_all | $java org.jruby.Main {shell}; exit ;;
   zkcli) shift; set -- org.apache.hadoop.hbase.zookeeper.ZKMainServer "$@" ;;
 esac
 exec $java "$@"
+"""
+CORE_SITE = """<configuration>
+  <property><name>hadoop.security.authentication</name><value>kerberos</value></property>
+</configuration>
 """
 USERS = """
 as('{daemon}', '{keytab}') {{ create 'owned'; grant 'alice', 'RW', 'owned' }}
@@ -148,7 +161,9 @@ as('alice@{realm}', '{keytab}') {{ get 'owned', 'row' }}
 
 
 def test_a_ticket_and_a_grant_are_both_needed(node: SecuredNode) -> None:
-    printed = node.shell(USERS.format(daemon=DAEMON, keytab=node.kdc.keytab, realm=REALM)).splitlines()
+    """The client has the file that is rendered for applications, and the KDC's address."""
+    commands = USERS.format(daemon=DAEMON, keytab=node.kdc.keytab, realm=REALM)
+    printed = node.shell(commands, site="client").splitlines()
     assert [line for line in printed if "=" in line and "refused" not in line] == ["row=value", "row=value"]
     refusals = [line for line in printed if line.startswith(("refused", "served"))]
     assert len(refusals) == 4
