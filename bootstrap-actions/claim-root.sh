@@ -27,12 +27,7 @@ USAGE
 }
 
 check_arguments() {
-  if [[ ! ${argument[bucket]} =~ ^[a-z0-9][a-z0-9.-]{2,62}$ ]]; then
-    problems+=("--bucket='${argument[bucket]}': must be a bucket's name")
-  fi
-  if [[ ! ${argument[key]} =~ ^[A-Za-z0-9/._=-]{1,1024}$ ]]; then
-    problems+=("--key='${argument[key]}': must be an object's key of letters, digits and / . _ = -")
-  fi
+  check_claim
   if [[ ! ${argument[kms_key]} =~ ^(arn:aws[a-z-]*:kms:[a-z0-9:/-]+)?$ ]]; then
     problems+=("--kms-key='${argument[kms_key]}': must be the ARN of a key")
   fi

@@ -60,6 +60,16 @@ check_program() {
   fi
 }
 
+# check_claim: checks where the claim of the root is.
+check_claim() {
+  if [[ ! ${argument[bucket]} =~ ^[a-z0-9][a-z0-9.-]{2,62}$ ]]; then
+    problems+=("--bucket='${argument[bucket]}': must be a bucket's name")
+  fi
+  if [[ ! ${argument[key]} =~ ^[A-Za-z0-9/._=-]{1,1024}$ ]]; then
+    problems+=("--key='${argument[key]}': must be an object's key of letters, digits and / . _ = -")
+  fi
+}
+
 # begin ARGUMENTS...: reads and checks them, continues as root, and records that this run has begun. The next run completes
 # one that ended early: every step checks what exists, and does only what is missing.
 begin() {

@@ -55,8 +55,10 @@ def actions(launch: Launch) -> tuple[Action, ...]:
     """Return the actions in a node's order: the claim first, because a cluster that may not write ends there."""
     writes = launch.environment.clusters[launch.plan.cluster].role == "active"
     # Only a root in S3 can be reached by another cluster, so only such a root is claimed.
-    claim = (_claim(launch.environment),) if writes and launch.plan.mode.keeps_data_in_s3 else ()
-    return (*claim, *_of_every_node(launch), *_of_core_nodes(launch.plan))
+    in_s3 = launch.plan.mode.keeps_data_in_s3
+    claim = (_claim(launch.environment),) if writes and in_s3 else ()
+    watch = (_watch(launch.environment, "active" if writes else "replica"),) if in_s3 else ()
+    return (*claim, *_of_every_node(launch), *_of_core_nodes(launch.plan), *watch)
 
 
 def script(action: str) -> str:
@@ -80,6 +82,20 @@ def _claim(environment: Environment) -> Action:
         name="claim-root",
         arguments=(f"--bucket={root.bucket}", f"--key={root.claim_key}", *encrypted),
         programs={"program": "claim_root.py", "requests": REQUESTS},
+    )
+
+
+def _watch(environment: Environment, role: str) -> Action:
+    root = environment.root
+    return Action(
+        name="watch-claim",
+        arguments=(
+            f"--bucket={root.bucket}",
+            f"--key={root.claim_key}",
+            f"--role={role}",
+            f"--fencing={environment.fencing}",
+        ),
+        programs={"program": "watch_claim.py", "requests": REQUESTS},
     )
 
 

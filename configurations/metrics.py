@@ -32,12 +32,13 @@ Source: CombinedBlockCache.getBlock of 2.6.2 and 2.6.4; measured with 2.6.2 by t
 
 
 class MetricSource(StrEnum):
-    """The publisher of a metric: a daemon, by its classification under `emr-metrics`, the node's program, or AWS."""
+    """The publisher of a metric: a daemon, by its classification under `emr-metrics`, a program on the node, or AWS."""
 
     REGION_SERVER = "emr-hbase-region-server-metrics"
     MASTER = "emr-hbase-master-metrics"
     SYSTEM = "emr-system-metrics"
     NODE = "warmbase"
+    CLAIM = "warmbase, while the claim is in doubt"
     S3 = "AWS/S3"
     EMR = "AWS/ElasticMapReduce"
 
@@ -45,7 +46,7 @@ class MetricSource(StrEnum):
 OF_AGENT: Final = frozenset({MetricSource.REGION_SERVER, MetricSource.MASTER, MetricSource.SYSTEM})
 DIMENSIONS: Final = {
     **dict.fromkeys(OF_AGENT, ("cluster.id", "instance.id", "node.type", "service.name")),
-    MetricSource.NODE: ("ClusterId", "InstanceId"),
+    **dict.fromkeys((MetricSource.NODE, MetricSource.CLAIM), ("ClusterId", "InstanceId")),
     MetricSource.S3: ("BucketName", "FilterId"),
     MetricSource.EMR: ("JobFlowId",),
 }
@@ -78,7 +79,8 @@ class Metric:
     @property
     def namespace(self) -> str:
         """Return the CloudWatch namespace of the metric."""
-        return "CWAgent" if self.source in OF_AGENT else str(self.source)
+        names = {**dict.fromkeys(OF_AGENT, "CWAgent"), MetricSource.CLAIM: str(MetricSource.NODE)}
+        return names.get(self.source, str(self.source))
 
     @property
     def series(self) -> str:
@@ -152,6 +154,10 @@ _NODE: Final = (
     ("VolumeBytes", "Bytes", "/sys/dev/block", "bytes read from and written to the busiest cache volume"),
     ("VolumeOperations", "Count", "/sys/dev/block", "reads and writes of the busiest cache volume"),
 )  # fmt: skip
+_CLAIM: Final = (
+    ("ForeignClaim", "1 while another cluster has the claim of the root and the node may write there"),
+    ("ClaimUnconfirmedMinutes", "minutes for which the claim has not named this cluster"),
+)
 _AWS: Final = (
     (MetricSource.S3, "GetRequests", "requests", "GETs below the HBase root, from all clients"),
     (MetricSource.S3, "5xxErrors", "requests", "requests below the HBase root that S3 refused (5xx)"),
@@ -201,6 +207,11 @@ def _metrics() -> Iterator[Metric]:
         yield Metric(
             source=MetricSource.NODE, bean="", attribute=attribute, cloudwatch=name, unit=unit, counter=False,
             meaning=meaning, of_cache=True, since=_since(attribute),
+        )  # fmt: skip
+    for name, meaning in _CLAIM:
+        yield Metric(
+            source=MetricSource.CLAIM, bean="", attribute=name, cloudwatch=name, unit="Count", counter=False,
+            meaning=meaning,
         )  # fmt: skip
     for source, name, unit, meaning in _AWS:
         yield Metric(source=source, bean="", attribute=name, cloudwatch=name, unit=unit, counter=False, meaning=meaning)

@@ -12,6 +12,8 @@ ENDS: Final = frozenset(
         "cache-evicts",
         "cache-filling",
         "cache-lost",
+        "claim-foreign",
+        "claim-unconfirmed",
         "core-node-missing",
         "disk-full",
         "gets-slow",

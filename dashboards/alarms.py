@@ -48,6 +48,7 @@ EVICTION_DATAPOINTS: Final = (2, 30)
 """Minutes with evictions, and minutes watched. judgement: an eviction makes room for minutes; two are no accident."""
 DISK_MARGIN_FRACTION: Final = 0.02  # judgement: above the planned fill, for logs and the file system's own blocks
 NOT_YET_UNHEALTHY: Final = 0.89  # YARN calls a disk unhealthy at 0.90
+UNCONFIRMED_MINUTES: Final = 5  # judgement: S3 and its endpoints are back by then, or they need a person
 INSERTION_MINUTES: Final = 15  # judgement: a burst that fills the writers' queues is over by then
 
 
@@ -56,7 +57,7 @@ def alarms(plan: Plan, root_bucket: str, *, replica: bool = False) -> tuple[Alar
     name = emr_cluster_name(plan.environment, plan.cluster)
     applicable = [_core_node_missing(plan)]
     if plan.mode.keeps_data_in_s3:
-        applicable += [_gets_above_plan(plan, root_bucket), _s3_refuses(plan, root_bucket)]
+        applicable += [_gets_above_plan(plan, root_bucket), _s3_refuses(plan, root_bucket), *_of_claim(plan)]
     if plan.mode.has_bucket_cache:
         applicable += [*_of_servers(plan, replica=replica), *_of_hit_ratios(plan), *_of_warming(plan)]
         applicable += [*_of_cache_writes(plan), *_of_room(plan), *_of_reads(plan)]
@@ -130,6 +131,28 @@ def _s3_refuses(plan: Plan, root_bucket: str) -> Alarm:
         description=f"S3 has refused more than {REFUSED_PER_SECOND} request/s below the HBase root for 15 minutes "
         "(Slow Down): the request rate is higher than S3 serves for this prefix. Run "
         f"{_status(plan)} to see whether a cache is warming up, which sends the most requests.",
+    )
+
+
+def _of_claim(plan: Plan) -> Iterator[Alarm]:
+    """Yield the alarms on the claim of the root; nodes publish their metrics only while something is wrong."""
+    claim = f"warmbase claim {plan.environment}"
+    yield alarm_above(
+        name="claim-foreign",
+        watched=_of_nodes("ForeignClaim", "MAX"),
+        threshold=0,
+        periods=1,
+        description="Another cluster has claimed the HBase root while this one can write to it. Two clusters that "
+        f"write to one root corrupt it. Run {claim} to see which cluster has the claim, and stop one of them at once.",
+    )
+    yield alarm_above(
+        name="claim-unconfirmed",
+        watched=_of_nodes("ClaimUnconfirmedMinutes", "MAX"),
+        threshold=UNCONFIRMED_MINUTES,
+        periods=1,
+        description=f"For more than {UNCONFIRMED_MINUTES} minutes a node could not confirm that this cluster has the "
+        "claim of the HBase root: the claim is missing, released, or cannot be read. Another cluster could start to "
+        f"write there. Run {claim} to see the claim.",
     )
 
 

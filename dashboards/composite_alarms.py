@@ -37,7 +37,8 @@ def _rules(prefix: str, existing: frozenset[str]) -> Mapping[CompositeName, Alar
 
     filling, young = f"{prefix}-cache-filling", f"{prefix}-server-young"
     warming = in_alarm(filling) & in_alarm(young) if {filling, young} <= existing else NEVER
-    servers = any_existing("core-node-missing", "server-silent", "meta-unassigned")
+    claim = any_existing("claim-foreign", "claim-unconfirmed")
+    servers = any_existing("core-node-missing", "server-silent", "meta-unassigned") | claim
     cold = any_existing("hit-ratio-low", "server-cold", "s3-gets-above-plan")
     cache = (any_existing("cache-lost") | (cold & ~warming)) & ~servers
     slow = (any_existing("gets-slow", "s3-refuses") & ~warming) | any_existing("long-pause")
@@ -53,8 +54,8 @@ def _rules(prefix: str, existing: frozenset[str]) -> Mapping[CompositeName, Alar
 def _descriptions(environment: str) -> Mapping[CompositeName, str]:
     status = f"warmbase status {environment}"
     return {
-        "servers": f"RegionServers or core nodes are missing, or no server serves hbase:meta. Run {status} to see "
-        "which.",
+        "servers": "RegionServers or core nodes are missing, no server serves hbase:meta, or another cluster may write "
+        f"to the HBase root. Run {status} to see which, and warmbase claim {environment} to see the claim.",
         "cache": "Reads that the cache should answer go to S3, although no cache is warming up and no server is "
         f"missing. Run {status} to see fill and hit ratio of each server.",
         "writes-to-cache": "Blocks do not reach the cache, or a cache does not reach its index file. Run warmbase "

@@ -14,7 +14,7 @@ from sizing.modes import Mode
 from sizing.targets import Targets
 from sizing.workload import Workload
 
-__all__ = ["ACCOUNT_PSEUDO_PARAMETER", "EMR_TAG", "Access", "Environment", "Network", "Wal"]
+__all__ = ["ACCOUNT_PSEUDO_PARAMETER", "EMR_TAG", "Access", "Environment", "Fencing", "Network", "Wal"]
 
 EMR_TAG = "for-use-with-amazon-emr-managed-policies"
 """AmazonEMRServicePolicy_v2 may only touch what carries it (Management Guide, emr-managed-iam-policies)."""
@@ -25,6 +25,13 @@ class Wal(StrEnum):
 
     HDFS = "hdfs"
     EMR_WAL = "emr-wal"
+
+
+class Fencing(StrEnum):
+    """The answer of a node to a claim that names another cluster: an alarm, or an alarm and the end of HBase there."""
+
+    ALARM = "alarm"
+    STOP = "stop"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +86,7 @@ class Environment:
     overrides: tuple[Override, ...]
     kerberos: Kerberos | None = None
     """The realm in which new clusters are launched; None where HBase authenticates nobody."""
+    fencing: Fencing = Fencing.ALARM
     snapshot_mappers: int | None = None
     """Mappers that copy a snapshot at the same time; None for one on each core node."""
 

@@ -22,9 +22,9 @@ from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
-from role_requests import METADATA, Metadata, Request, Unanswered, send, signed
+from role_requests import METADATA, Figure, Metadata, MetricData, Request, Unanswered, put_metrics, send
 
 REGION_SERVER = "http://127.0.0.1:16030"
 BEAN = "Hadoop:service=HBase,name=RegionServer,sub=Server"
@@ -35,7 +35,6 @@ INDEX = CACHE / "index" / "bucketcache.index"
 BLOCK_DEVICES = Path("/sys/dev/block")
 JOB_FLOW = Path("/mnt/var/lib/info/job-flow.json")
 STATE = Path("/var/lib/warmbase/cache-counters.json")
-NAMESPACE = "warmbase"
 # The page comes from counters in memory; a RegionServer that takes longer is in a long pause.
 JMX_SECONDS = 5.0
 # judgement: the figures of a longer window would pass for those of a minute.
@@ -75,14 +74,6 @@ class Memory(NamedTuple):
     counters: Counters
     bytes_before_restart: int = 0
     changed_at: float | None = None
-
-
-class Figure(NamedTuple):
-    """One metric of one window."""
-
-    name: str
-    value: float
-    unit: str
 
 
 def say(message: str) -> None:
@@ -255,37 +246,16 @@ def remember(state: Path, memory: Memory) -> None:
     half.replace(state)
 
 
-def form(figures: list[Figure], dimensions: dict[str, str], at: datetime) -> bytes:
-    """Return a PutMetricData request in CloudWatch's query protocol."""
-    fields = {"Action": "PutMetricData", "Version": "2010-08-01", "Namespace": NAMESPACE}
-    for number, figure in enumerate(figures, 1):
-        member = f"MetricData.member.{number}"
-        fields[f"{member}.MetricName"] = figure.name
-        fields[f"{member}.Value"] = repr(float(figure.value))
-        fields[f"{member}.Unit"] = figure.unit
-        fields[f"{member}.Timestamp"] = at.strftime("%Y-%m-%dT%H:%M:%SZ")
-        for place, (name, value) in enumerate(dimensions.items(), 1):
-            fields[f"{member}.Dimensions.member.{place}.Name"] = name
-            fields[f"{member}.Dimensions.member.{place}.Value"] = value
-    return urlencode(fields).encode()
-
-
 def publish(options: argparse.Namespace, figures: list[Figure], at: datetime) -> None:
     """Sends the figures to CloudWatch. Raises Unanswered where it does not accept them."""
-    metadata = Metadata(options.metadata)
-    identity = metadata.identity()
-    cluster = json.loads(options.job_flow.read_text(encoding="utf-8"))["jobFlowId"]
-    url = options.cloudwatch or f"https://monitoring.{identity.region}.{metadata.domain()}"
-    headers = {"Content-Type": "application/x-www-form-urlencoded; charset=utf-8"}
     for figure in figures:
         if not math.isfinite(figure.value):
             say(f"{figure.name} is {figure.value}, and is left out: CloudWatch would refuse it with all the others")
-    figures = [figure for figure in figures if math.isfinite(figure.value)]
-    body = form(figures, {"ClusterId": cluster, "InstanceId": identity.instance}, at)
-    request = Request("POST", url.rstrip("/") + "/", headers, body)
-    answer = send(signed(request, metadata.credentials(), identity.region, "monitoring", at))
-    if answer.status != 200:
-        raise Unanswered(f"PutMetricData: {answer.status} {answer.body[:400].decode(errors='replace')}")
+    metadata = Metadata(options.metadata)
+    cluster = json.loads(options.job_flow.read_text(encoding="utf-8"))["jobFlowId"]
+    dimensions = {"ClusterId": cluster, "InstanceId": metadata.identity().instance}
+    finite = [figure for figure in figures if math.isfinite(figure.value)]
+    put_metrics(metadata, options.cloudwatch, MetricData(finite, dimensions, at))
 
 
 def arguments() -> argparse.Namespace:

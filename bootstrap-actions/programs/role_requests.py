@@ -16,8 +16,9 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnec
 from socket import SHUT_RDWR
 from threading import Timer
 from typing import NamedTuple
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
+NAMESPACE = "warmbase"
 METADATA = "http://169.254.169.254"
 TOKEN_SECONDS = 300
 # judgement: S3 and CloudWatch answer in tens of milliseconds; a node without a route must fail instead of hanging.
@@ -63,6 +64,22 @@ class Identity(NamedTuple):
     account: str
     region: str
     instance: str
+
+
+class Figure(NamedTuple):
+    """One metric of one minute."""
+
+    name: str
+    value: float
+    unit: str
+
+
+class MetricData(NamedTuple):
+    """The figures of one minute, and the cluster and instance that they are of."""
+
+    figures: list[Figure]
+    dimensions: Mapping[str, str]
+    at: datetime
 
 
 class Metadata:
@@ -165,6 +182,27 @@ def signed(request: Request, credentials: Credentials, region: str, service: str
         f"AWS4-HMAC-SHA256 Credential={credentials.access_key}/{scope}, SignedHeaders={names}, Signature={signature}"
     )
     return Request(request.method, request.url, {**headers, "authorization": authorization}, request.body)
+
+
+def put_metrics(metadata: Metadata, url: str | None, data: MetricData) -> None:
+    """Sends figures to CloudWatch, by its query protocol. Raises Unanswered where it does not accept them."""
+    region = metadata.identity().region
+    fields = {"Action": "PutMetricData", "Version": "2010-08-01", "Namespace": NAMESPACE}
+    for number, figure in enumerate(data.figures, 1):
+        member = f"MetricData.member.{number}"
+        fields[f"{member}.MetricName"] = figure.name
+        fields[f"{member}.Value"] = repr(float(figure.value))
+        fields[f"{member}.Unit"] = figure.unit
+        fields[f"{member}.Timestamp"] = data.at.strftime("%Y-%m-%dT%H:%M:%SZ")
+        for place, (name, value) in enumerate(data.dimensions.items(), 1):
+            fields[f"{member}.Dimensions.member.{place}.Name"] = name
+            fields[f"{member}.Dimensions.member.{place}.Value"] = value
+    url = url or f"https://monitoring.{region}.{metadata.domain()}"
+    headers = {"Content-Type": "application/x-www-form-urlencoded; charset=utf-8"}
+    request = Request("POST", url.rstrip("/") + "/", headers, urlencode(fields).encode())
+    answer = send(signed(request, metadata.credentials(), region, "monitoring", data.at))
+    if answer.status != 200:
+        raise Unanswered(f"PutMetricData: {answer.status} {answer.body[:400].decode(errors='replace')}")
 
 
 def path_of(key: str) -> str:

@@ -23,6 +23,8 @@ DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "workload": "The stored data and its reads and writes.",
         "targets": "The targets that a plan has to meet.",
         "clusters": "The clusters of the environment by name: one active cluster, and replicas of it.",
+        "fencing": "What a node does when another cluster has claimed the root: `alarm` notifies you, `stop` also kills"
+        " HBase on the node. It applies to clusters launched afterwards.",
         "discount": "The share that a savings plan or private pricing takes off EC2's on-demand prices.",
         "snapshots": "How snapshots are copied to another HBase root and back.",
         "alarms": "Who is notified of alarms.",

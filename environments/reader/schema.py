@@ -15,7 +15,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
-from environments.environment import ACCOUNT_PSEUDO_PARAMETER, EMR_TAG, Access, Environment, Wal
+from environments.environment import ACCOUNT_PSEUDO_PARAMETER, EMR_TAG, Access, Environment, Fencing, Wal
 from environments.environment import Network as NetworkChoice
 from environments.kerberos import Kerberos
 from environments.override import Override
@@ -218,6 +218,7 @@ class EnvironmentFile(Section):
         dict[ClusterName, ClusterSection],
         Field(min_length=1, examples=[{"blue": {"role": "active"}}]),
     ]
+    fencing: Annotated[Literal["alarm", "stop"], Field(examples=["stop"])] = "alarm"
     discount: Annotated[Share, bounds.DISCOUNT, Field(examples=[0.28], description=DISCOUNT)] = 0
     snapshots: Annotated[SnapshotsSection, Field(examples=[{"mappers": 200}])] = SnapshotsSection()
     alarms: Annotated[Alarms, Field(examples=[{"email": MAIL}])] = Alarms()
@@ -250,6 +251,7 @@ class EnvironmentFile(Section):
             alarm_email=self.alarms.email,
             discount=self.discount,
             overrides=tuple(self._overrides(document)),
+            fencing=Fencing(self.fencing),
             snapshot_mappers=self.snapshots.mappers,
         )
 

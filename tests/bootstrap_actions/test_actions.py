@@ -38,6 +38,14 @@ GIVEN = {
     "prepare-java": ("--java-home=/usr/lib/jvm/jre-21", f"--flags={encoded(('-XX:+UseZGC', '-Xmx64m'))}"),
     "publish-cache-metrics": ("--misses-for-one=2", *PROGRAM, *REQUESTS),
     "tune-kernel": ("--open-files=131072", "--processes=65536"),
+    "watch-claim": (
+        "--bucket=my-bucket",
+        "--key=hbase.warmbase-claim",
+        "--role=active",
+        "--fencing=stop",
+        *PROGRAM,
+        *REQUESTS,
+    ),
 }
 WRONG = [
     ("mount-volumes", "--cache-volume-gib=1TiB", "--cache-volume-gib='1TiB': must be a whole number of GiB"),
@@ -88,6 +96,9 @@ WRONG = [
         "--misses-for-one=3",
         "must be a whole number of counts from 1 to 2",
     ),
+    ("watch-claim", "--bucket=My_Bucket", "--bucket='My_Bucket': must be a bucket's name"),
+    ("watch-claim", "--role=blue", "--role='blue': must be active or replica"),
+    ("watch-claim", "--fencing=kill", "--fencing='kill': must be alarm or stop"),
     ("tune-kernel", "--dirty-mib=1", "--dirty-mib='1': must be a whole number of MiB from 64"),
 ]
 

@@ -49,7 +49,7 @@ def test_every_description_names_a_command_that_exists(name: str, launches: Laun
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_an_alarm_searches_nothing_and_queries_what_the_nodes_publish(name: str, launches: Launches) -> None:
-    published = {entry.cloudwatch for entry in METRICS if entry.source is MetricSource.NODE}
+    published = {entry.cloudwatch for entry in METRICS if entry.source in (MetricSource.NODE, MetricSource.CLAIM)}
     query = re.compile(
         r"SELECT (SUM|MIN|MAX|AVG|COUNT)\((\w+)\) FROM SCHEMA\(\"warmbase\", ClusterId, InstanceId\) "
         r"WHERE ClusterId = '\$\{ClusterId\}'"

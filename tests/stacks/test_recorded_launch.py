@@ -104,6 +104,7 @@ CHANGES: dict[str, list[dict[str, object]]] = {
         {"clusters": {"green": BASE["clusters"]["blue"]}},
         {"clusters.green": {"role": "replica"}},
     ],
+    "fencing": [{"fencing": "stop"}],
     "discount": [{"discount": 0.3}, {"discount": "28 %"}],
     "clusters.*.targets.budget_usd_per_month": [{f"{BLUE}.targets": {"budget_usd_per_month": 5000}}],
     "clusters.*.targets.carries_load_within": [{f"{BLUE}.targets": {"carries_load_within": "2 h"}}],

@@ -1,0 +1,218 @@
+"""Reads the claim of the HBase root each minute, and stops HBase here where another cluster has it. Python 3.9.
+
+A cluster claims its root once, before HBase is installed; from then on this program watches on every node. It publishes
+  ForeignClaim             1 while another cluster has the claim and this node may write
+  ClaimUnconfirmedMinutes  for how long the claim has not named this cluster: it cannot be read, is missing, is
+                           released, or names a cluster from before this one's launch
+and neither while all is well, because a metric costs money in each hour in which it is published.
+
+Only a claim that names another cluster stops HBase, and only where `--fencing=stop`: an outage of S3, or a claim that
+somebody has deleted, must not become an outage of HBase. HBase is killed, not stopped: a RegionServer that stops in
+order writes its memory to the root, which is the other cluster's. The edits stay in this cluster's write-ahead log.
+
+A replica has no claim. It may write as soon as hbase-site.xml does not say that it is a replica.
+
+Exit status: 0 if the claim was read, or if HBase may start; 1 otherwise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import NamedTuple
+from xml.etree import ElementTree as ET
+
+from role_requests import (
+    METADATA,
+    Figure,
+    Metadata,
+    MetricData,
+    Request,
+    Unanswered,
+    path_of,
+    put_metrics,
+    send,
+    signed,
+)
+
+JOB_FLOW = Path("/mnt/var/lib/info/job-flow.json")
+HBASE_SITE = Path("/etc/hbase/conf/hbase-site.xml")
+STATE = Path("/var/lib/warmbase/claim.json")
+NOBODY = "nobody"
+WRITERS = ("hbase-regionserver", "hbase-master")
+# judgement: S3 answers in tens of milliseconds, and the next minute asks again.
+ANSWER_SECONDS = 10.0
+STOP_SECONDS = 20.0
+
+
+class Unconfirmed(Exception):
+    """The claim does not name this cluster, and no other one that is known to write; the message says why."""
+
+
+class Released(Unconfirmed):
+    """The claim names no cluster."""
+
+
+class Memory(NamedTuple):
+    """The state that one run leaves for the next: when the claim last named this cluster, and who has it instead."""
+
+    confirmed_at: float
+    holder: str = ""
+
+
+def say(message: str) -> None:
+    """Writes a line to the journal of the unit."""
+    sys.stderr.write(f"watch-claim: {message}\n")
+
+
+def is_replica(site: Path) -> bool:
+    """Return whether HBase on this node only reads the root, by its own file. Raises Unconfirmed if it has none."""
+    try:
+        properties = {
+            item.findtext("name", "").strip(): item.findtext("value", "")
+            for item in ET.parse(site).iter("property")  # noqa: S314 - EMR wrote it, and expat reads no external entity
+        }
+    except (OSError, ET.ParseError) as fault:
+        raise Unconfirmed(f"{site} cannot be read: {fault}") from None
+    return properties.get("hbase.emr.readreplica.enabled", "").strip().lower() == "true"
+
+
+def holder(options: argparse.Namespace, metadata: Metadata) -> str:
+    """Return the other cluster that has the claim, or nothing where it is this one. Raises Unconfirmed otherwise."""
+    region = metadata.identity().region
+    store = options.s3 or f"https://s3.{region}.{metadata.domain()}"
+    request = Request("GET", f"{store}/{options.bucket}/{path_of(options.key)}", {})
+    answer = send(signed(request, metadata.credentials(), region, "s3", datetime.now(timezone.utc)), ANSWER_SECONDS)
+    if answer.status != 200:
+        raise Unconfirmed(f"GET {request.url}: {answer.status} {answer.body[:200].decode(errors='replace')}")
+    claim = json.loads(answer.body)
+    cluster, flow = str(claim["cluster"]), json.loads(options.job_flow.read_text(encoding="utf-8"))
+    if cluster == flow["jobFlowId"]:
+        return ""
+    if cluster == NOBODY:
+        raise Released("the claim is released while this cluster runs")
+    if options.role == "active" and _claimed_at(claim) < _creation_time(flow, options.job_flow):
+        raise Unconfirmed(f"{cluster} claimed the root before this cluster was launched, which has not claimed it yet")
+    return cluster
+
+
+def _claimed_at(claim: dict[str, str]) -> float:
+    """Return when the root was claimed; a claim that does not say so is taken for a new one."""
+    try:
+        return datetime.fromisoformat(str(claim["claimed_at"]).replace("Z", "+00:00")).timestamp()
+    except (ValueError, KeyError):
+        return float("inf")
+
+
+def _creation_time(flow: dict[str, int], file: Path) -> float:
+    """Return when EMR created the cluster; EMR writes the file when it starts the node."""
+    created_ms = flow.get("jobFlowCreationInstant")
+    return int(created_ms) / 1000 if created_ms else file.stat().st_mtime
+
+
+def remembered(state: Path, now: float) -> Memory:
+    """Return the state that the last run left; the first run on a node begins now."""
+    try:
+        fields = json.loads(state.read_text(encoding="utf-8"))
+        return Memory(min(now, float(fields["confirmed_at"])), str(fields["holder"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return Memory(now)
+
+
+def observe(options: argparse.Namespace, before: Memory, now: float) -> Memory:
+    """Return what the claim says now; one that cannot be read leaves the holder that was last known."""
+    try:
+        if is_replica(options.hbase_site):
+            return Memory(now)
+        other = holder(options, Metadata(options.metadata))
+    except Released as released:
+        say(f"s3://{options.bucket}/{options.key}: {released}")
+        return before._replace(holder="")
+    except (Unconfirmed, Unanswered, OSError, ValueError, KeyError, TypeError) as fault:
+        say(f"s3://{options.bucket}/{options.key}: {fault}")
+        return before
+    return before._replace(holder=other) if other else Memory(now)
+
+
+def fence() -> None:
+    """Kills what writes to the root on this node, and keeps systemd from starting it again."""
+    for unit in WRITERS:
+        if _systemctl("is-active", "--quiet", unit):
+            say(f"killing {unit}: another cluster writes to the root")
+            _systemctl("kill", "--signal=SIGKILL", unit)
+            _systemctl("stop", unit)
+
+
+def _systemctl(*arguments: str) -> bool:
+    try:
+        command = ["systemctl", *arguments]
+        return subprocess.run(command, check=False, timeout=STOP_SECONDS).returncode == 0
+    except (OSError, subprocess.TimeoutExpired) as fault:
+        say(f"systemctl {' '.join(arguments)}: {fault}")
+        return False
+
+
+def publish(options: argparse.Namespace, memory: Memory, now: float) -> None:
+    """Sends the figures of a fault to CloudWatch. Raises Unanswered where it does not accept them."""
+    figures = []
+    if memory.holder:
+        figures.append(Figure("ForeignClaim", 1, "Count"))
+    if memory.confirmed_at < now:
+        figures.append(Figure("ClaimUnconfirmedMinutes", (now - memory.confirmed_at) / 60, "Count"))
+    if figures:
+        metadata = Metadata(options.metadata)
+        cluster = json.loads(options.job_flow.read_text(encoding="utf-8"))["jobFlowId"]
+        dimensions = {"ClusterId": cluster, "InstanceId": metadata.identity().instance}
+        at = datetime.fromtimestamp(now, timezone.utc)
+        put_metrics(metadata, options.cloudwatch, MetricData(figures, dimensions, at))
+
+
+def arguments() -> argparse.Namespace:
+    """Return the arguments of the units; the URLs are AWS's own except in tests."""
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
+    parser.add_argument("--bucket", required=True)
+    parser.add_argument("--key", required=True)
+    parser.add_argument("--role", choices=["active", "replica"], required=True)
+    parser.add_argument("--fencing", choices=["alarm", "stop"], required=True)
+    parser.add_argument("--before-start", action="store_true", help="only say whether HBase may start")
+    parser.add_argument("--hbase-site", type=Path, default=HBASE_SITE)
+    parser.add_argument("--job-flow", type=Path, default=JOB_FLOW)
+    parser.add_argument("--state", type=Path, default=STATE)
+    parser.add_argument("--metadata", default=METADATA)
+    parser.add_argument("--s3", help="https://s3.REGION.amazonaws.com if not given")
+    parser.add_argument("--cloudwatch", help="https://monitoring.REGION.amazonaws.com if not given")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Return the exit status for systemd."""
+    options, now = arguments(), time.time()
+    if not options.hbase_site.exists():
+        say("HBase is not installed on this node yet")
+        return 0
+    memory = observe(options, remembered(options.state, now), now)
+    if memory.holder:
+        say(f"{memory.holder} has the claim s3://{options.bucket}/{options.key}; to see it: warmbase claim ENV")
+    if options.fencing == "stop" and memory.holder and not options.before_start:
+        fence()
+    try:
+        options.state.parent.mkdir(parents=True, exist_ok=True)
+        half = options.state.with_name(f"{options.state.name}.new")
+        half.write_text(json.dumps(memory._asdict()), encoding="utf-8")
+        half.replace(options.state)
+        if options.before_start:
+            return int(options.fencing == "stop" and bool(memory.holder))
+        publish(options, memory, now)
+    except (Unanswered, OSError, ValueError, KeyError, TypeError) as fault:
+        say(f"nothing was published: {fault}")
+        return 0 if options.before_start and not memory.holder else 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
