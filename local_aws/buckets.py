@@ -4,6 +4,7 @@ The configurations are stored as the XML that was put. moto would take DELETE /b
 bucket. It also ignores the conditions of a bucket policy, so that "deny requests without TLS" would deny every request:
 here a statement with a condition has no effect, and unconditional statements still count. The one exception is a
 statement that denies a write without If-Match or If-None-Match: it is obeyed for PutObject and CompleteMultipartUpload.
+moto also ignores the owner that a request expects its bucket to have: here S3 refuses a request that expects another.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from moto.iam.access_control import IAMPolicy, PermissionResult
 from moto.s3.exceptions import S3AccessDeniedError
-from moto.s3.models import FakeBucket
+from moto.s3.models import FakeBucket, s3_backends
 from moto.s3.responses import S3Response
 
 from local_aws.moto_internals import Json, Untyped, replace, wrap
@@ -43,8 +44,20 @@ def install() -> None:
     replace(FakeBucket, "get_permission", permission)
     for operation in ("put_object", "copy_object", "_complete_multipart_body"):
         wrap(S3Response, operation, _write)
+    wrap(S3Response, "_authenticate_and_authorize_s3_action", _authorize)
     # S3 accepts the target of access logs unchecked; moto wants its policy first, which a template writes last.
     replace(FakeBucket, "_log_permissions_enabled_policy", staticmethod(lambda **_: True))
+
+
+def _authorize(
+    original: Callable[..., Untyped], response: Untyped, bucket_name: str | None = None, **names: Untyped
+) -> Untyped:
+    """Authorize a request, unless it expects another owner of its bucket than the bucket has."""
+    expected = response.headers.get("x-amz-expected-bucket-owner")
+    _, owner = s3_backends.bucket_accounts.get(bucket_name, (None, expected))
+    if expected not in {None, owner}:
+        raise S3AccessDeniedError
+    return original(response, bucket_name=bucket_name, **names)
 
 
 def _named(query: dict[str, list[str]]) -> str | None:

@@ -17,6 +17,7 @@ from botocore.utils import is_valid_endpoint_url
 
 from operations.aws_answers import explain_answers
 from operations.aws_errors import translated
+from operations.bucket_owners import EVENT, BucketOwners
 from sizing.problem import InvalidInput, OperationFailed, Refused
 
 if TYPE_CHECKING:
@@ -114,9 +115,16 @@ class Aws:
         return self._guarded(self._session.client("cloudwatch", endpoint_url=self._endpoint, config=PATIENT))
 
     @cached_property
+    def bucket_owners(self) -> BucketOwners:
+        """Return the owners that requests to S3 expect: the account of the credentials, unless another is stated."""
+        return BucketOwners(lambda: self.account)
+
+    @cached_property
     def s3(self) -> S3Client:
         """Return the client of Amazon S3."""
-        return self._guarded(self._session.client("s3", endpoint_url=self._endpoint, config=PATIENT))
+        client = self._guarded(self._session.client("s3", endpoint_url=self._endpoint, config=PATIENT))
+        client.meta.events.register(EVENT, self.bucket_owners.add)
+        return client
 
     @cached_property
     def ssm(self) -> SSMClient:

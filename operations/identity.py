@@ -18,7 +18,14 @@ def environment_aws(environment: Environment, variables: Mapping[str, str], gate
     """
     aws = Aws({**variables, "AWS_REGION": environment.region}, gate)
     refuse_others(aws, environment)
+    expect_owner(aws, environment)
     return aws
+
+
+def expect_owner(aws: Aws, environment: Environment) -> None:
+    """Expect the root's bucket to belong to the account that the environment file names, if it names one."""
+    if environment.root.owner is not None:
+        aws.bucket_owners.expect(environment.root.bucket, environment.root.owner)
 
 
 def account_aws(variables: Mapping[str, str]) -> Aws:

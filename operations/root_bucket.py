@@ -77,6 +77,10 @@ class S3Root:
     bucket: str
     prefix: str
 
+    def __post_init__(self) -> None:
+        """Accept any owner of the bucket: this root is read and nothing follows from it but a report."""
+        self.aws.bucket_owners.expect(self.bucket, None)
+
     @property
     def url(self) -> str:
         """Return its URL, which ends in a slash."""

@@ -13,6 +13,7 @@ from environments.names import storage_stack
 from environments.root import Root
 from operations.aws import Aws
 from operations.aws_errors import MISSING, error_code
+from operations.bucket_owners import bucket_name
 from operations.claims import NOBODY, claim_of, writers
 from operations.deployed_stack import status_of
 from operations.description import cluster_id
@@ -21,29 +22,26 @@ from operations.preflight.check import PreflightCheck, PreflightContext
 
 
 def _root(context: PreflightContext) -> Iterator[PreflightCheck]:
-    """Check that an existing bucket is in this region, and that the name of a new one is free or our own stack's."""
+    """Check that an existing bucket is its owner's and in this region."""
     root = context.environment.root
-    if not context.environment.mode.keeps_data_in_s3:
+    if not context.environment.mode.keeps_data_in_s3 or not root.existing:
         return
     bucket = root.bucket_in(context.aws.account)
-    region = _bucket_region(context.aws, bucket)
-    if not root.existing:
-        ours = status_of(context.aws, storage_stack(context.environment.name)) is not None
-        if region is not None and not ours:
-            yield PreflightCheck(
-                name="root bucket",
-                detail=bucket,
-                problem="the bucket already exists, and no stack of this environment created it: it may hold data",
-                fix=f"to use the bucket, write `storage: {{root: s3://{bucket}/{root.prefix}/}}`; otherwise choose"
-                " another name",
-            )
-        return
-    if region is None:
+    name = bucket_name(context.aws.s3, bucket)
+    if not name.exists:
         fix = "create the bucket, or correct storage.root"
+        yield PreflightCheck(name="root bucket", detail=bucket, problem="it does not exist", fix=fix)
+    elif name.region is None:
+        owner = root.owner_in(context.aws.account)
         yield PreflightCheck(
-            name="root bucket", detail=bucket, problem="it does not exist, or you cannot access it", fix=fix
+            name="root bucket",
+            detail=bucket,
+            problem=f"it does not belong to account {owner}, or you may not list it",
+            fix="correct storage.root, or ask for s3:ListBucket; if it belongs to another account that you trust, name"
+            " that account: `storage: {owner: ...}`",
         )
-    elif region != context.environment.region:
+    elif name.region != context.environment.region:
+        region = name.region
         fix = "HBase on EMR needs its root in the region of the cluster"
         yield PreflightCheck(
             name="root bucket", detail=f"{bucket} in {region}", problem="the bucket is in another region", fix=fix
@@ -52,14 +50,30 @@ def _root(context: PreflightContext) -> Iterator[PreflightCheck]:
         yield PreflightCheck(name="root bucket", detail=f"{bucket}, an existing bucket")
 
 
-def _bucket_region(aws: Aws, bucket: str) -> str | None:
-    try:
-        location = aws.s3.get_bucket_location(Bucket=bucket)
-    except ClientError as error:
-        if error_code(error) not in {*MISSING, "AccessDenied"}:
-            raise
-        return None
-    return location.get("LocationConstraint") or "us-east-1"
+def _new_buckets(context: PreflightContext) -> Iterator[PreflightCheck]:
+    """Check that the names of new buckets are free, or of buckets that this environment's stack created here."""
+    environment, account = context.environment, context.aws.account
+    has_stack = status_of(context.aws, storage_stack(environment.name)) is not None
+    buckets = {"log bucket": environment.in_account(environment.log_bucket, account)}
+    if environment.mode.keeps_data_in_s3 and not environment.root.existing:
+        buckets["root bucket"] = environment.root.bucket_in(account)
+    for purpose, bucket in buckets.items():
+        name = bucket_name(context.aws.s3, bucket)
+        check = partial(PreflightCheck, name=purpose, detail=bucket)
+        if name.exists and name.region is None:
+            yield check(
+                problem=f"the bucket does not belong to account {account}, or you may not list it",
+                fix="do not use it: whoever owns it could read and change your data; choose another `name:` for the"
+                " environment",
+            )
+        elif name.exists and not has_stack:
+            use = f"to use the bucket, write `storage: {{root: s3://{bucket}/{environment.root.prefix}/}}`"
+            delete = "if you need none of these logs, delete the bucket"
+            yield check(
+                problem="the bucket already exists in your account, and no stack of this environment created it: it may"
+                " hold data",
+                fix=f"{use if purpose == 'root bucket' else delete}; otherwise choose another `name:` in the file",
+            )
 
 
 def _one_writer(context: PreflightContext) -> Iterator[PreflightCheck]:
@@ -88,7 +102,7 @@ def _one_writer(context: PreflightContext) -> Iterator[PreflightCheck]:
 def _claim_check(context: PreflightContext, own: str | None) -> PreflightCheck:
     """Check that no cluster but this environment's own one holds the claim."""
     environment, check = context.environment, partial(PreflightCheck, name="claim of the root")
-    if _bucket_region(context.aws, environment.root.bucket_in(context.aws.account)) is None:
+    if bucket_name(context.aws.s3, environment.root.bucket_in(context.aws.account)).region is None:
         return check(detail="none: the bucket does not exist yet")
     claim = claim_of(context.aws, environment.root)
     if claim is None and own is None and _written_to(context.aws, environment.root):
@@ -115,7 +129,7 @@ def _traces(context: PreflightContext) -> Iterator[PreflightCheck]:
     """Find a writer that claims nothing and that EMR does not list here; only a root without our cluster shows it."""
     aws, environment = context.aws, context.environment
     root, name = environment.root, environment.active.name
-    if _bucket_region(aws, root.bucket_in(aws.account)) is None:
+    if bucket_name(aws.s3, root.bucket_in(aws.account)).region is None:
         return
     site = site_properties(context.launches[name].settings.effective("core"))
     if other := active_elsewhere(aws, root, site.get("hbase.meta.table.suffix", "")):
@@ -157,5 +171,5 @@ def _unrecorded_cluster_id(context: PreflightContext, cluster_name: str) -> str 
         return None
 
 
-ROOT_CHECKS = (_root, _one_writer)
+ROOT_CHECKS = (_root, _new_buckets, _one_writer)
 """Every check, in order."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from environments.names import network_stack
 from operations.verification.check import Check, CheckResult, VerificationContext
@@ -26,15 +26,9 @@ def _endpoints_are_limited(context: VerificationContext) -> Iterator[CheckResult
         "run warmbase deploy if a policy is missing; if nodes cannot reach something, add it to"
         " stacks/endpoint_policies.py, or write `network: {endpoint_policies: false}`",
     )
-    pages: Any = context.aws.cloudformation.get_paginator("list_stack_resources").paginate(
-        StackName=network_stack(context.launch.environment.name)
-    )
-    ids = [
-        resource["PhysicalResourceId"]
-        for page in pages
-        for resource in page["StackResourceSummaries"]
-        if resource["ResourceType"] == ENDPOINT
-    ]
+    name = network_stack(context.launch.environment.name)
+    resources = context.aws.cloudformation.describe_stack_resources(StackName=name)["StackResources"]
+    ids = [resource["PhysicalResourceId"] for resource in resources if resource["ResourceType"] == ENDPOINT]
     endpoints = context.aws.ec2.describe_vpc_endpoints(VpcEndpointIds=ids)["VpcEndpoints"]
     limited = [endpoint for endpoint in endpoints if WITHOUT_POLICY not in endpoint["ServiceName"]]
     free = [
