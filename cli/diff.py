@@ -128,6 +128,8 @@ def _impact(subject: str) -> str:
         return "Bootstrap actions: a running cluster keeps those it was launched with"
     if subject.startswith("warmbase-"):
         return f"Stack {subject}, edited by hand: a deployment keeps the edit until the template changes there"
+    if subject == "alarms":
+        return "Alarms: a deployment ends a silence and updates what the template changes; other edits by hand stay"
     return f"{subject.capitalize()}: a deployment updates what the template changes; edits by hand stay"
 
 

@@ -31,6 +31,7 @@ IAM_NAMES: Final = {
 }
 """The names of IAM's actions where they are not those of the API."""
 FOREIGN: Final = re.compile(rb"\s*(<!doctype html|<html|(?P<text>[^\s<{\[]))", re.IGNORECASE)
+XML_PROTOCOLS: Final = frozenset({"ec2", "query", "rest-xml"})
 LONGEST_QUOTE: Final = 40
 SERVER_FAULT: Final = 500
 """The first HTTP status by which a service says that it failed itself; a load balancer of AWS says so in HTML."""
@@ -49,7 +50,7 @@ def explain_answers(session: Session, principal: Callable[[], str | None]) -> No
         status, body = response_dict["status_code"], response_dict["body"]
         service = operation_model.service_model.service_name
         if isinstance(body, bytes):
-            _refuse_text(status, body, service)
+            _refuse_text(status, body, operation_model)
         elif service == "s3" and "etag" not in response_dict["headers"]:
             # An object may hold anything, but S3 never sends one without its ETag.
             raise ForeignAnswer(status=status, text="an object without an ETag", service=service)
@@ -57,7 +58,7 @@ def explain_answers(session: Session, principal: Callable[[], str | None]) -> No
     def explain(*, http_response: Any, parsed: dict[str, Any], model: Any, **_: object) -> None:  # noqa: ANN401
         if parsed.get("Error", {}).get("Code") == str(SERVER_FAULT):
             # botocore makes an answer of S3 that it cannot parse an error of the server.
-            _refuse_text(http_response.status_code, http_response.content, model.service_model.service_name)
+            _refuse_text(http_response.status_code, http_response.content, model)
         if parsed.get("Error", {}).get("Code") in DENIED:
             action = f"{_prefix(model)}:{model.name}"
             # The question who is calling would be denied again.
@@ -69,11 +70,19 @@ def explain_answers(session: Session, principal: Callable[[], str | None]) -> No
     events.register("after-call", explain)
 
 
-def _refuse_text(status: int, body: bytes, service: str) -> None:
+def _refuse_text(status: int, body: bytes, model: Any) -> None:  # noqa: ANN401 - botocore's own type
     foreign = FOREIGN.match(body)
-    if foreign and (status < SERVER_FAULT or foreign["text"]):
+    is_page = foreign is not None and (status < SERVER_FAULT or bool(foreign["text"]))
+    if is_page or (_answers_in_xml(model) and body.lstrip().startswith((b"{", b"["))):
         text = body.lstrip()[:LONGEST_QUOTE].decode("utf-8", errors="replace")
-        raise ForeignAnswer(status=status, text=text, service=service)
+        raise ForeignAnswer(status=status, text=text, service=model.service_model.service_name)
+
+
+def _answers_in_xml(model: Any) -> bool:  # noqa: ANN401 - botocore's own type
+    """Return whether an operation answers in XML; a document of JSON that S3 stores, such as a policy, is a payload."""
+    shape = model.output_shape
+    has_payload = shape is not None and "payload" in shape.serialization
+    return model.service_model.protocol in XML_PROTOCOLS and not has_payload
 
 
 def _prefix(model: Any) -> str:  # noqa: ANN401 - botocore's own type

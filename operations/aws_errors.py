@@ -71,6 +71,19 @@ def translated(what: str, fix: str) -> Iterator[None]:
         ) from error
     except (BotoCoreError, ResponseParserError) as error:
         raise OperationFailed.of(where="AWS", what=what, why=_reason(error), fix=_failure_fix(error, fix)) from error
+    except KeyError as error:
+        raise _incomplete(error, what) from error
+
+
+def _incomplete(error: KeyError, what: str) -> OperationFailed:
+    """Return the error of an answer that lacks a key; a key that does not begin as AWS's do is a fault of ours."""
+    key = str(error.args[0])
+    if not key[:1].isupper():
+        raise error
+    why = f"the endpoint answered without {key}"
+    return OperationFailed.of(
+        where="AWS", what=what, why=why, fix=f"{ENDPOINT}: another server answers in place of AWS"
+    )
 
 
 def _refusal_fix(error: ClientError, otherwise: str) -> str:

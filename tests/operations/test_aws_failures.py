@@ -61,6 +61,8 @@ class Failure:
     variables: Mapping[str, str] | None = None
     again: str = ""
     """The fix where the identity of the credentials is known already, if it is another."""
+    cause: str = ""
+    """Another reason that a service gives whose answers are JSON."""
 
 
 REACH = "check that this machine reaches that address"
@@ -81,6 +83,12 @@ FAILURES = {
         "instead of an answer of", "check AWS_ENDPOINT_URL", fixed(404, "text/html; charset=utf-8", PAGE)
     ),
     "text": Failure("instead of an answer of", "check AWS_ENDPOINT_URL", fixed(200, "text/plain", b"It works!")),
+    "empty JSON": Failure(
+        "instead of an answer of",
+        "check AWS_ENDPOINT_URL",
+        fixed(200, "application/json", b"{}"),
+        cause="the endpoint answered without ",
+    ),
     "expired token": Failure(
         "token expired", "get new credentials", refusal(400, "ExpiredTokenException", "token expired")
     ),
@@ -175,7 +183,7 @@ def test_a_failure_of_aws_has_a_cause_and_a_fix(
     answer = ran(line, failure, environment, monkeypatch, identity=identity)
     assert answer.returncode == 1, f"{answer.stdout}{answer.stderr}"
     assert "Traceback" not in answer.stderr
-    assert failure.why in answer.stderr
+    assert failure.why in answer.stderr or (failure.cause and failure.cause in answer.stderr)
     fix = (identity and failure.again) or failure.fix
     assert f"fix: {fix}" in answer.stderr or re.search(f"fix: .*{re.escape(fix)}", answer.stderr)
 
