@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Final
 
 from sizing.cache_volumes import first_file_hit_ratio, useful_volumes
@@ -137,12 +138,19 @@ class Candidate:
         except NotEnoughMemory:
             return False
 
-    def cluster(self, servers: int) -> ServingCluster:
-        """Return a cluster of this many nodes, as the queueing model sees it. Raises NotEnoughMemory."""
-        return replace(self._hardware(servers), handlers=self.region_server.call_queues.read_handlers)
+    @cached_property
+    def cluster(self) -> Callable[[int], ServingCluster]:
+        """Return a function of the number of nodes: the cluster for the queueing model. Raises NotEnoughMemory."""
+        handlers = self.region_server.call_queues.read_handlers
+        return cache(lambda servers: replace(self._hardware(servers), handlers=handlers))
 
-    def _hardware(self, servers: int) -> ServingCluster:
-        """Return this many nodes with the resources that writes leave, before the number of handlers is known."""
+    @cached_property
+    def _hardware(self) -> Callable[[int], ServingCluster]:
+        """Return a function of the number of nodes: the cluster before the number of handlers is known."""
+        return cache(self._hardware_of)
+
+    def _hardware_of(self, servers: int) -> ServingCluster:
+        """Return this many nodes with the resources that writes leave."""
         cluster = ServingCluster(
             servers=servers,
             vcpus=self.instance.vcpus,
@@ -164,8 +172,12 @@ class Candidate:
         reads_per_second = self.question.at_peak.offered_reads_per_second or 0.0
         return write_load(self.writing_server, servers, offered, reads, reads_per_second)
 
-    def resources(self, servers: int) -> tuple[Resource, ...]:
-        """Return what a read needs of each resource of this many warm nodes."""
+    @cached_property
+    def resources(self) -> Callable[[int], tuple[Resource, ...]]:
+        """Return a function of the number of warm nodes: what a read needs of each resource."""
+        return cache(self._resources_of)
+
+    def _resources_of(self, servers: int) -> tuple[Resource, ...]:
         hits = Hits(ratio=self.hit_ratio(servers))
         return resources(self.cluster(servers), self.question.read, hits, self.question.timings)
 

@@ -11,7 +11,8 @@ import bisect
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final
+from itertools import pairwise
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +37,8 @@ Floats = NDArray[np.float64]
 # judgement: the kernel and the volume queue reads and writes alike, and neither has priority.
 LEAST_SHARE: Final = 0.5
 SAMPLES: Final = 5  # the hit ratios at which capacities and demands are computed
-RATIOS: Final = 17  # the hit ratios at which the rate of prefetch is bounded
 BISECTIONS: Final = 30
+RATIOS: Final = 17  # the hit ratios at which the rate of prefetch is bounded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +62,7 @@ class Prefetching:
         return uses.get(resource, 0.0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contest:
+class Contest(NamedTuple):
     """One resource that reads and prefetch share: its capacity, and how much a read and a prefetched block take."""
 
     name: str
@@ -71,8 +71,7 @@ class Contest:
     per_block: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
+class Moment(NamedTuple):
     """The offered reads, the possible reads and the prefetched blocks per second; `bottleneck` limits the reads."""
 
     offered_per_second: float
@@ -129,32 +128,33 @@ class ColdRates:
         ends = (resource.capacity / per_block for resource, per_block in self._demands(1.0) if per_block > 0)
         return min(self.prefetching.blocks_per_second, *ends)
 
-    def contests(self, hit_ratio: float) -> tuple[Contest, ...]:
+    def contests(self, hit_ratio: float) -> list[Contest]:
         """Return every resource at this hit ratio; the network is full duplex, so prefetch competes with arriving data.
 
         Capacities and demands are interpolated linearly between samples. They are linear there, except at one kink,
         where another of a handler's waits becomes the longest.
         """
-        ratios, samples = self._samples
+        ratios, cells = self._cells
         cell = min(bisect.bisect_right(ratios, hit_ratio), len(ratios) - 1)
         low, high = ratios[cell - 1], ratios[cell]
         part = (hit_ratio - low) / (high - low)
-        return tuple(
+        return [
             Contest(
-                name=before.name,
-                capacity=before.capacity + part * (after.capacity - before.capacity),
-                per_read=before.per_read + part * (after.per_read - before.per_read),
-                per_block=before.per_block,
+                name,
+                capacity + part * (later_capacity - capacity),
+                per_read + part * (later_per_read - per_read),
+                per_block,
             )
-            for before, after in zip(samples[cell - 1], samples[cell], strict=True)
-        )
+            for (name, capacity, per_read, per_block), (_, later_capacity, later_per_read, _) in cells[cell - 1]
+        ]
 
     @cached_property
-    def _samples(self) -> tuple[tuple[float, ...], tuple[tuple[Contest, ...], ...]]:
-        """Return hit ratios in ascending order from 0 to 1, with the contests at each of them."""
+    def _cells(self) -> tuple[tuple[float, ...], tuple[tuple[tuple[Contest, Contest], ...], ...]]:
+        """Return hit ratios in ascending order from 0 to 1, and between two of them the contests at both ends."""
         disk = self.cluster.disk
         ratios = tuple(sorted({*np.linspace(0.0, 1.0, SAMPLES).tolist(), *(disk.kinks if disk else ())}))
-        return ratios, tuple(tuple(self._sampled(ratio)) for ratio in ratios)
+        samples = [tuple(self._sampled(ratio)) for ratio in ratios]
+        return ratios, tuple(tuple(zip(before, after, strict=True)) for before, after in pairwise(samples))
 
     def _sampled(self, hit_ratio: float) -> Iterator[Contest]:
         for resource, per_block in self._demands(hit_ratio):
@@ -191,13 +191,14 @@ class ColdRates:
     @cached_property
     def least_hit_ratio(self) -> float | None:
         """Return the hit ratio from which every read is served after prefetch; None for a closed or too large load."""
-        if isinstance(self.load, ClosedLoad) or not self._carries(1.0):
+        if isinstance(self.load, ClosedLoad) or not self.carries(1.0, prefetches=False):
             return None
         low, high = -1.0, 1.0
         for _ in range(BISECTIONS):
             middle = (low + high) / 2
-            low, high = (low, middle) if self._carries(max(0.0, middle)) else (middle, high)
+            low, high = (low, middle) if self.carries(max(0.0, middle), prefetches=False) else (middle, high)
         return max(0.0, high)
 
-    def _carries(self, hit_ratio: float) -> bool:
-        return self.served(hit_ratio, prefetches=False).carries
+    def carries(self, hit_ratio: float, *, prefetches: bool) -> bool:
+        """Return whether every read is served at this hit ratio, beside prefetch or after it."""
+        return self.served(hit_ratio, prefetches=prefetches).carries

@@ -71,26 +71,35 @@ class ColdStart(ColdRates):
         return stepper.prefetch_seconds
 
     def carried_seconds_against(self, wanted_seconds: float) -> float:
-        """Return the time until every read is served, exact where that decides, and a lower bound if it is too long.
+        """Return the time until every read is served, exact where that decides, and otherwise a bound that decides.
 
-        No cache warms faster than one that receives every read and that prefetch fills undisturbed.
+        No cache warms faster than one that receives every read and that prefetch fills undisturbed, and none slower
+        than one that keeps the rates of the start.
         """
         if isinstance(self.load, ClosedLoad):
             return 0.0
-        seconds = wanted_seconds
-        least, longest = self.least_hit_ratio, max(LONGER * wanted_seconds, LONGEST_HOURS * SECONDS_PER_HOUR)
-        rates = (self.load.reads_per_second * self.read.blocks, self.prefetching.blocks_per_second)
-        warming = Warming(popularity=self.popularity, room=self.room)
-        while least is None or warming.after(Warmth(), seconds, lambda _: rates).hit_ratio < least:
+        seconds, longest = wanted_seconds, max(LONGER * wanted_seconds, LONGEST_HOURS * SECONDS_PER_HOUR)
+        if not self.carries(1.0, prefetches=False):
+            return longest
+        fastest = self.load.reads_per_second * self.read.blocks, self.prefetching.blocks_per_second
+        while not self.carries(self._hit_ratio_after(seconds, fastest), prefetches=False):
             seconds *= LONGER
-            if least is None or seconds >= longest:
+            if seconds >= longest:
                 return longest
         if seconds > wanted_seconds:
             return seconds
+        slowest = self.served(0.0).reads_per_second * self.read.blocks, float(self.prefetch_rates[0][0])
+        latest = self._hit_ratio_after((1 - STEP_ERROR) * wanted_seconds, slowest)
+        if self.carries(latest, prefetches=True):
+            return wanted_seconds
         stepper = _Stepper(self)
         while stepper.carried_seconds is None and stepper.seconds <= wanted_seconds:
             stepper.advance()
         return stepper.seconds if stepper.carried_seconds is None else stepper.carried_seconds
+
+    def _hit_ratio_after(self, seconds: float, rates: tuple[float, float]) -> float:
+        """Return the hit ratio after this time at constant rates of block accesses and of prefetch."""
+        return Warming(popularity=self.popularity, room=self.room).after(Warmth(), seconds, lambda _: rates).hit_ratio
 
     @cached_property
     def course(self) -> ColdCourse:

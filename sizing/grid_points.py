@@ -10,41 +10,40 @@ import bisect
 import math
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sizing.bill import candidate_cost
 from sizing.candidate import Candidate
-from sizing.cost_grid import CostGrid, NodeChoice, cost_grid
+from sizing.cost_grid import CostGrid
+from sizing.cures import SPEED_INDEPENDENT_TARGETS, WARM_UP, Cure, cure, cures_of, disk_may_serve, serves_reads_alone
 from sizing.evaluation import Evaluation
-from sizing.inputs import UTILISATION
-from sizing.read import Hits
-from sizing.resource import DISK_RESOURCES, resources
-from sizing.shortfalls import COLD_TARGETS, Shortfall, shortfalls
+from sizing.shortfalls import COLD_TARGETS, shortfalls
 
 ROUNDING_USD: Final = 0.01  # two sums of the same prices in another order
-
-Cure = Literal["larger cache", "smaller cache", "another cache", "no cache"]
-SMALLER_CACHE_TARGETS: Final = frozenset({"memory", "warm_up", "offline_after_crash"})
-"""Targets that a cluster may meet with a smaller cache, but never with a larger one."""
-CACHE_INDEPENDENT_TARGETS: Final = frozenset({"writes", "recovery"})
-"""Targets that no other cache helps to meet, unless a disk binds."""
-SPEED_INDEPENDENT_TARGETS: Final = frozenset({"memory", "offline_after_crash"})
-"""Targets that do not depend on the speed of the volumes."""
-CONTESTED_RESOURCES: Final = frozenset(
-    [
-        "handlers",
-        "instance-ebs-throughput",
-        "instance-ebs-iops",
-        *(name for names in DISK_RESOURCES.values() for name in names),
-    ]
-)
-"""A larger cache needs less of these resources for reads, but it also leaves less, because its index takes memory."""
-WARM_UP: Final = frozenset({"warm_up"})
 FINEST_FRACTION: Final = 0.1  # judgement: if any cache serves beside many writes, a tenth of all sizes do
+
+
+@dataclass
+class Bounds:
+    """The least monthly cost of a cluster that is known to serve, or the budget: nothing dearer can win.
+
+    `best` is that cluster. `candidates` counts the clusters that were looked at, as a measure of time.
+    """
+
+    usd: float
+    best: Candidate | None = None
+    candidates: int = 0
+
+    def offer(self, candidate: Candidate) -> None:
+        """Remember a cluster that serves, if it is the cheapest so far."""
+        usd = candidate_cost(candidate).usd_per_month
+        if usd < self.usd:
+            self.usd, self.best = usd, candidate
 
 
 @dataclass(kw_only=True, eq=False)
@@ -57,14 +56,9 @@ class GridPoints:
     grid: CostGrid
     common_usd: float
     evaluate: Callable[[Candidate], Evaluation]
-    screened: bool = False
+    bounds: Bounds
+    screened_usd: float = math.nan
     candidates: dict[tuple[int, int], Candidate] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, nodes: NodeChoice, fixed_usd: float, evaluate: Callable[[Candidate], Evaluation]) -> GridPoints | None:
-        """Return all points of a grid; None where it is empty."""
-        grid = cost_grid(nodes)
-        return cls(grid=grid, common_usd=fixed_usd + nodes.instances_usd, evaluate=evaluate) if grid else None
 
     @property
     def instance_name(self) -> str:
@@ -93,30 +87,85 @@ class GridPoints:
         usd = self.grid.usd
         usd[size, speed] = math.inf
         missed = [shortfall for shortfall in tried.shortfalls if shortfall.target != "budget"]
+        if not missed:
+            return
+        self._screen()
         cures = {cure(shortfall) for shortfall in missed}
-        if missed and not self.screened:
-            self.screened = True
-            usd[:, : bisect.bisect_left(range(usd.shape[1]), 1, key=self.any_serves)] = math.inf
+        if "no cache" in cures:
+            usd[:, : speed + 1] = math.inf
+        slower = np.flatnonzero((self._affordable & np.isfinite(usd))[:, : speed + 1].any(axis=1))
+        if not len(slower):
+            return
+        first, last = int(slower[0]), int(slower[-1])
         if any(shortfall.target in SPEED_INDEPENDENT_TARGETS for shortfall in missed):
-            usd[self._first_size(lambda row: self._misses(row, speed, SPEED_INDEPENDENT_TARGETS)) :] = math.inf
+            smaller = range(first, size)
+            usd[_first(smaller, lambda row: self._misses(row, speed, SPEED_INDEPENDENT_TARGETS)) :] = math.inf
         if "smaller cache" in cures:
-            usd[self._first_size(lambda row: "smaller cache" in self._cures(row, speed)) :, : speed + 1] = math.inf
+            smaller = range(first, size)
+            usd[_first(smaller, lambda row: "smaller cache" in self._cures(row, speed)) :, : speed + 1] = math.inf
         if "larger cache" in cures:
-            served = self._first_size(lambda row: "larger cache" not in self._cures(row, speed, cold=frozenset()))
+            larger = range(size + 1, last + 1)
+            served = _first(larger, lambda row: "larger cache" not in self._cures(row, speed, cold=frozenset()))
             usd[:served, : speed + 1] = math.inf
-        usd[slice(None) if "no cache" in cures else size, : speed + 1] = math.inf
+        if "another cache" in cures:
+            usd[self._overloaded_rows(size, speed), : speed + 1] = math.inf
+        usd[size, : speed + 1] = math.inf
 
-    def any_serves(self, speed: int) -> bool:
-        """Return whether some cache on volumes of this speed meets all targets but the budget."""
-        smallest, largest = self._candidate(0, speed), self.strongest(speed)
-        cures = _cures(largest, COLD_TARGETS)
+    @property
+    def _affordable(self) -> NDArray[np.bool_]:
+        """Return the points that cost no more than a cluster that is known to serve."""
+        affordable: NDArray[np.bool_] = self.common_usd + self.grid.usd <= self.bounds.usd + ROUNDING_USD
+        return affordable
+
+    def _screen(self) -> None:
+        """Leave out the affordable points on volumes so slow that no affordable cache serves on them."""
+        if self.bounds.usd >= self.screened_usd:  # never at first
+            return
+        self.screened_usd = self.bounds.usd
+        affordable = self._affordable & np.isfinite(self.grid.usd)
+        if not affordable.any():
+            return
+        most, fastest = (int(np.flatnonzero(affordable.any(axis=axis))[-1]) for axis in (1, 0))
+        speeds = range(fastest + 1)
+        slow = fastest + 1
+        if self.any_serves(fastest, most):
+            slow = bisect.bisect_left(speeds, 1, key=lambda speed: self.any_serves(speed, most))
+        self.grid.usd[:, :slow][affordable[:, :slow]] = math.inf
+
+    def _overloaded_rows(self, size: int, speed: int) -> slice:
+        """Return the caches around one that the disk does not carry, as far as the same holds for all of them."""
+        first = last = size
+        for step in (-1, 1):
+            end, distance = size, 1
+            while 0 <= (edge := size + step * distance) < len(self.grid.cache_mib):
+                low, high = sorted((edge, end))
+                if not self._overloads(low, high, speed):
+                    break
+                end, distance = edge, 2 * distance
+            first, last = min(first, end), max(last, end)
+        return slice(first, last + 1)
+
+    def _overloads(self, low: int, high: int, speed: int) -> bool:
+        """Return whether no cache between two rows serves, because the disk carries more with neither end."""
+        for one in (self.grid.throughput_mib_s, self.grid.iops):
+            rates = self.grid.volumes[low : high + 1] * one[low : high + 1, speed]
+            if rates.max() > max(rates[0], rates[-1]):
+                return False
+        return not disk_may_serve(self._candidate(low, speed), self._candidate(high, speed))
+
+    def any_serves(self, speed: int, most: int | None = None) -> bool:
+        """Return whether some cache, up to row `most`, on volumes of this speed meets all targets but the budget."""
+        last = self._largest if most is None else min(most, self._largest)
+        smallest, largest = self._candidate(0, speed), self._candidate(last, speed)
+        cures = cures_of(largest, COLD_TARGETS)
         if not cures:
+            self.bounds.offer(largest)
             return True
-        if cures & {"larger cache", "no cache"} or "smaller cache" in _cures(smallest):
+        if cures & {"larger cache", "no cache"} or "smaller cache" in cures_of(smallest):
             return False
-        if not _serves_reads_alone(largest) or not _disk_serves_reads(smallest, largest):
+        if not serves_reads_alone(largest) or not disk_may_serve(smallest, largest):
             return False
-        return self._any_serves(range(self._largest + 1), speed)
+        return self._any_serves(range(last + 1), speed)
 
     def _any_serves(self, sizes: range, speed: int) -> bool:
         """Bisect the sizes; where both halves may serve, try the larger ones as far as a tenth of all sizes."""
@@ -125,6 +174,7 @@ class GridPoints:
         middle = len(sizes) // 2
         cures = self._cures(sizes[middle], speed, cold=COLD_TARGETS)
         if not cures:
+            self.bounds.offer(self._candidate(sizes[middle], speed))
             return True
         if "no cache" in cures or cures >= {"larger cache", "smaller cache"}:
             return False
@@ -138,10 +188,10 @@ class GridPoints:
         return any(self._any_serves(half, speed) for half in (smaller, larger) if self._disk_serves(half, speed))
 
     def _disk_serves(self, sizes: range, speed: int) -> bool:
-        return bool(sizes) and _disk_serves_reads(self._candidate(sizes[0], speed), self._candidate(sizes[-1], speed))
+        return bool(sizes) and disk_may_serve(self._candidate(sizes[0], speed), self._candidate(sizes[-1], speed))
 
     def _cures(self, size: int, speed: int, cold: AbstractSet[str] = WARM_UP) -> set[Cure]:
-        return _cures(self._candidate(size, speed), cold)
+        return cures_of(self._candidate(size, speed), cold)
 
     def _misses(self, size: int, speed: int, targets: AbstractSet[str]) -> bool:
         missed = shortfalls(self._candidate(size, speed), cold=frozenset())
@@ -170,64 +220,16 @@ class GridPoints:
         largest = len(self.grid.cache_mib) - 1
         if self._candidate(largest, 0).fits_memory:
             return largest
-        return max(0, self._first_size(lambda size: not self._candidate(size, 0).fits_memory) - 1)
+        return max(0, _first(range(largest), lambda size: not self._candidate(size, 0).fits_memory) - 1)
 
     def _candidate(self, size: int, speed: int) -> Candidate:
         """Return a cluster of the grid, always the same one, because it remembers what it has computed."""
         if (size, speed) not in self.candidates:
             self.candidates[size, speed] = self.grid.candidate(size, speed)
+            self.bounds.candidates += 1
         return self.candidates[size, speed]
 
-    def _first_size(self, holds: Callable[[int], bool]) -> int:
-        """Return the smallest size that obeys a law, or the number of sizes; all larger sizes then obey it, too."""
-        return bisect.bisect_left(range(len(self.grid.cache_mib)), 1, key=holds)
 
-
-def cure(shortfall: Shortfall) -> Cure:
-    """Return the change of the cache that may meet a target on these nodes; faster volumes always may.
-
-    A larger cache answers more reads, but its index takes memory from the buffers of handlers, and from the memstore:
-    smaller flushes then write more to the disks. So where handlers or disks bind, either may help.
-    """
-    if shortfall.target in SMALLER_CACHE_TARGETS:
-        return "smaller cache"
-    if shortfall.target in {"reads", "writes"} and shortfall.bottleneck in CONTESTED_RESOURCES:
-        return "another cache"
-    return "no cache" if shortfall.target in CACHE_INDEPENDENT_TARGETS else "larger cache"
-
-
-def _cures(candidate: Candidate, cold: AbstractSet[str] = WARM_UP) -> set[Cure]:
-    return {cure(shortfall) for shortfall in shortfalls(candidate, cold)}
-
-
-def _serves_reads_alone(largest: Candidate) -> bool:
-    """Return whether the largest cache would serve the reads if nothing were written, and handlers were free."""
-    if not largest.question.requirements.workload.write_bytes_per_second:
-        return True
-    largest = replace(largest, question=largest.question.without_writes)
-    return all(
-        shortfall.bottleneck == "handlers" or shortfall.target not in {"memory", "hit_ratio", "reads", "p99"}
-        for shortfall in shortfalls(largest, cold=frozenset())
-    )
-
-
-def _disk_serves_reads(smallest: Candidate, largest: Candidate) -> bool:
-    """Return whether the disk would serve the reads beside the writes, with the best of both caches.
-
-    The reads have the hits of the largest cache, and the writes what they leave of the disk with either cache.
-    """
-    question, offered = largest.question, largest.question.at_peak.offered_reads_per_second or 0.0
-    if not question.requirements.workload.write_bytes_per_second or not (smallest.fits_memory and largest.fits_memory):
-        return True
-    hits, names = (
-        Hits(ratio=largest.hit_ratio(largest.survivors)),
-        {name for pair in DISK_RESOURCES.values() for name in pair},
-    )
-    return any(
-        all(
-            offered <= UTILISATION * limit.max_reads_per_second
-            for limit in resources(candidate.cluster(candidate.survivors), question.read, hits, question.timings)
-            if limit.name in names
-        )
-        for candidate in (smallest, largest)
-    )
+def _first(sizes: range, holds: Callable[[int], bool]) -> int:
+    """Return the smallest size that obeys a law, or the end of the range; all larger sizes then obey it, too."""
+    return sizes.start + bisect.bisect_left(sizes, 1, key=holds)

@@ -15,7 +15,9 @@ Source: HBase 2.6.2 BucketCache, MemorySizeUtil.checkForClusterFreeHeapMemoryLim
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -121,11 +123,11 @@ def heap(needs: HeapNeeds, collector: str) -> Heap:
 
     L1 and memstore are never below 5 % of it, and pass HBase's own check.
     """
-    xmx_mib = max(MINIMUM_MIB, _stepped(needs.total_bytes / (1 - FREE_FRACTION)))
+    fixed = needs.total_bytes - needs.l1_bytes - needs.memstore_bytes
+    shares = (needs.l1_bytes, needs.memstore_bytes)
+    xmx_mib = max(MINIMUM_MIB, *(_stepped(least) for least in _least_bytes(fixed, shares)))
     while True:
-        l1_fraction = _fraction(needs.l1_bytes, xmx_mib)
-        memstore_fraction = _fraction(needs.memstore_bytes, xmx_mib)
-        fixed = needs.total_bytes - needs.l1_bytes - needs.memstore_bytes
+        l1_fraction, memstore_fraction = (_fraction(share, xmx_mib) for share in shares)
         used = l1_fraction + memstore_fraction + fixed / (xmx_mib * MIB)
         if used <= 1 - FREE_FRACTION and within_heap_limit(l1_fraction, memstore_fraction):
             return Heap(
@@ -135,6 +137,13 @@ def heap(needs: HeapNeeds, collector: str) -> Heap:
                 memstore_fraction=memstore_fraction,
             )
         xmx_mib += STEP_MIB
+
+
+def _least_bytes(fixed: float, shares: tuple[float, float]) -> Iterator[float]:
+    """Yield lower bounds of the heap: each share takes its bytes, and at least its least fraction of the heap."""
+    for chosen in itertools.product(*(((share, 0.0), (0.0, MINIMUM_FRACTION)) for share in shares)):
+        needed, fractions = (sum(column) for column in zip(*chosen, strict=True))
+        yield (fixed + needed) / (1 - FREE_FRACTION - fractions)
 
 
 def _fraction(need_bytes: int, xmx_mib: int) -> float:

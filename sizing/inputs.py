@@ -27,9 +27,9 @@ UTILISATION: Final = 0.70
 """judgement: an M/M/1 queue at 70 % answers in 3.3 times its service time; above that latency runs away."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class SizingInputs:
-    """The requirements with what every candidate shares."""
+    """The requirements with what every candidate shares. Only itself is equal to it, so that it is a quick key."""
 
     requirements: Requirements
     world: World

@@ -4,7 +4,9 @@ Means come from `sizing/queueing.py`; this adds the shape: the long tail of S3's
 disk, the spread of waiting. All of it is an estimate, and the same seed gives the same figures.
 """
 
-from dataclasses import dataclass, replace
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from math import exp, log, sqrt
 from typing import Final
@@ -109,22 +111,35 @@ class Draws:
     misses: Floats
     waits: Floats
     wait_lengths: Floats
+    exponential: Floats
     disk: Floats
     s3: Floats
+
+    def first(self, reads: int) -> Draws:
+        """Return the numbers of the first reads only."""
+        return Draws(**{column.name: getattr(self, column.name)[:reads] for column in fields(self)})
 
 
 @cache
 def draws(seed: int, reads: int) -> Draws:
-    """Return uniform numbers for choices and lengths of waits, and normal ones for disk and S3."""
+    """Return uniform numbers for choices, lengths and shapes of waits, and normal ones for disk and S3."""
     rng = np.random.default_rng(seed)
     blocks, misses, waits, lengths = rng.random((4, reads))
     disk, s3 = rng.standard_normal((2, reads))
-    return Draws(blocks=blocks, misses=misses, waits=waits, wait_lengths=lengths, disk=disk, s3=s3)
+    return Draws(
+        blocks=blocks,
+        misses=misses,
+        waits=waits,
+        wait_lengths=lengths,
+        exponential=-np.log1p(-lengths),
+        disk=disk,
+        s3=s3,
+    )
 
 
 def samples(path: ReadPath, seed: int = SEED, reads: int = READS) -> Floats:
-    """Return simulated latencies in seconds, in no order; shape (reads,)."""
-    drawn = draws(seed, reads)
+    """Return the simulated latencies of the first reads in seconds, in no order; shape (reads,)."""
+    drawn = draws(seed, READS).first(reads)
     whole = int(path.blocks)
     blocks = whole + (drawn.blocks < path.blocks - whole)
     if path.together:
@@ -173,7 +188,7 @@ def _waits(waiting: Waiting, drawn: Draws) -> Floats:
         return np.zeros(len(drawn.waits))
     if waiting.closed_servers is None:
         mean = waiting.mean_seconds / waiting.probability
-        return np.where(drawn.waits < waiting.probability, -mean * np.log1p(-drawn.wait_lengths), 0.0)
+        return np.where(drawn.waits < waiting.probability, mean * drawn.exponential, 0.0)
     if waiting.closed_servers == 1:
         return np.full(len(drawn.waits), waiting.mean_seconds)
     shares: Floats = 1 - (1 - drawn.wait_lengths) ** (1 / (waiting.closed_servers - 1))

@@ -18,17 +18,17 @@ from typing import Final
 
 from sizing.bill import candidate_cost, fixed_usd
 from sizing.candidate import FEWEST_SURVIVORS, Candidate
-from sizing.cost_grid import NodeChoice, least_storage_usd
+from sizing.cost_grid import CostGrid, NodeChoice, cost_grid, least_storage_usd
 from sizing.disks import Storage, storages
 from sizing.evaluation import Evaluation, SearchResult, Unevaluated, budget_missed
-from sizing.grid_points import GridPoints
+from sizing.grid_points import Bounds, GridPoints
 from sizing.inputs import SizingInputs
 from sizing.instance import InstanceType
 from sizing.shortfalls import shortfalls
 
 MOST_NODES: Final = 200  # judgement: past this, split the cluster (one NameNode, one master)
 # judgement: the runner-up only explains the winner, and is not worth more time than the winner itself.
-RUNNER_UP_EVALUATIONS: Final = 50
+RUNNER_UP_CANDIDATES: Final = 100
 
 
 @dataclass(kw_only=True)
@@ -44,7 +44,7 @@ class Search:
         """Start with every type, at the least cost of its nodes and volumes."""
         self.fixed_usd = fixed_usd(self.question)
         self.budget_usd = self.question.requirements.targets.budget_usd_per_month or math.inf
-        self.screened_usd = self.budget_usd
+        self.bounds = Bounds(self.budget_usd)
         self.order = itertools.count()
         self.queue: list[tuple[float, int, _Branch]] = []
         self.storage_usd: dict[Storage, float] = {}
@@ -61,19 +61,19 @@ class Search:
         """Try a branch after all cheaper ones."""
         heapq.heappush(self.queue, (branch.least_usd(), next(self.order), branch))
 
-    def points(self, nodes: NodeChoice) -> GridPoints | None:
-        """Return the clusters of this many nodes; None if no volume is large or fast enough."""
-        return GridPoints.of(nodes, self.fixed_usd, self.evaluate)
-
     def run(self) -> SearchResult:
         """Return the winner and the nearest of the others. Raises LookupError if no type has room for the data."""
-        self.screened_usd = math.inf  # the nearest cluster may cost more than the budget
+        self.bounds.usd = math.inf  # the nearest cluster may cost more than the budget
         best = self.cheapest_serving()
         while self.queue and not (self.nearest or self.serving):
             self._advance(heapq.heappop(self.queue)[-1])
-        limit = self.evaluated + RUNNER_UP_EVALUATIONS
+        limit = self.bounds.candidates + RUNNER_UP_CANDIDATES
         if best is not None and len(self.branches) > 1:
-            self._cheapest(math.inf, of_types_beside=best.candidate.instance.name, evaluations=limit)
+            winner = best.candidate.instance.name
+            self.bounds.usd = min(
+                (tried.usd_per_month for name, tried in self.serving.items() if name != winner), default=math.inf
+            )
+            self._cheapest(math.inf, of_types_beside=winner, most=limit)
         nearest = {**self.nearest, **self.serving}
         if not nearest:
             raise LookupError("no instance type has room for this")
@@ -86,15 +86,16 @@ class Search:
             pruned=sum(branch.untried for branch in self.branches),
         )
 
-    def cheapest_serving(self) -> Evaluation | None:
-        """Return the cheapest candidate that meets the targets; None if none does within the budget."""
-        return self._cheapest(self.budget_usd)
+    def cheapest_serving(self, candidates: float = math.inf) -> Evaluation | None:
+        """Return the cheapest of so many candidates that meets the targets; None if none does within the budget."""
+        best = self._cheapest(self.budget_usd, most=candidates)
+        return self.evaluate(self.bounds.best) if best is None and self.bounds.best is not None else best
 
     def _cheapest(
-        self, limit_usd: float, of_types_beside: str | None = None, evaluations: float = math.inf
+        self, limit_usd: float, of_types_beside: str | None = None, most: float = math.inf
     ) -> Evaluation | None:
-        """Advance the cheapest branch until the cheapest candidate that serves is known."""
-        while self.queue and self.queue[0][0] <= limit_usd and self.evaluated < evaluations:
+        """Advance the cheapest branch until the cheapest candidate that serves is known, or for `most` candidates."""
+        while self.queue and self.queue[0][0] <= limit_usd and self.bounds.candidates < most:
             candidates = (tried for name, tried in self.serving.items() if name != of_types_beside)
             best = min(candidates, key=lambda tried: tried.rank, default=None)
             if best is not None and best.usd_per_month <= self.queue[0][0]:
@@ -114,6 +115,8 @@ class Search:
         missed = (*shortfalls(candidate), *budget_missed(self.question, usd_per_month))
         tried = Evaluation(candidate=candidate, usd_per_month=usd_per_month, shortfalls=missed)
         self.evaluated += 1
+        if tried.serves:
+            self.bounds.offer(candidate)
         ranking = self.serving if tried.serves else self.nearest
         name = candidate.instance.name
         if name not in ranking or tried.rank < ranking[name].rank:
@@ -140,6 +143,7 @@ class _Counts:
     storage: Storage
     counts: range
     screened: bool
+    grids: dict[int, GridPoints | None] = field(default_factory=dict)
 
     @property
     def instance_name(self) -> str:
@@ -169,7 +173,7 @@ class _Counts:
         if not self.screened:
             self._leave_out_too_few()
         elif self.nodes is not None:
-            if points := self.search.points(self.nodes):
+            if points := self._points(self.counts[0]):
                 yield points
             self.counts = self.counts[1:]
         if self.counts:
@@ -178,10 +182,11 @@ class _Counts:
     def _leave_out_too_few(self) -> None:
         """Look as far as twice the fewest nodes for a count whose largest cache and fastest volumes carry the load.
 
-        If there is none, or none that could cost less than `screened_usd`, larger counts wait for all cheaper branches.
+        If there is none, or none that could cost less than a cluster that is known to serve, larger counts wait for all
+        cheaper branches.
         """
         nearest = self.counts[: self.counts[0] + 1]
-        nearest = nearest[: bisect.bisect_right(nearest, self.search.screened_usd, key=self._least_usd)] or nearest
+        nearest = nearest[: bisect.bisect_right(nearest, self.search.bounds.usd, key=self._least_usd)] or nearest
         if self._is_strong_enough(nearest[-1]):
             self.counts = self.counts[bisect.bisect_left(nearest, 1, key=self._is_strong_enough) :]
             self.screened = True
@@ -191,7 +196,7 @@ class _Counts:
             self.counts = self.counts[len(nearest) :]
 
     def _is_strong_enough(self, count: int) -> bool:
-        points = self.search.points(self._nodes(count))
+        points = self._points(count)
         return points is not None and points.any_serves(points.fastest)
 
     def _record_strongest(self) -> None:
@@ -201,7 +206,18 @@ class _Counts:
 
     def strongest(self) -> GridPoints | None:
         """Return the clusters of the most nodes."""
-        return self.search.points(self._nodes(self.counts[-1]))
+        return self._points(self.counts[-1])
+
+    def _points(self, count: int) -> GridPoints | None:
+        """Return the clusters of this many nodes, always the same; None if no volume is large or fast enough."""
+        if count not in self.grids:
+            grid = cost_grid(self._nodes(count))
+            self.grids[count] = None if grid is None else self._points_of(grid)
+        return self.grids[count]
+
+    def _points_of(self, grid: CostGrid) -> GridPoints:
+        search, common_usd = self.search, self.search.fixed_usd + grid.nodes.instances_usd
+        return GridPoints(grid=grid, common_usd=common_usd, evaluate=search.evaluate, bounds=search.bounds)
 
     def _nodes(self, count: int) -> NodeChoice:
         return NodeChoice(question=self.search.question, instance=self.instance, storage=self.storage, count=count)
@@ -218,9 +234,9 @@ def search(question: SizingInputs) -> SearchResult:
     return Search(question=question).run()
 
 
-def cheapest_serving(question: SizingInputs) -> Evaluation | None:
-    """Return the cheapest candidate that meets the targets; None if none does within the budget."""
-    return Search(question=question).cheapest_serving()
+def cheapest_serving(question: SizingInputs, candidates: float = math.inf) -> Evaluation | None:
+    """Return the cheapest of so many candidates that meets the targets; None if none does within the budget."""
+    return Search(question=question).cheapest_serving(candidates)
 
 
 def least_p99_seconds(question: SizingInputs) -> float | None:

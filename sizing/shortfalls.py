@@ -176,9 +176,8 @@ def _p99_missed(candidate: Candidate, limit: Resource) -> list[Shortfall]:
     wanted = candidate.question.requirements.targets.p99_seconds
     if wanted is None:
         return []
-    reads = candidate.peak_performance(candidate.survivors)
-    got = reads.p99_clearly_beyond(wanted) or reads.p99_seconds
-    if got <= wanted:
+    got = candidate.peak_performance(candidate.survivors).p99_beyond(wanted)
+    if got is None:
         return []
     reason = f"p99 is {format_duration(got)} (estimate); the target is {format_duration(wanted)}"
     return [Shortfall(target="p99", reason=reason, bottleneck=limit.name, actual=got, limit=wanted, unit="s")]

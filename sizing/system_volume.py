@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -49,6 +50,7 @@ LOGS_OF_A_MEMSTORE: Final = 2  # AbstractFSWAL.calculateMaxLogFiles
 ARCHIVE_SECONDS: Final = 1_200  # hbase.master.logcleaner.ttl and hbase.master.cleaner.interval, 10 minutes each
 FEWEST_LOG_COPIES: Final = 2  # judgement: a write-ahead log on one disk is lost with it; EMR's own default is 1
 SPARE_COPIES: Final = 1  # one copy is left when as many nodes are lost as may be
+SERVERS: Final = 1_024  # whose results are cached: a search asks for each at every speed of the volumes
 UNLIMITED: Final = Rates(bytes_per_second=math.inf, ios_per_second=math.inf)
 
 
@@ -82,6 +84,7 @@ def file_writing(question: SizingInputs, cache_mib: int, servers: int) -> FileWr
     )
 
 
+@lru_cache(maxsize=SERVERS)
 def writing_server(
     question: SizingInputs, instance: InstanceType, cache_mib: int, servers: int, size_bytes: float | None = None
 ) -> WritingServer:

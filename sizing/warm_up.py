@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import inf
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,8 +114,7 @@ class WarmUpLoad:
         return self.accesses_per_second(hit_ratio), self.prefetched_blocks_per_second
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Warmth:
+class Warmth(NamedTuple):
     """Block accesses and prefetched blocks since caches were empty, and the hit ratio that follows.
 
     `prefetched` is the share of the blocks not read yet that prefetch brought and that are still cached.

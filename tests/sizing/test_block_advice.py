@@ -9,9 +9,11 @@ import pytest
 
 from sizing.block_advice import ASSUMED_RATIO, alternatives
 from sizing.calculator import plan
+from sizing.inputs import SizingInputs
 from sizing.inspection import Inspection
 from sizing.plan import Alternative
 from sizing.requirements import Requirements
+from sizing.search import Search, cheapest_serving
 from sizing.units import GIB, KIB, TIB
 from sizing.workload import OpenLoad, Reads
 from tests.sizing.clusters import PINNED, RELAXED, WORLD, with_targets, with_workload
@@ -54,6 +56,16 @@ def test_advice_is_the_plan_with_that_block_size(block_kib: int) -> None:
     assert advice.restart_seconds == sized.restart.seconds
     stated = plan(SMALL_ROWS, WORLD).cost.usd_per_month
     assert advice.saving_usd_per_month == pytest.approx(stated - advice.usd_per_month)
+
+
+@pytest.mark.parametrize("candidates", [20, 60, 120])
+def test_a_search_that_is_cut_short_returns_a_cluster_that_serves(candidates: int) -> None:
+    workload = replace(SMALL_ROWS.workload, block_bytes=16 * KIB)
+    question = SizingInputs.new(replace(SMALL_ROWS, workload=workload), WORLD)
+    whole, cut = cheapest_serving(question), Search(question=question).cheapest_serving(candidates)
+    assert whole is not None
+    assert cut is None or (cut.serves and cut.usd_per_month >= whole.usd_per_month)
+    assert cut is not None or candidates < 120
 
 
 def test_savings_are_worth_a_compaction() -> None:

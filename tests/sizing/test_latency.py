@@ -17,6 +17,8 @@ from sizing.latency import (
     percentiles,
     samples,
 )
+from sizing.performance import Performance
+from sizing.queueing import LoadResult
 from tests.speed import loops
 
 WARM = ReadPath(blocks=1.0, hit_ratio=1.0, disk=disk_spread(1e-3), waiting=Waiting(mean_seconds=0.0))
@@ -53,6 +55,16 @@ def rising(result: Percentiles) -> bool:
 @given(paths)
 def test_percentiles_rise(path: ReadPath) -> None:
     assert rising(percentiles(path))
+
+
+@given(paths, st.floats(0.3, 3), st.sampled_from([1, 8]))
+def test_a_target_is_missed_where_the_whole_simulation_misses_it(path: ReadPath, part: float, servers: int) -> None:
+    """A fifth of the reads may decide, but never otherwise than all of them."""
+    load = LoadResult(reads_per_second=1.0, latency_seconds=0.0, think_seconds=0.0, seconds_alone=0.0, utilisation=())
+    reads = Performance(load=load, overloaded=False, path=path, fan_out_servers=servers)
+    beyond = reads.p99_beyond(part * reads.p99_seconds)
+    assert (beyond is not None) == (reads.p99_seconds > part * reads.p99_seconds)
+    assert beyond is None or beyond > part * reads.p99_seconds
 
 
 @given(paths, st.integers(1, 64), st.one_of(st.none(), st.floats(0, 1)))
