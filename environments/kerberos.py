@@ -28,6 +28,13 @@ class Kerberos:
     external: ExternalKdc | None = None
     where: str = field(default="", compare=False)
 
+    @property
+    def secret(self) -> tuple[str, str]:
+        """Return the id of the secret that has the password, and the key in it; empty where it is the whole text."""
+        path = self.admin_password.removeprefix("{{resolve:secretsmanager:").removesuffix("}}")
+        identity, _, rest = path.partition(":SecretString")
+        return identity, rest.removeprefix(":").partition(":")[0]
+
     @classmethod
     def parse(cls, security_configuration: Mapping[str, Any], attributes: Mapping[str, str] | None) -> Kerberos | None:
         """Read both documents of a cluster, which a template and EMR spell alike; None without Kerberos."""

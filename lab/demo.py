@@ -6,10 +6,12 @@ real account.
 
 from __future__ import annotations
 
+import json
 import os
+import secrets
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -170,6 +172,7 @@ def _started(hosting: Hosting, region: str, progress: Progress) -> Iterator[Loca
 def _cycle(cycle: Cycle, *, keep: bool) -> Demo:
     output = ("--output", str(cycle.output))
     cycle.cdk("bootstrap")
+    _store_password(cycle)
     cycle.cdk("deploy", "--all", quiet=("--require-approval", "never", *output))
     cluster_id, comparisons = _read_back(cycle)
     retained = () if keep else _remove(cycle, cluster_id)
@@ -180,6 +183,21 @@ def _cycle(cycle: Cycle, *, keep: bool) -> Demo:
         retained_buckets=retained,
         background_aws=cycle.local if keep else None,
     )
+
+
+def _store_password(cycle: Cycle) -> None:
+    """Store a password in the local AWS where the environment names a secret; a real one is never read."""
+    kerberos = cycle.launch.environment.kerberos
+    if kerberos is None:
+        return
+    identity, key = kerberos.secret
+    password = secrets.token_urlsafe()
+    with cycle.progress.step(f"store a password for the KDC as secret {identity} of the local AWS") as say:
+        with suppress(cycle.aws.secrets.exceptions.ResourceExistsException):
+            cycle.aws.secrets.create_secret(
+                Name=identity, SecretString=json.dumps({key: password}) if key else password
+            )
+        say("done")
 
 
 def _read_back(cycle: Cycle) -> tuple[str, tuple[Comparison, ...]]:

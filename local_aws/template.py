@@ -9,14 +9,14 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlparse
 
-from botocore.exceptions import ClientError
 from moto.cloudformation import models, parsing, responses, utils
 from moto.cloudformation.exceptions import ValidationError
 from moto.cloudformation.models import Stack
 from moto.s3.models import s3_backends
 from moto.ssm.models import ssm_backends
 
-from local_aws import api, resource_types
+from local_aws import resource_types
+from local_aws.dynamic_references import with_dynamic_references
 from local_aws.moto_internals import Json, Untyped, replace, resolvable_names
 
 if TYPE_CHECKING:
@@ -156,31 +156,6 @@ def _check_resolved(value: Untyped) -> None:
     if isinstance(value, list):
         for inner in value:
             _check_resolved(inner)
-
-
-REFERENCE = re.compile(r"\{\{resolve:([a-z-]+):([^{}]+)\}\}")
-
-
-def with_dynamic_references(value: Untyped, region: str) -> Untyped:
-    """Return the value with each dynamic reference resolved; raises ValidationError for one that cannot be."""
-    if isinstance(value, dict):
-        return {key: with_dynamic_references(inner, region) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [with_dynamic_references(inner, region) for inner in value]
-    if isinstance(value, str) and "{{resolve:" in value:
-        return REFERENCE.sub(lambda match: _resolved(match[1], match[2], region), value)
-    return value
-
-
-def _resolved(service: str, name: str, region: str) -> str:
-    if service != "ssm":
-        raise ValidationError(message=f"the local AWS resolves ssm references only, not {{{{resolve:{service}:…}}}}")
-    try:
-        return str(api.call("ssm", region, "get_parameter", Name=name)["Parameter"]["Value"])
-    except ClientError as error:
-        raise ValidationError(
-            message=f"Parameters: [ssm:{name}] cannot be found. (Service: AWSSimpleSystemsManagement)",
-        ) from error
 
 
 def raw_parameters(entries: list[Json], previous: dict[str, str], previous_template: Json) -> dict[str, str]:

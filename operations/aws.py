@@ -143,6 +143,12 @@ class Aws:
         return self._guarded(make("service-quotas", endpoint_url=self._endpoint, config=PATIENT))
 
     @cached_property
+    def secrets(self) -> Any:  # noqa: ANN401 - see above
+        """Return the client of AWS Secrets Manager."""
+        make: Any = self._session.client
+        return self._guarded(make("secretsmanager", endpoint_url=self._endpoint, config=PATIENT))
+
+    @cached_property
     def pricing(self) -> PricingClient:
         """Return the client of the AWS Price List, which answers in three regions only, and in each for all."""
         return self._session.client("pricing", region_name="us-east-1", endpoint_url=self._endpoint, config=PATIENT)

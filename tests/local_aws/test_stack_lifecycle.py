@@ -201,7 +201,34 @@ def test_dynamic_reference_is_resolved(aws: Bench) -> None:
     assert client("ssm").get_parameter(Name="/a")["Parameter"]["Value"] == "<found>"
 
 
-@pytest.mark.parametrize("reference", ["{{resolve:ssm:/none}}", "{{resolve:secretsmanager:secret}}"])
+SECRET = {"password": "of-a-test", "number": 7}
+
+
+@pytest.mark.parametrize(
+    ("reference", "value"),
+    [
+        ("{{resolve:secretsmanager:hbase/kdc}}", json.dumps(SECRET)),
+        ("{{resolve:secretsmanager:hbase/kdc:SecretString}}", json.dumps(SECRET)),
+        ("{{resolve:secretsmanager:hbase/kdc:SecretString:password}}", SECRET["password"]),
+        ("{{resolve:secretsmanager:hbase/kdc:SecretString:password:AWSCURRENT}}", SECRET["password"]),
+        ("{{resolve:secretsmanager:ARN:SecretString:number::}}", "7"),
+    ],
+)
+def test_a_secret_is_resolved(aws: Bench, reference: str, value: str) -> None:
+    arn = client("secretsmanager").create_secret(Name="hbase/kdc", SecretString=json.dumps(SECRET))["ARN"]
+    aws.create({"Resources": {"A": parameter(reference.replace("ARN", arn))}})
+    assert client("ssm").get_parameter(Name="/a")["Parameter"]["Value"] == value
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "{{resolve:ssm:/none}}",
+        "{{resolve:secretsmanager:secret}}",
+        "{{resolve:secretsmanager:secret:SecretString:a:b:c:d}}",
+        "{{resolve:ssm-secure:/none}}",
+    ],
+)
 def test_dynamic_reference_that_cannot_be_resolved_fails(aws: Bench, reference: str) -> None:
     assert aws.create({"Resources": {"A": parameter(reference)}}) == "ROLLBACK_COMPLETE"
 
