@@ -30,6 +30,12 @@ def recorded_kerberos(record: LaunchRecord) -> Kerberos | None:
     return Kerberos.parse(security, recorded_properties(record, CLUSTER_TYPE).get("KerberosAttributes"))
 
 
+def security_of_file(environment: Environment, record: LaunchRecord | None) -> HBaseSecurity:
+    """Return what the file asks of a cluster. A launched one is never asked to stop loading coprocessors."""
+    allowed = record is not None and recorded_security(record).user_coprocessors
+    return HBaseSecurity(kerberos=environment.kerberos, user_coprocessors=allowed)
+
+
 def check_kerberos_applies(environment: Environment, records: Mapping[str, LaunchRecord]) -> None:
     """Raise InvalidInput where the file states a realm that no cluster has or will be launched in."""
     kerberos = environment.kerberos

@@ -13,6 +13,7 @@ import click
 from changes.change import Change, changes
 from changes.cost import ImpactCost, impact_cost
 from changes.recorded_launch import changes_since_launch, recorded_spec
+from changes.recorded_security import security_of_file
 from cli.change_lines import WIDTH, change_lines, cost_lines, wrapped
 from cli.options import chosen_cluster, cluster_option, output_option
 from cli.terminal import echo
@@ -71,7 +72,8 @@ def diff(environment: str, against: str, group: str, cluster: str | None, output
       warmbase diff prod --against before.json
     """
     read = read_environment(environment)
-    launch = launch_of(read, chosen_cluster(read, cluster))
+    chosen = chosen_cluster(read, cluster)
+    launch = launch_of(read, chosen, security_of_file(read, launch_records(read).get(chosen.name)))
     before, further_changes, around = _compared_with(against, launch)
     roles = [instance_group.role for instance_group in before.groups if instance_group.role != "task"] or [group]
     pending = changes(before, planned_spec(launch), roles, releases()[launch.plan.release], further_changes)

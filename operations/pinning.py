@@ -10,6 +10,7 @@ from datetime import UTC
 from typing import Any, Final
 
 from changes.recorded_launch import is_recorded_launch
+from changes.recorded_security import security_of_file
 from changes.replan import recorded_plan
 from configurations.launch import launch_of
 from emr.cluster_state import is_running
@@ -86,7 +87,8 @@ def upgrade(record: LaunchRecord) -> LaunchRecord:
 def _plan_at_launch(environment: Environment, record: LaunchRecord, before: LaunchRecord | None) -> RecordedPlan:
     """The plan that the cluster was launched with: today's, unless the environment file has changed since."""
     with suppress(Infeasible, InvalidInput):
-        launch = launch_of(environment, environment.clusters[record.identity.cluster])
+        choice = environment.clusters[record.identity.cluster]
+        launch = launch_of(environment, choice, security_of_file(environment, record))
         if is_recorded_launch(record, launch):
             return RecordedPlan.of(launch.plan)
     same = before is not None and before.cluster_id == record.cluster_id

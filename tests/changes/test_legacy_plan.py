@@ -17,6 +17,7 @@ from environments.launch_record import LaunchRecord
 from environments.reader import read_environment
 from environments.record_files import launch_records
 from operations.pinning import upgrade
+from tests.command import run
 
 PROJECT = Path(__file__).parents[2]
 OLD = Path(__file__).parent / "launch-record-0.1.tar.gz"
@@ -85,3 +86,7 @@ def test_no_switch_is_proposed_to_a_cluster_that_was_launched_without_it(
 ) -> None:
     core = replanned(environment, record).settings.core
     assert "hbase.coprocessor.user.enabled" not in {key for _, key, _ in flattened(core)}
+    difference = run("diff", environment.source, "--against", "launch")
+    assert difference.returncode == 0, difference.stderr
+    assert "differences" in difference.stdout
+    assert "hbase.coprocessor.user.enabled" not in difference.stdout
