@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Sets up .venv (Python, from uv.lock) and node_modules (the CDK command line and bats, from package-lock.json).
-# Needs Python 3.11 or newer with venv; uses Node 20 or newer with npm from the PATH, else brings Node as a Python package.
+# Needs Python 3.11 or newer with venv; uses Node 22 or newer with npm from the PATH, else brings Node as a Python package.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -25,7 +25,7 @@ find_python() {
 }
 
 has_node() {
-  command -v npm >/dev/null && node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null
+  command -v npm >/dev/null && node -e 'process.exit(parseInt(process.versions.node) < 22 ? 1 : 0)' 2>/dev/null
 }
 
 # pip is what a .venv gets last: one without it was left half-made. And it must be the .venv's own: a Python that does not
@@ -48,13 +48,16 @@ fi
 locked_uv=$(sed -n '/^name = "uv"$/{n;s/^version = "\(.*\)"$/\1/p;q;}' uv.lock)
 if [[ "$(.venv/bin/uv --version 2>/dev/null | cut -d' ' -f2)" != "$locked_uv" ]]; then
   say "installing uv $locked_uv, which reads the lock file"
-  .venv/bin/python -m pip install --quiet --disable-pip-version-check "uv==$locked_uv" >&2 ||
+  # With the lock file's hashes, because uv is the program that checks all others.
+  hashes=$(sed -n '/^name = "uv"$/,/^$/s/.*hash = "\(sha256:[0-9a-f]*\)".*/--hash=\1/p' uv.lock | tr '\n' ' ')
+  .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement /dev/stdin \
+    >&2 <<<"uv==$locked_uv $hashes" ||
     stop "pip could not install uv; its reason is above" "let it reach a package index"
 fi
 
 groups=()
 if ! has_node; then
-  say "no Node 20 with npm on the PATH: bringing it as a Python package"
+  say "no Node 22 with npm on the PATH: bringing it as a Python package"
   groups=(--group node)
 fi
 # Once `warmbase lab setup` has brought the lab's Java runtime, it stays: what is not asked for is removed.

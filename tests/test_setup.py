@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,7 @@ case "$*" in
   "-m pip "*) test -e .venv/pip || exit 1 ;;
 esac
 case "$*" in
-  "-m pip install "*) cp {stubs}/uv .venv/bin/uv ;;
+  "-m pip install "*) echo "pip $* $(cat)" >>{stubs}/calls; cp {stubs}/uv .venv/bin/uv ;;
 esac
 """
 RECORDED = """#!/bin/sh
@@ -93,6 +94,20 @@ def test_a_venv_without_a_pip_of_its_own_is_made_anew(stubs: Path, there: str) -
     assert "making .venv" not in setup(stubs).stderr
 
 
+def test_uv_itself_is_installed_by_the_hashes_of_the_lock_file(stubs: Path) -> None:
+    """Nothing else would check uv, which checks all other packages."""
+    (stubs / "ensurepip").touch()
+    assert setup(stubs).returncode == 0
+    [installed] = [call for call in (stubs / "calls").read_text().splitlines() if call.startswith("pip")]
+    [package] = [
+        package for package in tomllib.loads((PROJECT / "uv.lock").read_text())["package"] if package["name"] == "uv"
+    ]
+    locked = {file["hash"] for file in (package["sdist"], *package["wheels"])}
+    assert "--require-hashes" in installed.split()
+    assert f"uv=={package['version']}" in installed.split()
+    assert {word.removeprefix("--hash=") for word in installed.split() if word.startswith("--hash=")} == locked
+
+
 def test_packages_come_with_the_certificates_of_the_system(stubs: Path) -> None:
     (stubs / "ensurepip").touch()
     assert setup(stubs).returncode == 0
@@ -105,7 +120,7 @@ def test_packages_come_with_the_certificates_of_the_system(stubs: Path) -> None:
     [
         ("uv", 1, "setup: stopped: uv could not install what uv.lock names; its reason is above\n"),
         ("npm", 1, "fix: run 'npm ci', and read its reason\n"),
-        ("node", 0, "setup: no Node 20 with npm on the PATH: bringing it as a Python package\n"),
+        ("node", 0, "setup: no Node 22 with npm on the PATH: bringing it as a Python package\n"),
     ],
 )
 def test_what_fails_is_named(stubs: Path, program: str, status: int, message: str) -> None:
