@@ -26,6 +26,11 @@ JOB_FLOW = Path("/mnt/var/lib/info/job-flow.json")
 SUFFIX = ".warmbase-claim"
 """The claim's key is the root's key and this suffix."""
 ENDED = ("TERMINATED", "TERMINATED_WITH_ERRORS")
+MEMORY_SECONDS = 62 * 86_400
+"""EMR returns clusters that ended within two months (EMR API Reference, DescribeJobFlows)."""
+ACTIVE = "active.cluster.suffix.id"
+"""The file in which open HBase names the one cluster that may write (HBASE-29081)."""
+MAGIC = b"PBUF"
 NOBODY = "nobody"
 """The cluster in a claim with which somebody has declared the root free."""
 # judgement: two primaries of one cluster, or two clusters, collide for a second, and a throttling service gets a
@@ -55,6 +60,7 @@ class Claim(NamedTuple):
     cluster: str
     region: str
     account: str
+    claimed_at: str
     etag: str
 
 
@@ -97,6 +103,8 @@ def claim(root: Root) -> str:
 def _try_claim(root: Root) -> str | None:
     """Return how this cluster got the root; None if another was quicker."""
     current = _current_claim(root)
+    if current is None or current.cluster != root.cluster:
+        _refuse_active_elsewhere(root)
     if current is None:
         _refuse_unclaimed(root)
         return _write(root, {"If-None-Match": "*"}, "nobody had claimed it")
@@ -127,6 +135,32 @@ def _refuse_unclaimed(root: Root) -> None:
         raise Unanswered(f"GET {root.hbase_id}: {_why(answer)}")
 
 
+def _refuse_active_elsewhere(root: Root) -> None:
+    """Raises Refused if HBase's own file says that another cluster may write: one with an id or a suffix not ours."""
+    place = root.hbase_id.removesuffix("hbase.id") + ACTIVE
+    contents = [_ask(root, Request("GET", url, {}), "s3") for url in (place, root.hbase_id)]
+    for url, answer in zip((place, root.hbase_id), contents):
+        if answer.status not in (OK, MISSING):
+            raise Unanswered(f"GET {url}: {_why(answer)}")
+    active, own = contents
+    names = _texts(active.body)
+    if active.status == OK and (not names or names[:1] != _texts(own.body)[:1] or "".join(names[1:])):
+        raise Refused(
+            f"{ACTIVE} says that {' '.join(names) or 'another cluster'} writes to this root",
+            CORRUPTION,
+            "stop that cluster, or make it a replica; once it has stopped, delete the file",
+        )
+
+
+def _texts(content: bytes) -> list[str]:
+    """Return the strings of a message of HBase; none where it is no such message. Each is shorter than 128 bytes."""
+    texts, rest = [], content[len(MAGIC) :] if content.startswith(MAGIC) else b""
+    while len(rest) > 1 and len(rest) >= 2 + rest[1]:
+        texts.append(rest[2 : 2 + rest[1]].decode(errors="replace"))
+        rest = rest[2 + rest[1] :]
+    return texts
+
+
 def _changed_meanwhile(answer: Answer) -> bool:
     """Return whether a write failed only because another made, changed or deleted the object first."""
     return answer.status in (CHANGED, CONFLICT) or (answer.status == MISSING and b"NoSuchKey" in answer.body)
@@ -141,8 +175,9 @@ def _current_claim(root: Root) -> Claim | None:
         raise Unanswered(f"GET {root.url}: {_why(answer)}")
     try:
         fields = json.loads(answer.body)
-        return Claim(fields["cluster"], fields["region"], fields["account"], answer.headers["etag"])
-    except (ValueError, KeyError, TypeError) as fault:
+        claimed_at = str(fields.get("claimed_at", ""))
+        return Claim(fields["cluster"], fields["region"], fields["account"], claimed_at, answer.headers["etag"])
+    except (ValueError, KeyError, TypeError, AttributeError) as fault:
         raise Refused(
             f"cannot read the claim at {root.url}: {fault!r}",
             "nobody can tell which cluster writes to the root",
@@ -167,8 +202,23 @@ def _why_ended(root: Root, current: Claim) -> str:
             return f"and is {state}"
         raise Refused(f"{what}, which is {state}", CORRUPTION, fix)
     if answer.status == 400 and b"InvalidRequestException" in answer.body and b"is not valid" in answer.body:
-        return "and EMR no longer knows it"
+        if _is_forgotten(current.claimed_at):
+            return "and EMR no longer knows it"
+        raise Refused(
+            f"{what} since {current.claimed_at}, and EMR does not know it",
+            "EMR forgets a cluster only two months after its end, so this one may still run elsewhere",
+            "find that cluster; once no cluster writes to the root, say so: warmbase claim ENV --take",
+        )
     raise Unanswered(f"{what}; EMR did not say whether it still runs: {_why(answer)}")
+
+
+def _is_forgotten(claimed_at: str) -> bool:
+    """Return whether EMR may have forgotten a cluster that claimed the root then; False for a time that is none."""
+    try:
+        age = time.time() - datetime.fromisoformat(claimed_at.replace("Z", "+00:00")).timestamp()
+    except ValueError:
+        return False
+    return age > MEMORY_SECONDS
 
 
 def _put(root: Root, condition: dict[str, str]) -> Answer:

@@ -94,6 +94,9 @@ def _needs_s3(file: RawSection) -> Iterator[Refusal]:
         return
     if storage.text("wal", "hdfs") == "emr-wal":
         yield Refusal(at=("storage", "wal"), why="EMR WAL is for data in S3, but the mode is hdfs", fix="use hdfs")
+    if file.text("fencing", "alarm") == "stop":
+        why = "fencing is for a root in S3, which another cluster could claim, but the mode is hdfs"
+        yield Refusal(at=("fencing",), why=why, fix="remove it")
     for cluster_name, cluster in file.section("clusters").sections():
         if cluster.text("role", "active") == "replica":
             yield Refusal(

@@ -32,6 +32,7 @@ UNITS = {
     "hbase-regionserver.service": ("DropInPaths", "ExecStop", "TimeoutStopUSec", "ActiveState"),
     "hadoop-hdfs-datanode.service": ("DropInPaths", "ActiveState"),
     "warmbase-cache-metrics.timer": ("ActiveState",),
+    "warmbase-claim.timer": ("ActiveState",),
 }
 MOUNTS = ("/warmbase/cache", "/warmbase/system")
 MORE_CACHES = "cache-[0-9]*"

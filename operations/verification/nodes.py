@@ -64,6 +64,21 @@ def _action_checks(context: VerificationContext) -> Iterator[CheckResult]:
         "read /var/log/bootstrap-actions on that node",
     ).results_by_node(context.nodes, _actions_completed)
 
+    yield from Check(
+        "watch of the claim",
+        "",
+        "the timer is active",
+        "run systemctl enable --now warmbase-claim.timer on that node",
+    ).results_by_node(context.nodes, _claim_watched)
+
+
+def _claim_watched(facts: Facts) -> tuple[bool, str]:
+    """Return whether the node reads the claim each minute; one that was launched without the watch is no fault."""
+    if "watch-claim" not in facts["actions"]:
+        return True, "none: this cluster was launched without it"
+    state = (facts["units"].get("warmbase-claim.timer") or {}).get("ActiveState", "")
+    return state == "active", f"the timer is {state or 'not installed'}"
+
 
 def _actions_completed(facts: Facts) -> tuple[bool, str]:
     actions: Mapping[str, str] = facts["actions"]

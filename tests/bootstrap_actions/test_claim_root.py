@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,41 @@ def test_a_claim_of_a_cluster_that_is_gone_is_taken_over(aws: Services, tmp_path
     assert done.returncode == 0, done.stderr
     assert "j-ONE had it, and " in done.stderr
     assert holder(aws) == "j-TWO"
+
+
+def test_a_claim_of_a_young_cluster_that_emr_does_not_know_is_respected(aws: Services, tmp_path: Path) -> None:
+    """These may be credentials of another account, whose EMR has never heard of it."""
+    write_claim(aws, "j-ONE", claimed_at=datetime.now(UTC).isoformat(timespec="seconds"))
+    done = claim(aws, tmp_path, "j-TWO")
+    assert done.returncode == 1
+    assert "EMR does not know it" in done.stderr
+    assert holder(aws) == "j-ONE"
+
+
+def message(*texts: str) -> bytes:
+    """Return what HBase writes of these strings."""
+    return b"PBUF" + b"".join(bytes((10 + 8 * place, len(text))) + text.encode() for place, text in enumerate(texts))
+
+
+@pytest.mark.parametrize(
+    ("active", "refused"),
+    [
+        (message("id-of-the-root", ""), False),
+        (message("id-of-the-root", "replica1"), True),
+        (message("another", ""), True),
+        (b"unreadable", True),
+    ],
+)
+def test_a_root_that_hbase_gives_to_another_cluster_is_not_claimed(
+    aws: Services, tmp_path: Path, active: bytes, *, refused: bool
+) -> None:
+    write_claim(aws, "nobody")
+    aws.objects["/root-bucket/hbase/hbase.id"] = message("id-of-the-root")
+    aws.objects["/root-bucket/hbase/active.cluster.suffix.id"] = active
+    done = claim(aws, tmp_path, "j-ONE")
+    assert done.returncode == refused
+    assert ("active.cluster.suffix.id says that" in done.stderr) == refused
+    assert holder(aws) == ("nobody" if refused else "j-ONE")
 
 
 THROTTLED = '{"__type":"ThrottlingException","Message":"Rate exceeded"}'

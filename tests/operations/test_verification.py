@@ -70,12 +70,13 @@ def facts_of(here: Deployed) -> dict[str, Any]:
                 "DropInPaths": "/etc/systemd/system/hadoop-hdfs-datanode.service.d/10-warmbase.conf"
             },
             "warmbase-cache-metrics.timer": {"ActiveState": "active"},
+            "warmbase-claim.timer": {"ActiveState": "active"},
         },
         "mounts": {
             f"/warmbase/{purpose}": {"source": "/dev/nvme1n1", "fstype": "xfs", "options": "rw", "size": size * GIB}
             for purpose, size in sizes.items()
         },
-        "actions": {"mount-volumes": "done", "guard-regionserver": "done"},
+        "actions": {"mount-volumes": "done", "guard-regionserver": "done", "watch-claim": "done"},
         "figures": {
             "l2CacheSize": 0,
             "l2CacheFreeSize": launch.plan.cache.size_mib * MIB,
@@ -119,6 +120,7 @@ OF_NODES = {
     "Java",
     "Python of the node",
     "bootstrap actions",
+    "watch of the claim",
     "user of HBase",
     "JVM flags",
     "volume at /warmbase/cache",
@@ -170,6 +172,7 @@ def _set(*path: str, value: object) -> Callable[[dict[str, Any]], None]:
         ("Python of the node", _set("python", value="3.8"), "3.8"),
         ("bootstrap actions", _set("actions", value={}), "no bootstrap action ran"),
         ("bootstrap actions", _set("actions", "mount-volumes", value="begun"), "mount-volumes begun"),
+        ("watch of the claim", _set("units", "warmbase-claim.timer", value=None), "the timer is not installed"),
         ("user of HBase", _set("region_server", "user", value="root"), "root"),
         ("user of HBase", _set("region_server", value=None), "no RegionServer is running"),
         ("JVM flags", _set("region_server", "arguments", value=["java", "-Xmx1g"]), "heap flags: -Xmx1g"),
