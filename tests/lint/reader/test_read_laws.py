@@ -20,7 +20,9 @@ from lint.reader.shell_words import shell_words
 from lint.reader.source_text import SourceText
 
 NAMES = st.text(min_size=1, max_size=8).map(str.strip).filter(lambda name: bool(name) and "/" not in name)
-PROPERTIES = st.dictionaries(st.text(max_size=8), st.text(max_size=12), max_size=4)
+LETTERS = st.characters(exclude_categories=("Cc", "Cs"), include_characters="\t\n\r", exclude_characters="\ufffe\uffff")
+"""The characters that XML allows; a setting with another one is refused."""
+PROPERTIES = st.dictionaries(st.text(LETTERS, max_size=8), st.text(LETTERS, max_size=12), max_size=4)
 
 
 def distinct(classifications: list[Classification]) -> tuple[Classification, ...]:

@@ -75,6 +75,10 @@ STRUCTURE = [
     ('{"Instances": {"CoreInstanceGroup": {"InstanceCount": -1}}}', "'-1' is not a whole number"),
     ('{"Instances": {"CoreInstanceGroup": {"InstanceType": []}}}', "the value is a list or an object"),
     (
+        '[{"Classification": "hbase-site", "Properties": {\n"a.b": "\\u001b[2J"}}]',
+        "try.txt:2  hbase-site\n  'a.b' contains the",
+    ),
+    (
         '{"Instances": {"CoreInstanceGroup": {"EbsConfiguration": {"EbsBlockDeviceConfigs": [{}]}}}}',
         "have no VolumeSpecification",
     ),
