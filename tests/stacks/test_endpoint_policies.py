@@ -44,12 +44,18 @@ REQUESTS = [
 ]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def environment(launches: Callable[[str], Launch]) -> Environment:
     """Return an environment whose network is new and which asks for all that an endpoint may have to let through."""
     base = launches("prod").environment
     root = replace(base.root, bucket="partners-root", existing=True, owner=PARTNER)
     return replace(base, root=root, certificates=CERTIFICATES, wal=Wal.EMR_WAL)
+
+
+@pytest.fixture(scope="module")
+def policies(environment: Environment) -> dict[str, Any]:
+    """Return the policies of that environment, synthesised once."""
+    return endpoint_policies_of(environment)
 
 
 def endpoint_policies_of(environment: Environment) -> dict[str, Any]:
@@ -91,16 +97,14 @@ def _text(value: Any) -> str:
 
 @pytest.mark.parametrize(("action", "resource", "owner", "possible"), REQUESTS)
 def test_s3_answers_for_our_buckets_and_for_what_emr_reads(
-    action: str, resource: str, owner: str, *, possible: bool, environment: Environment
+    action: str, resource: str, owner: str, *, possible: bool, policies: dict[str, Any]
 ) -> None:
-    policy = endpoint_policies_of(environment)["S3"]
-    allowed = is_allowed(policy, action, f"arn:aws:s3:::{resource}", **{"aws:ResourceAccount": owner})
+    allowed = is_allowed(policies["S3"], action, f"arn:aws:s3:::{resource}", **{"aws:ResourceAccount": owner})
     assert allowed is possible
 
 
-def test_other_services_answer_to_our_credentials_alone(environment: Environment) -> None:
+def test_other_services_answer_to_our_credentials_alone(policies: dict[str, Any]) -> None:
     """Else somebody on a node could put metrics, and so data, into an account of their own."""
-    policies = endpoint_policies_of(environment)
     assert policies.keys() == {"S3", *INTERFACE_ENDPOINTS, *WAL_ENDPOINT}
     assert {name for name, policy in policies.items() if policy is None} == WITHOUT_POLICY
     for name in INTERFACE_ENDPOINTS:
