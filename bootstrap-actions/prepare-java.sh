@@ -35,7 +35,7 @@ decoded_flags() {
   /usr/bin/python3 -c '
 import base64, json, sys
 flags = json.loads(base64.b64decode(sys.argv[1], validate=True))
-if not all(isinstance(flag, str) and flag.startswith("-") and "\0" not in flag for flag in flags):
+if not all(isinstance(flag, str) and flag and "\0" not in flag for flag in flags):
     sys.exit(1)
 sys.stdout.write("".join(flag + "\0" for flag in flags))' "${argument[flags]}"
 }

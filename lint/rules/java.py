@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator
 from typing import Final
 
+from configurations.node_files import assigned
 from configurations.properties.property import Span
 from emr.cluster_spec import PLACEHOLDER
 from lint.finding import Severity
@@ -160,25 +161,41 @@ def _used_verbatim(node: LintedNode) -> Iterator[Violation]:
 )
 def _option_with_blank(node: LintedNode) -> Iterator[Violation]:
     for (path, key), setting in node.settings.items():
-        if path == EXPORT and key.endswith("_OPTS") and (option := _split_option(setting.value)):
+        if path != EXPORT or not key.endswith("_OPTS"):
+            continue
+        text = _words_of_options(setting.value)
+        if option := _split_option(text):
             yield Violation(
                 at=setting,
                 message=f"the JVM does not start: HBase splits {option} at its blank, and quotes do not help",
                 fix="remove it: HBase kills a JVM that runs out of memory" if "OnOutOfMemoryError" in option else None,
             )
+        elif word := _bare_word(text.split()):
+            yield Violation(
+                at=setting, message=f"the JVM does not start: it takes {word} for the name of its main class"
+            )
 
 
-def _split_option(value: str) -> str | None:
+def _words_of_options(value: str) -> str:
+    """Return what the variable holds; empty where another rule reports its quotes."""
+    text = SUBSTITUTED.sub("$x", PLACEHOLDER.sub("$x", value))
+    return assigned(text) if _shell_word_count(value) == 1 else ""
+
+
+def _split_option(text: str) -> str | None:
     """Return the first option that quotes are meant to hold together; None where there is none."""
     try:
-        words = [
-            word
-            for text in shlex.split(SUBSTITUTED.sub("x", PLACEHOLDER.sub("x", value)))
-            for word in shlex.split(text)
-        ]
-    except ValueError:  # a quote that another rule reports, or that is part of an option
+        return next((word for word in shlex.split(text) if re.search(r"\s", word)), None)
+    except ValueError:  # an apostrophe that is part of an option
         return None
-    return next((word for word in words if re.search(r"\s", word)), None)
+
+
+def _bare_word(words: list[str]) -> str | None:
+    """Return the first word that is neither an option nor the value of the option before it; None without one."""
+    for before, word in zip(["", *words], words, strict=False):
+        if not word.startswith(("-", "$", "`", "@")) and not before.startswith(("--", "-cp", "-classpath")):
+            return word
+    return None
 
 
 def _shell_word_count(value: str) -> int:

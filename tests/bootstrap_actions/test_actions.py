@@ -89,7 +89,7 @@ WRONG = [
     ("claim-root", "--key=a b", "--key='a b': must be an object's key"),
     ("prepare-java", "--java-home=jre", "--java-home='jre': must be a full path"),
     ("prepare-java", "--flags=$(reboot)", "--flags='$(reboot)': must be a JSON list of a JVM's flags, in Base64"),
-    ("prepare-java", f"--flags={encoded(('reboot',))}", "must be a JSON list of a JVM's flags"),
+    ("prepare-java", f"--flags={encoded(('',))}", "must be a JSON list of a JVM's flags"),
     ("prepare-java", f"--flags={encoded(())}", "must be a JSON list of a JVM's flags"),
     (
         "publish-cache-metrics",

@@ -76,6 +76,17 @@ REFUSED: Mapping[str, tuple[File, str, tuple[File, ...]]] = {
     "generational ZGC on Java 8": (
         java("/usr/lib/jvm/java-1.8.0", GENERATIONAL), "WB401", (java("<your-java>", GENERATIONAL),),
     ),
+    "an option of the JVM with a blank in quotes": (
+        java(None, '"-XX:+UseG1GC -XX:OnError=\'gcore %p\'"'), "WB421",
+        (java(None, '"-XX:+UseG1GC -XX:OnError=gcore"'), java(None, '"-XX:+UseG1GC -Da=it\'s"')),
+    ),
+    "a word among the options of the JVM": (
+        java(None, '"-XX:+UseG1GC -XX:OnError=gcore %p"'), "WB421",
+        (
+            java(None, '"-XX:+UseG1GC --add-opens java.base/java.lang=ALL-UNNAMED"'),
+            java(None, '"-XX:+UseG1GC $MORE <your-options> `nproc --all` @/etc/jvm.options -cp /a.jar"'),
+        ),
+    ),
     "a cache larger than its volume": (
         File(volume={"SizeInGB": 499}), "WB213", (File(volume={"SizeInGB": 600}), File(volume=None)),
     ),
