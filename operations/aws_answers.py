@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from botocore.exceptions import BotoCoreError
+from botocore.exceptions import BotoCoreError, IncompleteReadError
 from botocore.session import Session
 
 ACTION: Final = "Action"
@@ -50,6 +50,7 @@ def explain_answers(session: Session, principal: Callable[[], str | None]) -> No
         status, body = response_dict["status_code"], response_dict["body"]
         service = operation_model.service_model.service_name
         if isinstance(body, bytes):
+            _refuse_part(body, response_dict["headers"])
             _refuse_text(status, body, operation_model)
         elif service == "s3" and "etag" not in response_dict["headers"]:
             # An object may hold anything, but S3 never sends one without its ETag.
@@ -68,6 +69,13 @@ def explain_answers(session: Session, principal: Callable[[], str | None]) -> No
     events = session.get_component("event_emitter")
     events.register("before-parse", refuse_foreign)
     events.register("after-call", explain)
+
+
+def _refuse_part(body: bytes, headers: Mapping[str, str]) -> None:
+    """Refuse an answer that broke off; a compressed one has another length, and the answer to HEAD has no body."""
+    announced = int(headers.get("content-length") or 0)
+    if body and announced > len(body) and "content-encoding" not in headers:
+        raise IncompleteReadError(actual_bytes=len(body), expected_bytes=announced)
 
 
 def _refuse_text(status: int, body: bytes, model: Any) -> None:  # noqa: ANN401 - botocore's own type

@@ -115,6 +115,8 @@ def _failure_fix(error: Exception, otherwise: str) -> str:
     """Return what to do where there is no answer, or none of AWS."""
     if isinstance(error, (ForeignAnswer, ResponseParserError)):
         return f"{ENDPOINT}: another server answers in place of AWS"
+    if isinstance(error, (exceptions.IncompleteReadError, exceptions.ResponseStreamingError)):
+        return f"the connection was lost within the answer: {AGAIN}"
     if isinstance(error, (exceptions.ConnectionError, HTTPClientError)):
         return f"check that this machine reaches that address, and {ENDPOINT}; then {AGAIN}"
     if isinstance(error, ProfileNotFound):

@@ -29,6 +29,8 @@ class Answer:
     status: int
     content_type: str
     body: bytes
+    missing_bytes: int = 0
+    """How much more the answer announces than it sends."""
 
 
 Fail = Callable[[str], Answer | None]
@@ -52,6 +54,11 @@ def refusal(status: int, code: str, message: str) -> Fail:
 def fixed(status: int, content_type: str, body: bytes) -> Fail:
     """Return a function that answers every request alike."""
     return lambda _: Answer(status, content_type, body)
+
+
+def broken_off(_: str) -> Answer:
+    """Return an answer of which the connection carries only the beginning."""
+    return Answer(200, "text/xml", b"<GetCaller", missing_bytes=100)
 
 
 def silence(_: str) -> Answer | None:
@@ -88,7 +95,9 @@ def failing_aws(fail: Fail, *, answers_identity: bool = False) -> Iterator[Faili
                 return
             self.send_response(answer.status)
             self.send_header("Content-Type", answer.content_type)
-            self.send_header("Content-Length", str(len(answer.body)))
+            self.send_header("Content-Length", str(len(answer.body) + answer.missing_bytes))
+            if answer.missing_bytes:
+                self.send_header("ETag", '"of an object of S3"')
             self.end_headers()
             if self.command != "HEAD":
                 self.wfile.write(answer.body)

@@ -22,7 +22,7 @@ import operations.aws
 from cli.main import COMMANDS
 from sizing.problem import OperationFailed
 from tests.command import PROJECT, process_variables, run
-from tests.operations.failing_aws import PAGE, PRINCIPAL, Fail, failing_aws, fixed, refusal, silence
+from tests.operations.failing_aws import PAGE, PRINCIPAL, Fail, broken_off, failing_aws, fixed, refusal, silence
 
 IMPATIENT = Config(retries={"total_max_attempts": 1}, connect_timeout=0.5, read_timeout=0.5)
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "secret"}
@@ -62,7 +62,7 @@ class Failure:
     again: str = ""
     """The fix where the identity of the credentials is known already, if it is another."""
     cause: str = ""
-    """Another reason that a service gives whose answers are JSON."""
+    """The reason where the answer is in JSON, or an object of S3, if it is another."""
 
 
 REACH = "check that this machine reaches that address"
@@ -110,6 +110,12 @@ FAILURES = {
         "503", "wait a few minutes", fixed(503, "text/html", b"<html><b>Http/1.1 Service Unavailable</b></html>")
     ),
     "closed connection": Failure("Connection was closed", REACH, lambda _: None),
+    "broken answer": Failure(
+        "10 read, but total bytes expected is 110",
+        "the connection was lost",
+        broken_off,
+        cause="IncompleteRead(10 bytes read",
+    ),
     "silence": Failure("Read timeout", REACH, silence),
 }
 
