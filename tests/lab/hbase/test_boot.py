@@ -128,8 +128,10 @@ def test_what_a_probe_at_a_node_sees_is_what_its_regionserver_has_read(experimen
     """The program of `warmbase verify`, on this machine, whose RegionServer is the lab's."""
     port = experiment.bench.cluster.place.ports.servers_info[0]
     wanted = {"hbase.bucketcache.size": str(experiment.miniature.cache_mib), "no.such.key": None}
+    rpc = experiment.bench.cluster.place.ports.servers[0]
+    addresses = ("--region-server", f"http://127.0.0.1:{port}", "--rpc", f"127.0.0.1:{rpc}")
     process = subprocess.run(
-        [sys.executable, str(LOOK), "--region-server", f"http://127.0.0.1:{port}", *wanted],
+        [sys.executable, str(LOOK), *addresses, *wanted],
         capture_output=True,
         text=True,
         check=True,
@@ -137,6 +139,7 @@ def test_what_a_probe_at_a_node_sees_is_what_its_regionserver_has_read(experimen
     )
     facts = json.loads(process.stdout)
     assert facts["configuration"] == wanted
+    assert facts["stranger"] == "served", "without Kerberos"
     size = facts["figures"]["l2CacheSize"] + facts["figures"]["l2CacheFreeSize"]
     assert 0.9 <= size / (experiment.miniature.cache_mib * MIB) <= 1.0
     assert facts["region_server"]["user"] == getpass.getuser()
