@@ -21,6 +21,7 @@ from operations.deployment import Proposal, Work, deployment
 from operations.state import state
 from tests.operations.deployed import Deployed, deployed
 from tests.operations.mocked_aws import clients
+from tests.tiers import quick_where
 
 RULE = "warmbase-dev-blue-teardown"
 CALLS = {f"warmbase-dev-blue-call-{cause}" for cause in ("servers", "cache", "writes-to-cache", "room", "reads")}
@@ -71,7 +72,7 @@ def test_a_silence_that_is_abandoned_ends_by_itself(here: Deployed) -> None:
     assert silence(here).lines == ()
 
 
-@pytest.mark.parametrize("code", ["AccessDenied", "InvalidAction", "LimitExceeded"])
+@pytest.mark.parametrize("code", quick_where("AccessDenied".__eq__, ["AccessDenied", "InvalidAction", "LimitExceeded"]))
 def test_where_a_rule_is_refused_the_actions_are_disabled(
     here: Deployed, code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
