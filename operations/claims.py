@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -131,7 +131,9 @@ def _refuse_running(claim: Claim, aws: Aws, environment: Environment) -> None:
             " run the same command again",
         )
     if claim.holds and claim.state is None:
-        raise Refused(unknown_cluster(aws, f"{claim_url}, which names {claim.cluster},", claim.claimed_at))
+        unknown = unknown_cluster(aws, f"{claim_url}, which names {claim.cluster},", claim.claimed_at)
+        fix = "find out what this cluster was; once you are sure that it writes no more, delete the object by hand"
+        raise Refused(replace(unknown, fix=fix))
     if claim.holds:
         raise Refused.of(
             where=claim_url,
