@@ -127,7 +127,7 @@ def remembered(state: Path, now: float) -> Memory:
 def observe(options: argparse.Namespace, before: Memory, now: float) -> Memory:
     """Return what the claim says now; one that cannot be read leaves the holder that was last known."""
     try:
-        if is_replica(options.hbase_site):
+        if is_replica(options.hbase_site) or _is_replica_being_installed(options, before):
             return Memory(now)
         other = holder(options, Metadata(options.metadata))
     except Released as released:
@@ -137,6 +137,12 @@ def observe(options: argparse.Namespace, before: Memory, now: float) -> Memory:
         say(f"s3://{options.bucket}/{options.key}: {fault}")
         return before
     return before._replace(holder=other) if other else Memory(now)
+
+
+def _is_replica_being_installed(options: argparse.Namespace, before: Memory) -> bool:
+    """Return whether a replica's node has not started HBase: EMR may still be writing hbase-site.xml."""
+    is_new = options.role == "replica" and not before.holder and not options.before_start
+    return is_new and not any(_systemctl("is-active", "--quiet", unit) for unit in WRITERS)
 
 
 def fence() -> None:

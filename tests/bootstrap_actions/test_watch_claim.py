@@ -213,6 +213,19 @@ def test_a_replica_that_became_a_writer_is_fenced(one: Node, store: tuple[str, A
     assert one.published()["ForeignClaim"] == 1
 
 
+def test_a_replica_that_is_being_installed_raises_no_alarm(one: Node, store: tuple[str, Any]) -> None:
+    """EMR installs HBase with an empty hbase-site.xml, and writes the settings then."""
+    claim(store, "j-ACTIVE")
+    (one.directory / "hbase-regionserver").unlink()
+    one.minute(role="replica")
+    assert one.published() == {}
+    one.start("hbase-master")
+    one.minute(role="replica")
+    assert one.published()["ForeignClaim"] == 1
+    one.minute(role="replica")
+    assert one.published()["ForeignClaim"] == 1, "it is fenced, and the alarm stays"
+
+
 def test_a_node_without_hbase_is_left_alone(one: Node, store: tuple[str, Any]) -> None:
     claim(store, "j-TWO")
     (one.directory / "hbase-site.xml").unlink()
