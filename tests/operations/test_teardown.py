@@ -191,6 +191,8 @@ def test_node_and_command_line_agree_about_the_end_of_a_cluster() -> None:
     program = (PROJECT / "bootstrap-actions/programs/claim_root.py").read_text()
     [states] = re.findall(r"^ENDED = (\(.*\))$", program, re.MULTILINE)
     assert set(ast.literal_eval(states)) == cluster_state.ENDED
+    [days] = re.findall(r"^MEMORY_SECONDS = (\d+) \* 86_400$", program, re.MULTILINE)
+    assert int(days) == cluster_state.MEMORY.days
 
 
 def test_another_environment_whose_name_begins_alike_does_not_block_a_destruction(here: Deployed) -> None:
