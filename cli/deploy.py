@@ -17,13 +17,16 @@ from cli.progress import TerminalProgress
 from cli.terminal import echo
 from cli.tuning_page import tuning_page
 from environments.reader import read_environment
-from operations.deployment import Proposal, StackChange, Work, deployment, proposal, refuse_outdated
+from operations.deployment import deployment
 from operations.identity import environment_aws
 from operations.lock import environment_lock
 from operations.progress import carry_out
-from reports.json_text import json_text
+from operations.proposal import Proposal, StackChange, Work, proposal, refuse_outdated
+from operations.saved_proposal import read_proposal, write_proposal
+from reports.json_text import json_text, plain
 from sizing.units import format_usd
 
+FILE: Final = click.Path(dir_okay=False, path_type=Path)
 LISTED_NAMES: Final = 3
 """This many resource names are shown of each kind of change; `--output json` has all of them."""
 
@@ -32,8 +35,10 @@ LISTED_NAMES: Final = 3
 @environment_argument
 @dry_run_option
 @yes_option
+@click.option("--save", type=FILE, metavar="FILE", help="Write the proposal to a file for --apply; change nothing.")
+@click.option("--apply", "saved", type=FILE, metavar="FILE", help="Deploy exactly a saved proposal, without asking.")
 @output_option
-def deploy(environment: str, output: str, *, dry_run: bool, yes: bool) -> None:
+def deploy(environment: str, output: str, save: Path | None, saved: Path | None, **switches: bool) -> None:
     """Deploy an environment: stacks, clusters, tuning.
 
     warmbase checks the account, shows what would change and what that costs, and asks before it deploys. It never
@@ -41,13 +46,20 @@ def deploy(environment: str, output: str, *, dry_run: bool, yes: bool) -> None:
     compares the cluster with what EMR reports, writes the launch record beside the environment file, and turns on
     termination protection. You can interrupt the command at any point and run it again; finished steps are skipped.
 
+    --apply refuses if anything has changed since --save: the stacks, the clusters, the environment file, or this
+    checkout of warmbase.
+
     \b
     Example:
       warmbase deploy prod --dry-run
       warmbase deploy prod
+      warmbase deploy prod --save prod.proposal.json
+      warmbase deploy prod --apply prod.proposal.json
 
     Exit codes: 3 something prevents the deployment, or would be lost.
     """
+    _refuse_both(save, saved, dry_run=switches["dry_run"])
+    reviewed = read_proposal(saved) if saved else None
     read = read_environment(environment)
     variables = dict(os.environ) | {"AWS_REGION": read.region, "AWS_DEFAULT_REGION": read.region}
     progress = TerminalProgress()
@@ -55,11 +67,16 @@ def deploy(environment: str, output: str, *, dry_run: bool, yes: bool) -> None:
         work = Work(
             name=environment, aws=environment_aws(read, variables), variables=variables, directory=Path(directory)
         )
-        proposed = proposal(work, progress, dry_run=dry_run)
-        echo(_document(proposed) if output == "json" else "\n".join(_page(proposed)))
-        if dry_run or proposed.empty:
+        proposed = proposal(work, progress, dry_run=bool(switches["dry_run"] or save or reviewed))
+        echo(json_text(_document(proposed)) if output == "json" else "\n".join(_page(proposed)))
+        if save:
+            write_proposal(save, proposed, plain(_document(proposed)))
+            echo(f"the proposal is in {save}; carry it out: warmbase deploy {environment} --apply {save}", err=True)
+        if reviewed:
+            reviewed.refuse_other(proposed)
+        if switches["dry_run"] or save or proposed.empty:
             return
-        if not yes:
+        if not switches["yes"] and not reviewed:
             click.confirm("Deploy this?", abort=True, err=True)
         with environment_lock(work.aws, proposed.environment, "deploy"):
             refuse_outdated(work, proposed, progress)
@@ -69,27 +86,31 @@ def deploy(environment: str, output: str, *, dry_run: bool, yes: bool) -> None:
             echo(f"cluster {cluster_name} is running; its launch record is {where}: commit it")
 
 
-def _document(proposed: Proposal) -> str:
-    return json_text(
-        {
-            "environment": proposed.environment.name,
-            "checks": proposed.checks,
-            "stacks": proposed.stacks,
-            "bucket": proposed.bucket,
-            "tunings": {
-                cluster_name: {
-                    "changes": tuning.changes,
-                    "small": tuning.small,
-                    "new_cluster": tuning.new,
-                    "cost": tuning.cost,
-                }
-                for cluster_name, tuning in proposed.tunings.items()
-            },
-            "silences": proposed.silences,
-            "usd_per_month": proposed.usd_per_month,
-            "current_usd_per_month": proposed.current_usd_per_month,
-        }
-    )
+def _refuse_both(save: Path | None, saved: Path | None, *, dry_run: bool) -> None:
+    if saved and (save or dry_run):
+        raise click.UsageError("--apply deploys; use it without --save and --dry-run")
+
+
+def _document(proposed: Proposal) -> dict[str, object]:
+    return {
+        "environment": proposed.environment.name,
+        "checks": proposed.checks,
+        "stacks": proposed.stacks,
+        "bucket": proposed.bucket,
+        "tunings": {
+            cluster_name: {
+                "changes": tuning.changes,
+                "small": tuning.small,
+                "new_cluster": tuning.new,
+                "cost": tuning.cost,
+            }
+            for cluster_name, tuning in proposed.tunings.items()
+        },
+        "silences": proposed.silences,
+        "missing_protection": {name: protection.missing for name, protection in proposed.protections.items()},
+        "usd_per_month": proposed.usd_per_month,
+        "current_usd_per_month": proposed.current_usd_per_month,
+    }
 
 
 def _page(proposed: Proposal) -> Iterator[str]:
@@ -112,6 +133,9 @@ def _page(proposed: Proposal) -> Iterator[str]:
             )
             yield from _wrapped(f"{cluster_name}: a new cluster, {nodes}, {plan.release} (`warmbase plan` explains it)")
     yield from _silences(proposed)
+    for cluster_name, protection in proposed.protections.items():
+        for name in protection.missing:
+            yield from _wrapped(f"{cluster_name}: no {name}; will be restored")
     yield "Cost per month at today's prices (estimate)"
     for cluster_name, usd in proposed.usd_per_month.items():
         before = proposed.current_usd_per_month.get(cluster_name, 0.0)

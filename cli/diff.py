@@ -62,8 +62,8 @@ def diff(environment: str, against: str, group: str, cluster: str | None, output
 
     A change is applied live, by a rolling restart, or by a new cluster. Its cost is estimated in time, cached data and
     dollars. Differences in order, blanks or spelling of the same value are ignored. `--against live` also compares
-    dashboards, alarms and the root bucket, and asks CloudFormation which resources were edited by hand. The exit code
-    is 0 whether or not there are differences.
+    dashboards, alarms, the root bucket and the protection of cluster and stacks, and asks CloudFormation which
+    resources were edited by hand. The exit code is 0 whether or not there are differences.
 
     \b
     Example:
@@ -130,6 +130,8 @@ def _impact(subject: str) -> str:
         return "Bootstrap actions: a running cluster keeps those it was launched with"
     if subject.startswith("warmbase-"):
         return f"Stack {subject}, edited by hand: a deployment keeps the edit until the template changes there"
+    if subject == "protection":
+        return "Protection: a deployment restores it"
     if subject == "alarms":
         return "Alarms: a deployment ends a silence and updates what the template changes; other edits by hand stay"
     return f"{subject.capitalize()}: a deployment updates what the template changes; edits by hand stay"

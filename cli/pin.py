@@ -43,7 +43,7 @@ def pin(env: str, cluster_name: str | None, *, check: bool) -> None:
             for line in _lines(name, pinned, check=check):
                 echo(line)
             if not check:
-                echo(f"  {protect(aws, environment, name)}")
+                echo(f"  {protect(aws, environment.name, name)}")
 
 
 def _lines(cluster_name: str, pinned: Pinned, *, check: bool) -> Iterator[str]:

@@ -112,6 +112,8 @@ def _cluster(state: ClusterState) -> Iterator[str]:
     yield from _entry("alarms", ", ".join(state.alarms) or "none")
     if state.silenced:
         yield from _entry("silenced", f"{'; '.join(state.silenced)}. `warmbase deploy` ends what warmbase silenced")
+    if state.unprotected:
+        yield from _entry("missing", f"{', '.join(state.unprotected)}. `warmbase deploy` restores it")
     if state.usd_per_month is not None:
         yield from _entry("cost", f"{format_usd(state.usd_per_month)} a month, as planned (estimate)")
 

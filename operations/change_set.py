@@ -16,25 +16,11 @@ from operations.aws_errors import error_code, translated
 from operations.cdk import run_cdk
 from operations.deployed_stack import Events, wait_until_stable
 from operations.progress import Say
+from operations.protection import RETAINED_TYPES, protect_stack
 from sizing.problem import OperationFailed, Refused
 
 PREFIX: Final = "warmbase"
 """How the names of our change sets begin; each has a name of its own, so that nobody executes another's."""
-RETAINED_TYPES: Final = frozenset({"AWS::EMR::Cluster", "AWS::EMR::WALWorkspace", "AWS::KMS::Key", "AWS::S3::Bucket"})
-"""The types that no change set may replace or remove: data, keys, and the cluster, as a second one corrupts data."""
-POLICY: Final[Mapping[str, Any]] = {
-    "Statement": [
-        {"Effect": "Allow", "Action": "Update:*", "Principal": "*", "Resource": "*"},
-        {
-            "Effect": "Deny",
-            "Action": ["Update:Replace", "Update:Delete"],
-            "Principal": "*",
-            "Resource": "*",
-            "Condition": {"StringEquals": {"ResourceType": sorted(RETAINED_TYPES)}},
-        },
-    ]
-}
-"""The policy of each stack, which also stops a change that somebody deploys without warmbase."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +47,7 @@ def deploy_stack(assembly: Assembly, stack: str, say: Say) -> str:
     with translated(f"could not deploy stack {stack}", "run the same command again to continue"):
         before = wait_until_stable(aws, stack, say)
         if before not in {None, "REVIEW_IN_PROGRESS"} and template_of(aws, stack) == assembly.template(stack):
-            _protect(aws, stack)
+            protect_stack(aws, stack)
             return f"{before}, as its template says"
         change_set = _prepared(assembly, stack, say)
         if change_set is None:
@@ -69,7 +55,7 @@ def deploy_stack(assembly: Assembly, stack: str, say: Say) -> str:
         _refuse_losses(aws, stack, change_set)
         new = before in {None, "REVIEW_IN_PROGRESS"}
         if not new:
-            _protect(aws, stack)
+            protect_stack(aws, stack)
         events = Events(aws, stack)
         try:
             # By its ARN, which belongs to the change set that was checked and to no other.
@@ -82,7 +68,7 @@ def deploy_stack(assembly: Assembly, stack: str, say: Say) -> str:
         if status not in {"CREATE_COMPLETE", "UPDATE_COMPLETE"}:
             raise _failed(stack, status, events)
         if new:
-            _protect(aws, stack)
+            protect_stack(aws, stack)
         return f"{status}, {len(change_set.changes)} resource{'s' * (len(change_set.changes) != 1)}"
 
 
@@ -177,10 +163,6 @@ def _refuse_losses(aws: Aws, stack: str, change_set: _ChangeSet) -> None:
             fix="if a cluster runs without its launch record, write the record with `warmbase pin`, and deploy"
             " again; otherwise revert the change in the file or in this checkout",
         )
-
-
-def _protect(aws: Aws, stack: str) -> None:
-    aws.cloudformation.set_stack_policy(StackName=stack, StackPolicyBody=json.dumps(POLICY))
 
 
 def _failed(stack: str, status: str | None, events: Events) -> OperationFailed:

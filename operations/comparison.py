@@ -30,6 +30,7 @@ from operations.description import (
     described_cluster,
     described_dashboard,
 )
+from operations.protection import read_protection
 
 SHORT: Final = 300
 COMPARED: Final = tuple(field.name for field in fields(DescribedAlarm) if field.compare)
@@ -59,12 +60,13 @@ def compare_deployed(aws: Aws, launch: Launch) -> tuple[DescribedCluster, tuple[
 
 
 def around(aws: Aws, launch: Launch, cluster: DescribedCluster) -> tuple[Comparison, ...]:
-    """Compare bootstrap actions, dashboards, alarms and the root bucket, but no classifications or groups."""
+    """Compare all but classifications and groups: bootstrap actions, dashboards, alarms, root bucket, protection."""
     return (
         _facts("bootstrap actions", _expected_actions(launch, aws.account), _actions(cluster)),
         _facts("dashboards", *_dashboards(aws, launch, cluster.id)),
         _facts("alarms", *_alarms(aws, launch, cluster.id)),
         _facts("root bucket", *_root_bucket(aws, launch)),
+        _facts("protection", *_protection(aws, launch)),
     )
 
 
@@ -200,6 +202,11 @@ def _root_bucket(aws: Aws, launch: Launch) -> tuple[Facts, Facts]:
         return {}, {}
     expected = {"versioning": "Enabled", "encryption": "aws:kms", "public access blocked": True}
     return expected, _bucket(aws, launch.environment.in_account(launch.environment.root.bucket, aws.account))
+
+
+def _protection(aws: Aws, launch: Launch) -> tuple[Facts, Facts]:
+    facts = read_protection(aws, launch.plan.environment, launch.plan.cluster).facts
+    return dict.fromkeys(facts, True), facts
 
 
 def _bucket(aws: Aws, bucket: str) -> Facts:

@@ -38,15 +38,22 @@ STUCK: Final[Mapping[str, tuple[str, str]]] = {
 """By status: what it means, and the command that ends it. No update can begin in these states."""
 
 
-def status_of(aws: Aws, stack: str) -> str | None:
-    """Return the status of a stack; None where it does not exist. Raises botocore's errors."""
+def described_stack(aws: Aws, stack: str) -> Mapping[str, Any] | None:
+    """Return CloudFormation's description of a stack; None where it does not exist. Raises botocore's errors."""
     try:
         [description] = aws.cloudformation.describe_stacks(StackName=stack)["Stacks"]
     except ClientError as error:
         if "does not exist" in str(error):
             return None
         raise
-    return None if description["StackStatus"] == "DELETE_COMPLETE" else str(description["StackStatus"])
+    stack_fields: Mapping[str, Any] = description
+    return None if stack_fields["StackStatus"] == "DELETE_COMPLETE" else stack_fields
+
+
+def status_of(aws: Aws, stack: str) -> str | None:
+    """Return the status of a stack; None where it does not exist. Raises botocore's errors."""
+    description = described_stack(aws, stack)
+    return None if description is None else str(description["StackStatus"])
 
 
 def wait_until_stable(aws: Aws, stack: str, say: Say) -> str | None:

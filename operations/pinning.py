@@ -19,11 +19,13 @@ from emr.codecs.cloudformation import CLUSTER_TYPE, resolved
 from environments.environment import Environment
 from environments.launch_record import LaunchRecord, RecordedPlan, identity_of
 from environments.names import cluster_stack, stacks_around
-from environments.record_files import launch_records, record_directory, write_record
+from environments.record_files import check_record, launch_records, record_directory, write_record
 from operations.aws import Aws
 from operations.aws_errors import translated
 from operations.change_set import template_of
+from operations.deployed_stack import wait_until_stable
 from operations.description import cluster_id, described_groups
+from operations.progress import Say
 from operations.record_check import ObservedCluster, confirmed_facts, identity_of_stacks, template_spec
 from sizing.problem import Drifted, Infeasible, InvalidInput, OperationFailed
 from stacks.references import Templates, referenced_by
@@ -54,6 +56,24 @@ def pin(aws: Aws, environment: Environment, cluster_name: str) -> Pinned:
     write_record(record, files)
     replaced = before is not None and replace(before, plan=record.plan) != record
     return Pinned(record=record, confirmed=confirmed, replaced=replaced)
+
+
+def pin_once(aws: Aws, environment: Environment, cluster_name: str, say: Say) -> str:
+    """Write the launch record once the stack has settled, and return the outcome; a record that is there stays.
+
+    Raises Refused where that record is another cluster's.
+    """
+    record = launch_records(environment).get(cluster_name)
+    with _failures(environment):
+        wait_until_stable(aws, cluster_stack(environment.name, cluster_name), say)
+        if record is not None:
+            check_record(environment, cluster_name, record, cluster_id(aws, environment.name, cluster_name))
+    if record is not None and record.plan is not None:
+        return "already recorded"
+    if record is not None:
+        return f"already recorded; the plan was added to {upgrade(record).directory}: commit it"
+    pinned = pin(aws, environment, cluster_name)
+    return f"{pinned.record.cluster_id}, EMR confirms {pinned.confirmed} facts: {pinned.record.directory}; commit it"
 
 
 def check_pinned(aws: Aws, environment: Environment, cluster_name: str) -> Pinned:

@@ -1,18 +1,89 @@
-"""Protects a cluster from termination once it runs; earlier, EMR would keep the nodes of a launch that fails."""
+"""The protection of what a deployment has made: against termination, deletion and replacement.
+
+A cluster is protected from termination once it runs; earlier, EMR would keep the nodes of a launch that fails.
+"""
 
 from __future__ import annotations
 
-from environments.environment import Environment
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from environments.names import cluster_stack, stacks_around, storage_stack
 from operations.aws import Aws
 from operations.aws_errors import translated
+from operations.deployed_stack import described_stack
 from operations.description import cluster_id
 
+RETAINED_TYPES: Final = frozenset({"AWS::EMR::Cluster", "AWS::EMR::WALWorkspace", "AWS::KMS::Key", "AWS::S3::Bucket"})
+"""The types that no change set may replace or remove: data, keys, and the cluster, as a second one corrupts data."""
+POLICY: Final[Mapping[str, Any]] = {
+    "Statement": [
+        {"Effect": "Allow", "Action": "Update:*", "Principal": "*", "Resource": "*"},
+        {
+            "Effect": "Deny",
+            "Action": ["Update:Replace", "Update:Delete"],
+            "Principal": "*",
+            "Resource": "*",
+            "Condition": {"StringEquals": {"ResourceType": sorted(RETAINED_TYPES)}},
+        },
+    ]
+}
+"""The policy of each stack, which also stops a change that somebody deploys without warmbase."""
 
-def protect(aws: Aws, environment: Environment, cluster_name: str) -> str:
-    """The outcome in a line. Raises OperationFailed where EMR does not answer."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Protection:
+    """Each protection that a running cluster and its stacks should have, by its name, and whether it is there."""
+
+    facts: Mapping[str, bool]
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Return the names of those that are not there."""
+        return tuple(name for name, there in self.facts.items() if not there)
+
+
+def read_protection(aws: Aws, environment: str, cluster_name: str) -> Protection:
+    """Return the protection of a running cluster and of its stacks. Raises botocore's errors."""
+    identity = cluster_id(aws, environment, cluster_name)
+    cluster: Mapping[str, Any] = aws.emr.describe_cluster(ClusterId=identity)["Cluster"]
+    facts = {f"termination protection of cluster {identity}": bool(cluster["TerminationProtected"])}
+    for stack in stacks_around(environment, cluster_name):
+        described = described_stack(aws, stack)
+        if described is None:
+            continue
+        facts[f"policy of stack {stack}"] = _policy(aws, stack) == POLICY
+        if stack in {storage_stack(environment), cluster_stack(environment, cluster_name)}:
+            facts[f"termination protection of stack {stack}"] = bool(described.get("EnableTerminationProtection"))
+    return Protection(facts=facts)
+
+
+def protect(aws: Aws, environment: str, cluster_name: str) -> str:
+    """Protect a cluster and the stacks that hold it and its data; return the outcome in a line.
+
+    Raises OperationFailed where AWS does not answer.
+    """
     with translated(f"could not protect cluster {cluster_name} from termination", "run the same command again"):
-        identity = cluster_id(aws, environment.name, cluster_name)
-        if aws.emr.describe_cluster(ClusterId=identity)["Cluster"]["TerminationProtected"]:
+        missing = read_protection(aws, environment, cluster_name).missing
+        for stack in stacks_around(environment, cluster_name):
+            if f"policy of stack {stack}" in missing:
+                protect_stack(aws, stack)
+            if f"termination protection of stack {stack}" in missing:
+                aws.cloudformation.update_termination_protection(StackName=stack, EnableTerminationProtection=True)
+        identity = cluster_id(aws, environment, cluster_name)
+        if f"termination protection of cluster {identity}" not in missing:
             return f"{identity} is already protected from termination"
         aws.emr.set_termination_protection(JobFlowIds=[identity], TerminationProtected=True)
         return f"{identity} is now protected from termination"
+
+
+def protect_stack(aws: Aws, stack: str) -> None:
+    """Set the policy of a stack. Raises botocore's errors."""
+    aws.cloudformation.set_stack_policy(StackName=stack, StackPolicyBody=json.dumps(POLICY))
+
+
+def _policy(aws: Aws, stack: str) -> object:
+    body = aws.cloudformation.get_stack_policy(StackName=stack).get("StackPolicyBody")
+    return json.loads(body) if body else None

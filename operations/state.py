@@ -24,6 +24,7 @@ from operations.claims import Claim, claim_of
 from operations.described_alarm import described_alarms
 from operations.description import DescribedCluster, described_cluster
 from operations.plan_drift import read_running_cluster
+from operations.protection import read_protection
 from sizing.problem import Infeasible, OperationFailed
 
 COLD, COOL = 0.80, 0.90  # hit ratios that a node counts itself under, bootstrap-actions/programs
@@ -67,6 +68,7 @@ class ClusterState:
     differences: int | None
     alarms: tuple[str, ...]
     silenced: tuple[str, ...]
+    unprotected: tuple[str, ...]
     usd_per_month: float | None
     why: str = ""
 
@@ -129,6 +131,7 @@ def _cluster(aws: Aws, environment: Environment, cluster_name: str, record: Laun
             differences=len(read_running_cluster(aws, launch).changes(launch)),
             alarms=_alarms(aws, environment.name, cluster_name),
             silenced=read_silence(aws, environment.name, cluster_name).lines,
+            unprotected=read_protection(aws, environment.name, cluster_name).missing,
             usd_per_month=launch.plan.cost.usd_per_month,
         )
 
@@ -146,6 +149,7 @@ def _nothing(
         differences=None,
         alarms=(),
         silenced=(),
+        unprotected=(),
         usd_per_month=None,
         why=why,
     )

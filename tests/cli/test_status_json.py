@@ -24,6 +24,7 @@ CLUSTER = ClusterState(
     caches=None,
     differences=None,
     silenced=(),
+    unprotected=(),
     alarms=(),
     usd_per_month=None,
     why="the cluster was never launched",

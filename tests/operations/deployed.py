@@ -20,6 +20,7 @@ from environments.record_files import launch_records, write_record
 from operations.aws import Aws
 from operations.pinning import pin
 from operations.plan_drift import read_running_cluster
+from operations.protection import protect
 from operations.tuning import Tuning, tuning_of
 from stacks.pinned import read_templates
 from tests.operations.mocked_aws import create
@@ -121,13 +122,15 @@ def synthesised(text: str) -> Path:
 
 
 def deployed(aws: Aws, directory: Path, more: str = "", *, recorded: bool = True) -> Deployed:
-    """Deploy environments/dev.yaml, with more at its end, by CloudFormation alone."""
+    """Deploy environments/dev.yaml, with more at its end, by CloudFormation alone; record and protect it as `pin`."""
     file = directory / "dev.yaml"
     file.write_text((PROJECT / "environments/dev.yaml").read_text() + more)
     assembly = synthesised(file.read_text())
     create(aws, "dev", assembly, read_templates(assembly))
     if recorded:
-        pin(aws, read_environment(str(file)), "blue")
+        environment = read_environment(str(file))
+        pin(aws, environment, "blue")
+        protect(aws, environment.name, "blue")
     return Deployed(aws, file)
 
 

@@ -17,7 +17,8 @@ from local_aws.extension import install
 from operations import alarm_muting
 from operations.alarm_muting import MUTE_HOURS, Silence, mute, read_silence, unmute
 from operations.comparison import compare_deployed
-from operations.deployment import Proposal, Work, deployment
+from operations.deployment import deployment
+from operations.proposal import Proposal, Work
 from operations.state import state
 from tests.operations.deployed import Deployed, deployed
 from tests.operations.mocked_aws import clients
@@ -140,6 +141,8 @@ def test_a_deployment_ends_a_silence(here: Deployed, tmp_path: Path, *, is_disab
         bucket=(),
         tunings={},
         silences={"blue": silence(here)},
+        protections={},
+        account=here.aws.account,
         usd_per_month={},
         current_usd_per_month={},
     )

@@ -22,6 +22,7 @@ from operations.aws import Aws
 from operations.comparison import compare_deployed
 from operations.description import described_cluster
 from operations.plan_drift import cluster_drift, read_running_cluster
+from operations.protection import protect
 from reports.json_text import plain
 from sizing.problem import OperationFailed
 from stacks.pinned import read_templates
@@ -41,8 +42,13 @@ def aws() -> Iterator[Aws]:
 
 @pytest.fixture
 def deploy(aws: Aws, templates: Callable[[str], Templates], assemblies: Callable[[str], Any]) -> Callable[[str], None]:
-    """Creates the stacks of an environment from its templates, as CloudFormation would."""
-    return lambda name: create(aws, name, assemblies(name), templates(name))
+    """Creates the stacks of an environment from its templates, as CloudFormation would, and protects them."""
+
+    def protected(name: str) -> None:
+        create(aws, name, assemblies(name), templates(name))
+        protect(aws, name, "blue")
+
+    return protected
 
 
 def differences(aws: Aws, launch: Launch, empty: Collection[str] = ()) -> dict[str, tuple[str, ...]]:
@@ -78,6 +84,7 @@ def test_so_it_is_wherever_data_and_log_lie(storage: str, aws: Aws, tmp_path: Pa
     file.write_text((PROJECT / "environments/dev.yaml").read_text() + f"\nstorage: {storage}\n")
     assembly = app.synthesise(str(file), str(tmp_path / "cdk.out")).assembly
     create(aws, "dev", assembly, read_templates(assembly))
+    protect(aws, "dev", "blue")
     environment = read_environment(str(file))
     assert differences(aws, launch_of(environment, environment.active), empty={"root bucket"}) == {}
 
@@ -149,6 +156,7 @@ def test_what_runs_as_launched_has_not_drifted(aws: Aws, deploy: Callable[[str],
         "dashboards": (),
         "alarms": (),
         "root bucket": (),
+        "protection": (),
         "warmbase-prod-network": (),
         "warmbase-prod-storage": (),
         "warmbase-prod-blue-cluster": (),

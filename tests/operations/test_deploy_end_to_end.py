@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -26,8 +27,9 @@ from operations import teardown_steps
 from operations.aws import Aws, any_call
 from operations.cdk import run_cdk
 from operations.change_set import Assembly, deploy_stack
-from operations.deployment import Work, deployment, proposal
+from operations.deployment import deployment
 from operations.progress import carry_out
+from operations.proposal import Work, proposal
 from operations.teardown import teardown
 from sizing.problem import Refused
 from tests.command import PROCESS
@@ -128,10 +130,15 @@ def test_a_cluster_from_its_first_deployment_to_its_end(local: LocalAws, tmp_pat
     here.edit("clusters:", "access: {cidrs: [10.9.0.0/16]}\nclusters:")
     here.edit("clusters:", "overrides: {hbase-site: {hbase.rpc.timeout: '90000'}}\nclusters:")
     here.edit("200 GiB", "300 GiB")
+    saved = str(tmp_path / "whole.proposal.json")
+    here.run("deploy", name, "--save", saved)
     here.edit("per_second: 200", "per_second: 300")
+    refused = here.run("deploy", name, "--apply", saved, code=3)
+    assert "the proposal  is out of date, so nothing was changed" in refused.stderr
+    here.run("deploy", name, "--save", saved)
     dry = here.run("reconfigure", name, "--dry-run")
     assert "hbase-site hbase.rpc.timeout, an override" in dry.stdout
-    here.run("deploy", name, "--yes")
+    here.run("deploy", name, "--apply", saved)
     assert here.running() == [first]
     assert "nothing to tune" in here.run("reconfigure", name, "--yes").stdout
     # Drift by hand.
@@ -218,7 +225,7 @@ def _named(here: Account, identity: str, name: str) -> bool:
 @pytest.mark.parametrize("step", ["cluster", "record"])
 def test_a_process_that_is_killed_is_taken_up_by_the_next(step: str, local: LocalAws, tmp_path: Path) -> None:
     here = account(local, tmp_path, f"kill{step}"[:15])
-    title = {"cluster": "-blue-cluster ...", "record": "write its launch down ..."}[step]
+    title = {"cluster": "-blue-cluster ...", "record": "write its launch record ..."}[step]
     process = subprocess.Popen(
         [*PROCESS, "deploy", str(here.file), "--yes"],
         cwd=PROJECT,
@@ -237,6 +244,10 @@ def test_a_process_that_is_killed_is_taken_up_by_the_next(step: str, local: Loca
     os.killpg(process.pid, signal.SIGKILL)
     process.wait(20)
     process.stderr.close()
+    refused = here.run("deploy", str(here.file), "--yes", code=3)
+    token = re.findall(r"token (\w+)", here.run("unlock", str(here.file), "--yes", code=2).stderr)[0]
+    assert "warmbase unlock" in refused.stderr
+    here.run("unlock", str(here.file), "--yes", "--token", token)
     here.run("deploy", str(here.file), "--yes")
     mine = [each for each in here.running() if _named(here, each, f"warmbase-{here.file.stem}-blue")]
     assert [here.holder()] == mine

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from operations.change_set import RETAINED_TYPES, losses
+from operations.change_set import losses
+from operations.protection import RETAINED_TYPES
 
 
 def change(kind: str, action: str, replacement: str | None = None) -> dict[str, Any]:

@@ -1,0 +1,266 @@
+"""The proposal of a deployment: what is checked, what would change, and the facts that it was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from changes.planned_cluster import PlannedCluster, deployable_clusters
+from configurations.launch import Launch
+from emr.classification import flattened
+from environments.environment import Environment
+from environments.launch_record import LaunchRecord
+from environments.names import cluster_stack
+from environments.planning import plan_of
+from environments.reader import read_environment
+from operations.alarm_muting import Silence, read_silence
+from operations.aws import Aws
+from operations.aws_errors import translated
+from operations.basis import Basis, digest, group_basis, record_basis, refuse_moved
+from operations.cdk import run_cdk, selection
+from operations.change_set import Assembly, template_of
+from operations.deployed_stack import status_of
+from operations.existing_bucket import needs
+from operations.lock import environment_lock
+from operations.pinning import pin_once
+from operations.preflight import PreflightCheck, preflight, refuse_unready
+from operations.progress import Progress
+from operations.protection import Protection, read_protection
+from operations.tuning import Tuning, tuning_of
+from sizing.problem import Refused
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """Which environment, as it was named, with which clients and variables; `directory` takes the assembly."""
+
+    name: str
+    aws: Aws
+    variables: Mapping[str, str]
+    directory: Path
+
+    @property
+    def assembly(self) -> Assembly:
+        """Return what is synthesised."""
+        return Assembly(directory=self.directory / "cdk.out", aws=self.aws, variables=self.variables)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StackChange:
+    """A stack beside what is synthesised: its `status`, None where it is still to be made, and what differs."""
+
+    name: str
+    status: str | None
+    added: tuple[str, ...]
+    changed: tuple[str, ...]
+    removed: tuple[str, ...]
+    deployed_template: str
+    """A digest of the template as it is deployed; empty where the stack is still to be made."""
+    template: str
+    """A digest of the template as it is synthesised."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """The changes that a deployment would make. `bucket` has what would be set on an existing root bucket.
+
+    `usd_per_month`: of the clusters as planned, by name; `current_usd_per_month` of those that run, as they run.
+    """
+
+    environment: Environment
+    checks: tuple[PreflightCheck, ...]
+    launches: Mapping[str, Launch]
+    records: Mapping[str, LaunchRecord]
+    stacks: tuple[StackChange, ...]
+    bucket: tuple[str, ...]
+    tunings: Mapping[str, Tuning]
+    silences: Mapping[str, Silence]
+    protections: Mapping[str, Protection]
+    account: str
+    usd_per_month: Mapping[str, float]
+    current_usd_per_month: Mapping[str, float]
+
+    @property
+    def basis(self) -> Basis:
+        """Return the facts that the proposal was made from."""
+        facts: dict[str, str] = {
+            f"stack {stack.name}": f"{stack.status}, template {stack.deployed_template}" if stack.status else "absent"
+            for stack in self.stacks
+        }
+        for tuning in self.tunings.values():
+            facts |= group_basis(tuning.running)
+        facts |= {"account": self.account, "region": self.environment.region}
+        facts["settings that the root bucket lacks"] = "; ".join(self.bucket) or "none"
+        return facts | record_basis(self.records)
+
+    @property
+    def outcome(self) -> Basis:
+        """Return what the deployment makes of stacks and groups, so that another can be told from it."""
+        stacks = {f"stack {stack.name}, as it will be deployed": f"template {stack.template}" for stack in self.stacks}
+        groups = {
+            f"changes of cluster {cluster_name}, as they will be applied": digest(
+                [(change.role, change.count, sorted(flattened(change.settings))) for change in tuning.group_changes]
+            )
+            for cluster_name, tuning in self.tunings.items()
+        }
+        return stacks | groups
+
+    @property
+    def empty(self) -> bool:
+        """Return whether nothing is to be done."""
+        changes = any((stack.added, stack.changed, stack.removed) != ((), (), ()) for stack in self.stacks)
+        unmade = any(stack.status is None for stack in self.stacks)
+        tuned = any(tuning.group_changes for tuning in self.tunings.values())
+        silent = any(silence.ours for silence in self.silences.values())
+        unprotected = any(protection.missing for protection in self.protections.values())
+        return not (changes or unmade or self.bucket or tuned or silent or unprotected)
+
+
+def proposal(work: Work, progress: Progress, *, dry_run: bool) -> Proposal:
+    """Return what a deployment would change. It first records a cluster that an earlier run launched.
+
+    Raises InvalidInput for a faulty file or record, Infeasible, Refused where something stands in the way.
+    """
+    environment = read_environment(work.name)
+    with progress.step("read the environment and plan") as say:
+        clusters = deployable_clusters(environment)
+        say(
+            ", ".join(
+                f"{cluster.name}: {cluster.launch.plan.core.count} x {cluster.launch.plan.core.instance_type}"
+                for cluster in clusters.values()
+            )
+        )
+    with progress.step("check the account") as say:
+        checks = list(preflight(work.aws, environment, _launches(clusters), _records(clusters)))
+        refuse_unready(checks)
+        say(f"{len(checks)} checks, no problem")
+    unrecorded = _unrecorded(work.aws, environment, _records(clusters))
+    if unrecorded:
+        _refuse_dry(environment, unrecorded, dry_run=dry_run)
+        for cluster_name in unrecorded:
+            title = f"record cluster {cluster_name}, which an earlier run launched"
+            with environment_lock(work.aws, environment, "deploy"), progress.step(title) as say:
+                say(pin_once(work.aws, environment, cluster_name, say))
+        clusters = deployable_clusters(environment)
+    with progress.step(f"cdk synth -c {selection(work.name)}") as say:
+        output = str(work.assembly.directory)
+        run_cdk(("synth", "-c", selection(work.name), "--quiet", "--output", output), work.variables, say)
+        say("done")
+    with progress.step("compare with the deployed stacks") as say, reading_stacks(environment):
+        changes = proposed(work, environment, clusters, checks)
+        say(
+            "no difference"
+            if changes.empty
+            else f"{sum(1 for stack in changes.stacks if _differs(stack))} stacks differ"
+        )
+    return changes
+
+
+def refuse_outdated(work: Work, changes: Proposal, progress: Progress) -> None:
+    """Read everything again that the proposal was made from. Raises Refused where any of it has moved.
+
+    Call it while you hold the lock, so that nothing moves afterwards.
+    """
+    environment = changes.environment
+    with progress.step("check that nothing has changed since the proposal") as say, reading_stacks(environment):
+        clusters = deployable_clusters(environment)
+        checks = list(preflight(work.aws, environment, _launches(clusters), _records(clusters)))
+        refuse_unready(checks)
+        now = proposed(work, environment, clusters, checks)
+        refuse_moved(changes.basis, now.basis)
+        say(f"{len(now.basis)} facts, none has changed")
+
+
+def _launches(clusters: Mapping[str, PlannedCluster]) -> Mapping[str, Launch]:
+    return {name: cluster.launch for name, cluster in clusters.items()}
+
+
+def _records(clusters: Mapping[str, PlannedCluster]) -> Mapping[str, LaunchRecord]:
+    return {name: cluster.record for name, cluster in clusters.items() if cluster.record is not None}
+
+
+def _unrecorded(aws: Aws, environment: Environment, records: Mapping[str, LaunchRecord]) -> list[str]:
+    with reading_stacks(environment):
+        return [
+            cluster_name
+            for cluster_name in environment.clusters
+            if cluster_name not in records
+            and status_of(aws, cluster_stack(environment.name, cluster_name)) not in {None, "REVIEW_IN_PROGRESS"}
+        ]
+
+
+def _refuse_dry(environment: Environment, unrecorded: list[str], *, dry_run: bool) -> None:
+    if dry_run:
+        names = ", ".join(unrecorded)
+        raise Refused.of(
+            where=f"cluster {names}",
+            what="runs without a launch record",
+            why="a deployment would write the record first, but a dry run writes nothing",
+            fix=f"warmbase pin {Path(environment.source).stem}, then run the same command again",
+        )
+
+
+def proposed(
+    work: Work,
+    environment: Environment,
+    clusters: Mapping[str, PlannedCluster],
+    checks: list[PreflightCheck],
+) -> Proposal:
+    """Return what would change, from the synthesised templates and what AWS describes. Raises botocore's errors."""
+    aws, launches, records = work.aws, _launches(clusters), _records(clusters)
+    tunings = {name: tuning_of(aws, clusters[name]) for name in records}
+    return Proposal(
+        environment=environment,
+        checks=tuple(checks),
+        launches=launches,
+        records=records,
+        stacks=tuple(_stack_changes(work)),
+        bucket=tuple(needs(aws, environment.root)) if environment.mode.keeps_data_in_s3 else (),
+        tunings=tunings,
+        protections={name: read_protection(aws, environment.name, name) for name in records},
+        account=aws.account,
+        silences={name: read_silence(aws, environment.name, name) for name in records},
+        usd_per_month={cluster_name: launch.plan.cost.usd_per_month for cluster_name, launch in launches.items()},
+        current_usd_per_month={
+            cluster_name: _current_usd(launches[cluster_name], tuning) for cluster_name, tuning in tunings.items()
+        },
+    )
+
+
+def _current_usd(launch: Launch, tuning: Tuning) -> float:
+    """The month's cost of as many nodes as there are."""
+    environment = launch.environment
+    choice = environment.clusters[launch.plan.cluster]
+    count = tuning.running.cluster.groups["core"].count
+    return plan_of(environment, replace(choice, core=replace(choice.core, count=count))).cost.usd_per_month
+
+
+def _stack_changes(work: Work) -> Iterator[StackChange]:
+    for file in sorted(work.assembly.directory.glob("*.template.json")):
+        name = file.name.removesuffix(".template.json")
+        status = status_of(work.aws, name)
+        there = None if status in {None, "REVIEW_IN_PROGRESS"} else template_of(work.aws, name)["Resources"]
+        wanted: Mapping[str, Any] = work.assembly.template(name)["Resources"]
+        yield StackChange(
+            name=name,
+            status=None if there is None else status,
+            added=tuple(sorted(wanted.keys() - (there or {}).keys())),
+            changed=tuple(
+                sorted(key for key in wanted.keys() & (there or {}).keys() if wanted[key] != (there or {})[key])
+            ),
+            removed=tuple(sorted((there or {}).keys() - wanted.keys())),
+            deployed_template="" if there is None else digest(there),
+            template=digest(wanted),
+        )
+
+
+def _differs(change: StackChange) -> bool:
+    return change.status is None or bool(change.added or change.changed or change.removed)
+
+
+def reading_stacks(environment: Environment) -> AbstractContextManager[None]:
+    """Translate errors of boto3 while the deployed stacks are read."""
+    return translated(f"could not read the deployed stacks of {environment.name}", "run the same command again")

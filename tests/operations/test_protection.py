@@ -1,0 +1,78 @@
+"""Protection that is missing is shown by every command that looks at a cluster, and a deployment restores it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from moto import mock_aws
+
+from local_aws.extension import install
+from operations.comparison import compare_deployed
+from operations.protection import POLICY, protect, protect_stack, read_protection
+from operations.state import state
+from tests.operations.deployed import Deployed, deployed
+from tests.operations.mocked_aws import clients
+
+STACKS = {f"warmbase-dev-{name}" for name in ("network", "storage", "blue-cluster", "blue-monitoring")}
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[Deployed]:
+    install()
+    with mock_aws():
+        yield deployed(clients(), tmp_path)
+
+
+def missing(here: Deployed) -> tuple[str, ...]:
+    return read_protection(here.aws, "dev", "blue").missing
+
+
+def unprotected_cluster(here: Deployed) -> str:
+    here.aws.emr.set_termination_protection(JobFlowIds=[here.cluster_id], TerminationProtected=False)
+    return f"termination protection of cluster {here.cluster_id}"
+
+
+def deletable_stack(here: Deployed) -> str:
+    stack = "warmbase-dev-storage"
+    here.aws.cloudformation.update_termination_protection(StackName=stack, EnableTerminationProtection=False)
+    return f"termination protection of stack {stack}"
+
+
+def weakened_policy(here: Deployed) -> str:
+    stack = "warmbase-dev-blue-cluster"
+    policy = {"Statement": POLICY["Statement"][:1]}
+    here.aws.cloudformation.set_stack_policy(StackName=stack, StackPolicyBody=json.dumps(policy))
+    return f"policy of stack {stack}"
+
+
+def test_the_policies_of_all_stacks_are_restored(here: Deployed) -> None:
+    for stack in STACKS:
+        body = json.dumps({"Statement": POLICY["Statement"][:1]})
+        here.aws.cloudformation.set_stack_policy(StackName=stack, StackPolicyBody=body)
+    assert {name for name in missing(here) if name.startswith("policy")} == {
+        f"policy of stack {name}" for name in STACKS
+    }
+    protect(here.aws, "dev", "blue")
+    assert missing(here) == ()
+
+
+@pytest.mark.parametrize("weaken", [unprotected_cluster, deletable_stack, weakened_policy])
+def test_every_look_at_a_cluster_shows_what_is_missing(here: Deployed, weaken: Callable[[Deployed], str]) -> None:
+    name = weaken(here)
+    assert missing(here) == (name,)
+    [cluster] = state(here.aws, here.environment).clusters
+    assert cluster.unprotected == (name,)
+    _, comparisons = compare_deployed(here.aws, here.launch)
+    [compared] = [comparison for comparison in comparisons if comparison.subject == "protection"]
+    assert compared.differences == (f"{name}: rendered True, found False",)
+    protect(here.aws, "dev", "blue")
+    assert missing(here) == ()
+
+
+def test_a_stack_that_is_absent_lacks_nothing(here: Deployed) -> None:
+    here.aws.cloudformation.delete_stack(StackName="warmbase-dev-blue-monitoring")
+    assert missing(here) == ()
+    protect_stack(here.aws, "warmbase-dev-blue-cluster")
