@@ -130,15 +130,7 @@ def test_a_cluster_from_its_first_deployment_to_its_end(local: LocalAws, tmp_pat
     here.edit("clusters:", "access: {cidrs: [10.9.0.0/16]}\nclusters:")
     here.edit("clusters:", "overrides: {hbase-site: {hbase.rpc.timeout: '90000'}}\nclusters:")
     here.edit("200 GiB", "300 GiB")
-    saved = str(tmp_path / "whole.proposal.json")
-    here.run("deploy", name, "--save", saved)
-    here.edit("per_second: 200", "per_second: 300")
-    refused = here.run("deploy", name, "--apply", saved, code=3)
-    assert "the proposal  is out of date, so nothing was changed" in refused.stderr
-    here.run("deploy", name, "--save", saved)
-    dry = here.run("reconfigure", name, "--dry-run")
-    assert "hbase-site hbase.rpc.timeout, an override" in dry.stdout
-    here.run("deploy", name, "--apply", saved)
+    reviews_and_applies(here, name, str(tmp_path / "whole.proposal.json"))
     assert here.running() == [first]
     assert "nothing to tune" in here.run("reconfigure", name, "--yes").stdout
     # Drift by hand.
@@ -167,6 +159,18 @@ def test_a_cluster_from_its_first_deployment_to_its_end(local: LocalAws, tmp_pat
     here.run("destroy", name, "--yes")
     left = [stack["StackName"] for stack in here.aws.cloudformation.describe_stacks()["Stacks"]]
     assert [each for each in left if each.startswith("warmbase-whole-")] == ["warmbase-whole-storage"]
+
+
+def reviews_and_applies(here: Account, name: str, saved: str) -> None:
+    """Save a proposal, which is refused after an edit, and apply the next one."""
+    here.run("deploy", name, "--save", saved)
+    here.edit("per_second: 200", "per_second: 300")
+    refused = here.run("deploy", name, "--apply", saved, code=3)
+    assert "the proposal  is out of date, so nothing was changed" in refused.stderr
+    here.run("deploy", name, "--save", saved)
+    dry = here.run("reconfigure", name, "--dry-run")
+    assert "hbase-site hbase.rpc.timeout, an override" in dry.stdout
+    here.run("deploy", name, "--apply", saved)
 
 
 def test_a_deployment_goes_on_from_wherever_it_was_ended(local: LocalAws, tmp_path: Path) -> None:
