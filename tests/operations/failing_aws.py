@@ -6,7 +6,7 @@ import json
 import re
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -100,7 +100,8 @@ def failing_aws(fail: Fail, *, answers_identity: bool = False) -> Iterator[Faili
                 self.send_header("ETag", '"of an object of S3"')
             self.end_headers()
             if self.command != "HEAD":
-                self.wfile.write(answer.body)
+                with suppress(BrokenPipeError):  # the client did not wait
+                    self.wfile.write(answer.body)
 
         do_GET = do_POST = do_PUT = do_HEAD = do_DELETE = _answer  # noqa: N815 - http.server's names
 

@@ -24,7 +24,10 @@ from sizing.problem import OperationFailed
 from tests.command import PROJECT, process_variables, run
 from tests.operations.failing_aws import PAGE, PRINCIPAL, Fail, broken_off, failing_aws, fixed, refusal, silence
 
-IMPATIENT = Config(retries={"total_max_attempts": 1}, connect_timeout=0.5, read_timeout=0.5)
+ONCE = Config(retries={"total_max_attempts": 1}, connect_timeout=20, read_timeout=20)
+IMPATIENT = ONCE.merge(Config(read_timeout=0.5))
+"""For a server that never answers. The others answer at once, however busy the machine is."""
+
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "secret"}
 NOT_OF_AWS = {
     "plan",
@@ -171,7 +174,7 @@ def environment(tmp_path: Path) -> str:
 def ran(
     line: tuple[str, ...], failure: Failure, environment: str, monkeypatch: pytest.MonkeyPatch, *, identity: bool
 ) -> subprocess.CompletedProcess[str]:
-    monkeypatch.setattr(operations.aws, "PATIENT", IMPATIENT)
+    monkeypatch.setattr(operations.aws, "PATIENT", IMPATIENT if failure.fail is silence else ONCE)
     variables = {"HOME": str(Path(environment).parent), "AWS_EC2_METADATA_DISABLED": "true"}
     with ExitStack() as stack:
         if failure.fail is not None:
