@@ -52,6 +52,18 @@ ensure
   @connection = before
 end
 
+# Tries again for half a minute: the master is still starting, or a grant has not reached the RegionServer yet.
+def eventually
+  tries ||= 0
+  yield
+rescue Exception
+  raise if (tries += 1) > 60
+  sleep 0.5
+  retry
+end
+
+def available(table) = admin.isTableAvailable(name(table)) || raise("#{table} is not available")
+
 # Says what the server answers, in one line, where the block is refused.
 def refused
   yield

@@ -150,8 +150,9 @@ CORE_SITE = """<configuration>
 </configuration>
 """
 USERS = """
+as('{daemon}', '{keytab}') {{ eventually {{ available 'hbase:acl' }} }}
 as('{daemon}', '{keytab}') {{ create 'owned'; grant 'alice', 'RW', 'owned' }}
-as('alice@{realm}', '{keytab}') {{ put 'owned', 'row', 'value'; get 'owned', 'row' }}
+as('alice@{realm}', '{keytab}') {{ eventually {{ put 'owned', 'row', 'value' }}; get 'owned', 'row' }}
 as('bob@{realm}', '{keytab}') {{ refused {{ get 'owned', 'row' }} }}
 as('bob@{realm}', '{keytab}') {{ refused {{ put 'owned', 'row', 'other' }} }}
 as('alice@{realm}', '{keytab}') {{ refused {{ disable_all }} }}
