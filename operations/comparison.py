@@ -60,14 +60,19 @@ def compare_deployed(aws: Aws, launch: Launch) -> tuple[DescribedCluster, tuple[
 
 
 def around(aws: Aws, launch: Launch, cluster: DescribedCluster) -> tuple[Comparison, ...]:
-    """Compare all but classifications and groups: bootstrap actions, dashboards, alarms, root bucket, protection."""
+    """Compare bootstrap actions, dashboards, alarms and the root bucket, but no classifications or groups."""
     return (
         _facts("bootstrap actions", _expected_actions(launch, aws.account), _actions(cluster)),
         _facts("dashboards", *_dashboards(aws, launch, cluster.id)),
         _facts("alarms", *_alarms(aws, launch, cluster.id)),
         _facts("root bucket", *_root_bucket(aws, launch)),
-        _facts("protection", *_protection(aws, launch)),
     )
+
+
+def protection_compared(aws: Aws, launch: Launch) -> Comparison:
+    """Compare the protection of the cluster and its stacks, which `deploy` sets and the plain CDK does not."""
+    facts = read_protection(aws, launch.plan.environment, launch.plan.cluster).facts
+    return _facts("protection", dict.fromkeys(facts, True), facts)
 
 
 Facts = Mapping[str, object]
@@ -202,11 +207,6 @@ def _root_bucket(aws: Aws, launch: Launch) -> tuple[Facts, Facts]:
         return {}, {}
     expected = {"versioning": "Enabled", "encryption": "aws:kms", "public access blocked": True}
     return expected, _bucket(aws, launch.environment.in_account(launch.environment.root.bucket, aws.account))
-
-
-def _protection(aws: Aws, launch: Launch) -> tuple[Facts, Facts]:
-    facts = read_protection(aws, launch.plan.environment, launch.plan.cluster).facts
-    return dict.fromkeys(facts, True), facts
 
 
 def _bucket(aws: Aws, bucket: str) -> Facts:

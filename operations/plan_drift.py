@@ -15,7 +15,7 @@ from environments.environment import Environment
 from facts.releases import releases
 from operations.aws import Aws
 from operations.aws_errors import translated
-from operations.comparison import Comparison, around
+from operations.comparison import Comparison, around, protection_compared
 from operations.description import DescribedCluster, described_cluster
 from operations.stack_drift import stack_edits
 from sizing.problem import OperationFailed
@@ -72,7 +72,11 @@ def cluster_drift(aws: Aws, launch: Launch) -> ClusterDrift:
     plan, running = launch.plan, read_running_cluster(aws, launch)
     unread = f"could not read the stacks of {plan.environment} {plan.cluster}"
     with translated(unread, "use credentials of the account in which it was deployed"):
-        beside = (*around(aws, launch, running.cluster), *stack_edits(aws, plan.environment, plan.cluster))
+        beside = (
+            *around(aws, launch, running.cluster),
+            protection_compared(aws, launch),
+            *stack_edits(aws, plan.environment, plan.cluster),
+        )
     return ClusterDrift(running=running, around=beside)
 
 

@@ -54,12 +54,13 @@ def test_names_of_two_environments_never_meet(environment: str, longer: str, blu
     assert not names(environment, blue) & names(f"{environment}-{longer}", green)
 
 
-def names(environment: str, cluster: str) -> set[str]:
+def names(environment: str, cluster: str) -> set[tuple[str, str]]:
+    """Return what each service knows by its name: stacks, clusters, and parameters are named apart."""
     return {
-        network_stack(environment),
-        storage_stack(environment),
-        cluster_stack(environment, cluster),
-        monitoring_stack(environment, cluster),
-        emr_cluster_name(environment, cluster),
-        cluster_id_parameter(environment, cluster),
+        ("stack", network_stack(environment)),
+        ("stack", storage_stack(environment)),
+        ("stack", cluster_stack(environment, cluster)),
+        ("stack", monitoring_stack(environment, cluster)),
+        ("cluster", emr_cluster_name(environment, cluster)),
+        ("parameter", cluster_id_parameter(environment, cluster)),
     }

@@ -10,7 +10,7 @@ import pytest
 from moto import mock_aws
 
 from local_aws.extension import install
-from operations.comparison import compare_deployed
+from operations.comparison import protection_compared
 from operations.protection import POLICY, protect, protect_stack, read_protection
 from operations.state import state
 from tests.operations.deployed import Deployed, deployed
@@ -65,8 +65,7 @@ def test_every_look_at_a_cluster_shows_what_is_missing(here: Deployed, weaken: C
     assert missing(here) == (name,)
     [cluster] = state(here.aws, here.environment).clusters
     assert cluster.unprotected == (name,)
-    _, comparisons = compare_deployed(here.aws, here.launch)
-    [compared] = [comparison for comparison in comparisons if comparison.subject == "protection"]
+    compared = protection_compared(here.aws, here.launch)
     assert compared.differences == (f"{name}: rendered True, found False",)
     protect(here.aws, "dev", "blue")
     assert missing(here) == ()
