@@ -140,7 +140,7 @@ def test_a_mode_without_a_cache_passes_both_linters(mode: str, tmp_path: Path) -
     assert sizes == MODES[mode]
     assert not [each for each in arguments["guard-regionserver"] if "cache" in each or "index" in each]
     monitoring = stack(tmp_path, "blue-monitoring")
-    assert len(of_type(monitoring, "AWS::CloudWatch::Alarm")) == (3 if in_s3 else 1)
+    assert len(of_type(monitoring, "AWS::CloudWatch::Alarm")) == (5 if in_s3 else 1)
     assert "l2Cache" not in json.dumps(monitoring)
 
 
