@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Sets up .venv (Python, from uv.lock) and node_modules (the CDK command line and bats, from package-lock.json).
-# Needs Python 3.11 or newer with venv; uses Node 22 or newer with npm from the PATH, else brings Node as a Python package.
+# Needs Python 3.11 or newer with venv; uses Node 22 or newer with npm from the PATH, otherwise installs Node as a Python package.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -57,7 +57,7 @@ fi
 
 groups=()
 if ! has_node; then
-  say "no Node 22 with npm on the PATH: bringing it as a Python package"
+  say "no Node 22 with npm on the PATH: installing it as a Python package"
   groups=(--group node)
 fi
 # Once `warmbase lab setup` has brought the lab's Java runtime, it stays: what is not asked for is removed.

@@ -1,4 +1,4 @@
-"""The security settings with which a recorded cluster was launched: it keeps them, whatever the file states by now."""
+"""The security settings with which a recorded cluster was launched; it keeps them, whatever the file states now."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def check_kerberos_applies(environment: Environment, records: Mapping[str, Launc
 
 
 FIX: Final = (
-    "put the section back as it was at launch, or remove it; to change it, add a cluster of another name as a replica,"
-    " and change over"
+    "put the section back as it was at launch, or remove it; to change it, add a cluster with another name as a"
+    " replica, and change over"
 )
 
 

@@ -36,7 +36,7 @@ LISTED_NAMES: Final = 3
 @dry_run_option
 @yes_option
 @click.option("--save", type=FILE, metavar="FILE", help="Write the proposal to a file for --apply; change nothing.")
-@click.option("--apply", "saved", type=FILE, metavar="FILE", help="Deploy exactly a saved proposal, without asking.")
+@click.option("--apply", "saved", type=FILE, metavar="FILE", help="Deploy exactly the saved proposal, without asking.")
 @output_option
 def deploy(environment: str, output: str, save: Path | None, saved: Path | None, **switches: bool) -> None:
     """Deploy an environment: stacks, clusters, tuning.
@@ -71,7 +71,7 @@ def deploy(environment: str, output: str, save: Path | None, saved: Path | None,
         echo(json_text(_document(proposed)) if output == "json" else "\n".join(_page(proposed)))
         if save:
             write_proposal(save, proposed, plain(_document(proposed)))
-            echo(f"the proposal is in {save}; carry it out: warmbase deploy {environment} --apply {save}", err=True)
+            echo(f"the proposal is in {save}; to deploy it: warmbase deploy {environment} --apply {save}", err=True)
         if reviewed:
             reviewed.refuse_other(proposed)
         if switches["dry_run"] or save or proposed.empty:

@@ -23,7 +23,11 @@ from operations.teardown import teardown as teardown_stages
 @environment_argument
 @click.argument("cluster_name", metavar="CLUSTER")
 @click.option("--exported", metavar="s3://URL/", help="Mode hdfs only: where you exported a snapshot of every table.")
-@click.option("--accept-loss", metavar="ID", help="The cluster that ended by itself, whose unflushed data is lost.")
+@click.option(
+    "--accept-loss",
+    metavar="ID",
+    help="The id of a cluster that ended by itself, to accept the loss of its unflushed data.",
+)
 @dry_run_option
 @yes_option
 def teardown(environment: str, cluster_name: str, *, dry_run: bool, yes: bool, **consents: str | None) -> None:
@@ -33,7 +37,7 @@ def teardown(environment: str, cluster_name: str, *, dry_run: bool, yes: bool, *
     verifies each step before the next, and stops at the first step that it cannot verify. Only then does it terminate
     the cluster and delete its stacks. Data, keys and logs are kept.
 
-    If the cluster ended by itself, warmbase says which data ended with it. It then continues only if you repeat the
+    If the cluster ended by itself, warmbase says which data was lost with it. It then continues only if you repeat the
     cluster's id with --accept-loss.
 
     \b

@@ -23,10 +23,10 @@ def unlock(environment: str, token: str | None, *, yes: bool) -> None:
 
     Every command that changes an environment holds its lock, and removes it at the end, after an error and on Ctrl-C.
     A process that is killed, or a machine that goes down, leaves the lock behind. It never expires, because a command
-    that still runs must never lose it unnoticed.
+    that is still running must never lose it unnoticed.
 
-    If the command still runs, removing its lock stops it before its next change. A change that it has already asked
-    AWS for goes on.
+    If the command is still running, removing its lock stops it before its next change. A change that it has already
+    started in AWS continues.
 
     \b
     Example:
@@ -42,7 +42,7 @@ def unlock(environment: str, token: str | None, *, yes: bool) -> None:
     echo(f"current   {current}; token {current.token}", err=True)
     echo("proposed  remove the lock", err=True)
     echo(
-        "risk      if that command still runs, what it has asked AWS for goes on beside the next command: a deployment"
+        "risk      if that command still runs, a change that it started continues beside the next command: a deployment"
         " of a stack, a restart of HBase, or a termination",
         err=True,
     )
@@ -50,7 +50,7 @@ def unlock(environment: str, token: str | None, *, yes: bool) -> None:
         raise InvalidInput.of(
             where="--token",
             what="does not name the lock" if token else "is missing",
-            why=f"the lock has the token {current.token}; naming it, you remove the lock that you saw and no later one",
+            why=f"the lock has the token {current.token}; naming it removes the lock that you saw, not a later one",
             fix=f"once you are sure that the command above has ended: --token {current.token}",
         )
     if not yes:

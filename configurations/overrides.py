@@ -79,7 +79,7 @@ def _problems(override: Override, in_hbase_site: AbstractSet[str]) -> Iterator[P
         why = f"the property states the plan's figure {figure}, and the plan would show a different value"
         yield Problem(where=override.where, what=what, why=why, fix="remove it")
     elif (current := current_key(override.key)) != override.key and current in _catalogued():
-        why = f"the key is the deprecated name of {current}, which warmbase sets, and one of the two would be ignored"
+        why = f"the key is the deprecated name of {current}, which warmbase sets, so one of the two would be ignored"
         yield Problem(where=override.where, what=what, why=why, fix=f"write {current}")
     elif override.classification not in classifications():
         near = get_close_matches(override.classification, sorted(classifications()), n=1)

@@ -36,7 +36,7 @@ class Fencing(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
-    """The network of the nodes. `vpc` and `subnet` are ids of what was there before, None where both are made.
+    """The network of the nodes. `vpc` and `subnet` are ids of existing resources; None where warmbase creates both.
 
     `route_table`: that subnet's, to which the way to S3 is added; None where there is one, or a NAT gateway.
     `endpoint_policies`: whether the endpoints of a new VPC have policies that limit which accounts they reach.

@@ -175,7 +175,7 @@ def _changed_files(record: LaunchRecord) -> list[tuple[str, str]]:
 
 
 def _sha256(file: Path) -> str | None:
-    """Return the digest of a file; None where it cannot be read, which is as good as another content."""
+    """Return the digest of a file; None if it cannot be read, which counts as a change."""
     try:
         return hashlib.sha256(read_regular_file(file)).hexdigest()
     except OSError:

@@ -72,7 +72,7 @@ def read_silence(aws: Aws, environment: str, cluster_name: str) -> Silence:
 
 
 def mute(aws: Aws, environment: str, cluster_name: str) -> str:
-    """Silence the notifications of a cluster that is about to be shut down; return how, as a sentence."""
+    """Silence the notifications of a cluster that is about to be shut down, and return a sentence that says how."""
     notifying = _notifying(aws, environment, cluster_name)
     if not notifying:
         return "no alarm of the cluster notifies anybody"
@@ -93,7 +93,7 @@ def mute(aws: Aws, environment: str, cluster_name: str) -> str:
 
 
 def unmute(aws: Aws, environment: str, cluster_name: str) -> str:
-    """Enable what is disabled, and delete the rule of an earlier teardown; return what was done, as a sentence."""
+    """Enable what is disabled, delete the rule of an earlier teardown, and return a sentence that says so."""
     silence = read_silence(aws, environment, cluster_name)
     if silence.disabled:
         aws.cloudwatch.enable_alarm_actions(AlarmNames=list(silence.disabled))

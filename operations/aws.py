@@ -40,7 +40,7 @@ PATIENT: Final = Config(
 )
 """Throttled calls are tried again after pauses that double; botocore's own four attempts end after seconds. As many
 threads as it has connections ask side by side. The time-outs are in seconds: every request is small, and nobody who
-ends a command should wait for a dead network."""
+ends a command should wait for an unreachable network."""
 
 
 Gate: TypeAlias = Callable[[str], None]

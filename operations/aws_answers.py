@@ -62,7 +62,7 @@ def explain_answers(session: Session, principal: Callable[[], str | None]) -> No
             _refuse_text(http_response.status_code, http_response.content, model)
         if parsed.get("Error", {}).get("Code") in DENIED:
             action = f"{_prefix(model)}:{model.name}"
-            # The question who is calling would be denied again.
+            # Asking for the principal would be denied as well.
             name = None if action.startswith("sts:") else principal()
             parsed["Error"] |= {ACTION: IAM_NAMES.get(action, action), PRINCIPAL: name}
 

@@ -105,18 +105,18 @@ def _refusal_fix(error: ClientError, otherwise: str) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """Return the message; that of an answer that cannot be parsed has the whole answer in it."""
+    """Return the message; botocore puts an answer that it cannot parse into it whole, and that is left out."""
     if isinstance(error, ResponseParserError):
         return "the endpoint did not answer as AWS does"
     return str(error)
 
 
 def _failure_fix(error: Exception, otherwise: str) -> str:
-    """Return what to do where there is no answer, or none of AWS."""
+    """Return what to do if there is no answer, or one that is not from AWS."""
     if isinstance(error, (ForeignAnswer, ResponseParserError)):
         return f"{ENDPOINT}: another server answers in place of AWS"
     if isinstance(error, (exceptions.IncompleteReadError, exceptions.ResponseStreamingError)):
-        return f"the connection was lost within the answer: {AGAIN}"
+        return f"the connection was lost before the answer was complete: {AGAIN}"
     if isinstance(error, (exceptions.ConnectionError, HTTPClientError)):
         return f"check that this machine reaches that address, and {ENDPOINT}; then {AGAIN}"
     if isinstance(error, ProfileNotFound):

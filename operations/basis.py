@@ -1,4 +1,4 @@
-"""The facts that a proposal was made from, and the refusal to carry it out once they have moved."""
+"""The facts that a proposal was made from, and the refusal to carry it out once they have changed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Basis: TypeAlias = Mapping[str, str]
 
 
 def refuse_moved(before: Basis, now: Basis) -> None:
-    """Refuse to carry out a proposal that was made from other facts. Raises Refused with each fact that moved."""
+    """Refuse to carry out a proposal that was made from other facts. Raises Refused with each fact that changed."""
     names = [name for name in sorted(before.keys() | now.keys()) if before.get(name) != now.get(name)]
     if names:
         raise Refused.of(

@@ -1,7 +1,7 @@
 """The account that every request to S3 expects to own its bucket, because names of buckets are global.
 
-S3 refuses a request whose expected owner is another one (S3 User Guide, bucket-owner-condition). So nobody who takes
-the name of a deleted bucket, or a name that warmbase would use, gets a claim, a record or an answer believed.
+S3 refuses a request whose expected owner is not the owner (S3 User Guide, bucket-owner-condition). So warmbase never
+believes a claim, a record or an answer from a bucket whose name somebody else has taken.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ EVENT: Final = "before-parameter-build.s3"
 
 
 class BucketOwners:
-    """The owners of buckets: one account for all, but for those that are stated."""
+    """The owners of buckets: one account for all buckets except those with a stated owner."""
 
     def __init__(self, account: Callable[[], str]) -> None:
         """Take the owner from `account`, which is called when the first bucket needs it."""

@@ -132,7 +132,7 @@ def _refuse_running(claim: Claim, aws: Aws, environment: Environment) -> None:
         )
     if claim.holds and claim.state is None:
         unknown = unknown_cluster(aws, f"{claim_url}, which names {claim.cluster},", claim.claimed_at)
-        fix = "find out what this cluster was; once you are sure that it writes no more, delete the object by hand"
+        fix = "find out what this cluster was; once you are sure that it no longer writes, delete the object by hand"
         raise Refused(replace(unknown, fix=fix))
     if claim.holds:
         raise Refused.of(

@@ -45,7 +45,7 @@ class EnvironmentCluster:
 
 
 def state_of(aws: Aws, cluster: str) -> str | None:
-    """Return EMR's state of a cluster; None if it does not know this id. Raises OperationFailed if it is silent."""
+    """Return EMR's state of a cluster; None if EMR does not know this id. Raises OperationFailed without an answer."""
     with translated(f"could not ask EMR whether {cluster} is running", "run the same command again"):
         try:
             return str(aws.emr.describe_cluster(ClusterId=cluster)["Cluster"]["Status"]["State"])
@@ -99,7 +99,7 @@ def unknown_cluster(aws: Aws, where: str, launch_time: str) -> Problem:
         where=where,
         what=f"is not known to EMR in account {aws.account}, region {aws.region}",
         why="EMR lists a cluster until two months after its end, and this one dates from"
-        f" {launch_time or 'an unknown day'}: either it runs in another account or region, or no cluster of this id"
+        f" {launch_time or 'an unknown day'}: either it runs in another account or region, or no cluster with this id"
         " was ever launched",
         fix="use credentials of the account and region in which it was launched; if its record or claim names a"
         " cluster that never existed, restore the record from version control, or write it again: warmbase pin",

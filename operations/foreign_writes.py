@@ -23,7 +23,7 @@ FLUSHED: Final = ("data/hbase/meta/", "MasterData/")
 
 
 def active_elsewhere(aws: Aws, root: Root, suffix: str) -> str | None:
-    """Return the cluster that HBase's file names, unless it is one like ours; None where there is no such file.
+    """Return the cluster that HBase's file names; None if it is one like ours, or if there is no such file.
 
     HBase compares the id of the root and the suffix of hbase:meta, and so does this. Raises botocore's errors.
     """

@@ -13,8 +13,8 @@ from sizing.problem import Refused
 def environment_aws(environment: Environment, variables: Mapping[str, str], gate: Gate = only_reading) -> Aws:
     """Return the clients for an environment, in its region.
 
-    Raises Refused where the credentials are of another account or partition than the environment file or one of its
-    launch records names, or a record is of another region than the file.
+    Raises Refused where the account or partition of the credentials is not that of the environment file and of each
+    launch record, or where the region of a record is not that of the file.
     """
     aws = Aws({**variables, "AWS_REGION": environment.region}, gate)
     refuse_others(aws, environment)

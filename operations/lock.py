@@ -1,7 +1,8 @@
 """The lock of an environment: of all commands that change it, one runs at a time.
 
 The lock is an SSM parameter that is created only where there is none. It names the command that holds it, and every
-call that changes something first reads it again. It does not expire: whether its owner still works, only you can tell.
+call that changes something first reads it again. It does not expire, because only you can tell
+whether its owner is still working.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class Lock:
             self.check()
 
     def check(self) -> None:
-        """Raise Refused where the lock is another command's by now, OperationFailed where that is unknown."""
+        """Raise Refused if another command holds the lock now, OperationFailed if that is unknown."""
         now = current_lock(self.aws, self.environment)
         if now is None or now.token != self.content.token:
             raise Refused.of(
@@ -93,7 +94,7 @@ class Lock:
             )
 
     def _renew(self) -> None:
-        """Write when the command was last alive. That nobody can write it now does not end the command."""
+        """Write when the command was last alive. A failure to write it does not end the command."""
         if time.monotonic() - self.renewed < RENEWAL_SECONDS:
             return
         self.renewed = time.monotonic()
@@ -169,7 +170,7 @@ def _take(aws: Aws, environment: Environment, content: LockContent) -> None:
     raise OperationFailed.of(
         where=f"SSM parameter {lock_parameter(environment.name)}",
         what=f"could not be created within {VISIBLE_SECONDS:.0f} seconds",
-        why="Systems Manager says that it exists, and cannot read it",
+        why="Systems Manager says that it exists, but cannot read it",
         fix=f"run the same command again; if that does not help: {_unlock(environment)}",
     )
 

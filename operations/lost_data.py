@@ -31,7 +31,7 @@ def refuse_loss(aws: Aws, environment: Environment, cluster_name: str, cluster: 
         where=f"cluster {cluster.id}",
         what=f"is {cluster.state_text}, and no teardown of warmbase has shut it down: {loss}",
         why="nobody can bring this data back; after the teardown, only your writers know what they wrote last",
-        fix="find out since when the last writes are missing, and load them again; to continue, repeat the cluster's"
+        fix="find out which of the last writes are missing, and load them again; to continue, repeat the cluster's"
         f" id: --accept-loss {cluster.id}",
     )
 

@@ -59,7 +59,7 @@ def pin(aws: Aws, environment: Environment, cluster_name: str) -> Pinned:
 
 
 def pin_once(aws: Aws, environment: Environment, cluster_name: str, say: Say) -> str:
-    """Write the launch record once the stack has settled, and return the outcome; a record that is there stays.
+    """Write the launch record once the stack has settled, and return the outcome; an existing record stays.
 
     Raises Refused where that record is another cluster's.
     """

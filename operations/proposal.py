@@ -122,7 +122,7 @@ class Proposal:
 def proposal(work: Work, progress: Progress, *, dry_run: bool) -> Proposal:
     """Return what a deployment would change. It first records a cluster that an earlier run launched.
 
-    Raises InvalidInput for a faulty file or record, Infeasible, Refused where something stands in the way.
+    Raises InvalidInput for a faulty file or record, Infeasible, or Refused if a check fails.
     """
     environment = read_environment(work.name)
     with progress.step("read the environment and plan") as say:
@@ -160,9 +160,9 @@ def proposal(work: Work, progress: Progress, *, dry_run: bool) -> Proposal:
 
 
 def refuse_outdated(work: Work, changes: Proposal, progress: Progress) -> None:
-    """Read everything again that the proposal was made from. Raises Refused where any of it has moved.
+    """Read everything again that the proposal was made from. Raises Refused if any of it has changed.
 
-    Call it while you hold the lock, so that nothing moves afterwards.
+    Call it while you hold the lock, so that nothing changes afterwards.
     """
     environment = changes.environment
     with progress.step("check that nothing has changed since the proposal") as say, reading_stacks(environment):
@@ -171,7 +171,7 @@ def refuse_outdated(work: Work, changes: Proposal, progress: Progress) -> None:
         refuse_unready(checks)
         now = proposed(work, environment, clusters, checks)
         refuse_moved(changes.basis, now.basis)
-        say(f"{len(now.basis)} facts, none has changed")
+        say(f"{len(now.basis)} facts, none of which has changed")
 
 
 def _launches(clusters: Mapping[str, PlannedCluster]) -> Mapping[str, Launch]:

@@ -160,7 +160,7 @@ def _reconfigured(groups: _Groups, move: GroupChange, say: Say) -> str:
 def _changed_since(groups: _Groups, role: str, difference: str) -> Refused:
     return Refused.of(
         where=f"the {role} group of {groups.cluster_id}",
-        what=f"was not changed: somebody has changed it since the proposal, it has {difference}",
+        what=f"was not changed: somebody has changed it since the proposal; it now has {difference}",
         why="applying the proposal would silently undo that change",
         fix="run the same command again, and review the new proposal",
     )

@@ -78,7 +78,7 @@ class S3Root:
     prefix: str
 
     def __post_init__(self) -> None:
-        """Accept any owner of the bucket: this root is read and nothing follows from it but a report."""
+        """Accept any owner of the bucket, because this root is only read for a report."""
         self.aws.bucket_owners.expect(self.bucket, None)
 
     @property

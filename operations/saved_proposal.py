@@ -1,4 +1,4 @@
-"""A proposal in a file: one person reviews it, and a later command carries out exactly this, or nothing."""
+"""A proposal in a file: one person reviews it, and a later command carries out exactly that proposal or nothing."""
 
 from __future__ import annotations
 
@@ -53,12 +53,15 @@ def write_proposal(file: Path, proposed: Proposal, content: object) -> None:
         draft.replace(file)
     except OSError as error:
         raise InvalidInput.of(
-            where=str(file), what="cannot be written", why=str(error), fix="name a file in a directory of yours"
+            where=str(file),
+            what="cannot be written",
+            why=str(error),
+            fix="name a file in a directory that you may write to",
         ) from None
 
 
 def read_proposal(file: Path) -> SavedProposal:
-    """Return a saved proposal. Raises InvalidInput where the file is none."""
+    """Return a saved proposal. Raises InvalidInput if the file does not hold one."""
     try:
         document: Mapping[str, Any] = json.loads(read_regular_file(file))
         if document["format"] != FORMAT:

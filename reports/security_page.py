@@ -58,7 +58,7 @@ def _clients() -> Iterator[str]:
         is the superuser: it can read, change and drop every table, and stop the cluster. On a cluster that lets
         tables load coprocessors, it can also run code inside the RegionServers, with the node's permissions on the
         root. HBase's own permissions
-        (`hbase.security.authorization`) protect from mistakes only as long as clients can choose their names, and
+        (`hbase.security.authorization`) protect only from mistakes as long as clients can choose their names, and
         encryption in transit does not authenticate clients either. A new cluster with `security: {kerberos: ...}`
         authenticates every client, encrypts its requests, and checks the permissions of its user
         ([Kerberos](kerberos.md))."""
@@ -72,8 +72,8 @@ def _clients() -> Iterator[str]:
     yield bullets(
         """The nodes and the security group `clients of HBase` reach ZooKeeper (2181), the master (16000) and the
         RegionServers (16020). HBase's web pages, Thrift, REST and HDFS are open to the nodes only.""",
-        """`access: {security_groups: [...]}` opens the three ports to what has one of these groups. Prefer it: whoever
-        may attach the group to an instance is the one who grants access.""",
+        """`access: {security_groups: [...]}` opens the three ports to everything in one of these groups. Prefer it:
+        then only those who may attach such a group to an instance can grant access.""",
         """`access: {cidrs: [...]}` opens them to **every host in these networks**, whoever runs it and whatever starts
         there later. Each such host can act as the superuser of HBase. `warmbase lint` warns about it (rule WB902).""",
         """A shell on a node, by Session Manager or by an EMR step, has every permission in HBase as well. IAM decides
@@ -116,7 +116,7 @@ def _endpoints() -> Iterator[str]:
         These are the policies of the endpoints; the permissions of a role apply as well. An existing VPC's endpoints,
         the endpoint of EMR's write-ahead log and every endpoint with `network: {endpoint_policies: false}` have AWS's
         default policy, which allows everything. Two ways out remain in any VPC: names that nodes ask the VPC's DNS
-        resolver for reach the name servers of their domains, and AWS can read its own bucket for EMR's system logs."""
+        resolver for reach the name servers of their domains, and EMR's system logs go to a bucket of AWS."""
     )
     names = {"Gateway": "S3", "Interface": "each other service"}
     yield table(

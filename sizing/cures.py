@@ -63,7 +63,7 @@ def serves_reads_alone(largest: Candidate) -> bool:
 
 
 def disk_may_serve(smallest: Candidate, largest: Candidate) -> bool:
-    """Return whether the disk would serve both reads and writes, with the best of both caches.
+    """Return whether the disk could serve both reads and writes with the better of both caches.
 
     The reads have the hits of the largest cache, and leave the disk to the writes; the writes have either cache.
     """

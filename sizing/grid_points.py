@@ -30,7 +30,7 @@ FINEST_FRACTION: Final = 0.1  # judgement: if any cache serves beside many write
 
 @dataclass
 class Bounds:
-    """The least monthly cost of a cluster that is known to serve, or the budget: nothing dearer can win.
+    """The least monthly cost of a cluster that is known to serve, or the budget: nothing more expensive can win.
 
     `best` is that cluster. `candidates` counts the clusters that were looked at, as a measure of time.
     """
@@ -133,7 +133,7 @@ class GridPoints:
         self.grid.usd[:, :slow][affordable[:, :slow]] = math.inf
 
     def _overloaded_rows(self, size: int, speed: int) -> slice:
-        """Return the caches around one that the disk does not carry, as far as the same holds for all of them."""
+        """Return the range of caches around this one for which the disk is too slow."""
         first = last = size
         for step in (-1, 1):
             end, distance = size, 1

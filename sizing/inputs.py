@@ -29,7 +29,7 @@ UTILISATION: Final = 0.70
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SizingInputs:
-    """The requirements with what every candidate shares. Only itself is equal to it, so that it is a quick key."""
+    """The requirements, with what every candidate shares. They are compared by identity, as a fast key of a cache."""
 
     requirements: Requirements
     world: World

@@ -57,7 +57,7 @@ class Performance:
         return self.percentiles.seconds(quantile)
 
     def p99_beyond(self, wanted_seconds: float) -> float | None:
-        """Return the p99 if it exceeds what is wanted, or None; only where this is close are all reads simulated.
+        """Return the p99 if it exceeds the target, or None. All reads are simulated only if the result is close.
 
         One server's share of a multi-get decides only if it takes too long.
         """

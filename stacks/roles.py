@@ -75,7 +75,7 @@ REASONS = {
     "Claim": "a primary node records that its cluster may write to the root; it never deletes a claim",
     "ClaimUnconditional": "a write without a condition could take the root from a cluster that still writes there",
     "ClaimDeletion": "a root without a claim can be claimed by any cluster",
-    "ClaimRead": "a node of a replica that is no replica any more tells from the claim that another cluster writes",
+    "ClaimRead": "a node that is no longer in replica mode learns from the claim that another cluster writes",
     "ActiveObjects": "a replica has its own hbase:meta, and fails if it is made a writer by hand and writes the active"
     " cluster's",
     "ClaimHolder": "a primary node asks whether the cluster that holds the claim is running; its id is not known in"

@@ -120,7 +120,7 @@ def test_packages_come_with_the_certificates_of_the_system(stubs: Path) -> None:
     [
         ("uv", 1, "setup: stopped: uv could not install what uv.lock names; its reason is above\n"),
         ("npm", 1, "fix: run 'npm ci', and read its reason\n"),
-        ("node", 0, "setup: no Node 22 with npm on the PATH: bringing it as a Python package\n"),
+        ("node", 0, "setup: no Node 22 with npm on the PATH: installing it as a Python package\n"),
     ],
 )
 def test_what_fails_is_named(stubs: Path, program: str, status: int, message: str) -> None:

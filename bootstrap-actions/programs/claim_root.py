@@ -136,7 +136,7 @@ def _refuse_unclaimed(root: Root) -> None:
 
 
 def _refuse_active_elsewhere(root: Root) -> None:
-    """Raises Refused if HBase's own file says that another cluster may write: one with an id or a suffix not ours."""
+    """Raises Refused if HBase's own file names another cluster: one whose id or suffix is not ours."""
     place = root.hbase_id.removesuffix("hbase.id") + ACTIVE
     contents = [_ask(root, Request("GET", url, {}), "s3") for url in (place, root.hbase_id)]
     for url, answer in zip((place, root.hbase_id), contents):
@@ -207,13 +207,13 @@ def _why_ended(root: Root, current: Claim) -> str:
         raise Refused(
             f"{what} since {current.claimed_at}, and EMR does not know it",
             "EMR forgets a cluster only two months after its end, so this one may still run elsewhere",
-            "find that cluster; once no cluster writes to the root, say so: warmbase claim ENV --take",
+            "find that cluster; once no cluster writes there, delete the claim, and run: warmbase claim ENV --take",
         )
     raise Unanswered(f"{what}; EMR did not say whether it still runs: {_why(answer)}")
 
 
 def _is_forgotten(claimed_at: str) -> bool:
-    """Return whether EMR may have forgotten a cluster that claimed the root then; False for a time that is none."""
+    """Return whether EMR may have forgotten a cluster that claimed the root then; False if the time is not valid."""
     try:
         age = time.time() - datetime.fromisoformat(claimed_at.replace("Z", "+00:00")).timestamp()
     except ValueError:

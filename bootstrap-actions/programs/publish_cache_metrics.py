@@ -250,7 +250,7 @@ def publish(options: argparse.Namespace, figures: list[Figure], at: datetime) ->
     """Sends the figures to CloudWatch. Raises Unanswered where it does not accept them."""
     for figure in figures:
         if not math.isfinite(figure.value):
-            say(f"{figure.name} is {figure.value}, and is left out: CloudWatch would refuse it with all the others")
+            say(f"{figure.name} is {figure.value} and is left out, because CloudWatch would refuse all figures with it")
     metadata = Metadata(options.metadata)
     cluster = json.loads(options.job_flow.read_text(encoding="utf-8"))["jobFlowId"]
     dimensions = {"ClusterId": cluster, "InstanceId": metadata.identity().instance}

@@ -75,7 +75,7 @@ class Figure(NamedTuple):
 
 
 class MetricData(NamedTuple):
-    """The figures of one minute, and the cluster and instance that they are of."""
+    """The figures of one minute, and the cluster and instance that they belong to."""
 
     figures: list[Figure]
     dimensions: Mapping[str, str]
@@ -140,7 +140,7 @@ def send(request: Request, seconds: float = ANSWER_SECONDS) -> Answer:
 
 
 def _whole_body(response: HTTPResponse) -> bytes:
-    """Return the body. Raises HTTPException where it is longer than any answer that is needed, or was cut off."""
+    """Return the body. Raises HTTPException if it is longer than any valid answer, or was cut off."""
     body = bytearray()
     while part := response.read(READ_BYTES):
         body += part

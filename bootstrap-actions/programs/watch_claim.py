@@ -7,8 +7,8 @@ A cluster claims its root once, before HBase is installed; from then on this pro
 and neither while all is well, because a metric costs money in each hour in which it is published.
 
 Only a claim that names another cluster stops HBase, and only where `--fencing=stop`: an outage of S3, or a claim that
-somebody has deleted, must not become an outage of HBase. HBase is killed, not stopped: a RegionServer that stops in
-order writes its memory to the root, which is the other cluster's. The edits stay in this cluster's write-ahead log.
+somebody has deleted, must not become an outage of HBase. HBase is killed, not shut down: a RegionServer that shuts
+down flushes its memstores to the root, which is the other cluster's. The edits stay in this cluster's write-ahead log.
 
 A replica has no claim. It may write as soon as hbase-site.xml does not say that it is a replica.
 
@@ -51,7 +51,7 @@ STOP_SECONDS = 20.0
 
 
 class Unconfirmed(Exception):
-    """The claim does not name this cluster, and no other one that is known to write; the message says why."""
+    """The claim names neither this cluster nor another one that is known to write; the message says why."""
 
 
 class Released(Unconfirmed):
@@ -97,12 +97,14 @@ def holder(options: argparse.Namespace, metadata: Metadata) -> str:
     if cluster == NOBODY:
         raise Released("the claim is released while this cluster runs")
     if options.role == "active" and _claimed_at(claim) < _creation_time(flow, options.job_flow):
-        raise Unconfirmed(f"{cluster} claimed the root before this cluster was launched, which has not claimed it yet")
+        raise Unconfirmed(
+            f"{cluster} claimed the root before this cluster was launched; this cluster has not claimed it yet"
+        )
     return cluster
 
 
 def _claimed_at(claim: dict[str, str]) -> float:
-    """Return when the root was claimed; a claim that does not say so is taken for a new one."""
+    """Return when the root was claimed; a claim without a time counts as new."""
     try:
         return datetime.fromisoformat(str(claim["claimed_at"]).replace("Z", "+00:00")).timestamp()
     except (ValueError, KeyError):

@@ -29,7 +29,7 @@ SECURITY: Final = (
     _both(
         key="hbase.security.authorization",
         values=Switch(),
-        reason="HBase checks what a user may do. EMR sets it with Kerberos, but loads no coprocessor that would check",
+        reason="HBase checks what a user may do. EMR sets it with Kerberos, but loads no coprocessor that checks it",
         source=EMR_UTILITIES_SECURITY,
     ),
     _both(
@@ -65,19 +65,19 @@ SECURITY: Final = (
     _core(
         key="hbase.coprocessor.user.enabled",
         values=Switch(),
-        reason="tables load no coprocessors: whoever may create a table could otherwise run code of theirs in every "
+        reason="tables load no coprocessors: whoever may create a table could otherwise run their own code in every "
         "RegionServer. A running cluster keeps what it was launched with. Phoenix needs true",
         source=HBASE_262,
     ),
     _both(
         key="hbase.superuser",
         values=ListOf(member=AnyText(described="a user, or @GROUP")),
-        reason="users without limits, beside the one that runs HBase; warmbase's own steps use the latter",
+        reason="more superusers besides the user that runs HBase; warmbase's own steps run as that user",
     ),
     _both(
         key="hbase.security.authentication.ui",
         values=OneOf(names=("simple", "kerberos")),
-        reason="the web pages and JMX need no ticket, so that the publisher on each node reads its own RegionServer; "
+        reason="the web pages and JMX need no ticket, so the publisher on each node can read its own RegionServer; "
         "`access` does not open their ports",
     ),
 )

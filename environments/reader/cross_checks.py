@@ -95,7 +95,7 @@ def _needs_s3(file: RawSection) -> Iterator[Refusal]:
     if storage.text("wal", "hdfs") == "emr-wal":
         yield Refusal(at=("storage", "wal"), why="EMR WAL is for data in S3, but the mode is hdfs", fix="use hdfs")
     if file.text("fencing", "alarm") == "stop":
-        why = "fencing is for a root in S3, which another cluster could claim, but the mode is hdfs"
+        why = "fencing protects a root in S3, which another cluster could claim, but the mode is hdfs"
         yield Refusal(at=("fencing",), why=why, fix="remove it")
     for cluster_name, cluster in file.section("clusters").sections():
         if cluster.text("role", "active") == "replica":
@@ -231,7 +231,7 @@ def _figures_overridden(file: RawSection) -> Iterator[Refusal]:
             at, current = ("overrides", classification, key), current_key(key)
             pin = PINNED.get((classification, current))
             if pin is not None and current != key:
-                why = f"the key is the deprecated name of {current}, from which the calculator takes a figure"
+                why = f"the key is the deprecated name of {current}, from which warmbase takes a figure"
                 yield Refusal(at=at, why=why, fix=f"write {current}")
             elif (fix := PLANNED.get((classification, current))) is not None:
                 why = "other figures of the plan follow from this value, so the calculator chooses it"

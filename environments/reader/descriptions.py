@@ -23,7 +23,7 @@ DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "workload": "The stored data and its reads and writes.",
         "targets": "The targets that a plan has to meet.",
         "clusters": "The clusters of the environment by name: one active cluster, and replicas of it.",
-        "fencing": "What a node does when another cluster has claimed the root: `alarm` notifies you, `stop` also kills"
+        "fencing": "What a node does when another cluster has claimed the root: `alarm` notifies you; `stop` also kills"
         " HBase on the node. It applies to clusters launched afterwards.",
         "discount": "The share that a savings plan or private pricing takes off EC2's on-demand prices.",
         "snapshots": "How snapshots are copied to another HBase root and back.",
@@ -43,7 +43,7 @@ DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "subnet": "The id of a private subnet in the existing VPC.",
         "route_table": "The id of that subnet's route table, if warmbase has to add an S3 gateway endpoint to it.",
         "availability_zone": "The Availability Zone that all nodes are launched in.",
-        "endpoint_policies": "Whether the endpoints of a new VPC reach only this account and what EMR itself needs.",
+        "endpoint_policies": "Whether policies limit a new VPC's endpoints to this account and what EMR itself needs.",
     },
     "AccessSection": {
         "security_groups": "Security groups in the same VPC whose members may connect to HBase.",

@@ -9,18 +9,18 @@ from environments.reader.section import RawSection, Refusal, Rule
 from environments.reader.security_schema import CLUSTER_KDC
 
 AT: Final = ("security", "kerberos")
-EXTERNAL: Final = "name an external KDC and its admin server in a VPC of yours: kdc: HOST:88, admin_server: HOST:749"
+EXTERNAL: Final = "name an external KDC and its admin server in your VPC: kdc: HOST:88, admin_server: HOST:749"
 
 
 def _three_primaries(file: RawSection) -> Iterator[Refusal]:
-    """Only one primary node could run the KDC, and with that node every ticket and every principal would be lost."""
+    """Refuse a KDC on a cluster with several primary nodes, because only one node could run it."""
     if file.section("security").section("kerberos").text("kdc") != CLUSTER_KDC:
         return
     for name, cluster in file.section("clusters").sections():
         if cluster.whole("primaries", 1) != 1:
             yield Refusal(
                 at=(*AT, "kdc"),
-                why=f"clusters.{name} has several primary nodes, and EMR has a KDC on the cluster only with one",
+                why=f"clusters.{name} has several primary nodes, and EMR supports a KDC on the cluster only with one",
                 fix=f"{EXTERNAL}; or set clusters.{name}.primaries to 1",
             )
 

@@ -32,7 +32,7 @@ def _reference(value: object) -> str:
         raise refuse("CloudFormation resolves ssm-secure in no property of an EMR cluster", fix)
     if text.startswith("{{resolve:ssm:"):
         raise refuse("CloudFormation resolves ssm only for parameters that are stored as plain text", fix)
-    raise refuse("the password must not be in the file, nor in a template", fix)
+    raise refuse("the password must not be in the file or in a template", fix)
 
 
 class InTransit(Section):

@@ -51,15 +51,17 @@ def _open_to_networks(node: LintedNode) -> Iterator[Violation]:
     id="WB903",
     severity=Severity.WARNING,
     title="permissions without authentication (hbase.security.authorization)",
-    because="a client that names itself as the superuser has every permission",
-    fix=f"launch a cluster with Kerberos, or remove {AUTHORIZATION}: it protects from mistakes only",
+    because="a client that calls itself the superuser has every permission",
+    fix=f"launch a cluster with Kerberos, or remove {AUTHORIZATION}: it protects only from mistakes",
     source="Apache HBase Reference Guide, Securing Apache HBase",
     proof="the lab has one user and one host",
     of_hbase_1=True,
 )
 def _permissions_of_anybody(node: LintedNode) -> Iterator[Violation]:
     if (node.text(AUTHORIZATION) or "").lower() == "true" and not _authenticates(node):
-        yield Violation(at=node.setting(AUTHORIZATION), message="HBase checks permissions of users that it cannot tell")
+        yield Violation(
+            at=node.setting(AUTHORIZATION), message="HBase checks permissions of users that it does not authenticate"
+        )
 
 
 @rule(
@@ -89,7 +91,7 @@ def _everybody_with_a_ticket(node: LintedNode) -> Iterator[Violation]:
     id="WB905",
     severity=Severity.ERROR,
     title="tables whose coprocessors are not loaded (hbase.coprocessor.user.enabled)",
-    because="HBase opens such a table without its coprocessors and says nothing, so that an index is not maintained",
+    because="HBase opens such a table without its coprocessors and reports no error, so an index is not updated",
     fix=f"if the tables need their coprocessors, override {USER_COPROCESSORS} with true, otherwise with false",
     source="HBase 2.6.2 source",
     proof="the loss shows only with a coprocessor",

@@ -22,7 +22,7 @@ from operations.preflight.check import PreflightCheck, PreflightContext
 
 
 def _root(context: PreflightContext) -> Iterator[PreflightCheck]:
-    """Check that an existing bucket is its owner's and in this region."""
+    """Check that an existing bucket belongs to the expected account and is in this region."""
     root = context.environment.root
     if not context.environment.mode.keeps_data_in_s3 or not root.existing:
         return

@@ -238,7 +238,7 @@ FAULTS = [
     ("  blue: {role: active}", "  blue: {}\n  green: {}", "clusters", "2 are active", "keep one"),
     ("  blue: {role: active}", "  blue: {}\n  blue: {}", ":13  clusters.blue", "stands in line 12", "remove"),
     ("name: try", "name: [try", "is not YAML", "expected", "mend the line"),
-    ("name: try", "name: try\nfencing: stop\nstorage: {mode: hdfs}", ":2  fencing", "for a root in S3", "remove it"),
+    ("name: try", "name: try\nfencing: stop\nstorage: {mode: hdfs}", ":2  fencing", "a root in S3", "remove it"),
     ("name: try", "name: try\nstorage: {wal: emr-wal, mode: hdfs}", ":2  storage.wal", "for data in S3", "use hdfs"),
     ("  blue: {role: active}", "  blue: {}\n  green: {role: reader}", "green.role", "is not one of", "active"),
     ("name: try", "name: try\ntargets: {p99: 5}", ":2  targets.p99", "has no unit", "12 h"),

@@ -112,7 +112,7 @@ def test_nodes_that_somebody_added_meanwhile_are_kept(here: Deployed) -> None:
     core = planned.running.cluster.groups["core"]
     resize: Any = {"InstanceGroupId": core.id, "InstanceCount": count + 7}
     here.aws.emr.modify_instance_groups(ClusterId=here.cluster_id, InstanceGroups=[resize])
-    with pytest.raises(Refused, match=f"it has {count + 7} nodes instead of {count}"):
+    with pytest.raises(Refused, match=f"it now has {count + 7} nodes instead of {count}"):
         carry_out(reconfiguration(here.aws, planned), Cut())
 
 

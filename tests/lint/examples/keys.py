@@ -139,7 +139,7 @@ KEYS = (
             site={"hbase.security.authorization": "true", "hbase.security.authentication": "kerberos", **CONTROLLED}
         ),
         at="hbase.security.authorization",
-        says="permissions of users that it cannot tell",
+        says="permissions of users that it does not authenticate",
     ),
     Case(
         id="WB904",
