@@ -31,6 +31,9 @@ POLL_SECONDS: Final = 5.0
 NOT_OFFERED: Final = frozenset({"InvalidAction", "UnknownOperationException", "UnsupportedOperation"})
 """Codes of a region or partition whose CloudWatch has no mute rules."""
 
+NO_RULE: Final = frozenset({"ResourceNotFound", "ResourceNotFoundException", "AccessDenied", "AccessDeniedException"})
+"""Codes where there is no rule, or credentials that could not have written one."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Silence:
@@ -102,6 +105,15 @@ def unmute(aws: Aws, environment: str, cluster_name: str) -> str:
     others = [name for name in silence.rules if name != silence.own_rule]
     remark = f"; not deleted, because warmbase did not write them: {', '.join(others)}" if others else ""
     return f"the alarms of cluster {cluster_name} notify again{remark}"
+
+
+def delete_rule(aws: Aws, environment: str, cluster_name: str) -> None:
+    """Delete the rule of a teardown whose alarms are gone, or it would mute those of the next cluster of that name."""
+    try:
+        aws.cloudwatch.delete_alarm_mute_rule(AlarmMuteRuleName=_rule_name(environment, cluster_name))
+    except ClientError as error:
+        if error_code(error) not in NOT_OFFERED | NO_RULE:
+            raise
 
 
 def _count(alarms: Sequence[str]) -> str:

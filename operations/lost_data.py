@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from botocore.exceptions import ClientError
@@ -12,14 +13,25 @@ from operations.aws_errors import translated
 from operations.environment_cluster import EnvironmentCluster
 from sizing.problem import Refused
 
-COMPLETE: Final = ("warmbase:shutdown", "complete")
-"""The tag of a cluster whose data was verified to be complete before it was terminated; EMR keeps it for two months."""
+SHUTDOWN: Final = "warmbase:shutdown"
+"""The tag of a cluster whose data was verified to be complete at that time; EMR keeps it for two months."""
+LONGEST_SHUTDOWN: Final = timedelta(hours=1)  # judgement: EMR ends a cluster within minutes of the request
 
 
 def mark_complete(aws: Aws, identity: str) -> None:
-    """Tag the cluster, so that an interrupted teardown can continue. Raises botocore's errors."""
-    key, value = COMPLETE
-    aws.emr.add_tags(ResourceId=identity, Tags=[{"Key": key, "Value": value}])
+    """Tag the cluster that is terminated next, so that an interrupted teardown can continue. Raises botocore's errors.
+
+    A cluster that outlives the request goes on writing: the tag counts only for an end soon after its time.
+    """
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    aws.emr.add_tags(ResourceId=identity, Tags=[{"Key": SHUTDOWN, "Value": now}])
+
+
+def unmark_complete(aws: Aws, identity: str) -> None:
+    """Remove the tag of an earlier teardown from a cluster that goes on writing. Raises botocore's errors."""
+    tags = aws.emr.describe_cluster(ClusterId=identity)["Cluster"].get("Tags", [])
+    if any(tag["Key"] == SHUTDOWN for tag in tags):
+        aws.emr.remove_tags(ResourceId=identity, TagKeys=[SHUTDOWN])
 
 
 def refuse_loss(aws: Aws, environment: Environment, cluster_name: str, cluster: EnvironmentCluster) -> None:
@@ -50,9 +62,15 @@ def _loss(environment: Environment, cluster_name: str) -> str | None:
 def _is_complete(aws: Aws, cluster: EnvironmentCluster) -> bool:
     with translated(f"could not read the tags of {cluster.id}", "run the same command again"):
         try:
-            tags = aws.emr.describe_cluster(ClusterId=cluster.id)["Cluster"].get("Tags", [])
+            described = aws.emr.describe_cluster(ClusterId=cluster.id)["Cluster"]
         except ClientError:
             if cluster.state is None:
                 return False
             raise
-    return COMPLETE in {(tag["Key"], tag["Value"]) for tag in tags}
+    tags = {tag["Key"]: tag["Value"] for tag in described.get("Tags", [])}
+    end = described["Status"]["Timeline"].get("EndDateTime")
+    try:
+        verified = datetime.fromisoformat(tags[SHUTDOWN])
+        return end is not None and abs(end - verified) <= LONGEST_SHUTDOWN
+    except (KeyError, ValueError, TypeError):
+        return False

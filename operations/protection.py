@@ -6,7 +6,7 @@ A cluster is protected from termination once it runs; earlier, EMR would keep th
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from operations.aws import Aws
 from operations.aws_errors import translated
 from operations.deployed_stack import described_stack
 from operations.description import cluster_id
+from operations.lost_data import unmark_complete
 
 RETAINED_TYPES: Final = frozenset({"AWS::EMR::Cluster", "AWS::EMR::WALWorkspace", "AWS::KMS::Key", "AWS::S3::Bucket"})
 """The types that no change set may replace or remove: data, keys, and the cluster, as a second one corrupts data."""
@@ -54,7 +55,7 @@ def read_protection(aws: Aws, environment: str, cluster_name: str) -> Protection
         described = described_stack(aws, stack)
         if described is None:
             continue
-        facts[f"policy of stack {stack}"] = _policy(aws, stack) == POLICY
+        facts[f"policy of stack {stack}"] = _protects(_policy(aws, stack))
         if stack in {storage_stack(environment), cluster_stack(environment, cluster_name)}:
             facts[f"termination protection of stack {stack}"] = bool(described.get("EnableTerminationProtection"))
     return Protection(facts=facts)
@@ -67,6 +68,7 @@ def protect(aws: Aws, environment: str, cluster_name: str) -> str:
     """
     with translated(f"could not protect cluster {cluster_name} from termination", "run the same command again"):
         missing = read_protection(aws, environment, cluster_name).missing
+        unmark_complete(aws, cluster_id(aws, environment, cluster_name))
         for stack in stacks_around(environment, cluster_name):
             if f"policy of stack {stack}" in missing:
                 protect_stack(aws, stack)
@@ -80,10 +82,30 @@ def protect(aws: Aws, environment: str, cluster_name: str) -> str:
 
 
 def protect_stack(aws: Aws, stack: str) -> None:
-    """Set the policy of a stack. Raises botocore's errors."""
-    aws.cloudformation.set_stack_policy(StackName=stack, StackPolicyBody=json.dumps(POLICY))
+    """Set the policy of a stack, unless it has one that protects as much. Raises botocore's errors."""
+    if not _protects(_policy(aws, stack)):
+        aws.cloudformation.set_stack_policy(StackName=stack, StackPolicyBody=json.dumps(POLICY))
 
 
-def _policy(aws: Aws, stack: str) -> object:
+def _policy(aws: Aws, stack: str) -> Mapping[str, Any]:
     body = aws.cloudformation.get_stack_policy(StackName=stack).get("StackPolicyBody")
-    return json.loads(body) if body else None
+    policy: Mapping[str, Any] = json.loads(body) if body else {}
+    return policy
+
+
+def _protects(policy: Mapping[str, Any]) -> bool:
+    """Return whether a policy denies what ours denies; a stricter one, such as a freeze of all updates, does."""
+    return any(_denies(statement) for statement in policy.get("Statement", ()))
+
+
+def _denies(statement: Mapping[str, Any]) -> bool:
+    actions, resources = (_several(statement.get(key, ())) for key in ("Action", "Resource"))
+    types = _several(statement.get("Condition", {}).get("StringEquals", {}).get("ResourceType", ()))
+    everything = "Update:*" in actions or {"Update:Replace", "Update:Delete"} <= actions
+    every_type = "Condition" not in statement or types >= RETAINED_TYPES
+    return statement.get("Effect") == "Deny" and everything and "*" in resources and every_type
+
+
+def _several(value: str | Iterable[str]) -> set[str]:
+    """Return one text or several as a set: a policy may have either."""
+    return {value} if isinstance(value, str) else set(value)

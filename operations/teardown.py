@@ -17,7 +17,7 @@ from typing import Any, Final
 from environments.environment import Environment
 from environments.names import cluster_stack, monitoring_stack, network_stack
 from environments.record_files import record_directory, record_of
-from operations.alarm_muting import mute
+from operations.alarm_muting import delete_rule, mute
 from operations.aws import Aws
 from operations.aws_errors import translated
 from operations.claims import NOBODY, claim_of, release
@@ -68,8 +68,9 @@ def teardown(aws: Aws, environment: Environment, cluster_name: str, consent: Con
         )
     if cluster is not None:
         yield from _of_cluster(aws, environment, cluster_name, cluster, consent)
-    for stack in (monitoring_stack(environment.name, cluster_name), cluster_stack(environment.name, cluster_name)):
-        yield _step(f"delete stack {stack}", partial(_deleted, aws, stack))
+    monitoring, stack = monitoring_stack(environment.name, cluster_name), cluster_stack(environment.name, cluster_name)
+    yield _step(f"delete stack {monitoring}", partial(_unwatched, aws, environment.name, cluster_name))
+    yield _step(f"delete stack {stack}", partial(_deleted, aws, stack))
     if environment.clusters[cluster_name].role == "active" and environment.mode.keeps_data_in_s3:
         yield _step(
             "release the claim of the root", partial(_released, aws, environment, cluster.id if cluster else None)
@@ -195,6 +196,13 @@ def _terminated(aws: Aws, cluster: EnvironmentCluster, say: Say) -> str:
         why="EMR has not finished terminating it",
         fix="check it in the EMR console; run the same command again to continue waiting",
     )
+
+
+def _unwatched(aws: Aws, environment: str, cluster_name: str, say: Say) -> str:
+    """Delete the stack with the alarms, and the rule that muted them."""
+    outcome = _deleted(aws, monitoring_stack(environment, cluster_name), say)
+    delete_rule(aws, environment, cluster_name)
+    return outcome
 
 
 def _deleted(aws: Aws, stack: str, say: Say) -> str:

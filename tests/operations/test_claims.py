@@ -137,6 +137,7 @@ def test_a_root_that_another_cluster_has_claimed_is_not_deployed_over(here: Depl
         (None, NEW, True),
         (None, "", True),
     ],
+    ids={OLD: "old", NEW: "new"}.get,
 )
 def test_a_cluster_that_may_still_write_holds_its_claim(
     here: Deployed,

@@ -71,6 +71,21 @@ def test_every_look_at_a_cluster_shows_what_is_missing(here: Deployed, weaken: C
     assert missing(here) == ()
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        {"Effect": "Deny", "Action": "Update:*", "Principal": "*", "Resource": "*"},
+        {"Effect": "Deny", "Action": ["Update:Delete", "Update:Replace"], "Principal": "*", "Resource": "*"},
+    ],
+)
+def test_a_stricter_policy_protects_as_well_and_stays(here: Deployed, statement: dict[str, object]) -> None:
+    stack, body = "warmbase-dev-storage", json.dumps({"Statement": [POLICY["Statement"][0], statement]})
+    here.aws.cloudformation.set_stack_policy(StackName=stack, StackPolicyBody=body)
+    assert missing(here) == ()
+    protect_stack(here.aws, stack)
+    assert here.aws.cloudformation.get_stack_policy(StackName=stack)["StackPolicyBody"] == body
+
+
 def test_a_stack_that_is_absent_lacks_nothing(here: Deployed) -> None:
     here.aws.cloudformation.delete_stack(StackName="warmbase-dev-blue-monitoring")
     assert missing(here) == ()

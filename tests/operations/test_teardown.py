@@ -7,7 +7,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,9 +19,12 @@ from moto.emr.models import emr_backends
 from emr import cluster_state
 from emr.cluster_state import has_ended
 from local_aws.extension import install
+from operations.alarm_muting import mute
 from operations.cluster_step import PrimaryShell
 from operations.environment_cluster import environment_cluster
+from operations.lost_data import SHUTDOWN, mark_complete
 from operations.progress import carry_out
+from operations.protection import protect
 from operations.teardown import Consent, destruction, teardown
 from operations.teardown_steps import check_log
 from sizing.problem import InvalidInput, Refused
@@ -143,6 +146,36 @@ def test_data_that_ended_with_a_cluster_is_named_before_it_is_cleared_away(
             with pytest.raises(Refused, match=loss):
                 list(teardown(here.aws, here.environment, "blue", Consent(lost_cluster="j-OTHER")))
         assert list(teardown(here.aws, here.environment, "blue", Consent(lost_cluster=own)))
+
+
+@pytest.mark.parametrize("way_back", ["protected", "forgotten"])
+def test_the_mark_of_an_abandoned_teardown_hides_no_later_loss(here: Deployed, way_back: str) -> None:
+    """The teardown stops before EMR terminates the cluster, which then serves again and dies much later."""
+    mark_complete(here.aws, here.cluster_id)
+    if way_back == "protected":
+        protect(here.aws, "dev", "blue")
+    else:
+        key, earlier = SHUTDOWN, datetime.now(UTC) - timedelta(hours=5)
+        here.aws.emr.add_tags(ResourceId=here.cluster_id, Tags=[{"Key": key, "Value": earlier.isoformat()}])
+    own = ended_by_itself(here)
+    with pytest.raises(Refused, match=f"--accept-loss {own}"):
+        begun(here)
+
+
+def test_a_teardown_that_was_cut_after_its_request_continues(here: Deployed) -> None:
+    mark_complete(here.aws, here.cluster_id)
+    ended_by_itself(here)
+    assert begun(here)
+
+
+def test_the_next_cluster_of_that_name_is_not_muted(here: Deployed) -> None:
+    mute(here.aws, "dev", "blue")
+    [stage] = [
+        stage for stage in teardown(here.aws, here.environment, "blue") if stage.title.endswith("blue-monitoring")
+    ]
+    stage.act(lambda _: None)
+    assert here.aws.cloudwatch.list_alarm_mute_rules()["AlarmMuteRuleSummaries"] == []
+    assert stage.act(lambda _: None) == "there is none"
 
 
 def test_a_cluster_that_ends_while_it_is_torn_down_takes_nothing_unnoticed(here: Deployed) -> None:
