@@ -10,7 +10,8 @@ Only a claim that names another cluster stops HBase, and only where `--fencing=s
 somebody has deleted, must not become an outage of HBase. HBase is killed, not shut down: a RegionServer that shuts
 down flushes its memstores to the root, which is the other cluster's. The edits stay in this cluster's write-ahead log.
 
-A replica has no claim. It may write as soon as hbase-site.xml does not say that it is a replica.
+A replica has no claim. It may write as soon as hbase-site.xml says that it is not read-only; a replica's file that does
+not say whether it is counts as unconfirmed.
 
 Exit status: 0 if the claim was read, or if HBase may start; 1 otherwise.
 """
@@ -43,6 +44,9 @@ from role_requests import (
 JOB_FLOW = Path("/mnt/var/lib/info/job-flow.json")
 HBASE_SITE = Path("/etc/hbase/conf/hbase-site.xml")
 STATE = Path("/var/lib/warmbase/claim.json")
+# The first is HBase's own, and EMR writes it on a replica; the second is EMR's setting, from which EMR derives it.
+READ_ONLY = "hbase.global.readonly.enabled"
+REPLICA = "hbase.emr.readreplica.enabled"
 NOBODY = "nobody"
 WRITERS = ("hbase-regionserver", "hbase-master")
 # judgement: S3 answers in tens of milliseconds, and the next minute asks again.
@@ -70,16 +74,18 @@ def say(message: str) -> None:
     sys.stderr.write(f"watch-claim: {message}\n")
 
 
-def is_replica(site: Path) -> bool:
-    """Return whether HBase on this node only reads the root, by its own file. Raises Unconfirmed if it has none."""
+def is_read_only(site: Path) -> bool | None:
+    """Return whether HBase on this node only reads the root; None if its file does not say. Raises Unconfirmed."""
     try:
         properties = {
-            item.findtext("name", "").strip(): item.findtext("value", "")
+            item.findtext("name", "").strip(): item.findtext("value", "").strip().lower()
             for item in ET.parse(site).iter("property")  # noqa: S314 - EMR wrote it, and expat reads no external entity
         }
     except (OSError, ET.ParseError) as fault:
         raise Unconfirmed(f"{site} cannot be read: {fault}") from None
-    return properties.get("hbase.emr.readreplica.enabled", "").strip().lower() == "true"
+    if "true" in (properties.get(READ_ONLY), properties.get(REPLICA)):
+        return True
+    return False if properties.get(READ_ONLY) == "false" else None
 
 
 def holder(options: argparse.Namespace, metadata: Metadata) -> str:
@@ -129,9 +135,14 @@ def remembered(state: Path, now: float) -> Memory:
 def observe(options: argparse.Namespace, before: Memory, now: float) -> Memory:
     """Return what the claim says now; one that cannot be read leaves the holder that was last known."""
     try:
-        if is_replica(options.hbase_site) or _is_replica_being_installed(options, before):
+        read_only = is_read_only(options.hbase_site)
+        in_doubt = options.role == "replica" and read_only is None
+        if read_only or (in_doubt and _is_being_installed(options, before)):
             return Memory(now)
         other = holder(options, Metadata(options.metadata))
+        if other and in_doubt:
+            say(f"{options.hbase_site} does not say whether this replica is read-only, and {other} has the claim")
+            return before
     except Released as released:
         say(f"s3://{options.bucket}/{options.key}: {released}")
         return before._replace(holder="")
@@ -141,19 +152,21 @@ def observe(options: argparse.Namespace, before: Memory, now: float) -> Memory:
     return before._replace(holder=other) if other else Memory(now)
 
 
-def _is_replica_being_installed(options: argparse.Namespace, before: Memory) -> bool:
+def _is_being_installed(options: argparse.Namespace, before: Memory) -> bool:
     """Return whether a replica's node has not started HBase: EMR may still be writing hbase-site.xml."""
-    is_new = options.role == "replica" and not before.holder and not options.before_start
+    is_new = not before.holder and not options.before_start
     return is_new and not any(_systemctl("is-active", "--quiet", unit) for unit in WRITERS)
 
 
 def fence() -> None:
-    """Kills what writes to the root on this node, and keeps systemd from starting it again."""
+    """Kills what writes to the root on this node, and keeps systemd from starting it again.
+
+    A RegionServer that is being stopped is not active, but it flushes. systemctl fails where nothing runs: no harm.
+    """
+    say("killing HBase: another cluster writes to the root")
     for unit in WRITERS:
-        if _systemctl("is-active", "--quiet", unit):
-            say(f"killing {unit}: another cluster writes to the root")
-            _systemctl("kill", "--signal=SIGKILL", unit)
-            _systemctl("stop", unit)
+        _systemctl("kill", "--signal=SIGKILL", unit)
+        _systemctl("stop", unit)
 
 
 def _systemctl(*arguments: str) -> bool:

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,10 +21,13 @@ from tests.bootstrap_actions.services import Services, services
 from tests.local_aws.test_local_aws_server import client_of
 
 BUCKET, KEY = "root", "hbase.warmbase-claim"
+READ_ONLY, OWN_READ_ONLY = "hbase.global.readonly.enabled", "hbase.emr.readreplica.enabled"
+EMR_REPLICA = {"hbase.meta.table.suffix": "j-ONE", READ_ONLY: "true", "hbase.meta.startup.refresh": "true"}
+"""The properties that EMR writes into hbase-site.xml of a replica; its own key is not among them."""
 SYSTEMCTL = """#!/bin/sh
 echo "$@" >>{directory}/calls
 case "$1" in
-is-active) [ -e "{directory}/$3" ] ;;
+is-active) grep -qx active "{directory}/$3" ;;
 kill) rm "{directory}/$3" ;;
 esac
 """
@@ -59,14 +62,16 @@ class Node:
         (self.directory / "job-flow.json").write_text(json.dumps(flow))
         self.start("hbase-regionserver")
 
-    def site(self, replica: str = "") -> None:
-        """Write hbase-site.xml, with the mode of a replica if one is given."""
-        read_only = f"<property><name>hbase.emr.readreplica.enabled</name><value>{replica}</value></property>"
-        text = f"<configuration>{read_only if replica else ''}</configuration>"
-        (self.directory / "hbase-site.xml").write_text(text)
+    def site(self, properties: Mapping[str, str] = {}) -> None:
+        """Write hbase-site.xml."""
+        lines = (
+            f"<property><name>{name}</name><value>{value}</value></property>" for name, value in properties.items()
+        )
+        (self.directory / "hbase-site.xml").write_text(f"<configuration>{''.join(lines)}</configuration>")
 
-    def start(self, unit: str) -> None:
-        (self.directory / unit).touch()
+    def start(self, unit: str, state: str = "active") -> None:
+        """Have systemd run the unit, which is in this state."""
+        (self.directory / unit).write_text(f"{state}\n")
 
     def runs(self, unit: str = "hbase-regionserver") -> bool:
         return (self.directory / unit).exists()
@@ -160,6 +165,15 @@ def test_hbase_is_killed_so_that_it_writes_nothing_more(one: Node, store: tuple[
         assert not one.runs(unit)
 
 
+@pytest.mark.parametrize("state", ["activating", "deactivating"])
+def test_a_server_that_is_just_starting_or_stopping_is_killed(one: Node, store: tuple[str, Any], state: str) -> None:
+    """It is not active for systemd, but it flushes its memory before it ends."""
+    one.start("hbase-regionserver", state)
+    claim(store, "j-TWO")
+    assert one.minute().returncode == 0
+    assert not one.runs()
+
+
 def test_an_environment_that_asks_for_alarms_only_stops_nothing(one: Node, store: tuple[str, Any]) -> None:
     claim(store, "j-TWO")
     assert one.minute(fencing="alarm").returncode == 0
@@ -201,16 +215,45 @@ def test_a_fenced_node_stays_fenced_while_the_claim_cannot_be_read(one: Node, st
     assert one.may_start()
 
 
+@pytest.mark.parametrize("properties", [EMR_REPLICA, {OWN_READ_ONLY: "true"}], ids=["EMR's keys", "own key"])
+def test_a_replica_is_left_alone(one: Node, store: tuple[str, Any], properties: Mapping[str, str]) -> None:
+    claim(store, "j-ACTIVE")
+    one.site(properties)
+    assert one.minute(role="replica").returncode == 0
+    assert one.minute("--before-start", role="replica").returncode == 0
+    assert (one.runs(), one.published()) == (True, {})
+
+
 def test_a_replica_that_became_a_writer_is_fenced(one: Node, store: tuple[str, Any]) -> None:
     """Somebody has changed the settings of its groups by hand; the active cluster claimed the root long before."""
     claim(store, "j-ACTIVE", later_seconds=-86_400)
-    one.site(replica="true")
-    assert one.minute(role="replica").returncode == 0
-    assert (one.runs(), one.published()) == (True, {})
-    one.site(replica="false")
+    one.site(EMR_REPLICA | {READ_ONLY: "false"})
+    one.start("hbase-regionserver", "deactivating")
     one.minute(role="replica")
     assert not one.runs()
     assert one.published()["ForeignClaim"] == 1
+    assert one.minute("--before-start", role="replica").returncode == 1
+
+
+@pytest.mark.parametrize("properties", [{}, {OWN_READ_ONLY: "false"}, {READ_ONLY: ""}])
+def test_a_replica_whose_file_does_not_say_so_is_an_alarm_and_never_a_stop(
+    one: Node, store: tuple[str, Any], properties: Mapping[str, str]
+) -> None:
+    claim(store, "j-ACTIVE")
+    one.site(properties)
+    one.minute(role="replica")
+    one.forget_minutes(5)
+    one.published()
+    done = one.minute(role="replica")
+    assert "does not say whether this replica is read-only" in done.stderr
+    figures = one.published()
+    assert "ForeignClaim" not in figures
+    assert 5 < figures["ClaimUnconfirmedMinutes"] < 6
+    assert one.runs()
+    assert one.minute("--before-start", role="replica").returncode == 0
+    claim(store, "j-ONE")
+    one.minute(role="replica")
+    assert one.published() == {}, "it has claimed the root"
 
 
 def test_a_replica_that_is_being_installed_raises_no_alarm(one: Node, store: tuple[str, Any]) -> None:
@@ -218,12 +261,13 @@ def test_a_replica_that_is_being_installed_raises_no_alarm(one: Node, store: tup
     claim(store, "j-ACTIVE")
     (one.directory / "hbase-regionserver").unlink()
     one.minute(role="replica")
+    one.forget_minutes(5)
+    one.minute(role="replica")
     assert one.published() == {}
     one.start("hbase-master")
     one.minute(role="replica")
-    assert one.published()["ForeignClaim"] == 1
     one.minute(role="replica")
-    assert one.published()["ForeignClaim"] == 1, "it is fenced, and the alarm stays"
+    assert one.published()["ClaimUnconfirmedMinutes"] < 1
 
 
 def test_a_node_without_hbase_is_left_alone(one: Node, store: tuple[str, Any]) -> None:
