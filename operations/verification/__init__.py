@@ -23,7 +23,7 @@ from operations.verification.launch import LAUNCH_CHECKS
 from operations.verification.monitoring import MONITORING_CHECKS
 from operations.verification.nodes import NODE_CHECKS
 from operations.verification.probe import probe_core_nodes, probe_primary
-from operations.verification.region_server import REGION_SERVER_CHECKS, SITES
+from operations.verification.region_server import READ_ONLY, REGION_SERVER_CHECKS, SITES
 
 __all__ = ["PAGE", "ROW", "CheckResult", "unsettled", "verification"]
 
@@ -59,4 +59,4 @@ def unsettled(findings: tuple[CheckResult, ...]) -> tuple[tuple[str, str], ...]:
 def _keys(launch: Launch) -> list[str]:
     """Return the properties that a RegionServer should have."""
     core = launch.settings.effective("core")
-    return sorted({key for path, key, _ in flattened(core) if path in SITES})
+    return sorted({READ_ONLY, *(key for path, key, _ in flattened(core) if path in SITES)})

@@ -16,6 +16,7 @@ from sizing.units import GIB, MIB
 
 SITES: Final = ("core-site", "hbase-site")
 """The files that a RegionServer reads, in this order: a later file overrides an earlier one."""
+READ_ONLY: Final = "hbase.global.readonly.enabled"
 CACHE_FRACTION: Final = 0.02  # the cache does not use a part of a bucket at its end
 EMR_CACHE_BYTES: Final = 8 * GIB  # EMR Release Guide, emr-hbase-s3: the default of hbase.bucketcache.size
 ALLOCATOR: Final = "org.apache.hadoop.hbase.io.hfile.bucket.BucketAllocator"
@@ -124,6 +125,23 @@ def _setting_checks(context: VerificationContext) -> Iterator[CheckResult]:
     ).results_by_node(context.nodes, same)
 
 
+def _replica_checks(context: VerificationContext) -> Iterator[CheckResult]:
+    """Check that HBase on each node of a replica refuses to write, by the property on which the watch relies."""
+    if context.launch.environment.clusters[context.launch.plan.cluster].role != "replica":
+        return
+
+    def is_read_only(facts: Facts) -> tuple[bool, str]:
+        value = (facts["configuration"] or {}).get(READ_ONLY)
+        return value == "true", f"{READ_ONLY}={value}"
+
+    yield from Check(
+        "mode of the replica",
+        f"On each node of a replica, EMR writes `{READ_ONLY}`",
+        f"{READ_ONLY}=true",
+        "read /etc/hbase/conf/hbase-site.xml on that node; if HBase writes there, stop it",
+    ).results_by_node(context.nodes, is_read_only)
+
+
 def _cache_checks(context: VerificationContext) -> Iterator[CheckResult]:
     if not context.launch.plan.mode.has_bucket_cache:
         return
@@ -174,5 +192,5 @@ def _figure(name: str, verdict: Callable[[float], tuple[bool, str]]) -> Callable
     return check
 
 
-REGION_SERVER_CHECKS = (_java_checks, _log_checks, _setting_checks, _cache_checks, _default_checks)
+REGION_SERVER_CHECKS = (_java_checks, _log_checks, _setting_checks, _replica_checks, _cache_checks, _default_checks)
 """Every check, in the order of the report."""

@@ -24,7 +24,7 @@ from operations import verification as module
 from operations.verification import PAGE, ROW, CheckResult, monitoring, unsettled, verification
 from operations.verification.launch import LAUNCH_CHECKS
 from operations.verification.nodes import NODE_CHECKS
-from operations.verification.region_server import REGION_SERVER_CHECKS
+from operations.verification.region_server import READ_ONLY, REGION_SERVER_CHECKS
 from sizing.units import GIB, MIB
 from tests.operations.deployed import Deployed, deployed
 from tests.operations.mocked_aws import clients
@@ -220,6 +220,25 @@ def test_only_a_cluster_with_kerberos_must_refuse_a_client_without_a_ticket(here
         results = list(check(context))
         assert [result.found.partition(";")[0] for result in results] == expected
         assert not any(result.good for result in results)
+
+
+@pytest.mark.parametrize(
+    ("configuration", "observed"),
+    [({READ_ONLY: "true"}, None), ({READ_ONLY: "false"}, "=false"), ({READ_ONLY: None}, "=None"), (None, "=None")],
+)
+def test_each_node_of_a_replica_must_be_read_only(
+    here: Deployed, configuration: dict[str, str | None] | None, observed: str | None
+) -> None:
+    [check] = [check for check in REGION_SERVER_CHECKS if "replica" in check.__name__]
+    nodes = {"i-1": {"configuration": {READ_ONLY: "true"}}, "i-2": {"configuration": configuration}}
+    active = here.launch.environment
+    replica = replace(active, clusters={"blue": replace(active.clusters["blue"], role="replica")})
+    context: Any = SimpleNamespace(launch=replace(here.launch, environment=replica), nodes=nodes)
+    [result] = check(context)
+    assert result.good is (observed is None)
+    assert (observed or "=true") in result.found
+    context.launch = here.launch
+    assert list(check(context)) == []
 
 
 def test_results_are_unknown_where_no_node_answers(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
