@@ -48,4 +48,5 @@ def destroy(environment: str, *, dry_run: bool, yes: bool) -> None:
         click.confirm(f"Delete these stacks of {read.name}?", abort=True, err=True)
     with environment_lock(aws, read, "destroy"):
         refuse_moved(basis, environment_basis(aws, read))
-        carry_out(steps, TerminalProgress())
+        # Its checks are made again: the basis knows only the clusters that the file lists.
+        carry_out(list(destruction(aws, read)), TerminalProgress())

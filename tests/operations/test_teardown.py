@@ -11,11 +11,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
 
+import click
 import pytest
+from click.testing import CliRunner
 from moto import mock_aws
 from moto.cloudformation.models import cloudformation_backends
 from moto.emr.models import emr_backends
 
+from cli.destroy import destroy
 from emr import cluster_state
 from emr.cluster_state import has_ended
 from local_aws.extension import install
@@ -236,6 +239,28 @@ def test_another_environment_whose_name_begins_alike_does_not_block_a_destructio
     here.aws.cloudformation.create_stack(StackName="warmbase-dev-green-cluster", TemplateBody=json.dumps(TOPIC))
     with pytest.raises(Refused, match="does not list clusters that are deployed: warmbase-dev-green-cluster"):
         list(destruction(here.aws, here.environment))
+
+
+def test_a_cluster_that_a_colleague_deploys_during_the_question_stops_the_destruction(
+    here: Deployed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended_by_itself(here)
+    deployed_stacks = set()
+
+    def confirm(*_: object, **__: object) -> None:
+        here.aws.cloudformation.create_stack(StackName="warmbase-dev-green-cluster", TemplateBody=json.dumps(TOPIC))
+        deployed_stacks.update(stacks(here))
+
+    monkeypatch.setattr("cli.destroy.environment_aws", lambda *_: here.aws)
+    monkeypatch.setattr(click, "confirm", confirm)
+    answer = CliRunner().invoke(destroy, [str(here.file)])
+    assert isinstance(answer.exception, Refused)
+    assert "does not list clusters that are deployed: warmbase-dev-green-cluster" in str(answer.exception)
+    assert stacks(here) == deployed_stacks
+
+
+def stacks(here: Deployed) -> set[tuple[str, str]]:
+    return {(stack["StackName"], stack["StackStatus"]) for stack in here.aws.cloudformation.describe_stacks()["Stacks"]}
 
 
 class Primary:
