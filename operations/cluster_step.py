@@ -18,7 +18,8 @@ from typing import Any, Final
 from botocore.exceptions import BotoCoreError, ClientError
 
 from operations.aws import Aws
-from operations.aws_errors import MISSING, error_code, translated
+from operations.aws_errors import AGAIN, MISSING, error_code, translated
+from operations.lock import Lock
 from operations.polling import turns
 from operations.progress import Say
 from sizing.problem import OperationFailed
@@ -52,7 +53,9 @@ class PrimaryShell:
         key = f"emr/{self.cluster_id}/warmbase/{name}-{uuid.uuid4().hex}.json"
         with translated(f"could not run {name} on {self.cluster_id}", "run the same command again"):
             text = script(name)
-            self._cancel_waiting()
+            # Only the command that holds the lock knows that no other one waits for such a step.
+            if isinstance(self.aws.gate, Lock):
+                self._cancel_waiting()
             [step] = self.aws.emr.add_job_flow_steps(
                 JobFlowId=self.cluster_id,
                 Steps=[
@@ -80,7 +83,7 @@ class PrimaryShell:
         return answer
 
     def _cancel_waiting(self) -> None:
-        """Steps of ours that wait still: whoever asked for them was ended, and no longer thinks of them."""
+        """Cancel the steps of warmbase that still wait: the command that added them was killed, or only examines."""
         pages: Any = self.aws.emr.get_paginator("list_steps").paginate(
             ClusterId=self.cluster_id, StepStates=["PENDING"]
         )
@@ -128,6 +131,13 @@ def script(name: str) -> str:
 
 
 def _failure(log: str, where: str, state: str, answer: Mapping[str, Any] | None) -> OperationFailed:
+    if state == "CANCELLED":
+        return OperationFailed.of(
+            where=where,
+            what="was cancelled",
+            why="another command, somebody in the EMR console, or an earlier step that failed cancelled the step",
+            fix=AGAIN,
+        )
     why = "the step left no answer"
     if answer is not None:
         why = str(answer.get("error", "the step answered, but failed afterwards"))

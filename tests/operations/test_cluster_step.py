@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from moto import mock_aws
 
 from local_aws.extension import install
+from operations.aws import examining
 from operations.cluster_step import PrimaryShell
+from operations.lock import environment_lock
 from sizing.problem import OperationFailed
 from tests.operations.deployed import Deployed, deployed
 from tests.operations.mocked_aws import clients
@@ -46,9 +48,37 @@ def silent(_: str) -> None:
     """Ignore the line."""
 
 
-def test_only_our_own_waiting_steps_of_a_killed_run_are_cancelled(here: Deployed) -> None:
+def test_with_the_lock_waiting_steps_of_warmbase_are_cancelled_and_no_others(here: Deployed) -> None:
     running, ours, theirs = (waits(here, name) for name in ("nightly load", "warmbase stop-hbase", "nightly export"))
-    with pytest.raises(OperationFailed):  # nothing runs the step here, so it leaves no answer
+    # Nothing runs the step here, so it leaves no answer.
+    with environment_lock(here.aws, here.environment, "teardown blue"), pytest.raises(OperationFailed):
         primary(here).run("inspect-wals", silent)
     assert states(here)[ours] == "CANCELLED"
     assert "CANCELLED" not in {states(here)[running], states(here)[theirs]}
+
+
+def test_an_examination_cancels_no_step_but_its_own(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The step of a teardown waits while somebody verifies the cluster and interrupts that."""
+
+    def interrupt(*_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    waits(here, "nightly load")
+    teardown = waits(here, "warmbase stop-hbase")
+    monkeypatch.setattr(here.aws, "gate", examining)
+    with monkeypatch.context() as patch:
+        patch.setattr(PrimaryShell, "_ended", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            primary(here).run("inspect-wals", silent)
+    with pytest.raises(OperationFailed):
+        primary(here).run("inspect-wals", silent)
+    cancelled = [step for step, state in states(here).items() if state == "CANCELLED"]
+    assert states(here)[teardown] != "CANCELLED"
+    assert len(cancelled) == 1
+
+
+def test_a_step_that_was_cancelled_names_no_log(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PrimaryShell, "_ended", lambda *_: "CANCELLED")
+    with pytest.raises(OperationFailed, match="was cancelled") as caught:
+        primary(here).run("inspect-wals", silent)
+    assert caught.value.problems[0].fix == "run the same command again"
