@@ -16,9 +16,16 @@ IN_ANSWER: Final = "cli.errors.in_answer"
 
 
 def print_error(error: WarmbaseError) -> int:
-    """Prints the error for people, and returns the exit code that it stands for."""
+    """Prints the error and its notes for people, and returns the exit code that it stands for."""
     echo(str(error), err=True)
+    print_notes(error)
     return error.exit_code
+
+
+def print_notes(error: BaseException) -> None:
+    """Prints what the error leaves for you to do besides its own fix, such as a lock that stays."""
+    for note in getattr(error, "__notes__", ()):
+        echo(note, err=True)
 
 
 def is_json(arguments: Sequence[str]) -> bool:

@@ -16,7 +16,7 @@ from typing import Final, NoReturn
 
 import click
 
-from cli.errors import is_json, print_error, print_json_error
+from cli.errors import is_json, print_error, print_json_error, print_notes
 from cli.terminal import echo
 from sizing.problem import WarmbaseError
 
@@ -155,6 +155,7 @@ def main() -> None:
         sys.exit(print_error(error))
     except Stopped as stopped:
         echo(str(stopped), err=True)
+        print_notes(stopped)
         sys.exit(stopped.exit_code)
 
 

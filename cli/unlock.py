@@ -10,7 +10,7 @@ from cli.options import environment_argument, yes_option
 from cli.terminal import echo
 from environments.reader import read_environment
 from operations.identity import environment_aws
-from operations.lock import current_lock, remove_lock
+from operations.lock import current_lock, holder_text, remove_lock
 from sizing.problem import InvalidInput
 
 
@@ -39,7 +39,7 @@ def unlock(environment: str, token: str | None, *, yes: bool) -> None:
     if current is None:
         echo(f"environment {read.name} is not locked")
         return
-    echo(f"current   {current}; token {current.token}", err=True)
+    echo(f"current   {holder_text(aws, read.name, current)}; token {current.token}", err=True)
     echo("proposed  remove the lock", err=True)
     echo(
         "risk      if that command still runs, a change that it started continues beside the next command: a deployment"

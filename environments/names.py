@@ -46,3 +46,8 @@ def cluster_id_parameter(environment: str, cluster_name: str) -> str:
 def lock_parameter(environment: str) -> str:
     """Return the SSM parameter that exists while a command changes the environment."""
     return f"/warmbase/{environment}/lock"
+
+
+def renewal_parameter(environment: str) -> str:
+    """Return the SSM parameter that says when the command with the lock was last alive."""
+    return f"/warmbase/{environment}/lock-renewed"

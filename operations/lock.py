@@ -1,8 +1,8 @@
 """The lock of an environment: of all commands that change it, one runs at a time.
 
-The lock is an SSM parameter that is created only where there is none. It names the command that holds it, and every
-call that changes something first reads it again. It does not expire, because only you can tell
-whether its owner is still working.
+The lock is an SSM parameter that is created only where there is none, and never written again. It names the command
+that holds it, and every call that changes something first reads it again. It does not expire, because only you can tell
+whether its owner is still working; a second parameter says when that command was last alive.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -23,7 +23,7 @@ from typing import Final
 from botocore.exceptions import BotoCoreError, ClientError
 
 from environments.environment import Environment
-from environments.names import lock_parameter
+from environments.names import lock_parameter, renewal_parameter
 from operations.aws import Aws, is_reading
 from operations.aws_errors import MISSING, error_code, translated
 from operations.polling import turns
@@ -38,7 +38,7 @@ POLL_SECONDS: Final = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LockContent:
-    """The holder of a lock: `owner` is the ARN of its credentials; `since` and `renewed` are in ISO 8601."""
+    """The holder of a lock: `owner` is the ARN of its credentials; `since` is in ISO 8601."""
 
     token: str
     owner: str
@@ -46,7 +46,6 @@ class LockContent:
     pid: str
     command: str
     since: str
-    renewed: str
 
     @classmethod
     def parse(cls, text: str) -> LockContent:
@@ -59,10 +58,7 @@ class LockContent:
 
     def __str__(self) -> str:
         """Return the holder in one line."""
-        return (
-            f"`{self.command}` of {self.owner}, process {self.pid} on {self.host}, since {self.since}, last renewed"
-            f" at {self.renewed}"
-        )
+        return f"`{self.command}` of {self.owner}, process {self.pid} on {self.host}, since {self.since}"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -101,7 +97,9 @@ class Lock:
         with suppress(ClientError, BotoCoreError, OperationFailed):
             now = current_lock(self.aws, self.environment)
             if now is not None and now.token == self.content.token:
-                _write(self.aws, self.environment, replace(self.content, renewed=_now()), overwrite=True)
+                text = json.dumps({"token": self.content.token, "renewed": _now()})
+                name = renewal_parameter(self.environment)
+                self.aws.lock_client.put_parameter(Name=name, Value=text, Type="String", Overwrite=True)
 
 
 @contextmanager
@@ -109,7 +107,7 @@ def environment_lock(aws: Aws, environment: Environment, command: str) -> Iterat
     """Hold the lock of the environment, so that this command alone may change it.
 
     Raises Refused where another command holds it, OperationFailed where AWS does not answer. A process that is killed
-    leaves the lock behind.
+    leaves the lock behind. Where the lock cannot be removed, the error says how you remove it.
     """
     content = LockContent(
         token=uuid.uuid4().hex[:16],
@@ -118,7 +116,6 @@ def environment_lock(aws: Aws, environment: Environment, command: str) -> Iterat
         pid=f"{os.getpid()} ({_user()})",
         command=f"warmbase {command}",
         since=_now(),
-        renewed=_now(),
     )
     with translated(f"could not lock environment {environment.name}", "run the same command again"):
         _take(aws, environment, content)
@@ -126,10 +123,20 @@ def environment_lock(aws: Aws, environment: Environment, command: str) -> Iterat
     aws.gate = lock
     try:
         yield lock
-        lock.check()
-    finally:
+    except BaseException as error:
         aws.gate = before
-        remove_lock(aws, environment.name, content.token)
+        try:
+            remove_lock(aws, environment.name, content.token)
+        except OperationFailed:
+            error.add_note(f"environment {environment.name} stays locked: {_removal(environment, content)}")
+        raise
+    aws.gate = before
+    try:
+        removed = remove_lock(aws, environment.name, content.token)
+    except OperationFailed as error:
+        raise _locked_still(environment, content, error) from error
+    if not removed:
+        lock.check()
 
 
 def current_lock(aws: Aws, environment: str) -> LockContent | None:
@@ -144,19 +151,35 @@ def current_lock(aws: Aws, environment: str) -> LockContent | None:
         return LockContent.parse(parameter["Value"])
 
 
-def remove_lock(aws: Aws, environment: str, token: str) -> None:
-    """Remove the lock if it has this token; one that is gone, or another's, stays as it is. Raises OperationFailed."""
+def holder_text(aws: Aws, environment: str, holder: LockContent) -> str:
+    """Return the holder of the lock in one line, with its last renewal as far as it can be read."""
+    with suppress(ClientError, BotoCoreError, ValueError, KeyError, TypeError):
+        parameter = aws.lock_client.get_parameter(Name=renewal_parameter(environment))["Parameter"]
+        renewal = json.loads(parameter["Value"])
+        if renewal["token"] == holder.token:
+            return f"{holder}, last renewed at {renewal['renewed']}"
+    return str(holder)
+
+
+def remove_lock(aws: Aws, environment: str, token: str) -> bool:
+    """Remove the lock if it has this token, and return whether it had. Raises OperationFailed."""
     now = current_lock(aws, environment)
-    if now is not None and now.token == token:
-        with translated(f"could not remove the lock of environment {environment}", "run warmbase unlock"):
-            aws.lock_client.delete_parameter(Name=lock_parameter(environment))
+    if now is None or now.token != token:
+        return False
+    with translated(f"could not remove the lock of environment {environment}", "run warmbase unlock"):
+        aws.lock_client.delete_parameter(Name=lock_parameter(environment))
+    # The renewal means nothing without its lock, and often there is none.
+    with suppress(ClientError, BotoCoreError):
+        aws.lock_client.delete_parameter(Name=renewal_parameter(environment))
+    return True
 
 
 def _take(aws: Aws, environment: Environment, content: LockContent) -> None:
     """Create the parameter and wait until it can be read. Raises Refused where it is another command's."""
     for _ in turns(VISIBLE_SECONDS, FIRST_POLL_SECONDS, POLL_SECONDS):
         with suppress(aws.lock_client.exceptions.ParameterAlreadyExists):
-            _write(aws, environment.name, content, overwrite=False)
+            text = json.dumps(asdict(content))
+            aws.lock_client.put_parameter(Name=lock_parameter(environment.name), Value=text, Type="String")
         holder = current_lock(aws, environment.name)
         if holder is not None and holder.token == content.token:
             return
@@ -164,7 +187,7 @@ def _take(aws: Aws, environment: Environment, content: LockContent) -> None:
             raise Refused.of(
                 where=f"environment {environment.name}",
                 what="is being changed by another command",
-                why=f"the lock is held by {holder}",
+                why=f"the lock is held by {holder_text(aws, environment.name, holder)}",
                 fix=f"wait until that command has ended; if it was killed, remove its lock: {_unlock(environment)}",
             )
     raise OperationFailed.of(
@@ -175,10 +198,18 @@ def _take(aws: Aws, environment: Environment, content: LockContent) -> None:
     )
 
 
-def _write(aws: Aws, environment: str, content: LockContent, *, overwrite: bool) -> None:
-    aws.lock_client.put_parameter(
-        Name=lock_parameter(environment), Value=json.dumps(asdict(content)), Type="String", Overwrite=overwrite
+def _locked_still(environment: Environment, content: LockContent, error: OperationFailed) -> OperationFailed:
+    """Return the error of a command that finished its changes and could not remove its lock."""
+    return OperationFailed.of(
+        where=f"environment {environment.name}",
+        what="stays locked, although the command has finished its changes",
+        why=f"{error.summary}\n{error.problems[0].why}",
+        fix=_removal(environment, content),
     )
+
+
+def _removal(environment: Environment, content: LockContent) -> str:
+    return f"once your credentials work, remove the lock: {_unlock(environment)} --token {content.token}"
 
 
 def _unlock(environment: Environment) -> str:

@@ -77,7 +77,8 @@ class WarmbaseError(Exception):
     def document(self) -> dict[str, Any]:
         """Return the error as JSON has it."""
         problems = [asdict(problem) for problem in self.problems]
-        return {"error": {"kind": self.kind, "exit_code": self.exit_code, "problems": problems}}
+        notes: Any = {"notes": list(self.__notes__)} if hasattr(self, "__notes__") else {}
+        return {"error": {"kind": self.kind, "exit_code": self.exit_code, "problems": problems, **notes}}
 
 
 class InvalidInput(WarmbaseError):

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import asdict
+from typing import Any
 
 import boto3
 import pytest
@@ -13,13 +16,15 @@ from botocore.exceptions import ClientError
 from click.testing import CliRunner
 from moto import mock_aws
 
+from cli.errors import print_notes
+from cli.main import Stopped
 from cli.unlock import unlock
 from environments.environment import Environment
 from environments.reader import read_environment
 from local_aws.extension import install
 from operations import lock as module
 from operations.aws import Aws, examining, is_reading, only_reading
-from operations.lock import LockContent, current_lock, environment_lock, remove_lock
+from operations.lock import LockContent, current_lock, environment_lock, holder_text, remove_lock
 from sizing.problem import InvalidInput, OperationFailed, Refused
 from tests.operations.deployed import PROJECT
 from tests.operations.mocked_aws import operator
@@ -124,23 +129,105 @@ def test_where_the_lock_cannot_be_read_nothing_is_changed(
             change(aws)
 
 
-def test_a_lock_is_renewed_by_any_call_and_never_for_another(
+def test_any_call_renews_and_only_the_lock_of_its_own_command(
     aws: Aws, dev: Environment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "RENEWAL_SECONDS", -1.0)
     monkeypatch.setattr(module, "_now", lambda: "later")
     with environment_lock(aws, dev, "deploy") as lock:
-        written(aws, renewed="earlier")
+        assert "last renewed" not in holder_text(aws, "dev", lock.content)
         aws.s3.list_buckets()
+        assert holder_text(aws, "dev", lock.content).endswith(", last renewed at later")
+        written(aws, token="another")
+        monkeypatch.setattr(module, "_now", lambda: "later still")
+        aws.s3.list_buckets()
+        assert "later still" not in holder_text(aws, "dev", lock.content)
         now = current_lock(aws, "dev")
         assert now is not None
-        assert now.renewed == "later"
-        written(aws, renewed="earlier", token="another")
-        aws.s3.list_buckets()
-        now = current_lock(aws, "dev")
-        assert now is not None
-        assert (now.token, now.renewed) == ("another", "earlier")
+        assert "last renewed" not in holder_text(aws, "dev", now)
+        with pytest.raises(Refused, match="since later\n"), environment_lock(operator("B"), dev, "pin"):
+            raise AssertionError
         written(aws, token=lock.content.token)
+    assert aws.lock_client.describe_parameters()["Parameters"] == []
+
+
+def test_a_renewal_revives_no_lock_that_was_removed_meanwhile(
+    aws: Aws, dev: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another command takes the lock between the two calls of a renewal."""
+    monkeypatch.setattr(module, "RENEWAL_SECONDS", -1.0)
+    other, read, second = operator("B"), module.current_lock, ExitStack()
+
+    def overtaken(*where: Any) -> LockContent | None:
+        before = read(*where)
+        assert before is not None
+        monkeypatch.setattr(module, "current_lock", read)
+        assert remove_lock(other, "dev", before.token)
+        second.enter_context(environment_lock(other, dev, "pin"))
+        return before
+
+    def deploy() -> None:
+        with environment_lock(aws, dev, "deploy"):
+            monkeypatch.setattr(module, "current_lock", overtaken)
+            aws.s3.list_buckets()
+            change(aws)
+
+    with pytest.raises(Refused, match="held by `warmbase pin`"):
+        deploy()
+    now = current_lock(aws, "dev")
+    assert now is not None
+    assert now.command == "warmbase pin"
+    assert "last renewed" not in holder_text(aws, "dev", now)
+    change(other)
+    second.close()
+    assert current_lock(aws, "dev") is None
+
+
+class TestExpired:
+    """The credentials of a command expire while it holds the lock."""
+
+    @pytest.fixture
+    def deploy(
+        self, aws: Aws, dev: Environment, monkeypatch: pytest.MonkeyPatch
+    ) -> Callable[[BaseException | None], None]:
+        """Return a command whose lock cannot be removed, and that may fail besides."""
+        error = ClientError({"Error": {"Code": "ExpiredTokenException", "Message": "expired"}}, "DeleteParameter")
+
+        def refuse(**_: object) -> None:
+            raise error
+
+        def run(cause: BaseException | None) -> None:
+            with environment_lock(aws, dev, "deploy"):
+                change(aws)
+                monkeypatch.setattr(aws.lock_client, "delete_parameter", refuse)
+                if cause is not None:
+                    raise cause
+
+        return run
+
+    @pytest.mark.parametrize("cause", [OperationFailed.of(where="x", what="y", why="", fix="z"), Stopped(2)])
+    def test_the_cause_stays_the_error_and_names_the_lock(
+        self, cause: BaseException, deploy: Callable[..., None], aws: Aws, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        with pytest.raises(type(cause)) as caught:
+            deploy(cause)
+        assert caught.value is cause
+        print_notes(cause)
+        lock = current_lock(aws, "dev")
+        assert lock is not None
+        text = f"environment dev stays locked: .* warmbase unlock dev --token {lock.token}\n"
+        assert re.fullmatch(text, capsys.readouterr().err)
+
+    def test_a_command_that_is_done_names_the_lock_that_stays(self, deploy: Callable[..., None], aws: Aws) -> None:
+        with pytest.raises(OperationFailed) as caught:
+            deploy(None)
+        [problem] = caught.value.problems
+        assert problem.what == "stays locked, although the command has finished its changes"
+        assert problem.why.endswith("expired")
+        lock = current_lock(aws, "dev")
+        assert lock is not None
+        assert problem.fix.endswith(f"warmbase unlock dev --token {lock.token}")
+        assert aws.gate is only_reading
 
 
 def test_a_parameter_that_was_deleted_a_moment_ago_is_waited_for(
