@@ -27,7 +27,7 @@ import app
 from cli.main import COMMANDS, warmbase
 from environments.reader import read_environment
 from environments.record_files import launch_records
-from operations import change_set, cluster_step, deployment, identity, lock, reconfiguration, teardown
+from operations import change_set, cluster_step, identity, lock, proposal, reconfiguration, teardown
 from operations.aws import Aws, Gate, only_reading
 from operations.basis import digest
 from operations.lock import current_lock
@@ -240,7 +240,7 @@ def install_world(world: World, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(reconfiguration, "BEGIN_SECONDS", 0.0)
     patch.setattr(reconfiguration, "PUBLISHED_SECONDS", 0.0)
     patch.setattr(cluster_step.PrimaryShell, "run", lambda *_: ANSWERS)
-    for module in (deployment, change_set):
+    for module in (proposal, change_set):
         patch.setattr(module, "run_cdk", world.cdk)
 
     def aws_of(_: Mapping[str, str], gate: Gate = only_reading) -> Aws:
