@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
@@ -41,11 +41,13 @@ def written_since_release(aws: Aws, root: Root) -> datetime | None:
     """Return when a cluster last wrote to the root, if that is later than the claim; S3 has both times."""
     bucket = root.bucket_in(aws.account)
     released = aws.s3.get_object(Bucket=bucket, Key=root.claim_key)["LastModified"]
-    written = [
+    pages: Any = aws.s3.get_paginator("list_objects_v2")
+    written = (
         file["LastModified"]
         for directory in FLUSHED
-        for file in aws.s3.list_objects_v2(Bucket=bucket, Prefix=f"{root.prefix}/{directory}").get("Contents", ())
-    ]
+        for page in pages.paginate(Bucket=bucket, Prefix=f"{root.prefix}/{directory}")
+        for file in page.get("Contents", ())
+    )
     last = max(written, default=released)
     return last if last > released else None
 
