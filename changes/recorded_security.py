@@ -48,8 +48,7 @@ def check_kerberos_applies(environment: Environment, records: Mapping[str, Launc
 
 
 FIX: Final = (
-    "put the section back as it was at launch, or remove it; to change it, add a cluster with another name as a"
-    " replica, and change over"
+    "put the section back as it was at launch, or remove it; to change it, tear a cluster down and launch it again"
 )
 
 

@@ -47,7 +47,7 @@ def cost_lines(cost: ImpactCost, launch: Launch) -> Iterable[str]:
     """Yield the lines that say what it costs to apply a set of changes: time, cache and dollars."""
     if cost.applied is Applied.NEW_CLUSTER:
         warm_up = f"{format_duration(cost.warm_up_seconds)} until the new cluster is warm (estimate)"
-        yield from _entry("time", f"{warm_up}: launch it as a replica, end the old cluster, then promote the replica")
+        yield from _entry("time", f"{warm_up}: tear down the old cluster, then launch the new one")
         yield from _entry("never", "run two active clusters on one root: that corrupts the data")
     elif cost.restart_seconds:
         one_server = format_duration(cost.restart_seconds / cost.region_servers)

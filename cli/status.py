@@ -28,7 +28,9 @@ from sizing.units import format_duration, format_percent, format_usd
 WIDTH: Final = 80
 LABEL: Final = 11
 WATCH_SECONDS: Final = 30.0
-SUPPORT_WARNING: Final = timedelta(days=90)  # judgement: a quarter to plan, launch, warm and promote a replica
+SUPPORT_WARNING: Final = timedelta(
+    days=90
+)  # judgement: a quarter to plan, launch and warm a cluster on a newer release
 UNKNOWN: Final = "unknown: no node has published cache metrics in the last minutes"
 
 

@@ -12,7 +12,7 @@ from sizing.warning import Warning  # noqa: A004 - the plan's own word
 __all__ = ["OLD_PRICES", "freshness_warnings"]
 
 OLD_PRICES: Final = timedelta(days=90)  # judgement: AWS lowers a price or adds a family about every quarter
-_UPGRADE: Final = "to upgrade a running cluster, launch a replica on that release and promote it"
+_UPGRADE: Final = "to upgrade a running cluster, tear it down and launch it again on that release"
 
 
 def freshness_warnings(requirements: Requirements, world: World) -> Iterator[Warning]:

@@ -108,8 +108,7 @@ def _cold_load(candidate: Candidate) -> Iterator[Warning]:
             severity="warning",
             message=f"with cold caches, the cluster serves only {now.possible_per_second:,.0f} of"
             f" {now.offered_per_second:,.0f} reads/s, limited by {now.bottleneck}, and {until} (estimate)",
-            fix="warm a new cluster as a replica before it takes the load, or add clients gradually; to limit this"
-            " time, set targets.carries_load_within",
+            fix="add clients gradually; to limit this time, set targets.carries_load_within",
         )
 
 

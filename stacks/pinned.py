@@ -20,7 +20,7 @@ UPLOADED: Final = re.compile(r"/([0-9a-f]{64})(\.[a-z]+)")
 """An asset's name in a bootstrap action: its content's hash."""
 CHANGE_OVER: Final = (
     "deploy with the version of this checkout that launched it; if a newer version only checks more, write the record"
-    " again with `warmbase pin`; for any other change, launch a cluster of another name as a replica, and change over"
+    " again with `warmbase pin`; for any other change, tear the cluster down and launch it again"
 )
 
 
@@ -32,6 +32,11 @@ class RecordedCluster:
         resources = {resource.type: resource for resource in record.resources[stack].values()}
         self.cluster = resources[CLUSTER_TYPE]
         self.security: dict[str, Any] = resources[SECURITY_TYPE].properties["SecurityConfiguration"]
+
+    @property
+    def watches_claim(self) -> bool:
+        """Return whether the nodes have the watch of the claim: clusters of version 0.1 were launched without it."""
+        return any(action["Name"] == "watch-claim" for action in self.cluster.properties.get("BootstrapActions", ()))
 
     @property
     def certificates(self) -> str | None:

@@ -9,6 +9,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from environments.environment import Environment, Wal
+from environments.root import Root
 from stacks.nag_suppressions import suppress, suppress_objects, suppress_workspace
 from stacks.storage import UNCONDITIONAL, StorageStack
 
@@ -157,14 +158,17 @@ class Roles(Construct):
         deny(role, "ClaimDeletion", ["s3:DeleteObject", "s3:DeleteObjectVersion"], claim)
         if not writes:
             allow(role, "ClaimRead", ["s3:GetObject"], claim, conditions=owned)
-            of_active = [f"{root.bucket}/{root.prefix}/{name}" for name in ACTIVE_OBJECTS]
-            deny(role, "ActiveObjects", ["s3:PutObject", "s3:DeleteObject"], *map(bucket_arn, of_active))
-            suppress_objects(role, *(pattern for pattern in of_active if pattern.endswith("*")))
         if writes:
             allow(role, "Claim", CLAIM_ACTIONS, claim, conditions=owned)
             clusters = resources_arn("elasticmapreduce", "cluster")
             allow(role, "ClaimHolder", ["elasticmapreduce:DescribeCluster"], clusters)
             suppress(role, EVERY_CLUSTER)
+
+    def deny_active_objects(self, root: Root) -> None:
+        """Deny the nodes to write the files of the active cluster."""
+        objects = [f"{root.bucket}/{root.prefix}/{name}" for name in ACTIVE_OBJECTS]
+        deny(self.nodes, "ActiveObjects", ["s3:PutObject", "s3:DeleteObject"], *map(bucket_arn, objects))
+        suppress_objects(self.nodes, *(pattern for pattern in objects if pattern.endswith("*")))
 
     def _service(self, storage: StorageStack) -> iam.Role:
         # EMR Management Guide, emr-iam-role: both, against the confused deputy.

@@ -54,7 +54,7 @@ def _release(node: LintedNode) -> Iterator[Violation]:
     severity=Severity.WARNING,
     title="release past its standard support",
     because="AWS no longer fixes defects or security holes in it",
-    fix="launch a replica on a newer release, and promote it",
+    fix="launch a new cluster on a newer release",
     source="EMR Release Guide, the table of supported lifecycle on the release's page, and emr-standard-support",
 )
 def _past_support(node: LintedNode) -> Iterator[Violation]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import app
+from environments.record_files import write_record
 from stacks.pinned import read_templates
 from stacks.storage import UNCONDITIONAL
+from tests.stacks.recorded import launch_record_of
 from tests.stacks.template import Templates, filled, listed, only
 
 PROJECT = Path(__file__).parents[2]
@@ -58,6 +61,28 @@ def test_a_replica_cannot_write_the_meta_table_of_the_active_cluster(both: Templ
     names = {filled(resource).partition("-us-east-1/")[2] for resource in denied["Resource"]}
     assert names == {"hbase/data/hbase/meta/*", "hbase/hbase.id", "hbase/hbase.version"}
     assert "ActiveObjects" not in active
+
+
+@pytest.mark.parametrize("watched", [True, False], ids=["launched with the watch", "launched before it"])
+def test_a_replica_of_an_older_version_keeps_its_permission_to_write(tmp_path: Path, *, watched: bool) -> None:
+    """Somebody may have promoted it by hand: the next deployment must not stop its writes."""
+    file = tmp_path / "dev.yaml"
+    text = (PROJECT / "environments/dev.yaml").read_text()
+    file.write_text(text.replace("\nclusters:\n", f"\nclusters:\n{REPLICA}"))
+    assembly = app.synthesise(str(file), str(tmp_path / "launched")).assembly
+    record = launch_record_of(file, assembly, "green")
+    cluster = record.resources["warmbase-dev-green-cluster"]["Cluster"]
+    if not watched:
+        actions = [action for action in cluster.properties["BootstrapActions"] if action["Name"] != "watch-claim"]
+        older = replace(cluster, properties={**cluster.properties, "BootstrapActions": actions})
+        in_stack = {**record.resources["warmbase-dev-green-cluster"], "Cluster": older}
+        resources = {**record.resources, "warmbase-dev-green-cluster": in_stack}
+        files = {name: record.file(name).read_bytes() for name in record.bootstrap}
+        write_record(replace(record, resources=resources), files)
+    later = read_templates(app.synthesise(str(file), str(tmp_path / "later")).assembly)
+    node = statements(later["warmbase-dev-green-cluster"], "Node")
+    assert ("ActiveObjects" in node) == watched
+    assert "ClaimDeletion" in node
 
 
 def test_emr_passes_the_nodes_role_to_ec2_alone(templates: Callable[[str], Templates]) -> None:
