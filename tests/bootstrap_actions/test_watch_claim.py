@@ -219,6 +219,8 @@ def test_a_fenced_node_stays_fenced_while_the_claim_cannot_be_read(one: Node, st
 def test_a_replica_is_left_alone(one: Node, store: tuple[str, Any], properties: Mapping[str, str]) -> None:
     claim(store, "j-ACTIVE")
     one.site(properties)
+    one.minute(role="replica")
+    one.forget_minutes(5)
     assert one.minute(role="replica").returncode == 0
     assert one.minute("--before-start", role="replica").returncode == 0
     assert (one.runs(), one.published()) == (True, {})
