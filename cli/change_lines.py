@@ -64,7 +64,7 @@ def _cache(cost: ImpactCost, launch: Launch) -> str:
         return "kept"
     size = "all of it" if cost.cache_lost_bytes is None else format_size(cost.cache_lost_bytes)
     if not cost.warm_up_seconds:
-        return f"{size} lost with the removed nodes"
+        return f"{size} lost with the {'old cluster' if cost.applied is Applied.NEW_CLUSTER else 'removed nodes'}"
     cache = launch.plan.bucket_cache
     planned = format_size(cache.size_bytes * launch.plan.core.count) if cache else ""
     return f"{size} lost; filling the planned {planned} again takes {format_duration(cost.warm_up_seconds)} (estimate)"

@@ -8,7 +8,7 @@ from textwrap import wrap
 import click
 
 from cli.change_lines import WIDTH
-from cli.options import environment_argument, output_option, yes_option
+from cli.options import confirm, environment_argument, output_option, yes_option
 from cli.terminal import echo
 from environments.environment import Environment
 from environments.reader import read_environment
@@ -53,8 +53,10 @@ def claim(environment: str, output: str, *, take: bool, yes: bool) -> None:
     echo(f"current   {_claim_text(current)}", err=True)
     echo("proposed  release the claim; the next active cluster can then claim the root", err=True)
     echo("risk      a cluster that EMR does not list here, and that still writes, would corrupt the data", err=True)
+    for writer in claims.running_writers(aws, read.root):
+        echo(f"running   {writer}: it writes to this root, and two writers corrupt it", err=True)
     if not yes:
-        click.confirm("Are you sure that nothing writes to this root any more?", abort=True, err=True)
+        confirm("Are you sure that nothing writes to this root any more?")
     with environment_lock(aws, read, "claim --take"):
         claims.release(aws, read, current)
     echo("The root is free: the next active cluster can claim it.")

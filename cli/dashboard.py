@@ -45,12 +45,14 @@ def dashboard(environment: str, cluster: str | None, preview: Path, board: str |
 
     read = read_environment(environment)
     plan = launch_of(read, chosen_cluster(read, cluster)).plan
+    is_picture = preview.suffix == ".png"
+    content = page_png(plan, read.root, board) if is_picture else page_html(plan, read.root).encode()
     half = preview.with_name(f"{preview.name}.part")
-    if preview.suffix == ".png":
-        half.write_bytes(page_png(plan, read.root.bucket, board))
-    else:
-        half.write_text(page_html(plan, read.root.bucket), encoding="utf-8")
-    half.replace(preview)
+    try:
+        half.write_bytes(content)
+        half.replace(preview)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(preview)) from None
     echo(f"{preview}")
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
 import click
 
-from cli.plan_page import print_plan
+from cli.plan_summary import plan_summary
 from cli.progress import TerminalProgress
-from cli.terminal import echo
+from cli.terminal import echo, echo_styled, page_columns
+from environments.environment import Environment
 from lab.demo import Demo, Hosting, run_demo
 from local_aws.server import LocalAws
 from sizing.plan import Plan
@@ -19,14 +23,28 @@ CLIENT_VARIABLES = (
     "AWS_REGION",
     "AWS_DEFAULT_REGION",
 )
+AFTER_REMOVAL: Final[Mapping[str, str]] = {
+    "warmbase plan {environment} --set workload.reads.per_second=2000": "what more reads cost",
+    "warmbase explain {environment} hbase.bucketcache.size": "why a setting has its value",
+    "warmbase render {environment} --group core": "the settings for EMR",
+    "warmbase demo {environment} --keep": "keep the local AWS, and operate the cluster",
+}
+"""Commands to try after a demo that removed everything, each with its purpose."""
+WITH_LOCAL_AWS: Final[Mapping[str, str]] = {
+    "warmbase status {environment}": "nodes, caches, drift, alarms and cost",
+    "warmbase deploy {environment}": "record and protect the cluster",
+    "warmbase teardown {environment} {cluster}": "shut it down; hbase and hdfs are stand-ins here",
+    "warmbase destroy {environment}": "delete the stacks that hold no data",
+}
+"""Commands to try on a local AWS that stays, in this order, each with its purpose."""
 
 
 class TerminalDemoProgress(TerminalProgress):
     """Reports progress on stderr, and prints the plan on stdout."""
 
-    def show(self, plan: Plan) -> None:
-        """Print the plan on stdout."""
-        print_plan(plan)
+    def show(self, environment: Environment, plan: Plan) -> None:
+        """Print the summary of the plan on stdout."""
+        echo_styled(plan_summary(environment.name, environment, plan, page_columns()))
 
 
 @click.command()
@@ -51,14 +69,24 @@ def demo(environment: str, endpoint: str | None, *, keep: bool) -> None:
         _print_comparisons(result)
         if result.background_aws:
             _print_resume_hint(result.background_aws)
+            _print_suggestions(WITH_LOCAL_AWS, environment, result.cluster_name)
         else:
             echo(f"Removed, except the retained buckets: {', '.join(result.retained_buckets)}")
+            _print_suggestions(AFTER_REMOVAL, environment, result.cluster_name)
 
 
 def _print_comparisons(result: Demo) -> None:
     echo(f"Cluster {result.cluster_id}, as the services described it:")
     for comparison in result.comparisons:
         echo(f"  {comparison.subject:<24} {comparison.facts:>3} as rendered, {len(comparison.differences)} different")
+
+
+def _print_suggestions(suggestions: Mapping[str, str], environment: str, cluster_name: str) -> None:
+    commands = [command.format(environment=environment, cluster=cluster_name) for command in suggestions]
+    width = max(map(len, commands))
+    echo("\nTry next:")
+    for command, purpose in zip(commands, suggestions.values(), strict=True):
+        echo(f"  {command:<{width}}  {purpose}")
 
 
 def _print_resume_hint(local: LocalAws) -> None:

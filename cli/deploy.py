@@ -12,7 +12,7 @@ from typing import Final
 import click
 
 from cli.change_lines import WIDTH
-from cli.options import dry_run_option, environment_argument, output_option, yes_option
+from cli.options import confirm, dry_run_option, environment_argument, output_option, yes_option
 from cli.progress import TerminalProgress
 from cli.terminal import echo
 from cli.tuning_page import tuning_page
@@ -46,8 +46,8 @@ def deploy(environment: str, output: str, save: Path | None, saved: Path | None,
     compares the cluster with what EMR reports, writes the launch record beside the environment file, and turns on
     termination protection. You can interrupt the command at any point and run it again; finished steps are skipped.
 
-    --apply refuses if anything has changed since --save: the stacks, the clusters, the environment file, or this
-    checkout of warmbase.
+    --apply refuses if anything has changed since --save: the stacks, their protection, the clusters, the alarms that
+    are silent, the claim of the root, the launch records, or what warmbase would deploy.
 
     \b
     Example:
@@ -67,23 +67,29 @@ def deploy(environment: str, output: str, save: Path | None, saved: Path | None,
         work = Work(
             name=environment, aws=environment_aws(read, variables), variables=variables, directory=Path(directory)
         )
-        proposed = proposal(work, progress, dry_run=bool(switches["dry_run"] or save or reviewed))
+        review_only = bool(switches["dry_run"] or save)
+        proposed = proposal(work, progress, dry_run=review_only or reviewed is not None)
         echo(json_text(_document(proposed)) if output == "json" else "\n".join(_page(proposed)))
         if save:
             write_proposal(save, proposed, plain(_document(proposed)))
             echo(f"the proposal is in {save}; to deploy it: warmbase deploy {environment} --apply {save}", err=True)
         if reviewed:
             reviewed.refuse_other(proposed)
-        if switches["dry_run"] or save or proposed.empty:
+        if review_only or proposed.empty:
             return
         if not switches["yes"] and not reviewed:
-            click.confirm("Deploy this?", abort=True, err=True)
-        with environment_lock(work.aws, proposed.environment, "deploy"):
-            refuse_outdated(work, proposed, progress)
-            carry_out(deployment(work, proposed), progress)
-        for cluster_name in proposed.launches:
-            where = Path(proposed.environment.source).with_suffix(".launch") / cluster_name
-            echo(f"cluster {cluster_name} is running; its launch record is {where}: commit it")
+            confirm("Deploy this?")
+        _carry_out(work, proposed, progress)
+
+
+def _carry_out(work: Work, proposed: Proposal, progress: TerminalProgress) -> None:
+    """Deploy the proposal with the lock, and say where the records of new clusters are."""
+    with environment_lock(work.aws, proposed.environment, "deploy"):
+        refuse_outdated(work, proposed, progress)
+        carry_out(deployment(work, proposed), progress)
+    for cluster_name in proposed.launches:
+        where = Path(proposed.environment.source).with_suffix(".launch") / cluster_name
+        echo(f"cluster {cluster_name} is running; its launch record is {where}: commit it")
 
 
 def _refuse_both(save: Path | None, saved: Path | None, *, dry_run: bool) -> None:
@@ -135,7 +141,7 @@ def _page(proposed: Proposal) -> Iterator[str]:
     yield from _silences(proposed)
     for cluster_name, protection in proposed.protections.items():
         for name in protection.missing:
-            yield from _wrapped(f"{cluster_name}: no {name}; will be restored")
+            yield from _wrapped(f"{cluster_name}: {name} is missing; the deployment restores it")
     yield "Cost per month at today's prices (estimate)"
     for cluster_name, usd in proposed.usd_per_month.items():
         before = proposed.current_usd_per_month.get(cluster_name, 0.0)

@@ -6,7 +6,7 @@ import os
 
 import click
 
-from cli.options import dry_run_option, environment_argument, yes_option
+from cli.options import confirm, dry_run_option, environment_argument, yes_option
 from cli.progress import TerminalProgress
 from cli.terminal import echo
 from environments.names import storage_stack
@@ -45,8 +45,8 @@ def destroy(environment: str, *, dry_run: bool, yes: bool) -> None:
     if dry_run:
         return
     if not yes:
-        click.confirm(f"Delete these stacks of {read.name}?", abort=True, err=True)
+        confirm(f"Delete these stacks of {read.name}?")
     with environment_lock(aws, read, "destroy"):
         refuse_moved(basis, environment_basis(aws, read))
-        # Its checks are made again: the basis knows only the clusters that the file lists.
+        # Check again: somebody may have launched a cluster that the file, and so the basis, does not list.
         carry_out(list(destruction(aws, read)), TerminalProgress())

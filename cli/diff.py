@@ -21,14 +21,12 @@ from configurations.launch import Launch, launch_of
 from configurations.planned_spec import planned_spec
 from configurations.properties.property import Applied
 from emr.cluster_spec import ClusterSpec
-from environments.launch_record import LaunchRecord
 from environments.reader import read_environment
-from environments.record_files import launch_records, record_directory
+from environments.record_files import launch_records, recorded_launch
 from facts.prices import price_table
 from facts.releases import releases
 from lint.reader import read_subject
 from reports.json_text import json_text
-from sizing.problem import InvalidInput
 
 LAUNCH: Final = "launch"
 LIVE: Final = "live"
@@ -63,7 +61,8 @@ def diff(environment: str, against: str, group: str, cluster: str | None, output
     A change is applied live, by a rolling restart, or by a new cluster. Its cost is estimated in time, cached data and
     dollars. Differences in order, blanks or spelling of the same value are ignored. `--against live` also compares
     dashboards, alarms, the root bucket and the protection of cluster and stacks, and asks CloudFormation which
-    resources were edited by hand. The exit code is 0 whether or not there are differences.
+    resources were edited by hand. The exit code is 0 whether or not there are differences. For the difference in
+    price, nodes and latency, use `warmbase plan` with --set, --against or a second environment.
 
     \b
     Example:
@@ -92,7 +91,7 @@ Around = Mapping[str, Sequence[str]]
 def _compared_with(against: str, launch: Launch) -> tuple[ClusterSpec, tuple[Change, ...], Around]:
     """Return the spec to compare with, changes that the spec does not show, and differences outside the cluster."""
     if against == LAUNCH:
-        record = _record(launch)
+        record = recorded_launch(launch.environment, launch.plan.cluster)
         return recorded_spec(record), tuple(changes_since_launch(record, launch)), {}
     if against == LIVE:
         from operations.identity import environment_aws  # noqa: PLC0415 - boto3 is loaded only where AWS is asked
@@ -102,18 +101,6 @@ def _compared_with(against: str, launch: Launch) -> tuple[ClusterSpec, tuple[Cha
         around = {compared.subject: compared.differences for compared in drift.around}
         return drift.running.subject, drift.running.immutable, around
     return read_subject(Path(against), None), (), {}
-
-
-def _record(launch: Launch) -> LaunchRecord:
-    """Return the launch record of the cluster. Raises InvalidInput where it has none."""
-    environment, cluster_name = launch.environment, launch.plan.cluster
-    record = launch_records(environment).get(cluster_name)
-    if record is None:
-        where, name = str(record_directory(environment, cluster_name)), Path(environment.source).stem
-        why = f"cluster {cluster_name} has no launch record, so there is nothing to compare with"
-        fix = f"if the cluster is running, write its record: warmbase pin {name}"
-        raise InvalidInput.of(where=where, what="no launch record", why=why, fix=fix)
-    return record
 
 
 def _around(around: Around) -> Iterable[str]:

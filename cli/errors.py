@@ -23,7 +23,7 @@ def print_error(error: WarmbaseError) -> int:
 
 
 def print_notes(error: BaseException) -> None:
-    """Prints what the error leaves for you to do besides its own fix, such as a lock that stays."""
+    """Prints the notes of an error: what is left for you to do besides its fix, such as removing a lock."""
     for note in getattr(error, "__notes__", ()):
         echo(note, err=True)
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from difflib import get_close_matches
 from textwrap import fill
+from typing import Final
 
 import click
 
 from cli.options import chosen_cluster, cluster_option, environment_argument, output_option
-from cli.terminal import echo
+from cli.plan_words import LISTS, SAVES, WORDS, is_word, listed, word_document, word_paths
+from cli.terminal import echo, page_columns
 from configurations.properties import CATALOGUE, Property
 from configurations.rendering import classifications
 from emr.classification import flattened
 from environments.environment import Environment
-from environments.planning import plan_of
+from environments.override import Override
+from environments.planning import advised_plan_of, plan_of
 from environments.reader import read_environment
+from environments.unstated import Unstated, unstated
 from facts.releases import releases
 from lint.secret import redacted
 from reports.json_text import json_text
@@ -22,25 +27,41 @@ from sizing.explanation import Explanation
 from sizing.plan import Plan
 from sizing.problem import InvalidInput, Problem
 
+USUAL: Final = ("cold", "p99", "restart", "decides", "cache", "cost")
+"""Words that somebody who has mistyped another may want."""
+
+
+def _complete_word(_context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
+    """Return the words and properties that begin with these letters, for completion in a shell."""
+    names = [*WORDS, *LISTS, *(key for _, key in CATALOGUE)]
+    return sorted({name for name in names if name.startswith(start.lower()) and " " not in name})
+
 
 @click.command()
 @environment_argument
-@click.argument("figure", metavar="FIGURE")
+@click.argument("words", metavar="FIGURE", nargs=-1, required=True, shell_complete=_complete_word)
 @cluster_option
 @output_option
-def explain(environment: str, figure: str, cluster: str | None, output: str) -> None:
+def explain(environment: str, words: tuple[str, ...], cluster: str | None, output: str) -> None:
     """Explain one figure or property: formula, inputs, source.
 
-    FIGURE is a path in the plan (heap.xmx_mib; `plan --output json` lists the paths under `because`) or a property
-    that warmbase renders (hbase.bucketcache.size).
+    FIGURE is a word that `warmbase plan` prints (cold, p99, assumed, watch), a path in the plan (heap.xmx_mib; `plan
+    --output json` lists the paths under `because`), or a property that warmbase renders (hbase.bucketcache.size).
 
     \b
     Example:
       warmbase explain prod hbase.bucketcache.size
-      warmbase explain prod throughput.bottleneck
+      warmbase explain prod node lost
+      warmbase explain prod assumed
     """
+    figure = " ".join(words)
     read = read_environment(environment)
-    plan = plan_of(read, chosen_cluster(read, cluster))
+    choice = chosen_cluster(read, cluster)
+    word = figure.lower()
+    plan = (advised_plan_of if word in SAVES else plan_of)(read, choice)
+    if is_word(word, plan):
+        _explain_word(word, plan, (unstated(read, choice), read.overrides), output)
+        return
     properties = [entry for (_, key), entry in CATALOGUE.items() if key == figure]
     path = properties[0].figure if properties else figure
     explanation = plan.because.get(path)
@@ -53,6 +74,17 @@ def explain(environment: str, figure: str, cluster: str | None, output: str) -> 
         _print_property(entry, read, plan)
     if explanation is not None:
         _print_explanation(path, explanation, plan)
+
+
+def _explain_word(word: str, plan: Plan, entries: tuple[Sequence[Unstated], Sequence[Override]], output: str) -> None:
+    """Explain every figure of the plan that a word stands for, or list what it names."""
+    if output == "json":
+        echo(json_text({"figure": word, **word_document(word, plan, *entries)}))
+        return
+    for path in word_paths(word, plan):
+        _print_explanation(path, plan.because[path], plan)
+    for line in listed(word, plan, *entries):
+        echo(_indented(line) if line.startswith(" ") else fill(line, width=page_columns(), break_on_hyphens=False))
 
 
 def _print_property(entry: Property, environment: Environment, plan: Plan) -> None:
@@ -92,7 +124,7 @@ def _print_explanation(path: str, explanation: Explanation, plan: Plan) -> None:
 
 
 def _indented(text: str) -> str:
-    return fill(text, width=80, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+    return fill(text.strip(), width=page_columns(), initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
 
 
 def _value(path: str, plan: Plan) -> str:
@@ -105,11 +137,13 @@ def _value(path: str, plan: Plan) -> str:
 
 
 def _unknown(plan: Plan, figure: str) -> Problem:
-    names = [*plan.because, *(key for _, key in CATALOGUE)]
+    names = [*plan.because, *(key for _, key in CATALOGUE)] if "." in figure else [*WORDS, *LISTS, *plan.because]
     near = get_close_matches(figure, names, n=3)
     return Problem(
         where=figure,
         what="figure or property",
         why="neither a figure of the plan nor a property that warmbase knows has this name",
-        fix=f"did you mean {', '.join(near)}?" if near else f"one of: {', '.join(plan.because)}",
+        fix=f"did you mean {', '.join(near)}?"
+        if near
+        else f"use a word on the page of the plan, such as {', '.join(USUAL)}",
     )

@@ -38,7 +38,7 @@ def lab() -> None:
     """
 
 
-@lab.command()
+@lab.command(short_help="Download what the lab needs.")
 def setup() -> None:
     """Download the lab's software: HBase, an S3 server, a Java runtime and YCSB.
 
@@ -57,7 +57,7 @@ def setup() -> None:
     echo("the lab is ready" if not remaining else "\n".join(remaining))
 
 
-@lab.command()
+@lab.command(short_help="Run scenarios and compare.")
 @scaled
 @click.option(
     "--scenario",
@@ -134,7 +134,7 @@ def _question(name: str) -> str:
     return question(name).question + (f" (--servers {servers})" if servers > 1 else "")
 
 
-@lab.command()
+@lab.command(short_help="Start a lab that stays up.")
 @scaled
 @click.option("--seed", type=int, default=2, show_default=True, help="Seed of the random keys.")
 def up(**chosen: Unpack[Chosen]) -> None:
@@ -165,7 +165,7 @@ def down() -> None:
     echo("the lab has ended" if take_down() else "no lab is running")
 
 
-@lab.command()
+@lab.command(short_help="Delete what setup downloaded.")
 def remove() -> None:
     """Delete the files that `setup` downloaded, and leftovers of killed runs."""
     from lab.hbase.background import down as take_down  # noqa: PLC0415 - see above

@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from textwrap import fill
 from typing import Final
 
 import click
 
-from cli.options import chosen_cluster, cluster_option, output_option
-from cli.terminal import echo, echo_styled
+from cli.lint_page import LintPage, unfilled
+from cli.mend import MendOptions, mend_file
+from cli.options import chosen_cluster, cluster_option, yes_option
+from cli.terminal import echo, echo_styled, page_columns
 from configurations.launch import launch_of
 from configurations.planned_spec import planned_spec
 from emr.cluster_spec import ClusterSpec
 from environments.reader import read_environment
-from lint.finding import LintFinding, Report, Severity
+from lint.finding import Report, Severity
 from lint.lint import ROLES
 from lint.lint import lint as linted
-from lint.reader import read_subject
-from reports.amounts import printable
+from lint.reader import read_subject, with_tables
 from reports.json_text import json_text
-from sizing.problem import fix_line
+from reports.sarif import sarif_document
 
 ANSWER_IS_NO: Final = 3
-COLOURS: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
-WIDTH: Final = 80
-SHORT: Final = 70
-"""A value longer than this is cut, so that it fits a line beside its indent."""
 
 
 @click.command()
@@ -38,7 +33,14 @@ SHORT: Final = 70
     "--file",
     type=click.Path(path_type=Path),
     help="The file to check: EMR configurations, RunJobFlow or CloudFormation JSON, a script with `aws emr"
-    " create-cluster`, or an hbase-site.xml.",
+    " create-cluster`, Terraform or its plan in JSON, an hbase-site.xml, or an HBase shell script with tables; - for"
+    " the standard input.",
+)
+@click.option(
+    "--tables",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="An HBase shell script, or the output of `describe`, whose tables may have coprocessors; repeatable.",
 )
 @click.option("--release", metavar="LABEL", help="The EMR release, such as emr-7.14.0, if the file does not state it.")
 @click.option(
@@ -53,39 +55,88 @@ SHORT: Final = 70
     show_default=True,
     help="The lowest severity to show.",
 )
+@click.option("--all", "every", is_flag=True, help="List the bugs of the HBase version, too.")
+@click.option("--strict", is_flag=True, help="Exit with 3 for warnings, too.")
+@click.option(
+    "--fix",
+    is_flag=True,
+    help="Correct FILE where only one correction is possible, after asking you, and list the rest.",
+)
+@click.option("--dry-run", "--diff", "dry_run", is_flag=True, help="With --fix, only show the corrections.")
+@yes_option
 @cluster_option
-@output_option
+@click.option(
+    "--output",
+    type=click.Choice(["table", "json", "sarif"]),
+    default="table",
+    show_default=True,
+    help="Print a table for people, JSON for programs, or SARIF 2.1.0 for code scanning.",
+)
 def lint(  # noqa: PLR0913, PLR0917 - click's options
     environment: str | None,
     file: Path | None,
+    tables: tuple[Path, ...],
     release: str | None,
     group: str | None,
     least: str,
     cluster: str | None,
     output: str,
+    *,
+    every: bool,
+    strict: bool,
+    fix: bool,
+    dry_run: bool,
+    yes: bool,
 ) -> None:
     """Check a configuration, yours or anybody's, for mistakes.
 
-    With ENV, warmbase checks what it would deploy; with --file, it checks a configuration from elsewhere. Each finding
-    has a reason and a fix. Placeholders such as <your-jvm-heap-size> are listed as missing values. docs/lint-rules.md
-    lists all rules with their sources.
+    With ENV, warmbase checks what it would deploy; with --file, it checks a configuration from elsewhere. The
+    worst findings come first; each has a reason and a fix. docs/lint-rules.md lists all rules with their sources.
+    --fix corrects FILE where only one correction is possible, and changes nothing else in it.
+    lint learns about coprocessors of tables from the inspection that ENV names, from --tables, and from FILE.
 
     \b
     Example:
       warmbase lint prod
       warmbase lint --file cluster.json --release emr-7.14.0
+      warmbase lint prod --tables tables.rb
+      warmbase lint --file cluster.json --fix --dry-run
+      cat create.sh | warmbase lint --file -
 
-    Exit codes: 3 there are errors.
+    Exit codes: 3 there are errors, placeholders such as <your-jvm-heap-size> that nobody filled in, or, with
+    --strict, warnings.
     """
-    subject = _subject(environment, file, release, cluster)
-    report = linted(subject, roles=_roles(subject, group))
-    listed = _least(report, Severity(least))
+
+    def check() -> Report:
+        subject = with_tables(_subject(environment, file, release, cluster), tables)
+        return linted(subject, roles=_roles(subject, group))
+
+    if fix or dry_run:
+        report = mend_file(_file_to_mend(file, output, fix=fix), check, MendOptions(dry_run=dry_run, yes=yes))
+    else:
+        report = check()
+        _print(report, _least(report, Severity(least)), output, every=every)
+    if report.of(Severity.ERROR) or unfilled(report) or (strict and report.of(Severity.WARNING)):
+        sys.exit(ANSWER_IS_NO)
+
+
+def _file_to_mend(file: Path | None, output: str, *, fix: bool) -> Path:
+    if not fix:
+        raise click.UsageError("--dry-run needs --fix")
+    if file is None:
+        raise click.UsageError("--fix needs --file FILE; correct an environment in its own file")
+    if output != "table":
+        raise click.UsageError("--fix prints a diff; omit --output")
+    return file
+
+
+def _print(report: Report, listed: Report, output: str, *, every: bool) -> None:
     if output == "json":
         echo(json_text(listed))
+    elif output == "sarif":
+        echo(json_text(sarif_document(listed)))
     else:
-        echo_styled(report_text(report, listed))
-    if report.of(Severity.ERROR):
-        sys.exit(ANSWER_IS_NO)
+        echo_styled(LintPage(report=report, listed=listed, columns=page_columns(), every=every).text())
 
 
 def _subject(environment: str | None, file: Path | None, release: str | None, cluster: str | None) -> ClusterSpec:
@@ -111,40 +162,3 @@ def _least(report: Report, least: Severity) -> Report:
     ranks = list(Severity)
     findings = tuple(finding for finding in report.findings if ranks.index(finding.severity) <= ranks.index(least))
     return Report(source=report.source, release=report.release, findings=findings)
-
-
-def report_text(report: Report, listed: Report) -> str:
-    """Return the report as text: counts of all findings, then each finding that is listed."""
-    counts = Counter(finding.severity for finding in report.findings)
-    numbers = ", ".join(
-        f"{counts[severity]} {name}{'s' * (counts[severity] != 1 and severity is not Severity.INFO)}"
-        for severity, name in ((Severity.ERROR, "error"), (Severity.WARNING, "warning"), (Severity.INFO, "info"))
-    )
-    hidden = len(report.findings) - len(listed.findings)
-    more = f"; {hidden} of them not shown" if hidden else ""
-    summary = f"{report.source}, {report.release or 'release unknown'}: {numbers}{more}"
-    head = fill(summary, WIDTH, break_on_hyphens=False)
-    return "\n\n".join([head, *map(_finding_text, listed.findings)])
-
-
-def _finding_text(finding: LintFinding) -> str:
-    where = f"line {finding.line}" if finding.line else ""
-    what = " ".join(filter(None, (finding.classification, finding.property)))
-    marked = "an override" if finding.overridden else ""
-    severity = click.style(finding.severity.value, fg=COLOURS[finding.severity])
-    head = "  ".join(filter(None, (f"{finding.id} {severity}", where, _short(what), marked)))
-    value = f"is {_short(finding.value)}" if finding.value is not None else ""
-    reason = "" if finding.severity is Severity.INFO else f"because {finding.because}"
-    lines = (value, finding.message, reason, fix_line(finding.fix))
-    return "\n".join([head, *(_indented(line) for line in lines if line)])
-
-
-def _short(value: str) -> str:
-    """Return the value in one line, without characters that a terminal would take for a command."""
-    plain = printable(value)
-    return plain if len(plain) <= SHORT else f"{plain[: SHORT - 3]}..."
-
-
-def _indented(text: str) -> str:
-    """Return the text indented; a name or path is broken only where it is longer than a line."""
-    return fill(printable(text), WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)

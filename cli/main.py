@@ -22,6 +22,7 @@ from sizing.problem import WarmbaseError
 
 GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     "Size": {
+        "new": "Write an environment file from five answers, and plan it.",
         "plan": "Show what to buy, what it does and what it costs.",
         "explain": "Explain one figure or property: formula, inputs, source.",
         "compare": "Compare the storage modes for one environment.",
@@ -78,14 +79,22 @@ class LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         """Run the command. With `--output json`, its error is a JSON document on stdout."""
         try:
-            return super().invoke(ctx)
+            return self._invoke(ctx)
         except (WarmbaseError, click.UsageError) as error:
             if ctx.meta[JSON]:
                 print_json_error(ctx, error)
             raise
-        except click.Abort:
-            echo("warmbase: you did not confirm, so nothing was changed", err=True)
-            ctx.exit(1)
+
+    def _invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except ModuleNotFoundError as error:
+            from cli.packages import install, set_of_module  # noqa: PLC0415 - most commands find their modules
+
+            needed = set_of_module(error.name)
+            if needed is None:
+                raise
+            install(needed, f"warmbase {ctx.invoked_subcommand}")
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -106,6 +115,10 @@ class LazyGroup(click.Group):
         """Import and return the command; None for a name that no command has."""
         if cmd_name not in COMMANDS:
             return None
+        from cli.packages import UninstalledCommand, missing_set  # noqa: PLC0415 - `--help` runs no command
+
+        if needed := missing_set(cmd_name):
+            return UninstalledCommand(cmd_name, needed)
         command = getattr(importlib.import_module(f"cli.{cmd_name}"), cmd_name)
         assert isinstance(command, click.Command)  # noqa: S101 - a fault of ours
         return command

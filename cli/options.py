@@ -6,11 +6,22 @@ from typing import Final
 
 import click
 
+from cli.terminal import echo
 from environments.environment import Environment
 from sizing.cluster import ClusterChoice
 from sizing.problem import InvalidInput
 
-environment_argument: Final = click.argument("environment", metavar="ENV")
+ANSWER_IS_NO: Final = 3
+
+
+def complete_environment(_context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
+    """Return the names of environments that begin with these letters, for completion in a shell."""
+    from environments.reader.read import environment_names  # noqa: PLC0415 - only a completion needs it
+
+    return [name for name in environment_names() if name.startswith(start)]
+
+
+environment_argument: Final = click.argument("environment", metavar="ENV", shell_complete=complete_environment)
 cluster_option: Final = click.option(
     "--cluster", metavar="NAME", help="The cluster to use.  [default: the active cluster]"
 )
@@ -37,3 +48,23 @@ def chosen_cluster(environment: Environment, cluster_name: str | None) -> Cluste
             fix=f"one of: {', '.join(environment.clusters)}",
         )
     return environment.clusters[cluster_name]
+
+
+def confirm(question: str) -> None:
+    """Ask, and return if the answer is yes. If it is no, the command ends with exit code 3.
+
+    Raises InvalidInput where the input ends before an answer, as in a job without a terminal.
+    """
+    context = click.get_current_context()
+    try:
+        is_confirmed = click.confirm(question, err=True)
+    except click.Abort:
+        raise InvalidInput.of(
+            where=context.command_path,
+            what="needs a confirmation",
+            why="standard input has ended, so nobody can answer; nothing was changed",
+            fix="run it on a terminal, or with --yes",
+        ) from None
+    if not is_confirmed:
+        echo("warmbase: you did not confirm, so nothing was changed", err=True)
+        context.exit(ANSWER_IS_NO)

@@ -2,41 +2,103 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import click
 
 from cli.errors import answer_document
-from cli.options import chosen_cluster, cluster_option, environment_argument, output_option
-from cli.terminal import echo
+from cli.options import chosen_cluster, cluster_option, environment_argument
+from cli.terminal import echo, echo_styled, page_columns
+from environments.environment import Environment
 from environments.planning import advised_plan_of, infeasible, plan_of
 from environments.reader import read_environment
+from environments.unstated import unstated
 from lint.secret import redacted
+from sizing.plan import Plan
 
 
 @click.command()
 @environment_argument
+@click.argument("other", metavar="[OTHER]", required=False)
+@click.option(
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="PATH=VALUE",
+    help="Compare with the plan for another value of a key, which is not written to the file. May be repeated; VALUE"
+    " is YAML. With OTHER or --against, the newer environment has the value.",
+)
+@click.option(
+    "--against",
+    metavar="launch|FILE|REV",
+    help="Compare with the launched cluster (launch), with another file, or with this file at a git revision. A file"
+    " wins over a revision of the same name.",
+)
 @cluster_option
-@output_option
-@click.option("--explain", is_flag=True, help="Also list the rejected candidates, nearest first, each with the reason.")
+@click.option(
+    "--output",
+    type=click.Choice(["table", "json", "markdown"]),
+    default="table",
+    show_default=True,
+    help="Print a table for people, JSON for programs, or Markdown for a pull request.",
+)
+@click.option("--why", is_flag=True, help="Print every figure with its reason, and what limits the cluster.")
+@click.option("--cost", is_flag=True, help="Print each line of the bill, and what would save money.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Print all of it, with the clusters that were rejected and why."
+)
 @click.option(
     "--advice/--no-advice", default=True, help="Also look for block sizes and compression that would save money."
 )
-def plan(environment: str, cluster: str | None, output: str, *, explain: bool, advice: bool) -> None:
+def plan(  # noqa: PLR0913, PLR0917 - one parameter for each argument
+    environment: str,
+    other: str | None,
+    assignments: tuple[str, ...],
+    against: str | None,
+    cluster: str | None,
+    output: str,
+    *,
+    advice: bool,
+    **pages: bool,
+) -> None:
     """Show what to buy, what it does and what it costs.
 
     The plan is the cheapest cluster that meets the targets in the environment file. If the file states instance
-    type, count and volumes of the core nodes, warmbase evaluates that cluster instead.
+    type, count and volumes of the core nodes, warmbase evaluates that cluster instead. The summary also says what
+    decides the size of the cluster, and which values it assumes; `warmbase explain` explains its words.
+
+    With OTHER, --set or --against, the answer is the difference between two plans: price, nodes, latency, and how a
+    running cluster gets from one to the other. `warmbase diff` shows each setting that differs.
 
     \b
     Example:
       warmbase plan prod
-      warmbase plan prod --explain
-      warmbase plan prod --no-advice
+      warmbase plan prod --why
+      warmbase plan prod --cost
       warmbase plan prod --output json
+      warmbase plan prod --set workload.stored=14TiB --set targets.lost_nodes=0
+      warmbase plan prod --against main --output markdown
+      warmbase plan dev prod
 
-    Exit codes: 3 no cluster meets the targets, or the pinned one does not.
+    Exit codes: 3 no cluster meets the targets, or the pinned one does not; of two plans, the newer one counts.
     """
+    if other or assignments or against or output == "markdown":
+        if any(pages.values()):
+            raise click.UsageError("--why, --cost and --all print one plan. For two, use --output json.")
+        from cli.plan_comparison import ComparisonRequest, show_comparison  # noqa: PLC0415 - loads lint and changes
+
+        show_comparison(
+            ComparisonRequest(
+                environment=environment,
+                other=other,
+                assignments=assignments,
+                against=against,
+                cluster=cluster,
+                output=output,
+            )
+        )
+        return
     read = read_environment(environment)
     sized = (advised_plan_of if advice else plan_of)(read, chosen_cluster(read, cluster))
     error = None if sized.meets_targets else infeasible(read.source, sized)
@@ -44,10 +106,21 @@ def plan(environment: str, cluster: str | None, output: str, *, explain: bool, a
         from reports.json_text import json_text, plain  # noqa: PLC0415 - each output loads what it needs
 
         overrides = [replace(override, value=redacted(override.key, override.value)) for override in read.overrides]
-        echo(json_text(answer_document({**plain(sized), "overrides": overrides}, error)))
+        assumed = unstated(read, chosen_cluster(read, cluster))
+        echo(json_text(answer_document({**plain(sized), "overrides": overrides, "assumed": assumed}, error)))
     else:
-        from cli.plan_page import print_plan  # noqa: PLC0415 - rich is for people
-
-        print_plan(sized, read.overrides, explain=explain)
+        show_plan(environment, read, sized, pages)
     if error:
         raise error
+
+
+def show_plan(name: str, environment: Environment, plan: Plan, pages: Mapping[str, bool]) -> None:
+    """Print the summary of a plan, or the pages that are asked for: `why`, `cost`, or `everything`."""
+    if not any(pages.values()):
+        from cli.plan_summary import plan_summary  # noqa: PLC0415 - each output loads what it needs
+
+        echo_styled(plan_summary(name, environment, plan, page_columns()))
+        return
+    from cli.plan_page import print_plan  # noqa: PLC0415 - rich is for people
+
+    print_plan(plan, environment.overrides, [page for page, wanted in pages.items() if wanted])

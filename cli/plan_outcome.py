@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from cli.boost_text import boost_text
 from sizing.plan import Plan, Throughput
 from sizing.restart import Restart
 from sizing.units import (
@@ -71,6 +72,8 @@ def _cache(plan: Plan) -> Rows:
     yield "cache", f"{_hit_ratios(plan)}beyond {format_size(plan.hit_ratio.knee_bytes)} each TiB adds fewer hits"
     warm_up = plan.warm_up
     yield "warm-up", f"{format_duration(warm_up.prefetch_seconds)} by prefetch, limited by {warm_up.limit}"
+    if warm_up.server:
+        yield "boost", boost_text(plan)
     yield from _cold(plan)
 
 

@@ -1,14 +1,15 @@
-"""The page that `warmbase plan` prints, for a terminal of 80 columns."""
+"""The pages of `warmbase plan --why`, `--cost` and `--all`, as wide as the terminal up to 120 columns."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Table
 
+from cli.boost_text import boost_text
 from cli.plan_outcome import Rows, outcome
-from cli.terminal import echo_styled, rich_text
+from cli.terminal import echo_styled, page_columns, rich_text
 from environments.override import Override
 from environments.pins import PINNED
 from lint.secret import redacted
@@ -26,32 +27,23 @@ from sizing.units import (
     format_usd,
 )
 
-PAGE_COLUMNS = 80
 PURPOSES = {"cache": "the cache", "data": "the data", "system": "HDFS, YARN and logs"}
 
 
-def print_plan(plan: Plan, overrides: Sequence[Override] = (), *, explain: bool = False) -> None:
-    """Print the page: what to buy, what it does, why, what limits it, what it costs, what to watch.
-
-    With `explain` the page also lists the rejected candidates, nearest first.
-    """
+def print_plan(plan: Plan, overrides: Sequence[Override], pages: Collection[str]) -> None:
+    """Print the sections of these pages: `why`, `cost`, or `everything`."""
     console = Console(highlight=False)
     with console.capture() as page:
-        _print(console, plan, overrides, explain=explain)
+        _print(console, plan, overrides, pages)
     # Tables are padded to their width; what is printed ends where the words do.
     echo_styled("\n".join(line.rstrip() for line in page.get().splitlines()))
 
 
-def _print(console: Console, plan: Plan, overrides: Sequence[Override], *, explain: bool) -> None:
-    width = min(PAGE_COLUMNS, console.width)
+def _print(console: Console, plan: Plan, overrides: Sequence[Override], pages: Collection[str]) -> None:
     console.print(_headline(plan))
-    sections = _sections(plan, width)
-    if overrides:
-        sections = {**sections, "Overrides": _overrides(overrides, width)}
-    if explain:
-        searched = f"{plan.searched.evaluated:,} candidates evaluated, {plan.searched.pruned:,} skipped"
-        sections = {**sections, f"Rejected: {searched}": _rejected(plan, width)}
-    for title, table in sections.items():
+    for page, title, table in _sections(plan, overrides, page_columns()):
+        if page not in pages and "everything" not in pages:
+            continue
         console.print(f"\n[bold]{title}[/bold]")
         console.print(table)
 
@@ -61,20 +53,24 @@ def _headline(plan: Plan) -> str:
     return f"[bold]{plan.environment}[/bold] {plan.cluster}: {plan.mode} on {plan.release}{verdict}"
 
 
-def _sections(plan: Plan, width: int) -> Mapping[str, Table]:
-    advice = {"Saves money": _rows_table(_alternatives(plan), width)} if plan.alternatives else {}
-    warnings = {"Watch": _rows_table(_warnings(plan), width)} if plan.warnings or plan.nearest else {}
-    return {
-        "Buy": _rows_table(_purchases(plan), width),
-        "What it does": _rows_table(outcome(plan), width),
-        "Each RegionServer": _rows_table(_region_server(plan), width),
-        "Why": _paragraphs(_whys(plan), width),
-        "What limits it": _limits(plan, width),
-        **({"What limits its writes": _write_limits(plan, width)} if plan.writes.offered_bytes_per_second else {}),
-        f"Cost per month, {_price_basis(plan)}": _costs(plan, width),
-        **advice,
-        **warnings,
-    }
+def _sections(plan: Plan, overrides: Sequence[Override], width: int) -> Iterator[tuple[str, str, Table]]:
+    """Yield each section with its title and the page that it belongs to."""
+    yield "everything", "Buy", _rows_table(_purchases(plan), width)
+    yield "why", "What it does", _rows_table(outcome(plan), width)
+    yield "why", "Each RegionServer", _rows_table(_region_server(plan), width)
+    yield "why", "Why", _paragraphs(_whys(plan), width)
+    yield "why", "What limits it", _limits(plan, width)
+    if plan.writes.offered_bytes_per_second:
+        yield "why", "What limits its writes", _write_limits(plan, width)
+    yield "cost", f"Cost per month, {_price_basis(plan)}", _costs(plan, width)
+    if plan.alternatives:
+        yield "cost", "Saves money", _rows_table(_alternatives(plan), width)
+    if plan.warnings or plan.nearest:
+        yield "why", "Watch", _rows_table(watch_rows(plan), width)
+    if overrides:
+        yield "why", "Overrides", _overrides(overrides, width)
+    searched = f"{plan.searched.evaluated:,} candidates evaluated, {plan.searched.pruned:,} skipped"
+    yield "everything", f"Rejected: {searched}", _rejected(plan, width)
 
 
 def _overrides(overrides: Sequence[Override], width: int) -> Table:
@@ -194,6 +190,10 @@ def _costs(plan: Plan, width: int) -> Table:
     for line in plan.cost.lines:
         table.add_row(line.item, format_usd(line.usd_per_month), line.because)
     table.add_row("[bold]total[/bold]", f"[bold]{format_usd(plan.cost.usd_per_month)}[/bold]", "")
+    for boost in plan.warm_up.boosts[-1:]:
+        table.add_row(
+            "boost", f"{format_usd(boost.usd_per_hour)}/h", f"only while you boost a fill: {boost_text(plan)}"
+        )
     return table
 
 
@@ -225,7 +225,8 @@ def _alternatives(plan: Plan) -> Rows:
         yield saving, f"{attribute} {value}: {cluster}; {server}; takes effect with a major compaction"
 
 
-def _warnings(plan: Plan) -> Rows:
+def watch_rows(plan: Plan) -> Rows:
+    """Yield what to know before a deployment, with how to mend it."""
     for reason in plan.nearest:
         yield "nearest", reason
     for warning in plan.warnings:

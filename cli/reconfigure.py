@@ -7,7 +7,15 @@ import os
 import click
 
 from changes.planned_cluster import deployable_cluster
-from cli.options import chosen_cluster, cluster_option, dry_run_option, environment_argument, output_option, yes_option
+from cli.options import (
+    chosen_cluster,
+    cluster_option,
+    confirm,
+    dry_run_option,
+    environment_argument,
+    output_option,
+    yes_option,
+)
 from cli.progress import TerminalProgress
 from cli.terminal import echo
 from cli.tuning_page import tuning_page
@@ -55,7 +63,7 @@ def reconfigure(environment: str, cluster: str | None, output: str, **switches: 
     if switches["dry_run"] or not tuning.group_changes:
         return
     if not switches["yes"]:
-        click.confirm("Apply this?", abort=True, err=True)
+        confirm("Apply this?")
     with environment_lock(aws, read, "reconfigure"):
         now = tuning_of(aws, deployable_cluster(read, cluster_name), everything=switches["everything"])
         refuse_moved(group_basis(tuning.running), group_basis(now.running))

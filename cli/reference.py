@@ -8,7 +8,9 @@ from typing import Final
 import click
 
 from cli.terminal import echo
+from reports.aws_configurations_page import aws_configurations_page
 from reports.dashboards_page import dashboards_page, write_dashboard_pictures
+from reports.environment_page import environment_page
 from reports.lab_page import DOCS, RUNS, lab_results_page, write_lab_results
 from reports.properties_page import properties_page
 from reports.recipe_page import recipe_page
@@ -16,9 +18,11 @@ from reports.rules_page import rules_page
 from reports.security_page import security_page
 
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
+    "environment": environment_page,
     "properties": properties_page,
     "lint-rules": rules_page,
     "published-recipe": recipe_page,
+    "aws-configurations": aws_configurations_page,
     "security": security_page,
     "dashboards": dashboards_page,
 }

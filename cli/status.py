@@ -28,9 +28,8 @@ from sizing.units import format_duration, format_percent, format_usd
 WIDTH: Final = 80
 LABEL: Final = 11
 WATCH_SECONDS: Final = 30.0
-SUPPORT_WARNING: Final = timedelta(
-    days=90
-)  # judgement: a quarter to plan, launch and warm a cluster on a newer release
+# judgement: a quarter to plan, launch and warm a cluster on a newer release
+SUPPORT_WARNING: Final = timedelta(days=90)
 UNKNOWN: Final = "unknown: no node has published cache metrics in the last minutes"
 
 
@@ -126,9 +125,8 @@ def _support(state: ClusterState) -> Iterator[str]:
     if until is None or until - today() > SUPPORT_WARNING:
         return
     ends = f"ended on or before {until}" if until < today() else f"ends on or before {until}"
-    yield from _entry(
-        "support", f"standard support of the release {ends}: launch a replica on {newest_release().label}"
-    )
+    fix = f"launch a new cluster on {newest_release().label}"
+    yield from _entry("support", f"standard support of the release {ends}: {fix}")
 
 
 def _support_until(state: ClusterState) -> date | None:

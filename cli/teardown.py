@@ -6,7 +6,7 @@ import os
 
 import click
 
-from cli.options import chosen_cluster, dry_run_option, environment_argument, yes_option
+from cli.options import chosen_cluster, confirm, dry_run_option, environment_argument, yes_option
 from cli.progress import TerminalProgress
 from cli.terminal import echo
 from environments.reader import read_environment
@@ -60,7 +60,7 @@ def teardown(environment: str, cluster_name: str, *, dry_run: bool, yes: bool, *
     if dry_run:
         return
     if not yes:
-        click.confirm(f"Terminate cluster {cluster_name} of {read.name}?", abort=True, err=True)
+        confirm(f"Terminate cluster {cluster_name} of {read.name}?")
     with environment_lock(aws, read, f"teardown {cluster_name}"):
         refuse_moved(basis, cluster_basis(aws, read, cluster_name))
         carry_out(steps, TerminalProgress())

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
+from typing import Final
 
 import click
 
 from reports.amounts import printable
+
+MOST_COLUMNS: Final = 120
+"""Longer lines are hard to read, however wide the terminal is."""
 
 
 def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
@@ -15,8 +21,13 @@ def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
 
 
 def echo_styled(page: str) -> None:
-    """Print a page that has colours of its own; whatever comes from outside was made printable in it."""
-    click.echo(page, color=sys.stdout.isatty() or None)
+    """Print a page that has colours of its own, unless NO_COLOR is set; what comes from outside was made printable."""
+    click.echo(page, color=not os.environ.get("NO_COLOR") and (sys.stdout.isatty() or None))
+
+
+def page_columns() -> int:
+    """Return how many columns a page may take: those of the terminal, and 120 at most."""
+    return min(shutil.get_terminal_size().columns, MOST_COLUMNS)
 
 
 def printable_lines(text: str) -> str:

@@ -6,7 +6,7 @@ import os
 
 import click
 
-from cli.options import environment_argument, yes_option
+from cli.options import confirm, environment_argument, yes_option
 from cli.terminal import echo
 from environments.reader import read_environment
 from operations.identity import environment_aws
@@ -42,8 +42,8 @@ def unlock(environment: str, token: str | None, *, yes: bool) -> None:
     echo(f"current   {holder_text(aws, read.name, current)}; token {current.token}", err=True)
     echo("proposed  remove the lock", err=True)
     echo(
-        "risk      if that command still runs, a change that it started continues beside the next command: a deployment"
-        " of a stack, a restart of HBase, or a termination",
+        "risk      if that command is still running, a change that it started continues beside the next command: a"
+        " deployment of a stack, a restart of HBase, or a termination",
         err=True,
     )
     if (yes and token is None) or token not in {None, current.token}:
@@ -54,6 +54,6 @@ def unlock(environment: str, token: str | None, *, yes: bool) -> None:
             fix=f"once you are sure that the command above has ended: --token {current.token}",
         )
     if not yes:
-        click.confirm("Are you sure that this command has ended?", abort=True, err=True)
+        confirm("Are you sure that this command has ended?")
     remove_lock(aws, read.name, current.token)
-    echo(f"environment {read.name} is not locked any more")
+    echo(f"environment {read.name} is no longer locked")

@@ -48,6 +48,11 @@ def overridden(planned: Classifications, overrides: Iterable[Override]) -> Class
     )
 
 
+def is_applicable(override: Override) -> bool:
+    """Return whether an environment file may have the override."""
+    return not any(_problems(override, frozenset()))
+
+
 def groups_of(override: Override) -> frozenset[PropertyScope]:
     """Return the instance groups whose nodes read the property."""
     catalogued = CATALOGUE.get((override.classification, override.key))

@@ -9,9 +9,11 @@ from configurations.overrides import groups_of
 from configurations.properties import PropertyScope
 from emr.classification import Classification
 from emr.cluster_spec import ClusterSpec, EbsVolume, InstanceGroup, Setting, Settings, settings_of
+from emr.table_coprocessor import TableCoprocessor
 from environments.names import emr_cluster_name
 from environments.override import Override
 from sizing.cluster import Volume
+from sizing.inspection import Inspection
 from sizing.plan import CoreGroup, PrimaryGroup
 
 
@@ -30,17 +32,23 @@ def planned_spec(launch: Launch) -> ClusterSpec:
         applications=APPLICATIONS,
         has_kerberos=launch.security.kerberos is not None,
         open_networks=launch.environment.access.cidrs,
-        coprocessors=inspection.coprocessors if inspection else {},
+        coprocessors=_coprocessors(inspection) if inspection else (),
         classifications={path: None for level in launch.settings for path in _paths(level)},
+    )
+
+
+def _coprocessors(inspection: Inspection) -> tuple[TableCoprocessor, ...]:
+    return tuple(
+        TableCoprocessor(table=table, class_name=class_name)
+        for table, classes in inspection.coprocessors.items()
+        for class_name in classes
     )
 
 
 def _with_lines(settings: Settings, overrides: Iterable[Override], group: PropertyScope) -> Settings:
     """The settings of a group with the line of each that an override sets."""
     lines = {
-        (override.classification, override.key): int(override.where.rpartition(":")[2])
-        for override in overrides
-        if group in groups_of(override)
+        (override.classification, override.key): override.line for override in overrides if group in groups_of(override)
     }
     return {
         at: Setting(

@@ -19,6 +19,7 @@ from dashboards.node import FULL, of_cluster
 from dashboards.query import Aggregate, insights
 from dashboards.reads import of_root
 from environments.names import emr_cluster_name
+from environments.root import Root
 from sizing.plan import Plan
 
 NO_FAULT: Final = ("cache-filling", "server-young")
@@ -52,12 +53,12 @@ UNCONFIRMED_MINUTES: Final = 5  # judgement: S3 and its endpoints are back by th
 INSERTION_MINUTES: Final = 15  # judgement: a burst that fills the writers' queues is over by then
 
 
-def alarms(plan: Plan, root_bucket: str, *, replica: bool = False) -> tuple[Alarm, ...]:
+def alarms(plan: Plan, root: Root, *, replica: bool = False) -> tuple[Alarm, ...]:
     """Return every alarm that applies to the plan's mode and role; a replica's hbase:meta has another name."""
     name = emr_cluster_name(plan.environment, plan.cluster)
     applicable = [_core_node_missing(plan)]
     if plan.mode.keeps_data_in_s3:
-        applicable += [_gets_above_plan(plan, root_bucket), _s3_refuses(plan, root_bucket), *_of_claim(plan)]
+        applicable += [_gets_above_plan(plan, root), _s3_refuses(plan, root), *_of_claim(plan)]
     if plan.mode.has_bucket_cache:
         applicable += [*_of_servers(plan, replica=replica), *_of_hit_ratios(plan), *_of_warming(plan)]
         applicable += [*_of_cache_writes(plan), *_of_room(plan), *_of_reads(plan)]
@@ -96,13 +97,13 @@ def _core_node_missing(plan: Plan) -> Alarm:
     )
 
 
-def _gets_above_plan(plan: Plan, root_bucket: str) -> Alarm:
+def _gets_above_plan(plan: Plan, root: Root) -> Alarm:
     """Return the alarm on the cluster's own misses where it has a cache, else on the root's request metrics."""
     resource = next(resource for resource in plan.throughput.resources if resource.name == "s3-requests")
     warm = plan.busiest_hour.reads_per_second * resource.demand_per_read
     allowed = max(MIN_GETS_PER_SECOND, GETS_MARGIN * warm)
     why = f"The plan expects {warm:,.0f}, because every read goes to S3 without a cache."
-    watched: Exact | str = of_root("GetRequests", root_bucket)
+    watched: Exact | str = of_root("GetRequests", root)
     if plan.mode.has_bucket_cache:
         watched = _of_nodes("Misses", "SUM")
         why = (
@@ -120,11 +121,11 @@ def _gets_above_plan(plan: Plan, root_bucket: str) -> Alarm:
     )
 
 
-def _s3_refuses(plan: Plan, root_bucket: str) -> Alarm:
+def _s3_refuses(plan: Plan, root: Root) -> Alarm:
     """Return the alarm on 5xx answers, which are mostly 503 Slow Down."""
     return alarm_above(
         name="s3-refuses",
-        watched=of_root("5xxErrors", root_bucket),
+        watched=of_root("5xxErrors", root),
         threshold=REFUSED_PER_SECOND * FIVE_MINUTES,
         periods=3,
         period_seconds=FIVE_MINUTES,

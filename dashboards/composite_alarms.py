@@ -12,14 +12,15 @@ from collections.abc import Mapping
 from dashboards.alarm import NEVER, AlarmRule, CompositeAlarm, any_of, in_alarm
 from dashboards.alarms import alarms
 from environments.names import emr_cluster_name
+from environments.root import Root
 from sizing.modes.mode import CompositeName
 from sizing.plan import Plan
 
 
-def composite_alarms(plan: Plan, root_bucket: str, *, replica: bool = False) -> tuple[CompositeAlarm, ...]:
+def composite_alarms(plan: Plan, root: Root, *, replica: bool = False) -> tuple[CompositeAlarm, ...]:
     """Return the notifications of the plan's storage mode, without those whose alarms the cluster does not have."""
     name = emr_cluster_name(plan.environment, plan.cluster)
-    rules = _rules(name, frozenset(alarm.name for alarm in alarms(plan, root_bucket, replica=replica)))
+    rules = _rules(name, frozenset(alarm.name for alarm in alarms(plan, root, replica=replica)))
     descriptions = _descriptions(plan.environment)
     return tuple(
         CompositeAlarm(name=f"{name}-call-{cause}", description=descriptions[cause], rule=str(rules[cause]))

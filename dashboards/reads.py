@@ -5,29 +5,28 @@ from __future__ import annotations
 from configurations.metrics import metric
 from dashboards.graph import FIVE_MINUTES, MINUTE, Exact, Graph, GraphLine, Mark
 from dashboards.query import search
+from environments.root import Root
 from sizing.plan import Plan
 from sizing.units import MIB
 
 REQUESTS_TITLE = "Requests per second, all RegionServers (too low in the minute of a restart)"
-ROOT_METRICS_FILTER = "hbase-root"
-"""The id of the request metrics that the root bucket publishes for the prefix of the HBase root."""
 
 
-def read_graphs(plan: Plan, root_bucket: str) -> tuple[Graph, ...]:
+def read_graphs(plan: Plan, root: Root) -> tuple[Graph, ...]:
     """Return the graphs, from what clients notice down to volumes and S3."""
     return (
         _requests(),
         *((_latency(plan),) if plan.mode.has_bucket_cache else ()),
         _handlers(plan),
         _queue(),
-        *((_s3(root_bucket),) if plan.mode.keeps_data_in_s3 else ()),
+        *((_s3(root),) if plan.mode.keeps_data_in_s3 else ()),
         *((_volume_bytes(plan), _volume_operations(plan)) if plan.mode.has_bucket_cache else ()),
     )
 
 
-def of_root(name: str, root_bucket: str) -> Exact:
+def of_root(name: str, root: Root) -> Exact:
     """Return a request metric of the HBase root."""
-    dimensions = {"BucketName": root_bucket, "FilterId": ROOT_METRICS_FILTER}
+    dimensions = {"BucketName": root.bucket, "FilterId": root.metrics_id}
     return Exact(metric=metric(name), dimensions=dimensions, statistic="Sum")
 
 
@@ -76,12 +75,12 @@ def _queue() -> Graph:
     )
 
 
-def _s3(root_bucket: str) -> Graph:
+def _s3(root: Root) -> Graph:
     return Graph(
         title="Requests to S3 below the HBase root, per five minutes",
         lines=(
-            GraphLine(of=of_root("GetRequests", root_bucket), id="gets", label="GETs"),
-            GraphLine(of=of_root("5xxErrors", root_bucket), id="refused", label="refused (5xx)"),
+            GraphLine(of=of_root("GetRequests", root), id="gets", label="GETs"),
+            GraphLine(of=of_root("5xxErrors", root), id="refused", label="refused (5xx)"),
         ),
         unit="requests",
         period_seconds=FIVE_MINUTES,

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from emr.classification import Classification, ClassificationPath, flattened, of_settings
+from emr.table_coprocessor import TableCoprocessor
 
 
 class GroupNames(NamedTuple):
@@ -33,10 +34,15 @@ SHELL: Final = r"HBASE_|HADOOP_|YARN_|JAVA_HOME"
 """Variables that hbase-env.sh has."""
 FILLED_IN: Final = r"AWS::|env\.|[a-z0-9-]+\.[^{}]*"
 """Names that CloudFormation and Hadoop fill in themselves: `${AWS::Region}`, `${hbase.tmp.dir}`."""
-WORDS: Final = r"<[^<>]+>|\{\{[^{}]*\}\}|\b(?:CHANGE_?ME|TODO|YOUR[_-][A-Z_-]+)\b|__[A-Z_]+__|^[\s\u200b]*$"
-"""`<your-jvm-heap-size>`, `{{ heap }}`, `CHANGEME`, or nothing."""
+WORDS: Final = (
+    r"<[^<>]+>|//\.\.\.(?:/|$)|(?<!\$)\{[A-Z][A-Z0-9_]+\}|\{\{[^{}]*\}\}"
+    r"|\b(?:CHANGE_?ME|TODO|YOUR[_-][A-Z_-]+)\b|__[A-Z_]+__|^[\s\u200b]*$"
+)
+"""`<your-jvm-heap-size>`, `{{ heap }}`, `{BUCKET}`, `s3://...`, `CHANGEME`, or nothing."""
 PLACEHOLDER: Final = re.compile(rf"{WORDS}|\$\{{(?!{FILLED_IN}|{SHELL})[^{{}}]*\}}")
 """A placeholder in a file of variables; in other files, variables of the shell are placeholders too."""
+BLANK_TO_FILL: Final = re.compile(WORDS)
+"""A placeholder that a person has to fill in, whatever reads the file."""
 OF_SITES: Final = re.compile(rf"{WORDS}|\$\{{(?!{FILLED_IN})[^{{}}]*\}}")
 
 SettingKey = tuple[ClassificationPath, str]
@@ -133,11 +139,13 @@ class ClusterSpec:
 
     `settings` are those for the whole cluster; each group lays its own over them. `only` is the one classification
     that the source can hold (`hbase-site` for an `hbase-site.xml`), None where it can hold all. `fleets`,
-    `managed_scaling` and `key_pair` are the lines where the file states such a thing, None where it does not.
+    `managed_scaling`, `auto_termination` and `key_pair` are the lines where the file states such a thing, None where it
+    does not.
     `classifications` are all that the file names, empty ones too, each with its line and those of groups among them.
     `twice` are settings that the file states a second time at the same level. `has_kerberos` is true where a KDC
     authenticates clients, and `open_networks` are those from which a security group lets any program in.
-    `coprocessors` are the classes that tables of the root load, by table.
+    `coprocessors` are those that tables of the root ask for. `fills_in` is true for a script or template, which
+    replaces `${…}` itself before EMR sees it.
     """
 
     source: str
@@ -148,15 +156,20 @@ class ClusterSpec:
     only: ClassificationPath | None = None
     fleets: int | None = None
     managed_scaling: int | None = None
+    auto_termination: int | None = None
     key_pair: int | None = None
     has_kerberos: bool = False
     open_networks: tuple[str, ...] = ()
-    coprocessors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    coprocessors: tuple[TableCoprocessor, ...] = ()
     classifications: Mapping[ClassificationPath, int | None] = field(default_factory=dict)
     twice: tuple[Setting, ...] = ()
     name: str | None = None
     os_release: str | None = None
     bootstrap_actions: tuple[BootstrapAction, ...] = ()
+    fills_in: bool = False
+    subnet: str | None = None
+    availability_zone: str | None = None
+    security_configuration: str | None = None
 
     def group(self, role: str) -> InstanceGroup | None:
         """The group of that role, if the file has one."""

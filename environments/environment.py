@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from environments.kerberos import Kerberos
@@ -38,7 +38,7 @@ class Fencing(StrEnum):
 class Network:
     """The network of the nodes. `vpc` and `subnet` are ids of existing resources; None where warmbase creates both.
 
-    `route_table`: that subnet's, to which the way to S3 is added; None where there is one, or a NAT gateway.
+    `route_table` is the one of that subnet, if warmbase adds an S3 endpoint to it; otherwise None.
     `endpoint_policies`: whether the endpoints of a new VPC have policies that limit which accounts they reach.
     """
 
@@ -87,6 +87,8 @@ class Environment:
     kerberos: Kerberos | None = None
     """The realm in which new clusters are launched; None where HBase authenticates nobody."""
     fencing: Fencing = Fencing.ALARM
+    explicit_keys: frozenset[str] = field(default=frozenset(), compare=False)
+    """The keys whose values somebody stated in the file, such as `workload.stored`; the others are assumed."""
     snapshot_mappers: int | None = None
     """Mappers that copy a snapshot at the same time; None for one on each core node."""
 
@@ -99,6 +101,10 @@ class Environment:
     def wal_workspace(self) -> str:
         """Return the workspace of EMR's write-ahead logs: letters and digits, and a different one for each name."""
         return f"warmbase{self.name.replace('-', 'X')}"
+
+    def states(self, key: str) -> bool:
+        """Return whether the file states the value of a key such as `targets.p99`."""
+        return key in self.explicit_keys
 
     @property
     def active(self) -> ClusterChoice:

@@ -30,7 +30,7 @@ class Kerberos:
 
     @property
     def secret(self) -> tuple[str, str]:
-        """Return the id of the secret that has the password, and the key in it; empty where it is the whole text."""
+        """Return the id of the secret with the password, and the key in it; the key is empty if there is none."""
         path = self.admin_password.removeprefix("{{resolve:secretsmanager:").removesuffix("}}")
         identity, _, rest = path.partition(":SecretString")
         return identity, rest.removeprefix(":").partition(":")[0]

@@ -7,9 +7,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Override:
-    """`classification` is a path such as `hbase-env/export`; `where` is file and line."""
+    """`classification` is a path such as `hbase-env/export`; `where` is file and line, or an option."""
 
     classification: str
     key: str
     value: str
     where: str
+
+    @property
+    def line(self) -> int | None:
+        """Return the line of the file; None where an option of the command line sets the property."""
+        line = self.where.rpartition(":")[2]
+        return int(line) if line.isdecimal() else None

@@ -51,6 +51,19 @@ def launch_records(environment: Environment) -> Mapping[str, LaunchRecord]:
     return {record.identity.cluster: record for record in records}
 
 
+def recorded_launch(environment: Environment, cluster_name: str) -> LaunchRecord:
+    """Return the launch record of a cluster. Raises InvalidInput where it has none, and as `launch_records`."""
+    record = launch_records(environment).get(cluster_name)
+    if record is None:
+        raise InvalidInput.of(
+            where=str(record_directory(environment, cluster_name)),
+            what="no launch record",
+            why=f"cluster {cluster_name} has no launch record, so there is nothing to compare with",
+            fix=f"if the cluster is running, write its record: warmbase pin {Path(environment.source).stem}",
+        )
+    return record
+
+
 def recorded_identities(environment: Environment) -> Mapping[Path, Identity]:
     """Return what each record, whole or damaged, says about the identity of its cluster, by the record's directory."""
     identities: dict[Path, Identity] = {}

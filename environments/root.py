@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
 from typing import Final
@@ -11,6 +12,11 @@ INCOMPLETE_UPLOAD_DAYS: Final = 3  # judgement: no upload of a store file takes 
 ACCOUNT_PSEUDO_PARAMETER = "${AWS::AccountId}"
 """The placeholder that CloudFormation replaces with the account, in the names of a file that states no account."""
 SOME_ACCOUNT: Final = re.compile(rf"[0-9]{{12}}|{re.escape(ACCOUNT_PSEUDO_PARAMETER)}")
+
+METRICS_ID_LENGTH: Final = 64  # S3 API Reference, PutBucketMetricsConfiguration: letters, digits, ".", "-" and "_"
+RULE_ID_LENGTH: Final = 255  # S3 API Reference, LifecycleRule
+HASH_LENGTH: Final = 16  # judgement: 64 bits, and S3 allows a bucket 1,000 ids of either kind
+NOT_PLAIN: Final = re.compile(rb"[^A-Za-z0-9/-]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +48,19 @@ class Root:
         return self.owner or account
 
     @property
+    def metrics_id(self) -> str:
+        """Return the id of the bucket's request metrics for the prefix; no two prefixes share one.
+
+        Every bucket that warmbase creates has the prefix `hbase`, and its id stays as it was.
+        """
+        return "hbase-root" if self.prefix == "hbase" else prefix_id("hbase-root", self.prefix, METRICS_ID_LENGTH)
+
+    @property
+    def uploads_rule_id(self) -> str:
+        """Return the id of the lifecycle rule that deletes incomplete uploads below the prefix."""
+        return prefix_id("warmbase-incomplete-uploads", self.prefix, RULE_ID_LENGTH)
+
+    @property
     def claim_key(self) -> str:
         """The object beside the root that names the one cluster that may write to it."""
         return f"{self.prefix}.warmbase-claim"
@@ -64,3 +83,16 @@ class Root:
             # A file that names no account may be deployed in any.
             mine, theirs = (SOME_ACCOUNT.sub("*", url) for url in (mine, theirs))
         return mine.startswith(theirs) or theirs.startswith(mine)
+
+
+def prefix_id(name: str, prefix: str, length: int) -> str:
+    """Return an id of letters, digits, ".", "-" and "_" that no other prefix has under this name.
+
+    A slash becomes a dot, and each other byte that is not a letter, a digit or a dash becomes `_XX`, so that the prefix
+    can be read back. An id that would be too long ends with `__`, which no shorter one contains, and a hash.
+    """
+    text = NOT_PLAIN.sub(lambda match: b"_%02X" % match[0][0], prefix.encode()).decode().replace("/", ".")
+    whole = f"{name}.{text}"
+    if len(whole) <= length:
+        return whole
+    return f"{whole[: length - HASH_LENGTH - 2]}__{hashlib.sha256(prefix.encode()).hexdigest()[:HASH_LENGTH]}"

@@ -22,6 +22,15 @@ def instance_types() -> Mapping[str, InstanceType]:
     return {row["instance_type"]: _instance_type(row, nvme) for row in rows("instance-types.csv")}
 
 
+@cache
+def older_stores() -> Mapping[str, tuple[int, int]]:
+    """Return the disks of older types by name: how many there are, and the bytes of each."""
+    return {
+        row["instance_type"]: (int(row["nvme_count"]), int(row["nvme_gb_each"]) * GIGABYTE)
+        for row in rows("older-instance-stores.csv")
+    }
+
+
 def _instance_type(row: Mapping[str, str], nvme: Mapping[str, str]) -> InstanceType:
     listed, nvme_gb = row["emr_min_7x"], float(row["nvme_gb_each"])
     return InstanceType(
@@ -30,7 +39,9 @@ def _instance_type(row: Mapping[str, str], nvme: Mapping[str, str]) -> InstanceT
         vcpus=int(row["vcpu"]),
         memory_bytes=int(row["memory_mib"]) * MIB,
         network_sustained_bytes_per_second=round(float(row["net_base_gbps"]) * GIGABIT_BYTES),
+        network_burst_bytes_per_second=round(float(row["net_peak_gbps"]) * GIGABIT_BYTES),
         ebs_sustained_bytes_per_second=round(float(row["ebs_base_mbps"]) * MEGABYTE),
+        ebs_burst_bytes_per_second=round(float(row["ebs_max_mbps"]) * MEGABYTE),
         ebs_sustained_iops=int(row["ebs_base_iops"]),
         nvme_disks=int(row["nvme_count"]),
         nvme_disk_bytes=round(nvme_gb * GIGABYTE),

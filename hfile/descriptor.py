@@ -33,7 +33,7 @@ class Descriptor:
     def coprocessors(self) -> tuple[str, ...]:
         """Return the classes of the coprocessors that the table asks its RegionServers to load."""
         values = (value for key, value in self.settings.items() if COPROCESSOR.fullmatch(key))
-        return tuple(sorted((*value.split("|"), "")[1].strip() or value for value in values))
+        return tuple(sorted(map(coprocessor_class, values)))
 
     def keeps_lists(self, family: str) -> bool:
         """Return whether lists say which store files of the family are live: tracker FILE, or on the way from it.
@@ -45,6 +45,11 @@ class Descriptor:
         tracker = settings.get(TRACKER, "FILE")
         kind = settings.get(SOURCE, "FILE") if tracker.upper() == "MIGRATION" else tracker
         return kind.upper() != "DEFAULT" and not kind.endswith(".DefaultStoreFileTracker")
+
+
+def coprocessor_class(value: str) -> str:
+    """Return the class in the value of a table's attribute, which is PATH|CLASS|PRIORITY|ARGUMENTS."""
+    return (*value.split("|"), "")[1].strip() or value
 
 
 def descriptor(cursor: Cursor) -> Descriptor:

@@ -21,6 +21,7 @@ from emr.classification import flattened
 from environments.environment import Environment
 from environments.reader import locate, read_environment
 from environments.reader.document import load_document
+from environments.record_files import launch_records
 from lint.deployable import deployable_launch
 from local_aws.server import (
     ACCOUNT,
@@ -32,6 +33,7 @@ from local_aws.server import (
     refuse_remote,
     running_aws,
 )
+from local_aws.stand_ins import create_stand_ins
 from local_aws.template_lint import lint_errors
 from operations.aws import Aws, any_call
 from operations.cdk import run_cdk, selection
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
 class DemoProgress(Progress, Protocol):
     """How the demo reports its steps and shows the plan."""
 
-    def show(self, plan: Plan) -> None:
+    def show(self, environment: Environment, plan: Plan) -> None:
         """Show the plan to the user."""
 
 
@@ -64,6 +66,7 @@ class Demo:
     """The result of a demo; `background_aws` is None unless the local AWS stays up."""
 
     plan: Plan
+    cluster_name: str
     cluster_id: str
     comparisons: tuple[Comparison, ...]
     retained_buckets: tuple[str, ...]
@@ -83,7 +86,7 @@ def run_demo(name: str, hosting: Hosting, progress: DemoProgress) -> Iterator[De
     with progress.step("read the environment and plan") as say:
         launch = _launch(name)
         say(f"{launch.plan.core.count} x {launch.plan.core.instance_type} for {launch.plan.environment}")
-    progress.show(launch.plan)
+    progress.show(launch.environment, launch.plan)
     with tempfile.TemporaryDirectory(prefix="warmbase-demo-") as scratch:
         chosen, output = selection(name), Path(scratch) / "cdk.out"
         _check(chosen, launch, output, progress)
@@ -171,13 +174,15 @@ def _started(hosting: Hosting, region: str, progress: Progress) -> Iterator[Loca
 
 def _cycle(cycle: Cycle, *, keep: bool) -> Demo:
     output = ("--output", str(cycle.output))
-    cycle.cdk("bootstrap")
+    cycle.cdk("bootstrap", quiet=output)
     _store_password(cycle)
+    _stand_in(cycle)
     cycle.cdk("deploy", "--all", quiet=("--require-approval", "never", *output))
     cluster_id, comparisons = _read_back(cycle)
     retained = () if keep else _remove(cycle, cluster_id)
     return Demo(
         plan=cycle.launch.plan,
+        cluster_name=cycle.launch.environment.active.name,
         cluster_id=cluster_id,
         comparisons=comparisons,
         retained_buckets=retained,
@@ -200,6 +205,17 @@ def _store_password(cycle: Cycle) -> None:
         say("done")
 
 
+def _stand_in(cycle: Cycle) -> None:
+    """Create stand-ins for the resources that the environment names, which exist in another account only."""
+    environment = cycle.launch.environment
+    if environment.network.vpc is None and not environment.root.existing:
+        return
+    with cycle.progress.step("create what the environment names and this emulator lacks") as say:
+        names = create_stand_ins(cycle.aws, environment)
+        subject = "each stands in for yours and exists" if len(names) > 1 else "stands in for yours: it exists"
+        say(f"{', '.join(names)}: {subject} only here" if names else "all of it exists")
+
+
 def _read_back(cycle: Cycle) -> tuple[str, tuple[Comparison, ...]]:
     with cycle.progress.step("compare what EMR, CloudWatch and S3 now hold with the rendered files") as say:
         cluster, comparisons = compare_deployed(cycle.aws, cycle.launch)
@@ -209,13 +225,24 @@ def _read_back(cycle: Cycle) -> tuple[str, tuple[Comparison, ...]]:
                 f"cluster {cluster.id}",
                 differences,
                 why="differs from what was rendered",
-                fix="run the demo again from a clean checkout; if it differs again, report it",
+                fix=_remedy(cycle.launch.environment),
             )
         say(
             f"{cluster.id} is {cluster.state}; {sum(comparison.facts for comparison in comparisons)} facts,"
             " no difference"
         )
     return cluster.id, comparisons
+
+
+def _remedy(environment: Environment) -> str:
+    """Return how to end a difference: a launch record deploys the recorded cluster, whatever the file says today."""
+    if not launch_records(environment):
+        return "run the demo again from a clean checkout; if it differs again, report it"
+    file = Path(environment.source)
+    return (
+        f"{file.with_suffix('.launch')} records a running cluster, and the demo deployed that cluster, not today's"
+        f" file: run the demo on a copy elsewhere: mkdir copy && cp {file} copy/ && warmbase demo copy/{file.name}"
+    )
 
 
 def _remove(cycle: Cycle, cluster_id: str) -> tuple[str, ...]:

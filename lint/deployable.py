@@ -9,7 +9,7 @@ from environments.reader import shared_roots
 from lint.finding import LintFinding, Severity
 from lint.lint import lint
 from sizing.cluster import ClusterChoice
-from sizing.problem import InvalidInput, Problem
+from sizing.problem import Infeasible, InvalidInput, Problem
 
 
 def deployable_launch(environment: Environment, cluster: ClusterChoice) -> Launch:
@@ -35,6 +35,19 @@ def refuse_errors(launch: Launch) -> None:
     errors = lint(planned_spec(launch)).of(Severity.ERROR)
     if errors:
         raise InvalidInput([_problem(launch.environment, finding) for finding in errors])
+
+
+def refused_settings(environment: Environment, cluster: ClusterChoice) -> frozenset[tuple[str, str]]:
+    """Return each property in which lint finds an error, with its classification; an empty name stands for all of it.
+
+    Returns none where no cluster meets the targets, because there is no configuration to check.
+    """
+    try:
+        launch = launch_of(environment, cluster)
+    except Infeasible:
+        return frozenset()
+    errors = lint(planned_spec(launch)).of(Severity.ERROR)
+    return frozenset((finding.classification, finding.property) for finding in errors)
 
 
 def _problem(environment: Environment, finding: LintFinding) -> Problem:

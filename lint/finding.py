@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from lint.edit import Edit
+
 
 class Severity(StrEnum):
     """The severity of a finding.
@@ -18,9 +20,25 @@ class Severity(StrEnum):
     INFO = "info"
 
 
+class Consequence(StrEnum):
+    """The consequence of a finding that nobody mends, worst first.
+
+    not safe: data, a cache, credentials or the stability of a server are at risk.
+    """
+
+    WILL_NOT_START = "will not start"
+    NOT_SAFE = "not safe"
+    IGNORED = "silently ignored"
+    SLOW_OR_DEAR = "slow or dear"
+    GOOD_TO_KNOW = "good to know"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintFinding:
-    """One finding; `value` is None where a setting is missing, and `line` is None where there is no file."""
+    """One finding; `value` is None where a setting is missing, and `line` is None where there is no file.
+
+    `edit` mends it with certainty; where it is None, a person decides.
+    """
 
     id: str
     severity: Severity
@@ -32,6 +50,8 @@ class LintFinding:
     fix: str
     line: int | None
     overridden: bool = False
+    consequence: Consequence
+    edit: Edit | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from emr.cluster_spec import ClusterSpec
+from lint.edit import EditAction
 from lint.finding import LintFinding, Report, Severity
 from lint.node import LintedNode
 from lint.release_of import release_of
@@ -68,7 +69,8 @@ def _without_secret(finding: LintFinding) -> LintFinding:
     message, fix = (text.replace(finding.value.strip(), REDACTED) for text in (finding.message, finding.fix))
     if len(finding.value) < LEAST_SECRET:
         message, fix = finding.message, finding.fix
-    return replace(finding, value=REDACTED, message=message, fix=fix)
+    edit = finding.edit if finding.edit and finding.edit.action is not EditAction.REPLACE_VALUE else None
+    return replace(finding, value=REDACTED, message=message, fix=fix, edit=edit)
 
 
 def _order(finding: LintFinding) -> tuple[int, int, str, str]:

@@ -90,7 +90,7 @@ class LintedNode:
 
         Where the file lists no applications, lint assumes HBase. A single file of Hadoop's does not imply HBase.
         """
-        names = (*self.subject.applications, *self.subject.classifications)
+        names = (*self.subject.applications, *self.subject.classifications, self.subject.only or "")
         assumed = not self.subject.applications and self.subject.only is None
         return assumed or any(name.lower().startswith("hbase") for name in names)
 

@@ -9,7 +9,8 @@ from typing import Final, NotRequired, TypedDict, Unpack
 
 from configurations.properties.property import ANY, Span
 from emr.cluster_spec import Setting
-from lint.finding import LintFinding, Severity
+from lint.edit import Edit
+from lint.finding import Consequence, LintFinding, Severity
 from lint.node import SITE, LintedNode
 
 BOOTED: Final = "booted"
@@ -18,13 +19,20 @@ BOOTED: Final = "booted"
 NO_AWS: Final = "the lab has no EMR, EC2, S3 or CloudWatch"
 NEEDS_LOAD: Final = "the loss shows only with data, over hours, or on a full volume"
 NEEDS_RESTARTS: Final = "it takes restarts of a loaded cluster"
+USUAL: Final = {
+    Severity.ERROR: Consequence.WILL_NOT_START,
+    Severity.WARNING: Consequence.SLOW_OR_DEAR,
+    Severity.INFO: Consequence.GOOD_TO_KNOW,
+}
+"""The consequence of a rule that names none, by its severity."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Violation:
     """One place that breaks a rule: the setting `at`, or else the classification and property that are missing.
 
-    `fix` replaces the rule's own where the check knows better.
+    `fix` and `consequence` replace the rule's own where the check knows better. `edit` mends the setting `at`, and is
+    None where that takes a decision.
     """
 
     message: str
@@ -33,6 +41,8 @@ class Violation:
     property: str = ""
     line: int | None = None
     fix: str | None = None
+    consequence: Consequence | None = None
+    edit: Edit | None = None
 
 
 Check = Callable[[LintedNode], Iterable[Violation]]
@@ -46,6 +56,7 @@ class Rule:
     `proof` is BOOTED, or says why no boot shows the rule. A rule about some versions is silent where the release is
     not known. A rule `of_hbase` is silent where HBase is not installed. HBase 1 behaves too differently: for a release
     with HBase 1, only a rule `of_hbase_1` reports anything, or one whose span of HBase versions includes it.
+    `consequence` is None where the severity's usual one holds.
     """
 
     id: str
@@ -61,6 +72,12 @@ class Rule:
     emr: Span = ANY
     of_hbase: bool = True
     of_hbase_1: bool = False
+    consequence: Consequence | None = None
+
+    @property
+    def effect(self) -> Consequence:
+        """Return what happens if nobody mends the finding."""
+        return self.consequence or USUAL[self.severity]
 
     def concerns(self, node: LintedNode) -> bool:
         """Return whether the rule is about such a node."""
@@ -88,6 +105,7 @@ class _Fields(TypedDict):
     emr: NotRequired[Span]
     of_hbase: NotRequired[bool]
     of_hbase_1: NotRequired[bool]
+    consequence: NotRequired[Consequence]
 
 
 def rule(**fields: Unpack[_Fields]) -> Callable[[Check], Rule]:
@@ -116,4 +134,6 @@ def findings_of(rule: Rule, node: LintedNode) -> Iterable[LintFinding]:
             fix=violation.fix or rule.fix,
             line=violation.line if violation.line is not None else (at.line if at else None),
             overridden=at.overridden if at else False,
+            consequence=violation.consequence or rule.effect,
+            edit=violation.edit,
         )

@@ -3,8 +3,9 @@
 `server.local_aws()` runs it in its own process, for the CDK CLI; `extension.install()` extends moto in this process,
 for mock_aws. `control_tags` lists the tags that make it fail on purpose.
 
-It is an emulator that keeps, checks and returns *descriptions*: no EC2 node boots, no bootstrap action or step runs, no
-HBase starts. These differences from AWS are known:
+It is an emulator that keeps, checks and returns *descriptions*: no EC2 node boots and no HBase starts. Where the local
+AWS is served, two kinds of programs run on this machine: the bootstrap action that claims the root, as it was uploaded,
+and `bash -c` steps, beside stand-ins of `hbase` and `hdfs` (`nodes`). These differences from AWS are known:
 
 EMR
 - A cluster is WAITING as soon as it is created.

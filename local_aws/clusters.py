@@ -88,7 +88,7 @@ def _bootstrap_failure(cluster: Untyped, request: Json, region: str) -> str | No
     behaviour = control(cluster, BOOTSTRAP)
     if behaviour == "fail":
         return "On the master instance, bootstrap action 1 returned a non-zero return code"
-    if behaviour == "claim":
+    if nodes.has_nodes():
         primaries = next(group.num_instances for group in cluster.instance_groups if group.role == "MASTER")
         try:
             nodes.run_on_primaries(cluster.id, region, request, primaries)

@@ -3,13 +3,11 @@
 | tag                         | value                   | effect                                                       |
 | --------------------------- | ----------------------- | ------------------------------------------------------------ |
 | `local-aws:bootstrap`       | `fail`                  | at launch: the cluster ends TERMINATED_WITH_ERRORS           |
-|                             | `claim`                 | at launch: the action that claims the root runs for real     |
 | `local-aws:reconfiguration` | `revert`                | reconfigurations fail and are reverted: RUNNING, as before   |
 |                             | `SUSPENDED`, `ARRESTED` | reconfigurations fail, so do the reverts: that group state   |
 |                             | `stuck`                 | groups stay RECONFIGURING until the tag changes or goes      |
-| `local-aws:step`            | `FAILED`                | steps end FAILED, not COMPLETED (nothing runs either way)    |
-|                             | `run`                   | `bash -c` steps run for real, beside stubs of hbase and hdfs |
-| `local-aws:hbase`           | as in stubs/            | what is wrong with the HBase that those stubs speak for      |
+| `local-aws:step`            | `FAILED`, `COMPLETED`   | steps end so, and nothing runs                               |
+| `local-aws:hbase`           | as in stand-ins/        | what is wrong with the HBase that the stand-ins answer for   |
 """
 
 from __future__ import annotations
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
 BOOTSTRAP = "local-aws:bootstrap"
 RECONFIGURATION = "local-aws:reconfiguration"
 STEP = "local-aws:step"
-RUN = "run"
 HBASE = "local-aws:hbase"
 
 

@@ -14,6 +14,7 @@ from moto.emr.models import Cluster
 from local_aws import (
     buckets,
     change_set_requests,
+    chosen_ids,
     clusters,
     instance_groups,
     mute_rules,
@@ -38,6 +39,7 @@ def install() -> None:
         steps,
         iam,
         buckets,
+        chosen_ids,
         template,
         stack_requests,
         stack_drift,

@@ -1,76 +1,51 @@
-"""Primary nodes of local clusters, as far as the claim and steps need them: uploaded scripts really run.
+"""Programs of a local cluster's nodes, which run on this machine: the claim of a launch, and steps.
 
-Nothing else of a node is there: `hbase` and `hdfs` are stubs that say what quiet ones would. What runs has files of its
-own, this machine's with an overlay, in a mount namespace; what it writes is gone with it. Where it asks AWS, wrappers
-of `aws` and of the system's Python lead it to this local AWS: neither an action nor its program knows. What it says is
-kept where EMR keeps it, below the cluster's log URI.
+There is no node. A program runs as the user of the local AWS, with the directories of a node inside a temporary one,
+and with stand-ins of `aws`, `hbase` and `hdfs` first on its PATH: `stand-ins/`. The stand-ins of `hbase` and `hdfs`
+answer like a small quiet HBase with two tables and two RegionServers, whose names begin with `stand-in`.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
+import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Thread
 from typing import Any, Final
 
 from local_aws import api
+from local_aws.instance_metadata import instance_metadata
 
 CLAIM: Final = "claim-root"
 """The only action that runs: the others set up a node, and there is none."""
 # judgement: a claim takes four requests, and at most eight attempts one second apart.
 ACTION_SECONDS: Final = 60.0
-
-NAMESPACE: Final = """
-set -e
-mount -t tmpfs tmpfs "$0/tree"
-mkdir "$0/tree/upper" "$0/tree/work" "$0/tree/root"
-cp -a "$0/files/." "$0/tree/upper"
-mount -t overlay overlay -o "lowerdir=/,upperdir=$0/tree/upper,workdir=$0/tree/work" "$0/tree/root"
-mount --rbind /dev "$0/tree/root/dev"
-mount -t proc proc "$0/tree/root/proc"
-exec chroot "$0/tree/root" env -i PATH=/stubs:/usr/local/bin:/usr/bin:/bin bash /action.sh "$@"
-"""
-FETCH: Final = """#!{python} -I
-# aws s3 cp --only-show-errors s3://BUCKET/KEY FILE, or - s3://BUCKET/KEY, and aws emr describe-cluster --cluster-id ID
-# are the only calls that it needs to answer. Nobody checks the signature.
-import json, shutil, sys, urllib.request, urllib.error
-source, file = sys.argv[-2:]
-said = "AWS4-HMAC-SHA256 Credential=local/20200101/{region}/%s/aws4_request, SignedHeaders=host, Signature=local"
-if sys.argv[1] == "emr":
-    headers = {{"Authorization": said % "elasticmapreduce", "X-Amz-Target": "ElasticMapReduce.DescribeCluster",
-        "Content-Type": "application/x-amz-json-1.1"}}
-    asked = urllib.request.Request("{endpoint}/", data=json.dumps({{"ClusterId": file}}).encode(), headers=headers)
-    try:
-        sys.stdout.write(urllib.request.urlopen(asked, timeout=20).read().decode())
-    except urllib.error.HTTPError as error:
-        why = json.loads(error.read())
-        said = why.get("message") or why.get("Message")
-        sys.exit(f"An error occurred ({{why['__type']}}) when calling DescribeCluster: {{said}}")
-    sys.exit()
-at = "{endpoint}/" + (file if source == "-" else source).removeprefix("s3://")
-body = sys.stdin.buffer.read() if source == "-" else None
-headers = {{"Authorization": said % "s3", "Content-Type": "application/octet-stream"}}
-asked = urllib.request.Request(at, data=body, headers=headers, method="PUT" if body else "GET")
-with urllib.request.urlopen(asked, timeout=20) as answer:
-    if source != "-":
-        with open(file, "wb") as kept:
-            shutil.copyfileobj(answer, kept)
-"""
-STUBS: Final = Path(__file__).parent / "stubs"
-SENT: Final = """#!/bin/bash
-export STATE={state}
-exec bash -c "$(cat /step.sh)" "$@"
-"""
+# judgement: a step takes about a second; a client of EMR waits 20 s for the answer that this delays.
+STEP_SECONDS: Final = 15.0
+STAND_INS: Final = Path(__file__).parent / "stand-ins"
+NOTE: Final = "local AWS: no HBase runs here; hbase, hdfs and aws are stand-ins (local_aws/stand-ins)\n"
+NODE_PATHS: Final = (
+    "/etc/hbase.keytab",
+    "/mnt/var/lib/info",
+    "/usr/bin/python3",
+    "/usr/lib/hbase",
+    "/usr/local/lib/warmbase",
+    "/var/lib/warmbase",
+    "/var/log/hbase",
+)
+"""Paths that exist only on a node. They lead into the temporary directory."""
+AS_ROOT: Final = ("((EUID != 0))", "((0))")
+"""An action continues as root on a node; in the temporary directory any user may write."""
+MARK: Final = "hbase-"
+"""The stand-ins remember what earlier steps have done by files whose names begin so."""
 SYSTEM_PYTHON: Final = """#!/bin/sh
-exec {python} -E "$@" --metadata={metadata} --s3={endpoint} --emr={endpoint} --wait-seconds=0.1
+exec {python} -E "$@" --metadata={metadata} --s3={endpoint} --emr={endpoint} --job-flow={job_flow} --wait-seconds=0.1
 """
 
 _endpoint: list[str] = []
@@ -90,150 +65,118 @@ def serve_at(endpoint: str) -> None:
     _endpoint[:] = [endpoint]
 
 
-def unavailable() -> str | None:
-    """Return why no action can run on this machine, found by running one that does nothing; None where it can."""
+def has_nodes() -> bool:
+    """Return whether programs of nodes run: where the local AWS is served, and on Linux, for which they are written."""
+    return bool(_endpoint) and sys.platform == "linux"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A primary node in a temporary directory, in one region, with an HBase in this state."""
+
+    root: Path
+    region: str
+    state: str = "well"
+
+    def put(self, name: str, content: str, mode: int = 0o644) -> None:
+        """Write a file of the node."""
+        file = self.root / name.lstrip("/")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content, encoding="utf-8")
+        file.chmod(mode)
+
+    def run(self, script: str, *arguments: str, seconds: float) -> tuple[bool, str]:
+        """Return whether a bash script with this name and these arguments succeeded, and what it wrote to stderr."""
+        for path in NODE_PATHS:
+            script = script.replace(path, f"{self.root}{path}")
+        programs = (str(STAND_INS), str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin")
+        variables = {
+            "PATH": os.pathsep.join(programs),
+            "TMPDIR": str(self.root / "tmp"),
+            "STATE": self.state,
+            "AWS_ENDPOINT_URL": _endpoint[0],
+            "AWS_REGION": self.region,
+        }
+        try:
+            process = subprocess.run(
+                ["bash", "-c", script, *arguments],  # noqa: S607 - whichever bash the machine has
+                env=variables,
+                capture_output=True,
+                text=True,
+                timeout=seconds,
+                check=False,
+                stdin=subprocess.DEVNULL,
+            )
+        except subprocess.TimeoutExpired:
+            return False, f"{NOTE}the local AWS ended this program after {seconds:g} s\n"
+        return process.returncode == 0, NOTE + process.stderr.replace(str(self.root), "")
+
+
+@contextmanager
+def _node(region: str, state: str = "well") -> Iterator[Node]:
     with tempfile.TemporaryDirectory(prefix="warmbase-node-") as directory:
-        process = _in_namespace(Path(directory), {"action.sh": (b"exit 0", 0o755)}, [])
-    return process.stderr.strip() or "it ended with another status" if process.returncode else None
+        node = Node(root=Path(directory), region=region, state=state)
+        (node.root / "tmp").mkdir()
+        yield node
 
 
 def run_on_primaries(cluster_id: str, region: str, launch: Mapping[str, Any], primaries: int) -> None:
-    """Run the claim of a cluster on each primary. Raises Failed for the first that does not succeed.
-
-    Raises RuntimeError in a process that serves nothing.
-    """
-    if not _endpoint:
-        raise RuntimeError("bootstrap actions run only where the local AWS is served: python -m local_aws")
+    """Run the claim of a cluster on each primary. Raises Failed for the first that does not succeed."""
     for number, action in enumerate(launch.get("BootstrapActions", []), 1):
         if action["Name"] != CLAIM:
             continue
         script = action["ScriptBootstrapAction"]
         for primary in range(primaries):
             instance = f"i-{cluster_id.removeprefix('j-').lower():0>15}{primary}"
-            process = _run(cluster_id, region, instance, script["Path"], script.get("Args", []))
-            _keep(
-                launch.get("LogUri"), region, f"{cluster_id}/node/{instance}/bootstrap-actions/{number}", process.stderr
-            )
-            if process.returncode:
+            succeeded, output = _claim(cluster_id, region, instance, script)
+            log = f"{cluster_id}/node/{instance}/bootstrap-actions/{number}"
+            _store(region, launch.get("LogUri"), log, output)
+            if not succeeded:
                 raise Failed(instance, number)
 
 
-def run_step(
-    region: str, arguments: Sequence[str], state: str, log: tuple[str, str] | None, *, stopped: bool = False
-) -> bool:
-    """Run `bash -c SCRIPT NAME ARGUMENT...` on the primary, keep its stderr at `log`, and return whether it succeeded.
-
-    `state` is what is wrong with the HBase there, which may have been stopped by a step before. Raises RuntimeError in
-    a process that serves nothing, ValueError for another command.
-    """
-    if not _endpoint:
-        raise RuntimeError("steps run only where the local AWS is served: python -m local_aws")
-    if tuple(arguments[:2]) != ("bash", "-c"):
-        raise ValueError(f"the local AWS runs no {' '.join(arguments[:2])}")
-    filled = {"region": region, "python": str(Path(sys.executable).resolve()), "endpoint": _endpoint[0]}
-    files = {
-        "action.sh": (SENT.format(state=state).encode(), 0o755),
-        "step.sh": (arguments[2].encode(), 0o644),
-        "stubs/aws": (FETCH.format(**filled).encode(), 0o755),
-        **{f"stubs/{path.name}": (path.read_bytes(), 0o755) for path in STUBS.iterdir()},
-        "usr/lib/hbase/bin/disable_all_tables.sh": (b"", 0o755),
-    }
-    if stopped:
-        files["tmp/hbase-has-stopped"] = (b"", 0o644)
-    with tempfile.TemporaryDirectory(prefix="warmbase-step-") as directory:
-        process = _in_namespace(Path(directory), files, arguments[3:])
-    if log is not None:
-        bucket, key = log
-        api.call("s3", region, "put_object", Bucket=bucket, Key=key, Body=gzip.compress(process.stderr.encode()))
-    return process.returncode == 0
-
-
-def _run(
-    cluster_id: str, region: str, instance: str, path: str, arguments: list[str]
-) -> subprocess.CompletedProcess[str]:
-    bucket, _, key = path.removeprefix("s3://").partition("/")
-    script = api.call("s3", region, "get_object", Bucket=bucket, Key=key)["Body"].read()
+def _claim(cluster_id: str, region: str, instance: str, script: Mapping[str, Any]) -> tuple[bool, str]:
+    bucket, _, key = script["Path"].removeprefix("s3://").partition("/")
+    text = api.call("s3", region, "get_object", Bucket=bucket, Key=key)["Body"].read().decode()
     identity = {"accountId": api.ACCOUNT, "region": region, "instanceId": instance}
-    with tempfile.TemporaryDirectory(prefix="warmbase-node-") as directory, instance_metadata(identity) as metadata:
-        python = str(Path(sys.executable).resolve())
-        filled = {"region": region, "python": python, "endpoint": _endpoint[0], "metadata": metadata}
-        files = {
-            "action.sh": (script, 0o755),
-            "mnt/var/lib/info/instance.json": (b'{"isMaster": true}', 0o644),
-            "mnt/var/lib/info/job-flow.json": (json.dumps({"jobFlowId": cluster_id}).encode(), 0o644),
-            "stubs/aws": (FETCH.format(**filled).encode(), 0o755),
-            "usr/bin/python3": (SYSTEM_PYTHON.format(**filled).encode(), 0o755),
-        }
-        return _in_namespace(Path(directory), files, arguments)
+    with _node(region) as node, instance_metadata(identity) as metadata:
+        job_flow = "/mnt/var/lib/info/job-flow.json"
+        python = SYSTEM_PYTHON.format(
+            python=sys.executable, metadata=metadata, endpoint=_endpoint[0], job_flow=f"{node.root}{job_flow}"
+        )
+        node.put("/usr/bin/python3", python, 0o755)
+        node.put("/mnt/var/lib/info/instance.json", '{"isMaster": true}')
+        node.put(job_flow, json.dumps({"jobFlowId": cluster_id}))
+        return node.run(text.replace(*AS_ROOT), CLAIM, *script.get("Args", []), seconds=ACTION_SECONDS)
 
 
-def _in_namespace(
-    place: Path, files: Mapping[str, tuple[bytes, int]], arguments: Sequence[str]
-) -> subprocess.CompletedProcess[str]:
-    """Run /action.sh over this machine's files with these files added, each with its mode."""
-    (place / "tree").mkdir()
-    for name, (content, mode) in files.items():
-        file = place / "files" / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content)
-        file.chmod(mode)
-    command = ["unshare", "--mount", "--propagation", "private", "sh", "-c", NAMESPACE, str(place), *arguments]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=ACTION_SECONDS, check=False, stdin=subprocess.DEVNULL
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRun:
+    """One step of a cluster: `state` says what is wrong with its HBase, `marks` what earlier steps have done to it."""
+
+    region: str
+    cluster_id: str
+    step_id: str
+    log_uri: str | None
+    state: str = "well"
+    marks: set[str] = field(default_factory=set)
+
+    def run(self, arguments: Sequence[str]) -> bool:
+        """Run `bash -c SCRIPT NAME ARGUMENT...`, store its stderr where EMR does, and return whether it succeeded."""
+        with _node(self.region, self.state) as node:
+            disable = STAND_INS / "disable_all_tables.sh"
+            node.put("/usr/lib/hbase/bin/disable_all_tables.sh", disable.read_text(encoding="utf-8"), 0o755)
+            for mark in self.marks:
+                node.put(f"tmp/{mark}", "")
+            succeeded, output = node.run(*arguments[2:], seconds=STEP_SECONDS)
+            self.marks.update(file.name for file in (node.root / "tmp").glob(f"{MARK}*"))
+        _store(self.region, self.log_uri, f"{self.cluster_id}/steps/{self.step_id}", output)
+        return succeeded
 
 
-def _keep(log_uri: str | None, region: str, name: str, output: str) -> None:
+def _store(region: str, log_uri: str | None, name: str, output: str) -> None:
     """Store the output as EMR does: compressed, below the cluster's log URI."""
     if log_uri:
         bucket, _, prefix = log_uri.removeprefix("s3://").partition("/")
         body = gzip.compress(output.encode())
         api.call("s3", region, "put_object", Bucket=bucket, Key=f"{prefix}{name}/stderr.gz", Body=body)
-
-
-HOST: Final = "127.0.0.1"
-TOKEN: Final = "local"  # noqa: S105 - a dummy: nothing checks it
-CREDENTIALS: Final = {"AccessKeyId": "local", "SecretAccessKey": "local", "Token": "local"}
-STOP_SECONDS: Final = 5.0
-
-
-@contextmanager
-def instance_metadata(identity: Mapping[str, str]) -> Iterator[str]:
-    """Serve the identity document on a free loopback port until the block ends; yield the address."""
-    documents = {
-        "/latest/dynamic/instance-identity/document": json.dumps(dict(identity)),
-        "/latest/meta-data/services/domain": "amazonaws.com",
-        "/latest/meta-data/iam/security-credentials/": "node",
-        "/latest/meta-data/iam/security-credentials/node": json.dumps(CREDENTIALS),
-    }
-
-    class Handler(BaseHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            pass
-
-        def do_PUT(self) -> None:
-            self._answer(HTTPStatus.OK if self.path == "/latest/api/token" else HTTPStatus.NOT_FOUND, TOKEN)
-
-        def do_GET(self) -> None:
-            if self.headers.get("X-aws-ec2-metadata-token") != TOKEN:
-                self._answer(HTTPStatus.UNAUTHORIZED, "")
-            else:
-                self._answer(
-                    HTTPStatus.OK if self.path in documents else HTTPStatus.NOT_FOUND, documents.get(self.path, "")
-                )
-
-        def _answer(self, status: HTTPStatus, text: str) -> None:
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(text.encode())))
-            self.end_headers()
-            self.wfile.write(text.encode())
-
-    server = ThreadingHTTPServer((HOST, 0), Handler)
-    thread = Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://{HOST}:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(STOP_SECONDS)

@@ -35,6 +35,10 @@ NOWHERE: Final = f"http://{HOST}:1"
 FOREIGN: Final = ("AWS_", "CDK_")
 STAY: Final = "stay"
 """The text on standard input that tells a server to outlive that input."""
+ID_HEADER: Final = "x-local-aws-"
+"""Begins the header in which a request states the id of the resource that it creates, such as `x-local-aws-vpc`."""
+ACCOUNT_HEADER: Final = "x-moto-account-id"
+"""The header in which a request states the account that it is of."""
 PROJECT: Final = Path(__file__).parents[1]
 
 

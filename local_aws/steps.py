@@ -1,4 +1,4 @@
-"""EMR steps, which run only if a tag asks for it. A step is RUNNING at its first description, then ends."""
+"""EMR steps. A step is RUNNING at its first description, and ends at its second: `bash -c` steps run there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from moto.emr.models import Cluster, ElasticMapReduceBackend
 from moto.emr.responses import ElasticMapReduceResponse
 
 from local_aws import nodes
-from local_aws.control_tags import HBASE, RUN, STEP, control
+from local_aws.control_tags import HBASE, STEP, control
 from local_aws.moto_internals import replace, request_parameter, wrap
 
 if TYPE_CHECKING:
@@ -72,12 +72,17 @@ def _advance(cluster: Untyped, step: Untyped) -> None:
 
 
 def _outcome(cluster: Untyped, step: Untyped) -> str:
-    behaviour = control(cluster, STEP) or "COMPLETED"
-    if behaviour != RUN:
-        return behaviour
-    bucket, _, prefix = str(cluster.log_uri).removeprefix("s3://").partition("/")
-    log = (bucket, f"{prefix}{cluster.id}/steps/{step.id}/stderr.gz")
-    state = control(cluster, HBASE) or "well"
-    stopped = any(earlier.name.endswith("stop-hbase") and earlier.state == "COMPLETED" for earlier in cluster.steps)
-    succeeded = nodes.run_step(cluster.emr_backend.region_name, step.args, state, log, stopped=stopped)
-    return "COMPLETED" if succeeded else "FAILED"
+    behaviour = control(cluster, STEP)
+    if behaviour or not (nodes.has_nodes() and step.args[:2] == ["bash", "-c"]):
+        return behaviour or "COMPLETED"
+    if not hasattr(cluster, "hbase_marks"):
+        cluster.hbase_marks = set()
+    step_run = nodes.StepRun(
+        region=cluster.emr_backend.region_name,
+        cluster_id=cluster.id,
+        step_id=step.id,
+        log_uri=cluster.log_uri,
+        state=control(cluster, HBASE) or "well",
+        marks=cluster.hbase_marks,
+    )
+    return "COMPLETED" if step_run.run(step.args) else "FAILED"

@@ -16,23 +16,21 @@ from botocore.exceptions import ClientError
 
 from environments.names import emr_cluster_name
 from operations.aws import Aws
+from operations.aws_answers import DENIED
 from operations.aws_errors import error_code
 from operations.described_alarm import described_alarms
 from operations.polling import turns
 
 NOTIFYING: Final = "call-"
 """The names of the composite alarms, which alone notify, go on with this word."""
-MUTE_HOURS: Final = (
-    6  # judgement: a teardown waits at most an hour for HBase, one for EMR and one for each of two stacks
-)
+# judgement: a teardown waits at most an hour for HBase, one for EMR and one for each of two stacks.
+MUTE_HOURS: Final = 6
 ACTIVATION_SECONDS: Final = 30.0  # judgement: the rule begins in the minute in which it is written
 FIRST_POLL_SECONDS: Final = 0.2
 POLL_SECONDS: Final = 5.0
 NOT_OFFERED: Final = frozenset({"InvalidAction", "UnknownOperationException", "UnsupportedOperation"})
 """Codes of a region or partition whose CloudWatch has no mute rules."""
-
-NO_RULE: Final = frozenset({"ResourceNotFound", "ResourceNotFoundException", "AccessDenied", "AccessDeniedException"})
-"""Codes where there is no rule, or credentials that could not have written one."""
+NO_RULE: Final = frozenset({"ResourceNotFound", "ResourceNotFoundException"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +47,12 @@ class Silence:
     @property
     def ours(self) -> bool:
         """Return whether a deployment would end some of the silence."""
-        return bool(self.disabled) or self.own_rule in self.rules
+        return bool(self.causes)
+
+    @property
+    def causes(self) -> tuple[str, ...]:
+        """Return the names of what a deployment would end: the disabled notifications, and the rule of a teardown."""
+        return (*self.disabled, *(name for name in self.rules if name == self.own_rule))
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -60,18 +63,21 @@ class Silence:
         if self.disabled:
             yield f"the notifications of {_count(self.disabled)} are disabled: {', '.join(self.disabled)}"
         for name, alarms in self.rules.items():
-            yield f"mute rule {name} mutes the notifications of {_count(alarms)}"
+            subject = _count(alarms) if alarms else "the next cluster, because a teardown left it behind"
+            yield f"mute rule {name} mutes the notifications of {subject}"
 
 
 def read_silence(aws: Aws, environment: str, cluster_name: str) -> Silence:
-    """Return which notifications of a cluster reach nobody at the moment."""
-    notifying = _notifying(aws, environment, cluster_name)
+    """Return which notifications of a cluster reach nobody at the moment, or would not once there are alarms."""
+    notifying, own_rule = _notifying(aws, environment, cluster_name), _rule_name(environment, cluster_name)
     rules: dict[str, tuple[str, ...]] = {}
     for alarm in notifying:
-        for rule in _active_rules(aws, alarm):
+        for rule in _active_rules(aws, AlarmName=alarm):
             rules[rule] = (*rules.get(rule, ()), alarm)
+    if not notifying and own_rule in _active_rules(aws):
+        rules[own_rule] = ()
     disabled = tuple(name for name, is_silenced in notifying.items() if is_silenced)
-    return Silence(own_rule=_rule_name(environment, cluster_name), disabled=disabled, rules=rules)
+    return Silence(own_rule=own_rule, disabled=disabled, rules=rules)
 
 
 def mute(aws: Aws, environment: str, cluster_name: str) -> str:
@@ -91,7 +97,7 @@ def mute(aws: Aws, environment: str, cluster_name: str) -> str:
     aws.cloudwatch.disable_alarm_actions(AlarmNames=names)
     return (
         f"{why}, so the notifications of {_count(names)} are disabled; if you keep the cluster, enable them:"
-        f" warmbase deploy {environment}"
+        " warmbase deploy ENV"
     )
 
 
@@ -107,13 +113,20 @@ def unmute(aws: Aws, environment: str, cluster_name: str) -> str:
     return f"the alarms of cluster {cluster_name} notify again{remark}"
 
 
-def delete_rule(aws: Aws, environment: str, cluster_name: str) -> None:
-    """Delete the rule of a teardown whose alarms are gone, or it would mute those of the next cluster of that name."""
+def delete_rule(aws: Aws, environment: str, cluster_name: str) -> str:
+    """Delete the rule of a teardown with its alarms, because it would mute those of the next cluster of that name.
+
+    Return a remark if these credentials may not; the next deployment then ends the silence.
+    """
+    rule = _rule_name(environment, cluster_name)
     try:
-        aws.cloudwatch.delete_alarm_mute_rule(AlarmMuteRuleName=_rule_name(environment, cluster_name))
+        aws.cloudwatch.delete_alarm_mute_rule(AlarmMuteRuleName=rule)
     except ClientError as error:
+        if error_code(error) in DENIED:
+            return f"; if mute rule {rule} exists, it stays: these credentials may not delete it"
         if error_code(error) not in NOT_OFFERED | NO_RULE:
             raise
+    return ""
 
 
 def _count(alarms: Sequence[str]) -> str:
@@ -152,12 +165,11 @@ def _is_active(aws: Aws, rule: str) -> bool:
     return False
 
 
-def _active_rules(aws: Aws, alarm: str) -> list[str]:
-    """Return the names of the rules that mute an alarm now; none where CloudWatch has no mute rules."""
+def _active_rules(aws: Aws, **alarm: str) -> list[str]:
+    """Return the names of the rules that are active now, or mute one alarm; none where CloudWatch has no mute rules."""
     try:
-        pages: Any = aws.cloudwatch.get_paginator("list_alarm_mute_rules").paginate(
-            AlarmName=alarm, Statuses=["ACTIVE"]
-        )
+        paginator: Any = aws.cloudwatch.get_paginator("list_alarm_mute_rules")
+        pages = paginator.paginate(Statuses=["ACTIVE"], **alarm)
         arns = [rule["AlarmMuteRuleArn"] for page in pages for rule in page.get("AlarmMuteRuleSummaries", ())]
     except ClientError as error:
         if error_code(error) not in NOT_OFFERED:

@@ -12,7 +12,6 @@ import boto3
 import botocore.session
 from botocore.client import BaseClient
 from botocore.config import Config
-from botocore.model import OperationModel
 from botocore.utils import is_valid_endpoint_url
 
 from operations.aws_answers import explain_answers
@@ -44,7 +43,7 @@ ends a command should wait for an unreachable network."""
 
 
 Gate: TypeAlias = Callable[[str], None]
-"""Gets the name of each API operation before it is called, and raises a WarmbaseError to prevent the call."""
+"""Gets the name of each API operation before each attempt to call it, and raises a WarmbaseError to prevent that."""
 READING: Final = re.compile(r"(BatchGet|Describe|Get|Head|List)[A-Z]|DetectStackDrift$")
 """The operations that change nothing; every other operation counts as a change."""
 
@@ -149,6 +148,12 @@ class Aws:
         return self._guarded(make("secretsmanager", endpoint_url=self._endpoint, config=PATIENT))
 
     @cached_property
+    def keys(self) -> Any:  # noqa: ANN401 - see above
+        """Return the client of AWS KMS."""
+        make: Any = self._session.client
+        return self._guarded(make("kms", endpoint_url=self._endpoint, config=PATIENT))
+
+    @cached_property
     def pricing(self) -> PricingClient:
         """Return the client of the AWS Price List, which answers in three regions only, and in each for all."""
         return self._session.client("pricing", region_name="us-east-1", endpoint_url=self._endpoint, config=PATIENT)
@@ -163,10 +168,11 @@ class Aws:
         self.gate(operation)
 
     def _guarded(self, client: Client) -> Client:
-        def pass_gate(model: OperationModel, **_: object) -> None:
-            self.gate(model.name)
+        def pass_gate(operation_name: str, **_: object) -> None:
+            self.gate(operation_name)
 
-        client.meta.events.register("provide-client-params.*.*", pass_gate)
+        # botocore creates a request for each attempt: a machine may sleep for hours between two of them.
+        client.meta.events.register("request-created.*.*", pass_gate)
         return client
 
     @cached_property

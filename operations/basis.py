@@ -10,9 +10,10 @@ from typing import TypeAlias
 from emr.classification import Classification, flattened
 from environments.environment import Environment
 from environments.launch_record import LaunchRecord
-from environments.names import cluster_stack, monitoring_stack, network_stack
+from environments.names import cluster_stack, emr_cluster_name, monitoring_stack, network_stack
 from operations.aws import Aws
 from operations.aws_errors import translated
+from operations.claims import NOBODY, claim_of
 from operations.deployed_stack import status_of
 from operations.description import DescribedGroup
 from operations.environment_cluster import environment_cluster
@@ -64,6 +65,20 @@ def environment_basis(aws: Aws, environment: Environment) -> dict[str, str]:
     return facts | _stack_basis(aws, (network_stack(environment.name),))
 
 
+def trace_basis(aws: Aws, environment: Environment, unrecorded: Iterable[str]) -> dict[str, str]:
+    """Return the facts that a cluster leaves behind when it is torn down, which every launch is proposed from.
+
+    The stacks and records are afterwards as before its launch. Raises botocore's errors, or OperationFailed.
+    """
+    facts: dict[str, str] = {}
+    if environment.mode.keeps_data_in_s3:
+        claim = claim_of(aws, environment.root)
+        holder = "none" if claim is None else "released" if claim.cluster == NOBODY else claim.cluster
+        facts["claim of the root"] = f"{holder}, since {claim.claimed_at}" if claim else holder
+    names = {emr_cluster_name(environment.name, cluster_name) for cluster_name in unrecorded}
+    return facts | {f"last cluster named {name}": _last_cluster(aws, name) for name in sorted(names)}
+
+
 def record_basis(records: Mapping[str, LaunchRecord]) -> dict[str, str]:
     """Return the facts that launch records state."""
     return {
@@ -75,6 +90,18 @@ def record_basis(records: Mapping[str, LaunchRecord]) -> dict[str, str]:
 def same_settings(one: Iterable[Classification], other: Iterable[Classification]) -> bool:
     """Return whether two lists of classifications set the same properties to the same values."""
     return sorted(flattened(one)) == sorted(flattened(other))
+
+
+def _last_cluster(aws: Aws, name: str) -> str:
+    """Return the id of the cluster of this name that was launched last, as far as EMR lists it."""
+    pages = aws.emr.get_paginator("list_clusters").paginate()
+    launches = [
+        (cluster["Status"]["Timeline"]["CreationDateTime"], cluster["Id"])
+        for page in pages
+        for cluster in page["Clusters"]
+        if cluster["Name"] == name
+    ]
+    return max(launches)[1] if launches else "none"
 
 
 def _stack_basis(aws: Aws, stacks: Iterable[str]) -> dict[str, str]:

@@ -24,7 +24,7 @@ STOP_SECONDS: Final = 10.0
 def selection(name: str) -> str:
     """The environment for the CDK command line, which runs in the project: names stay names, paths become whole."""
     file = locate(name)
-    return f"environment={file.resolve() if file == Path(name) else name}"
+    return f"environment={name if file == PROJECT.resolve() / 'environments' / f'{name}.yaml' else file.resolve()}"
 
 
 def run_cdk(
@@ -39,7 +39,7 @@ def run_cdk(
             where=str(COMMAND.relative_to(PROJECT)),
             what="does not exist",
             why="the CDK command line is not installed",
-            fix="run `make setup`",
+            fix="run `make setup-deploy`",
         )
     last: deque[str] = deque(maxlen=LAST_LINES)
     command = [str(COMMAND), *arguments, "--no-notices", "--no-color"]

@@ -14,13 +14,14 @@ from botocore.exceptions import ClientError
 from operations.aws import Aws
 from operations.aws_errors import error_code, translated
 from operations.cdk import run_cdk
-from operations.deployed_stack import Events, wait_until_stable
+from operations.deployed_stack import Events
 from operations.progress import Say
 from operations.protection import RETAINED_TYPES, protect_stack
+from operations.stuck_stack import wait_until_stable
 from sizing.problem import OperationFailed, Refused
 
 PREFIX: Final = "warmbase"
-"""How the names of our change sets begin; each has a name of its own, so that nobody executes another's."""
+"""The beginning of the name of each of our change sets; the names are unique, so nobody executes another's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -143,6 +143,12 @@ def _refuse_running(claim: Claim, aws: Aws, environment: Environment) -> None:
         )
 
 
+def running_writers(aws: Aws, root: Root) -> list[str]:
+    """Return every cluster that `writers` lists, our own included. Raises OperationFailed where AWS does not answer."""
+    with translated("could not list the clusters that may write to the root", "run the same command again"):
+        return list(writers(aws, root, None))
+
+
 def writers(aws: Aws, root: Root, own: str | None) -> Iterator[str]:
     """Each cluster of this account and region over this root that runs and is no replica, but for our own.
 

@@ -1,7 +1,7 @@
 """A script that runs on a cluster's primary as an EMR step, and the JSON by which it answers.
 
-The script goes along whole, for a node may read nothing of ours that was not uploaded with its launch. It leaves its
-answer below the log bucket's `emr/`, where nodes may write.
+The step contains the whole script, because a node can read only those of our files that were uploaded for its launch.
+The script writes its answer below `emr/` in the log bucket, where nodes may write.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ DIRECTORY: Final = Path(__file__).parent / "steps"
 PART: Final = re.compile(
     r'^# shellcheck source=operations/steps/(?P<part>\w+\.sh)\nsource "\$\(dirname .*\)/(?P=part)"\n', re.MULTILINE
 )
-"""The lines by which a script takes in what it shares."""
+"""The lines by which a script includes a part that it shares with others."""
 DIRECTIVE: Final = "# shellcheck shell=bash\n"
 OURS: Final = "warmbase "
-"""How the names of our steps begin."""
+"""The beginning of the name of each of our steps."""
 LONGEST_ARGUMENT: Final = 10_280  # EMR API Reference, HadoopJarStepConfig
-# judgement: the longest is HBase's end, which writes the index of every cache.
+# judgement: the longest step stops HBase, which writes the index of every cache.
 LONGEST_SECONDS: Final = 5400.0
 FIRST_POLL_SECONDS: Final = 0.2
 POLL_SECONDS: Final = 10.0
@@ -42,7 +42,7 @@ ENDED: Final = frozenset({"COMPLETED", "FAILED", "CANCELLED", "INTERRUPTED"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrimaryShell:
-    """Runs programs on the first primary of one cluster, which leaves its answers in that bucket."""
+    """Runs scripts on the first primary node of one cluster; their answers are in the log bucket."""
 
     aws: Aws
     cluster_id: str
@@ -53,7 +53,7 @@ class PrimaryShell:
         key = f"emr/{self.cluster_id}/warmbase/{name}-{uuid.uuid4().hex}.json"
         with translated(f"could not run {name} on {self.cluster_id}", "run the same command again"):
             text = script(name)
-            # Only the command that holds the lock knows that no other one waits for such a step.
+            # Only the command that holds the lock knows that no other command is waiting for such a step.
             if isinstance(self.aws.gate, Lock):
                 self._cancel_waiting()
             [step] = self.aws.emr.add_job_flow_steps(
@@ -72,7 +72,7 @@ class PrimaryShell:
             try:
                 state = self._ended(step, name, say)
             except BaseException:
-                # A step that still waits must not run when nobody thinks of it any more.
+                # A pending step must not run after the command that added it has ended.
                 with suppress(ClientError, BotoCoreError):
                     self.aws.emr.cancel_steps(ClusterId=self.cluster_id, StepIds=[step])
                 raise
@@ -83,7 +83,7 @@ class PrimaryShell:
         return answer
 
     def _cancel_waiting(self) -> None:
-        """Cancel the steps of warmbase that still wait: the command that added them was killed, or only examines."""
+        """Cancel the pending steps of warmbase: they belong to a command that was killed, or to `verify`."""
         pages: Any = self.aws.emr.get_paginator("list_steps").paginate(
             ClusterId=self.cluster_id, StepStates=["PENDING"]
         )
@@ -119,7 +119,7 @@ class PrimaryShell:
 
 
 def script(name: str) -> str:
-    """The whole text of a script, as it is sent. Raises ValueError for one that EMR would not take."""
+    """Return the whole text of a script, as it is sent. Raises ValueError if it is too long for EMR."""
 
     def part(match: re.Match[str]) -> str:
         return (DIRECTORY / match["part"]).read_text(encoding="utf-8").removeprefix(DIRECTIVE)

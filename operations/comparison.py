@@ -70,7 +70,7 @@ def around(aws: Aws, launch: Launch, cluster: DescribedCluster) -> tuple[Compari
 
 
 def protection_compared(aws: Aws, launch: Launch) -> Comparison:
-    """Compare the protection of the cluster and its stacks, which `deploy` sets and the plain CDK does not."""
+    """Compare the protection of the cluster and its stacks, which `deploy` sets and plain `cdk deploy` does not."""
     facts = read_protection(aws, launch.plan.environment, launch.plan.cluster).facts
     return _facts("protection", dict.fromkeys(facts, True), facts)
 
@@ -145,7 +145,7 @@ def _actions(cluster: DescribedCluster) -> Facts:
 
 def _dashboards(aws: Aws, launch: Launch, cluster_id: str) -> tuple[Facts, Facts]:
     environment = launch.environment
-    bodies = dashboard_bodies(launch.plan, environment.region, environment.root.bucket)
+    bodies = dashboard_bodies(launch.plan, environment.region, environment.root)
     expected = {
         name: json.loads(_recorded_cluster(body, launch, aws.account, cluster_id)) for name, body in bodies.items()
     }
@@ -153,7 +153,7 @@ def _dashboards(aws: Aws, launch: Launch, cluster_id: str) -> tuple[Facts, Facts
 
 
 def _alarms(aws: Aws, launch: Launch, cluster_id: str) -> tuple[Facts, Facts]:
-    plan, bucket = launch.plan, launch.environment.root.bucket
+    plan, root = launch.plan, launch.environment.root
     replica = launch.environment.clusters[plan.cluster].role == "replica"
 
     def watched(alarm: Alarm) -> tuple[str, ...]:
@@ -177,11 +177,11 @@ def _alarms(aws: Aws, launch: Launch, cluster_id: str) -> tuple[Facts, Facts]:
             threshold=alarm.threshold,
             missing=alarm.missing,
         )
-        for alarm in alarms(plan, bucket, replica=replica)
+        for alarm in alarms(plan, root, replica=replica)
     }
     composed = {
         call.name: DescribedAlarm(description=call.description, watched=(call.rule,))
-        for call in composite_alarms(plan, bucket, replica=replica)
+        for call in composite_alarms(plan, root, replica=replica)
     }
     actual = described_alarms(aws, plan.environment, plan.cluster)
     rules = read_silence(aws, plan.environment, plan.cluster).rules

@@ -1,4 +1,4 @@
-"""A stack as CloudFormation has it: its state, what that allows, and what happens to it."""
+"""A stack as CloudFormation describes it: its status, and the events that happen to it."""
 
 from __future__ import annotations
 
@@ -17,26 +17,6 @@ LONGEST_SECONDS: Final = 5400.0
 FIRST_POLL_SECONDS: Final = 0.2
 POLL_SECONDS: Final = 5.0
 
-UNPROTECT: Final = (
-    "aws cloudformation update-termination-protection --no-enable-termination-protection --stack-name {stack}"
-)
-DELETE: Final = "aws cloudformation delete-stack --stack-name {stack}"
-STUCK: Final[Mapping[str, tuple[str, str]]] = {
-    "ROLLBACK_COMPLETE": ("its creation failed, and all its resources were removed", f"{UNPROTECT} && {DELETE}"),
-    "ROLLBACK_FAILED": ("its creation failed, and some of its resources remain", f"{UNPROTECT} && {DELETE}"),
-    "CREATE_FAILED": ("its creation failed, and the resources created so far were kept", f"{UNPROTECT} && {DELETE}"),
-    "DELETE_FAILED": ("its deletion failed, and some of its resources remain", DELETE),
-    "UPDATE_FAILED": (
-        "an update failed, and rollback was disabled",
-        "aws cloudformation rollback-stack --stack-name {stack}",
-    ),
-    "UPDATE_ROLLBACK_FAILED": (
-        "an update failed, and so did its rollback",
-        "aws cloudformation continue-update-rollback --stack-name {stack}",
-    ),
-}
-"""By status: what it means, and the command that ends it. No update can begin in these states."""
-
 
 def described_stack(aws: Aws, stack: str) -> Mapping[str, Any] | None:
     """Return CloudFormation's description of a stack; None where it does not exist. Raises botocore's errors."""
@@ -54,34 +34,6 @@ def status_of(aws: Aws, stack: str) -> str | None:
     """Return the status of a stack; None where it does not exist. Raises botocore's errors."""
     description = described_stack(aws, stack)
     return None if description is None else str(description["StackStatus"])
-
-
-def wait_until_stable(aws: Aws, stack: str, say: Say) -> str | None:
-    """The status once nothing is under way. Raises OperationFailed for one in which no update can begin."""
-    status = status_of(aws, stack)
-    if status is not None and _under_way(status):
-        say(f"{stack} is {status}: waiting until that ends")
-        status = Events(aws, stack, only_new=False).followed(say)
-    if status is not None and status in STUCK:
-        raise _stuck(aws, stack, status)
-    return status
-
-
-def _under_way(status: str) -> bool:
-    """A stack in review waits for somebody, and not for CloudFormation."""
-    return status.endswith("_IN_PROGRESS") and status != "REVIEW_IN_PROGRESS"
-
-
-def _stuck(aws: Aws, stack: str, status: str) -> OperationFailed:
-    means, command = STUCK[status]
-    why = "\n".join(Events(aws, stack, only_new=False).failures()) or "CloudFormation no longer lists the reason"
-    return OperationFailed.of(
-        where=f"stack {stack}",
-        what=f"is {status}: {means}",
-        why=why,
-        fix=f"fix the cause that the lines above name, run {command.format(stack=stack)}, then run the same"
-        " command again",
-    )
 
 
 class Events:

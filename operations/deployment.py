@@ -28,7 +28,7 @@ from sizing.problem import Refused
 
 
 def deployment(work: Work, changes: Proposal) -> Iterator[Stage]:
-    """Every step, in order. Each looks at what is there first."""
+    """Yield every step, in order. Each first reads the current state."""
     environment, aws = changes.environment, work.aws
     yield _of_stack(work, network_stack(environment.name))
     yield _of_stack(work, storage_stack(environment.name))

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
@@ -19,9 +19,14 @@ from emr.codecs.api import (
     read_described_cluster,
     read_described_group,
 )
-from environments.names import cluster_id_parameter
+from emr.codecs.cloudformation import CLUSTER_TYPE
+from environments.names import cluster_id_parameter, cluster_stack
 from operations.aws import Aws
-from operations.aws_errors import error_code
+from operations.aws_errors import MISSING, error_code
+from operations.deployed_stack import described_stack, status_of
+
+FAILED_CREATION: Final = frozenset({"CREATE_FAILED", "ROLLBACK_FAILED"})
+"""The states of a stack that can list a cluster without the parameter that holds the cluster's id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,8 +111,28 @@ class DescribedCluster:
 
 
 def cluster_id(aws: Aws, environment: str, cluster_name: str) -> str:
-    """Return the id that the cluster's stack left behind."""
-    return aws.ssm.get_parameter(Name=cluster_id_parameter(environment, cluster_name))["Parameter"]["Value"]
+    """Return the id that the cluster's stack left behind, or that a stack lists whose creation failed after it."""
+    try:
+        return aws.ssm.get_parameter(Name=cluster_id_parameter(environment, cluster_name))["Parameter"]["Value"]
+    except ClientError as error:
+        if error_code(error) not in MISSING:
+            raise
+        stack = cluster_stack(environment, cluster_name)
+        identity = stack_cluster(aws, stack) if status_of(aws, stack) in FAILED_CREATION else None
+        if identity is None:
+            raise
+        return identity
+
+
+def stack_cluster(aws: Aws, stack: str) -> str | None:
+    """Return the id of the cluster that a stack lists and has not deleted; None without one."""
+    if described_stack(aws, stack) is None:
+        return None
+    for resource in aws.cloudformation.describe_stack_resources(StackName=stack)["StackResources"]:
+        is_deleted = resource["ResourceStatus"] == "DELETE_COMPLETE"
+        if resource["ResourceType"] == CLUSTER_TYPE and not is_deleted and resource.get("PhysicalResourceId"):
+            return resource["PhysicalResourceId"]
+    return None
 
 
 def described_cluster(aws: Aws, environment: str, cluster_name: str) -> DescribedCluster:

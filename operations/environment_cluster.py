@@ -8,6 +8,7 @@ from typing import Final
 from botocore.exceptions import ClientError
 
 from emr.cluster_state import has_ended, is_running
+from emr.codecs.cloudformation import CLUSTER_TYPE
 from environments.environment import Environment
 from environments.names import cluster_stack
 from environments.record_files import launch_records
@@ -16,7 +17,6 @@ from operations.aws_errors import translated
 from operations.deployed_stack import status_of
 from sizing.problem import Problem, Refused
 
-CLUSTER: Final = "AWS::EMR::Cluster"
 FORGOTTEN: Final = ("InvalidRequestException", "is not valid")
 
 
@@ -79,7 +79,7 @@ def environment_cluster(aws: Aws, environment: Environment, cluster_name: str) -
     launches = {
         identity: resource["Timestamp"].isoformat()
         for resource in resources
-        if resource["ResourceType"] == CLUSTER and (identity := resource.get("PhysicalResourceId"))
+        if resource["ResourceType"] == CLUSTER_TYPE and (identity := resource.get("PhysicalResourceId"))
     }
     identity = next(iter(launches), record.cluster_id if record else None)
     if identity is None:

@@ -1,8 +1,8 @@
 """The lock of an environment: of all commands that change it, one runs at a time.
 
-The lock is an SSM parameter that is created only where there is none, and never written again. It names the command
+The lock is an SSM parameter that is created only if it does not exist, and never written again. It names the command
 that holds it, and every call that changes something first reads it again. It does not expire, because only you can tell
-whether its owner is still working; a second parameter says when that command was last alive.
+whether that command is still working; a second parameter says when the command was last alive.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class LockContent:
 
     @classmethod
     def parse(cls, text: str) -> LockContent:
-        """Return the content of the parameter; text of another form is a lock, too, which somebody holds."""
+        """Return the content of the parameter. Text in any other form is also a lock, whose holder is unknown."""
         document: object = None
         with suppress(ValueError):
             document = json.loads(text)
@@ -63,7 +63,7 @@ class LockContent:
 
 @dataclass(slots=True, kw_only=True)
 class Lock:
-    """A lock that this process holds; it is the gate of the clients until it is released."""
+    """A lock that this process holds. Until it is released, the AWS clients ask it before each call."""
 
     aws: Aws
     environment: str
@@ -84,9 +84,9 @@ class Lock:
             raise Refused.of(
                 where=f"environment {self.environment}",
                 what="is no longer locked by this command, which stops here",
-                why=f"somebody removed its lock; {f'now it is held by {now}' if now else 'nobody holds one now'}",
-                fix="wait until no other command changes the environment, then run the same command again: it continues"
-                " from what it finds",
+                why=f"somebody removed its lock; {f'now it is held by {now}' if now else 'nobody holds it now'}",
+                fix="wait until no other command changes the environment, then run the same command again: it skips"
+                " what is already done",
             )
 
     def _renew(self) -> None:
@@ -104,10 +104,11 @@ class Lock:
 
 @contextmanager
 def environment_lock(aws: Aws, environment: Environment, command: str) -> Iterator[Lock]:
-    """Hold the lock of the environment, so that this command alone may change it.
+    """Hold the lock of the environment, so that only this command can change it.
 
     Raises Refused where another command holds it, OperationFailed where AWS does not answer. A process that is killed
-    leaves the lock behind. Where the lock cannot be removed, the error says how you remove it.
+    leaves the lock behind. If the lock cannot be removed, or nobody knows whether it was created, the error says how to
+    remove it.
     """
     content = LockContent(
         token=uuid.uuid4().hex[:16],
@@ -117,18 +118,20 @@ def environment_lock(aws: Aws, environment: Environment, command: str) -> Iterat
         command=f"warmbase {command}",
         since=_now(),
     )
-    with translated(f"could not lock environment {environment.name}", "run the same command again"):
-        _take(aws, environment, content)
     lock, before = Lock(aws=aws, environment=environment.name, content=content, renewed=time.monotonic()), aws.gate
-    aws.gate = lock
+    state = "may still be"
     try:
+        # A signal or an outage may come when the parameter exists and nobody has read it yet.
+        with translated(f"could not lock environment {environment.name}", "run the same command again"):
+            _take(aws, environment, content)
+        state, aws.gate = "is still", lock
         yield lock
     except BaseException as error:
         aws.gate = before
         try:
             remove_lock(aws, environment.name, content.token)
         except OperationFailed:
-            error.add_note(f"environment {environment.name} stays locked: {_removal(environment, content)}")
+            error.add_note(f"environment {environment.name} {state} locked: {_removal(environment, content)}")
         raise
     aws.gate = before
     try:
@@ -175,7 +178,7 @@ def remove_lock(aws: Aws, environment: str, token: str) -> bool:
 
 
 def _take(aws: Aws, environment: Environment, content: LockContent) -> None:
-    """Create the parameter and wait until it can be read. Raises Refused where it is another command's."""
+    """Create the parameter and wait until it can be read. Raises Refused if another command holds the lock."""
     for _ in turns(VISIBLE_SECONDS, FIRST_POLL_SECONDS, POLL_SECONDS):
         with suppress(aws.lock_client.exceptions.ParameterAlreadyExists):
             text = json.dumps(asdict(content))
@@ -193,7 +196,7 @@ def _take(aws: Aws, environment: Environment, content: LockContent) -> None:
     raise OperationFailed.of(
         where=f"SSM parameter {lock_parameter(environment.name)}",
         what=f"could not be created within {VISIBLE_SECONDS:.0f} seconds",
-        why="Systems Manager says that it exists, but cannot read it",
+        why="Systems Manager says that it exists, but does not return it",
         fix=f"run the same command again; if that does not help: {_unlock(environment)}",
     )
 
@@ -202,7 +205,7 @@ def _locked_still(environment: Environment, content: LockContent, error: Operati
     """Return the error of a command that finished its changes and could not remove its lock."""
     return OperationFailed.of(
         where=f"environment {environment.name}",
-        what="stays locked, although the command has finished its changes",
+        what="is still locked, although the command has finished its changes",
         why=f"{error.summary}\n{error.problems[0].why}",
         fix=_removal(environment, content),
     )

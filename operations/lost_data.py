@@ -14,14 +14,14 @@ from operations.environment_cluster import EnvironmentCluster
 from sizing.problem import Refused
 
 SHUTDOWN: Final = "warmbase:shutdown"
-"""The tag of a cluster whose data was verified to be complete at that time; EMR keeps it for two months."""
+"""The tag whose value is the time at which a cluster's data was verified to be complete; EMR keeps it two months."""
 LONGEST_SHUTDOWN: Final = timedelta(hours=1)  # judgement: EMR ends a cluster within minutes of the request
 
 
 def mark_complete(aws: Aws, identity: str) -> None:
-    """Tag the cluster that is terminated next, so that an interrupted teardown can continue. Raises botocore's errors.
+    """Tag a cluster right before its termination, so that a teardown can be interrupted. Raises botocore's errors.
 
-    A cluster that outlives the request goes on writing: the tag counts only for an end soon after its time.
+    A cluster that is not terminated after all goes on writing: the tag counts only if the cluster ends soon after it.
     """
     now = datetime.now(UTC).isoformat(timespec="seconds")
     aws.emr.add_tags(ResourceId=identity, Tags=[{"Key": SHUTDOWN, "Value": now}])

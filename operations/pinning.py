@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC
+from pathlib import Path
 from typing import Any, Final
 
 from changes.recorded_launch import is_recorded_launch
@@ -23,10 +24,10 @@ from environments.record_files import check_record, launch_records, record_direc
 from operations.aws import Aws
 from operations.aws_errors import translated
 from operations.change_set import template_of
-from operations.deployed_stack import wait_until_stable
 from operations.description import cluster_id, described_groups
 from operations.progress import Say
 from operations.record_check import ObservedCluster, confirmed_facts, identity_of_stacks, template_spec
+from operations.stuck_stack import wait_until_stable
 from sizing.problem import Drifted, Infeasible, InvalidInput, OperationFailed
 from stacks.references import Templates, referenced_by
 
@@ -77,7 +78,7 @@ def pin_once(aws: Aws, environment: Environment, cluster_name: str, say: Say) ->
 
 
 def check_pinned(aws: Aws, environment: Environment, cluster_name: str) -> Pinned:
-    """As `pin`, and writes nothing. Raises Drifted where the record is missing or of something else."""
+    """Return what `pin` would, and write nothing. Raises Drifted if the record is missing or does not match."""
     record, _, confirmed = _read_stacks(aws, environment, cluster_name)
     before = launch_records(environment).get(cluster_name)
     if before is None:
@@ -204,13 +205,11 @@ def _live(aws: Aws, environment: Environment, cluster_name: str) -> ObservedClus
     described: Mapping[str, Any] = aws.emr.describe_cluster(ClusterId=identity)["Cluster"]
     state = described["Status"]["State"]
     if not is_running(state):
-        stack = cluster_stack(environment.name, cluster_name)
         raise OperationFailed.of(
             where=f"cluster {identity}",
             what=f"is {state}",
-            why="no cluster is running that a deployment could replace",
-            fix=f"to launch another, delete the stack {stack}, remove"
-            f" {record_directory(environment, cluster_name)} if it is there, and deploy",
+            why="only a running cluster is recorded",
+            fix=f"clear away what is left of it: warmbase teardown {Path(environment.source).stem} {cluster_name}",
         )
     actions: Any = aws.emr.list_bootstrap_actions(ClusterId=identity)["BootstrapActions"]
     groups = (described.group for described in described_groups(aws, identity).values())

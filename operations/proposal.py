@@ -1,4 +1,4 @@
-"""The proposal of a deployment: what is checked, what would change, and the facts that it was made from."""
+"""The proposal of a deployment: the checks, the changes, and the facts that it was made from."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from environments.reader import read_environment
 from operations.alarm_muting import Silence, read_silence
 from operations.aws import Aws
 from operations.aws_errors import translated
-from operations.basis import Basis, digest, group_basis, record_basis, refuse_moved
+from operations.basis import Basis, digest, group_basis, record_basis, refuse_moved, trace_basis
 from operations.cdk import run_cdk, selection
 from operations.change_set import Assembly, template_of
 from operations.deployed_stack import status_of
@@ -28,14 +28,14 @@ from operations.lock import environment_lock
 from operations.pinning import pin_once
 from operations.preflight import PreflightCheck, preflight, refuse_unready
 from operations.progress import Progress
-from operations.protection import Protection, read_protection
+from operations.protection import Protection, read_protection, read_stack_protection
 from operations.tuning import Tuning, tuning_of
 from sizing.problem import Refused
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """Which environment, as it was named, with which clients and variables; `directory` takes the assembly."""
+    """An environment as you named it, with the clients and variables to deploy it; `directory` takes the assembly."""
 
     name: str
     aws: Aws
@@ -50,7 +50,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StackChange:
-    """A stack beside what is synthesised: its `status`, None where it is still to be made, and what differs."""
+    """The differences between a stack and its synthesised template. `status` is None if there is no stack yet."""
 
     name: str
     status: str | None
@@ -58,16 +58,17 @@ class StackChange:
     changed: tuple[str, ...]
     removed: tuple[str, ...]
     deployed_template: str
-    """A digest of the template as it is deployed; empty where the stack is still to be made."""
+    """A digest of the deployed template; empty if there is no stack yet."""
     template: str
-    """A digest of the template as it is synthesised."""
+    """A digest of the synthesised template."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """The changes that a deployment would make. `bucket` has what would be set on an existing root bucket.
+    """The changes that a deployment would make. `bucket` lists what it would set on an existing root bucket.
 
-    `usd_per_month`: of the clusters as planned, by name; `current_usd_per_month` of those that run, as they run.
+    `traces` are the facts that a cluster leaves behind when it is torn down.
+    `usd_per_month` is the cost of each cluster as planned, `current_usd_per_month` that of each running one as it is.
     """
 
     environment: Environment
@@ -80,6 +81,7 @@ class Proposal:
     silences: Mapping[str, Silence]
     protections: Mapping[str, Protection]
     account: str
+    traces: Basis
     usd_per_month: Mapping[str, float]
     current_usd_per_month: Mapping[str, float]
 
@@ -94,11 +96,15 @@ class Proposal:
             facts |= group_basis(tuning.running)
         facts |= {"account": self.account, "region": self.environment.region}
         facts["settings that the root bucket lacks"] = "; ".join(self.bucket) or "none"
-        return facts | record_basis(self.records)
+        for cluster_name, silence in self.silences.items():
+            facts[f"silence of cluster {cluster_name}'s alarms"] = ", ".join(silence.causes) or "none"
+        for cluster_name, protection in self.protections.items():
+            facts[f"protection that cluster {cluster_name} lacks"] = ", ".join(protection.missing) or "none"
+        return {**facts, **record_basis(self.records), **self.traces}
 
     @property
     def outcome(self) -> Basis:
-        """Return what the deployment makes of stacks and groups, so that another can be told from it."""
+        """Return the templates and settings that the deployment applies; those of another deployment differ."""
         stacks = {f"stack {stack.name}, as it will be deployed": f"template {stack.template}" for stack in self.stacks}
         groups = {
             f"changes of cluster {cluster_name}, as they will be applied": digest(
@@ -110,7 +116,7 @@ class Proposal:
 
     @property
     def empty(self) -> bool:
-        """Return whether nothing is to be done."""
+        """Return whether there is nothing to do."""
         changes = any((stack.added, stack.changed, stack.removed) != ((), (), ()) for stack in self.stacks)
         unmade = any(stack.status is None for stack in self.stacks)
         tuned = any(tuning.group_changes for tuning in self.tunings.values())
@@ -160,7 +166,7 @@ def proposal(work: Work, progress: Progress, *, dry_run: bool) -> Proposal:
 
 
 def refuse_outdated(work: Work, changes: Proposal, progress: Progress) -> None:
-    """Read everything again that the proposal was made from. Raises Refused if any of it has changed.
+    """Read the facts of the proposal again. Raises Refused if any of them has changed.
 
     Call it while you hold the lock, so that nothing changes afterwards.
     """
@@ -194,12 +200,13 @@ def _unrecorded(aws: Aws, environment: Environment, records: Mapping[str, Launch
 
 def _refuse_dry(environment: Environment, unrecorded: list[str], *, dry_run: bool) -> None:
     if dry_run:
-        names = ", ".join(unrecorded)
+        names, name = ", ".join(unrecorded), Path(environment.source).stem
         raise Refused.of(
             where=f"cluster {names}",
             what="runs without a launch record",
             why="a deployment would write the record first, but a dry run writes nothing",
-            fix=f"warmbase pin {Path(environment.source).stem}, then run the same command again",
+            fix=f"warmbase pin {name}, then run the same command again; or run `warmbase deploy {name}`,"
+            " which writes the record, and asks before it changes anything else",
         )
 
 
@@ -220,9 +227,13 @@ def proposed(
         stacks=tuple(_stack_changes(work)),
         bucket=tuple(needs(aws, environment.root)) if environment.mode.keeps_data_in_s3 else (),
         tunings=tunings,
-        protections={name: read_protection(aws, environment.name, name) for name in records},
+        protections={
+            name: (read_protection if name in records else read_stack_protection)(aws, environment.name, name)
+            for name in launches
+        },
         account=aws.account,
-        silences={name: read_silence(aws, environment.name, name) for name in records},
+        traces=trace_basis(aws, environment, launches.keys() - records.keys()),
+        silences={name: read_silence(aws, environment.name, name) for name in launches},
         usd_per_month={cluster_name: launch.plan.cost.usd_per_month for cluster_name, launch in launches.items()},
         current_usd_per_month={
             cluster_name: _current_usd(launches[cluster_name], tuning) for cluster_name, tuning in tunings.items()
@@ -231,7 +242,7 @@ def proposed(
 
 
 def _current_usd(launch: Launch, tuning: Tuning) -> float:
-    """The month's cost of as many nodes as there are."""
+    """Return the monthly cost with the number of core nodes that the cluster has now."""
     environment = launch.environment
     choice = environment.clusters[launch.plan.cluster]
     count = tuning.running.cluster.groups["core"].count

@@ -1,6 +1,7 @@
 """The protection of what a deployment has made: against termination, deletion and replacement.
 
-A cluster is protected from termination once it runs; earlier, EMR would keep the nodes of a launch that fails.
+A cluster is protected from termination once it runs: if it were protected earlier, EMR would keep the nodes of a launch
+that fails.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from operations.description import cluster_id
 from operations.lost_data import unmark_complete
 
 RETAINED_TYPES: Final = frozenset({"AWS::EMR::Cluster", "AWS::EMR::WALWorkspace", "AWS::KMS::Key", "AWS::S3::Bucket"})
-"""The types that no change set may replace or remove: data, keys, and the cluster, as a second one corrupts data."""
+"""The types that no change set may replace or remove: data, keys, and the cluster, because two corrupt the data."""
 POLICY: Final[Mapping[str, Any]] = {
     "Statement": [
         {"Effect": "Allow", "Action": "Update:*", "Principal": "*", "Resource": "*"},
@@ -36,13 +37,13 @@ POLICY: Final[Mapping[str, Any]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Protection:
-    """Each protection that a running cluster and its stacks should have, by its name, and whether it is there."""
+    """The names of the protections that a cluster and its stacks should have, and whether each is in place."""
 
     facts: Mapping[str, bool]
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Return the names of those that are not there."""
+        """Return the names of those that are not in place."""
         return tuple(name for name, there in self.facts.items() if not there)
 
 
@@ -51,9 +52,15 @@ def read_protection(aws: Aws, environment: str, cluster_name: str) -> Protection
     identity = cluster_id(aws, environment, cluster_name)
     cluster: Mapping[str, Any] = aws.emr.describe_cluster(ClusterId=identity)["Cluster"]
     facts = {f"termination protection of cluster {identity}": bool(cluster["TerminationProtected"])}
+    return Protection(facts={**facts, **read_stack_protection(aws, environment, cluster_name).facts})
+
+
+def read_stack_protection(aws: Aws, environment: str, cluster_name: str) -> Protection:
+    """Return the protection of the stacks around a cluster that exist already. Raises botocore's errors."""
+    facts: dict[str, bool] = {}
     for stack in stacks_around(environment, cluster_name):
         described = described_stack(aws, stack)
-        if described is None:
+        if described is None or described["StackStatus"] == "REVIEW_IN_PROGRESS":
             continue
         facts[f"policy of stack {stack}"] = _protects(_policy(aws, stack))
         if stack in {storage_stack(environment), cluster_stack(environment, cluster_name)}:
@@ -82,9 +89,12 @@ def protect(aws: Aws, environment: str, cluster_name: str) -> str:
 
 
 def protect_stack(aws: Aws, stack: str) -> None:
-    """Set the policy of a stack, unless it has one that protects as much. Raises botocore's errors."""
-    if not _protects(_policy(aws, stack)):
-        aws.cloudformation.set_stack_policy(StackName=stack, StackPolicyBody=json.dumps(POLICY))
+    """Add our refusals to the policy of a stack, unless it protects as much. Raises botocore's errors."""
+    policy = _policy(aws, stack)
+    if not _protects(policy):
+        # What somebody else denies or allows stays: in a stack policy, a denial outweighs every permission.
+        statements = [*(_statements(policy) or POLICY["Statement"][:1]), POLICY["Statement"][1]]
+        aws.cloudformation.set_stack_policy(StackName=stack, StackPolicyBody=json.dumps({"Statement": statements}))
 
 
 def _policy(aws: Aws, stack: str) -> Mapping[str, Any]:
@@ -95,7 +105,13 @@ def _policy(aws: Aws, stack: str) -> Mapping[str, Any]:
 
 def _protects(policy: Mapping[str, Any]) -> bool:
     """Return whether a policy denies what ours denies; a stricter one, such as a freeze of all updates, does."""
-    return any(_denies(statement) for statement in policy.get("Statement", ()))
+    return any(map(_denies, _statements(policy)))
+
+
+def _statements(policy: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the statements of a policy, which may have one alone."""
+    statements: Any = policy.get("Statement", ())
+    return [statements] if isinstance(statements, Mapping) else list(statements)
 
 
 def _denies(statement: Mapping[str, Any]) -> bool:
@@ -107,5 +123,5 @@ def _denies(statement: Mapping[str, Any]) -> bool:
 
 
 def _several(value: str | Iterable[str]) -> set[str]:
-    """Return one text or several as a set: a policy may have either."""
+    """Return a string or a list of strings as a set, because a policy may have either."""
     return {value} if isinstance(value, str) else set(value)

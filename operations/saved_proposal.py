@@ -19,7 +19,7 @@ SAVE_AGAIN: Final = "save a proposal again: warmbase deploy ENV --save FILE"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedProposal:
-    """The facts that a proposal was made from, and what its deployment makes of stacks and groups."""
+    """The facts that a proposal was made from, and the templates and settings that it applies."""
 
     file: Path
     environment: str
@@ -33,7 +33,7 @@ class SavedProposal:
                 where=str(self.file),
                 what=f"is a proposal for environment {self.environment}",
                 why=f"the command is for environment {proposed.environment.name}",
-                fix=f"name that environment: warmbase deploy {self.environment} --apply {self.file}",
+                fix=f"name that environment's file as ENV: warmbase deploy ENV --apply {self.file}",
             )
         refuse_moved({**self.basis, **self.outcome}, {**proposed.basis, **proposed.outcome})
 

@@ -6,12 +6,12 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from emr.codecs.cloudformation import CLUSTER_TYPE
 from environments.names import stacks_around
 from operations.aws import Aws
 from operations.comparison import Comparison
 from sizing.problem import OperationFailed
 
-CLUSTER: Final = "AWS::EMR::Cluster"
 """It is compared in full with what EMR says: it is tuned beside CloudFormation, which would call that drift."""
 # judgement: CloudFormation takes seconds to minutes for a stack of this size.
 DETECTION_SECONDS: Final = 300.0
@@ -28,7 +28,7 @@ def stack_edits(aws: Aws, environment: str, cluster_name: str) -> Iterator[Compa
     deadline = time.monotonic() + DETECTION_SECONDS
     for name, detection in began.items():
         _wait(aws, name, detection, deadline)
-        drifts = [drift for drift in _drifts(aws, name) if drift["ResourceType"] != CLUSTER]
+        drifts = [drift for drift in _drifts(aws, name) if drift["ResourceType"] != CLUSTER_TYPE]
         checked = [drift for drift in drifts if drift["StackResourceDriftStatus"] != "NOT_CHECKED"]
         differences = tuple(line for drift in checked for line in _differences(drift))
         yield Comparison(subject=name, facts=len(checked), differences=differences)

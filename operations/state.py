@@ -113,7 +113,7 @@ def _cluster(aws: Aws, environment: Environment, cluster_name: str, record: Laun
     role = environment.clusters[cluster_name].role
     cluster = _described(aws, environment.name, cluster_name)
     if cluster is None:
-        return _nothing(cluster_name, role, record, "the cluster was never launched")
+        return _nothing(cluster_name, role, record, "no cluster runs")
     if not is_running(cluster.state):
         return _nothing(cluster_name, role, record, f"{cluster.id} is {cluster.state}", cluster)
     try:

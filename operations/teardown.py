@@ -91,8 +91,10 @@ def destruction(aws: Aws, environment: Environment) -> Iterator[Stage]:
                 fix=f"terminate it first: warmbase teardown {Path(environment.source).stem} {cluster_name}",
             )
     for cluster_name in environment.clusters:
-        for stack in (monitoring_stack(environment.name, cluster_name), cluster_stack(environment.name, cluster_name)):
-            yield _step(f"delete stack {stack}", partial(_deleted, aws, stack))
+        monitoring = monitoring_stack(environment.name, cluster_name)
+        stack = cluster_stack(environment.name, cluster_name)
+        yield _step(f"delete stack {monitoring}", partial(_unwatched, aws, environment.name, cluster_name))
+        yield _step(f"delete stack {stack}", partial(_deleted, aws, stack))
     network = network_stack(environment.name)
     yield _step(f"delete stack {network}", partial(_deleted, aws, network))
 
@@ -138,7 +140,7 @@ def _of_cluster(
     if "stop-hbase" not in steps:
         yield silence
     yield _step("remove the termination protection", partial(_unprotected, aws, cluster))
-    yield _step(f"terminate {cluster.id}", partial(_terminated, aws, cluster))
+    yield _step(f"terminate {cluster.id}", partial(_terminated, aws, cluster, refuse))
 
 
 def _step(title: str, act: Callable[[Say], str]) -> Stage:
@@ -174,20 +176,25 @@ def _silenced(aws: Aws, environment: str, cluster_name: str, _: Say) -> str:
 
 
 def _unprotected(aws: Aws, cluster: EnvironmentCluster, _: Say) -> str:
-    if _current(aws, cluster).has_ended:
-        return f"{cluster.id} has ended"
+    now = _current(aws, cluster)
+    if not now.is_running:
+        return f"{cluster.id} is {now.state_text}"
     aws.emr.set_termination_protection(JobFlowIds=[cluster.id], TerminationProtected=False)
     return f"termination protection of {cluster.id} is off"
 
 
-def _terminated(aws: Aws, cluster: EnvironmentCluster, say: Say) -> str:
-    if _current(aws, cluster).is_running:
+def _terminated(aws: Aws, cluster: EnvironmentCluster, refuse: Callable[[EnvironmentCluster], None], say: Say) -> str:
+    """Terminate the cluster and wait for its end; refuse if somebody else is ending it and data ends with it."""
+    now = _current(aws, cluster)
+    is_ours = now.is_running
+    if is_ours:
         mark_complete(aws, cluster.id)
         aws.emr.terminate_job_flows(JobFlowIds=[cluster.id])
-    now = cluster
     for _ in turns(TERMINATION_SECONDS, FIRST_POLL_SECONDS, POLL_SECONDS):
         now = _current(aws, cluster)
         if now.has_ended:
+            if not is_ours:
+                refuse(now)
             return f"{cluster.id} is {now.state_text}"
         say(f"{cluster.id} is {now.state_text}")
     raise OperationFailed.of(
@@ -201,8 +208,7 @@ def _terminated(aws: Aws, cluster: EnvironmentCluster, say: Say) -> str:
 def _unwatched(aws: Aws, environment: str, cluster_name: str, say: Say) -> str:
     """Delete the stack with the alarms, and the rule that muted them."""
     outcome = _deleted(aws, monitoring_stack(environment, cluster_name), say)
-    delete_rule(aws, environment, cluster_name)
-    return outcome
+    return outcome + delete_rule(aws, environment, cluster_name)
 
 
 def _deleted(aws: Aws, stack: str, say: Say) -> str:

@@ -17,7 +17,8 @@ from sizing.modes.mode import TeardownStep
 from sizing.problem import Refused
 
 STOP_SECONDS: Final = 3600  # judgement: the index of the largest cache is written in a tenth of that
-SILENT: Final = "until then its alarms notify nobody; to turn them on again: warmbase deploy"
+SILENT: Final = "its alarms notify nobody for now; to turn them on again: warmbase deploy ENV"
+MOST_NAMES: Final = 3
 DOWN: Final = "HBase is stopped already"
 
 
@@ -55,7 +56,7 @@ def check_log(primary: PrimaryShell, say: Say) -> str:
             f" again, which stops HBase; {SILENT}",
         )
     if log["files"]:
-        some = ", ".join(log["files"][:3])
+        some = ", ".join(log["files"][:MOST_NAMES])
         raise Refused.of(
             where=str(log["directory"]),
             what=f"is not empty: it holds {some}",
@@ -78,7 +79,9 @@ def _disable_tables(primary: PrimaryShell, say: Say) -> str:
             fix="find the reason in the master's log, disable the tables in the HBase shell, and run the same"
             " command again",
         )
-    return f"{len(answer['tables'])} tables are disabled"
+    tables = answer["tables"]
+    names = ", ".join(tables[:MOST_NAMES]) + (", …" if len(tables) > MOST_NAMES else "")
+    return f"{len(tables)} tables are disabled: {names}" if tables else "HBase has no table"
 
 
 def _flush_meta(primary: PrimaryShell, say: Say) -> str:

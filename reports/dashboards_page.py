@@ -17,6 +17,7 @@ from dashboards.cache import HIT_RATIO_TITLE, WORST_TITLE, cache_graphs
 from dashboards.composite_alarms import composite_alarms
 from dashboards.graph import Exact
 from environments.reader import read_environment
+from environments.root import Root
 from lab.preview.cloudwatch import drawn
 from reports.markdown import bullets, paragraph, section, table
 from sizing.plan import Plan
@@ -41,22 +42,22 @@ def write_dashboard_pictures(docs: Path) -> None:
     """Write the picture of the cache dashboard that the page shows."""
     from lab.preview.page import board_svg  # noqa: PLC0415 - draws, and the page itself does not
 
-    plan, bucket = _example()
-    (docs / "pictures" / PICTURE).write_text(board_svg(plan, bucket, "cache"), encoding="utf-8")
+    plan, root = _example()
+    (docs / "pictures" / PICTURE).write_text(board_svg(plan, root, "cache"), encoding="utf-8")
 
 
 @cache
-def _example() -> tuple[Plan, str]:
+def _example() -> tuple[Plan, Root]:
     environment = read_environment(EXAMPLE)
-    return launch_of(environment, environment.active).plan, environment.root.bucket
+    return launch_of(environment, environment.active).plan, environment.root
 
 
 def _head() -> Iterator[str]:
-    plan, bucket = _example()
+    plan, root = _example()
     yield "# Dashboards and alarms"
     yield paragraph(
-        f"{len(boards(plan, bucket))} dashboards and {len(alarms(plan, bucket))} alarms with thresholds from your plan "
-        f"show what the caches do now, and the alarms are grouped into {len(composite_alarms(plan, bucket))} "
+        f"{len(boards(plan, root))} dashboards and {len(alarms(plan, root))} alarms with thresholds from your plan "
+        f"show what the caches do now, and the alarms are grouped into {len(composite_alarms(plan, root))} "
         "notifications, so that one cause notifies you once."
     )
     yield paragraph(
@@ -83,7 +84,7 @@ def _head() -> Iterator[str]:
     )
     yield f"![The dashboard of the cache, drawn from recorded counters](pictures/{PICTURE})"
     yield paragraph(
-        f"*The dashboard `{next(iter(boards(plan, bucket)))}`, drawn from the counters of a real HBase. Reads warm "
+        f"*The dashboard `{next(iter(boards(plan, root)))}`, drawn from the counters of a real HBase. Reads warm "
         "three RegionServers; then one is restarted, one is killed, and one returns without its cache. One recorded "
         f"second is drawn as twelve.* `warmbase dashboard {EXAMPLE} --preview FILE.html` draws all dashboards for the "
         "plan of an environment. You need no account."
@@ -93,9 +94,9 @@ def _head() -> Iterator[str]:
 def _truth() -> Iterator[str]:
     from lab.preview.replay import MINUTE, lifetime_ratio, replay, three_servers, true_ratio  # noqa: PLC0415 - see above
 
-    plan, bucket = _example()
+    plan, root = _example()
     servers = three_servers()
-    store = replay(servers, bucket)
+    store = replay(servers, root)
     by_title = {graph.title: drawn(graph, store) for graph in cache_graphs(plan)}
     weighted, worst = (
         next(curves[0].series for title, curves in by_title.items() if title == wanted)
@@ -124,8 +125,8 @@ def _truth() -> Iterator[str]:
 
 
 def _alarms() -> Iterator[str]:
-    plan, bucket = _example()
-    all_alarms = alarms(plan, bucket)
+    plan, root = _example()
+    all_alarms = alarms(plan, root)
     yield "## Alarms"
     yield paragraph(
         f"The thresholds are those of `{EXAMPLE}`; every plan has its own. These alarms notify nobody themselves. A "
@@ -154,7 +155,7 @@ def _calls() -> Iterator[str]:
     from lab.preview.replay import three_servers  # noqa: PLC0415 - see above
     from lab.preview.timeline import timeline  # noqa: PLC0415 - see above
 
-    plan, bucket = _example()
+    plan, root = _example()
     prefix = f"warmbase-{plan.environment}-{plan.cluster}-"
     yield "## Notifications"
     yield paragraph(
@@ -171,11 +172,11 @@ def _calls() -> Iterator[str]:
                 composite_alarm.rule.replace('ALARM("', "").replace('")', "").replace(prefix, ""),
                 composite_alarm.description,
             )
-            for composite_alarm in composite_alarms(plan, bucket)
+            for composite_alarm in composite_alarms(plan, root)
         ),
     )
     three = replace(plan, core=replace(plan.core, count=3))
-    minutes = timeline(three_servers(), three, bucket)
+    minutes = timeline(three_servers(), three, root)
     yield paragraph("In the minutes of the picture, with three of three planned nodes:")
     yield table(
         ("alarm", "in ALARM in minutes"),
@@ -194,9 +195,9 @@ def _spans(minutes: Sequence[int]) -> str:
 
 
 def _graphs() -> Iterator[str]:
-    plan, bucket = _example()
+    plan, root = _example()
     yield "## Graphs"
-    for name, graphs in boards(plan, bucket).items():
+    for name, graphs in boards(plan, root).items():
         yield f"`{name}`:"
         yield bullets(
             *(

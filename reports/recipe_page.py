@@ -37,14 +37,15 @@ def recipe_page() -> str:
                 part
                 for severity, findings in by_severity.items()
                 if findings
-                for part in (f"## {TITLES[severity]}", "\n".join(map(_item, findings)))
+                for part in (f"## {TITLES[severity]}", "\n".join(map(finding_item, findings)))
             ),
         )
         + "\n"
     )
 
 
-def _item(finding: LintFinding) -> str:
+def finding_item(finding: LintFinding) -> str:
+    """Return a finding as an item of a list, in Markdown."""
     line = f", line {finding.line}" if finding.line else ""
     what = f" `{finding.property}`" if finding.property else ""
     text = f"{finding.message}. *Because* {finding.because}. *Fix*: {finding.fix}."

@@ -32,10 +32,13 @@ def rules_page() -> str:
 
 
 def _topic(rules: tuple[Rule, ...]) -> str:
-    return table(("rule", "severity", "reports", "because", "fix", "versions", "source", "proof"), map(_row, rules))
+    return table(
+        ("rule", "severity", "consequence", "reports", "because", "fix", "versions", "source", "proof"),
+        map(_row, rules),
+    )
 
 
 def _row(rule: Rule) -> tuple[str, ...]:
     spans = (("HBase", rule.hbase), ("EMR", rule.emr))
     versions = "; ".join(f"{name} {span}" for name, span in spans if span != ANY)
-    return (rule.id, rule.severity, rule.title, rule.because, rule.fix, versions, rule.source, rule.proof)
+    return (rule.id, rule.severity, rule.effect, rule.title, rule.because, rule.fix, versions, rule.source, rule.proof)

@@ -42,8 +42,9 @@ def _head() -> Iterator[str]:
         happens to the stacks. Stacks with data or nodes are protected from deletion. A cluster is protected from
         termination once it has a launch record, because a cluster that fails at launch must be able to end.""",
         """**Replicas** have the same permissions on most objects of the root, because HBase writes some of its own
-        there. They cannot write the `hbase:meta` of the active cluster or the claim. HBase's replica mode keeps a
-        replica from writing data, and each node raises an alarm when it is not in that mode.""",
+        there. They cannot write the claim or, unless version 0.1 launched them, the `hbase:meta` of the active cluster.
+        HBase's replica mode keeps a replica from writing data, and each node raises an alarm when it is not in that
+        mode.""",
         f"""**One writer.** A primary node claims the root before HBase is installed ([0009]({CLAIM_PAGE})). S3 refuses
         to overwrite the claim without a condition, no node may delete it, and each node reads it every minute
         ([the claim](operations.md#claim)).""",
@@ -75,7 +76,9 @@ def _clients() -> Iterator[str]:
         """`access: {security_groups: [...]}` opens the three ports to everything in one of these groups. Prefer it:
         then only those who may attach such a group to an instance can grant access.""",
         """`access: {cidrs: [...]}` opens them to **every host in these networks**, whoever runs it and whatever starts
-        there later. Each such host can act as the superuser of HBase. `warmbase lint` warns about it (rule WB902).""",
+        there later. Each such host can act as the superuser of HBase. `warmbase lint` warns about it (rule WB902).
+        warmbase attaches no security groups but its own to a cluster, so only the network `0.0.0.0/0` here could
+        conflict with EMR's block public access, which applies in public subnets, and warmbase needs a private one.""",
         """A shell on a node, by Session Manager or by an EMR step, has every permission in HBase as well. IAM decides
         who may call `ssm:StartSession`, `ssm:SendCommand` and `elasticmapreduce:AddJobFlowSteps`.""",
     )
@@ -115,8 +118,8 @@ def _endpoints() -> Iterator[str]:
         """A new VPC has no internet gateway and no NAT gateway, so nodes reach only the services that have an endpoint.
         These are the policies of the endpoints; the permissions of a role apply as well. An existing VPC's endpoints,
         the endpoint of EMR's write-ahead log and every endpoint with `network: {endpoint_policies: false}` have AWS's
-        default policy, which allows everything. Two ways out remain in any VPC: names that nodes ask the VPC's DNS
-        resolver for reach the name servers of their domains, and EMR's system logs go to a bucket of AWS."""
+        default policy, which allows everything. Two ways out remain in any VPC: DNS queries of the nodes reach the name
+        servers of the domains through the VPC's resolver, and EMR's system logs go to a bucket of AWS."""
     )
     names = {"Gateway": "S3", "Interface": "each other service"}
     yield table(

@@ -9,6 +9,7 @@ from typing import Final
 
 from sizing.bad_hours import bad_hours
 from sizing.bill import PRIMARY_VOLUMES, candidate_cost, gets_per_second, primary_type
+from sizing.boost import boosts, server_fill
 from sizing.candidate import Candidate
 from sizing.evaluation import Evaluation, SearchResult, Unevaluated
 from sizing.explanations import explanations
@@ -172,8 +173,14 @@ def _warm_up(candidate: Candidate) -> WarmUp:
     alone = fill_seconds(
         candidate.question.demand, candidate.share_of(servers), start.cluster, candidate.prefetch_threads
     )
-    seconds = start.course.prefetch_seconds
-    return WarmUp(prefetch_seconds=seconds, limit=alone.limit, curve=start.course.hit_ratios(_drawn_hours(seconds)))
+    seconds, server = start.course.prefetch_seconds, server_fill(candidate)
+    return WarmUp(
+        prefetch_seconds=seconds,
+        limit=alone.limit,
+        curve=start.course.hit_ratios(_drawn_hours(seconds)),
+        server=server,
+        boosts=boosts(server, candidate.question.world.prices) if server else (),
+    )
 
 
 def _drawn_hours(prefetch_seconds: float) -> float:

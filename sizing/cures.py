@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Final, Literal
@@ -16,39 +17,51 @@ from sizing.writes import write_load
 Cure = Literal["larger cache", "smaller cache", "another cache", "no cache"]
 SMALLER_CACHE_TARGETS: Final = frozenset({"memory", "warm_up", "offline_after_crash"})
 """Targets that a cluster may meet with a smaller cache, but never with a larger one."""
-CACHE_INDEPENDENT_TARGETS: Final = frozenset({"writes", "recovery"})
-"""Targets that no other cache helps to meet, unless a disk binds."""
+CACHE_INDEPENDENT_RESOURCES: Final = frozenset({"log-throughput", "log-iops"})
+"""Resources of which writes take the same whatever the cache is: the log is written once."""
 SPEED_INDEPENDENT_TARGETS: Final = frozenset({"memory", "offline_after_crash"})
 """Targets that do not depend on the speed of the volumes."""
-DISK_NAMES: Final = frozenset(name for names in DISK_RESOURCES.values() for name in names)
 CONTESTED_RESOURCES: Final = frozenset(
     [
         "handlers",
         "instance-ebs-throughput",
         "instance-ebs-iops",
-        *DISK_NAMES,
+        *(name for names in DISK_RESOURCES.values() for name in names),
     ]
 )
 """A larger cache needs less of these resources for reads, but it also leaves less, because its index takes memory."""
 WARM_UP: Final = frozenset({"warm_up"})
 
 
-def cure(shortfall: Shortfall) -> Cure:
-    """Return the change of the cache that may meet a target on these nodes; faster volumes always may.
-
-    A larger cache answers more reads, but its index takes memory from the buffers of handlers, and from the memstore:
-    smaller flushes then write more to the disks. So where handlers or disks bind, either may help.
-    """
-    if shortfall.target in SMALLER_CACHE_TARGETS:
-        return "smaller cache"
-    if shortfall.target in {"reads", "writes"} and shortfall.bottleneck in CONTESTED_RESOURCES:
-        return "another cache"
-    return "no cache" if shortfall.target in CACHE_INDEPENDENT_TARGETS else "larger cache"
+def cures(candidate: Candidate, missed: Iterable[Shortfall]) -> set[Cure]:
+    """Return the changes of the cache that may meet the targets that a candidate misses."""
+    written = candidate.question.requirements.workload.write_bytes_per_second > 0
+    return {_cure(shortfall, written=written) for shortfall in missed}
 
 
 def cures_of(candidate: Candidate, cold: AbstractSet[str] = WARM_UP) -> set[Cure]:
     """Return the changes of the cache that may meet what a candidate misses; empty if it serves."""
-    return {cure(shortfall) for shortfall in shortfalls(candidate, cold)}
+    return cures(candidate, shortfalls(candidate, cold))
+
+
+def _cure(shortfall: Shortfall, *, written: bool) -> Cure:
+    """Return the change of the cache that may meet a target on these nodes; faster volumes always may.
+
+    A larger cache answers more reads, but its index takes memory from the buffers of handlers, and from the memstore:
+    smaller flushes are then rewritten more often. So either may help where handlers or disks bind, and with writes
+    also where CPU or network do. What writes leave to reads, and reads to writes, depends on the cache as well.
+    """
+    if shortfall.target in SMALLER_CACHE_TARGETS:
+        return "smaller cache"
+    if shortfall.target == "recovery" or shortfall.bottleneck in CACHE_INDEPENDENT_RESOURCES:
+        return "no cache"
+    if shortfall.target == "writes" or (shortfall.target == "reads" and _is_contested(shortfall, written=written)):
+        return "another cache"
+    return "larger cache"
+
+
+def _is_contested(shortfall: Shortfall, *, written: bool) -> bool:
+    return shortfall.bottleneck in CONTESTED_RESOURCES or (written and shortfall.bottleneck in {"cpu", "network"})
 
 
 def serves_reads_alone(largest: Candidate) -> bool:
@@ -62,10 +75,10 @@ def serves_reads_alone(largest: Candidate) -> bool:
     )
 
 
-def disk_may_serve(smallest: Candidate, largest: Candidate) -> bool:
-    """Return whether the disk could serve both reads and writes with the better of both caches.
+def may_serve_writes(smallest: Candidate, largest: Candidate) -> bool:
+    """Return whether a cluster could carry both reads and writes with the better of both caches.
 
-    The reads have the hits of the largest cache, and leave the disk to the writes; the writes have either cache.
+    The reads have the hits of the largest cache, and leave the rest to the writes; the writes have either cache.
     """
     question, offered = largest.question, largest.question.at_peak.offered_reads_per_second or 0.0
     written = question.requirements.workload.write_bytes_per_second
@@ -75,14 +88,12 @@ def disk_may_serve(smallest: Candidate, largest: Candidate) -> bool:
 
     def serves(candidate: Candidate) -> bool:
         cluster = candidate.cluster(candidate.survivors)
-        reads = resources(cluster, question.read, hits, question.timings)
-        if any(offered > UTILISATION * limit.max_reads_per_second for limit in reads if limit.name in DISK_NAMES):
+        reads = [
+            limit for limit in resources(cluster, question.read, hits, question.timings) if limit.name != "handlers"
+        ]
+        if any(offered > UTILISATION * limit.max_reads_per_second for limit in reads):
             return False
         writes = write_load(candidate.writing_server, candidate.survivors, written, reads, offered)
-        return all(
-            written <= UTILISATION * (1 + ROUNDING) * limit.max_bytes_per_second
-            for limit in writes.resources
-            if limit.name in CONTESTED_RESOURCES
-        )
+        return written <= UTILISATION * (1 + ROUNDING) * writes.saturation_bytes_per_second
 
     return serves(smallest) or serves(largest)

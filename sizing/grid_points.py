@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sizing.bill import candidate_cost
 from sizing.candidate import Candidate
 from sizing.cost_grid import CostGrid
-from sizing.cures import SPEED_INDEPENDENT_TARGETS, WARM_UP, Cure, cure, cures_of, disk_may_serve, serves_reads_alone
+from sizing.cures import SPEED_INDEPENDENT_TARGETS, WARM_UP, Cure, cures, cures_of, may_serve_writes, serves_reads_alone
 from sizing.evaluation import Evaluation
 from sizing.shortfalls import COLD_TARGETS, shortfalls
 
@@ -90,8 +90,8 @@ class GridPoints:
         if not missed:
             return
         self._screen()
-        cures = {cure(shortfall) for shortfall in missed}
-        if "no cache" in cures:
+        helpful = cures(tried.candidate, missed)
+        if "no cache" in helpful:
             usd[:, : speed + 1] = math.inf
         slower = np.flatnonzero((self._affordable & np.isfinite(usd))[:, : speed + 1].any(axis=1))
         if not len(slower):
@@ -100,14 +100,14 @@ class GridPoints:
         if any(shortfall.target in SPEED_INDEPENDENT_TARGETS for shortfall in missed):
             smaller = range(first, size)
             usd[_first(smaller, lambda row: self._misses(row, speed, SPEED_INDEPENDENT_TARGETS)) :] = math.inf
-        if "smaller cache" in cures:
+        if "smaller cache" in helpful:
             smaller = range(first, size)
             usd[_first(smaller, lambda row: "smaller cache" in self._cures(row, speed)) :, : speed + 1] = math.inf
-        if "larger cache" in cures:
+        if "larger cache" in helpful:
             larger = range(size + 1, last + 1)
             served = _first(larger, lambda row: "larger cache" not in self._cures(row, speed, cold=frozenset()))
             usd[:served, : speed + 1] = math.inf
-        if "another cache" in cures:
+        if "another cache" in helpful:
             usd[self._overloaded_rows(size, speed), : speed + 1] = math.inf
         usd[size, : speed + 1] = math.inf
 
@@ -133,7 +133,7 @@ class GridPoints:
         self.grid.usd[:, :slow][affordable[:, :slow]] = math.inf
 
     def _overloaded_rows(self, size: int, speed: int) -> slice:
-        """Return the range of caches around this one for which the disk is too slow."""
+        """Return the range of caches around this one beside which the writes do not fit."""
         first = last = size
         for step in (-1, 1):
             end, distance = size, 1
@@ -146,24 +146,24 @@ class GridPoints:
         return slice(first, last + 1)
 
     def _overloads(self, low: int, high: int, speed: int) -> bool:
-        """Return whether no cache between two rows serves, because the disk carries more with neither end."""
+        """Return whether no cache between two rows serves, because neither end leaves enough for the writes."""
         for one in (self.grid.throughput_mib_s, self.grid.iops):
             rates = self.grid.volumes[low : high + 1] * one[low : high + 1, speed]
             if rates.max() > max(rates[0], rates[-1]):
                 return False
-        return not disk_may_serve(self._candidate(low, speed), self._candidate(high, speed))
+        return not may_serve_writes(self._candidate(low, speed), self._candidate(high, speed))
 
     def any_serves(self, speed: int, most: int | None = None) -> bool:
         """Return whether some cache, up to row `most`, on volumes of this speed meets all targets but the budget."""
         last = self._largest if most is None else min(most, self._largest)
         smallest, largest = self._candidate(0, speed), self._candidate(last, speed)
-        cures = cures_of(largest, COLD_TARGETS)
-        if not cures:
+        helpful = cures_of(largest, COLD_TARGETS)
+        if not helpful:
             self.bounds.offer(largest)
             return True
-        if cures & {"larger cache", "no cache"} or "smaller cache" in cures_of(smallest):
+        if helpful & {"larger cache", "no cache"} or "smaller cache" in cures_of(smallest):
             return False
-        if not serves_reads_alone(largest) or not disk_may_serve(smallest, largest):
+        if not serves_reads_alone(largest) or not may_serve_writes(smallest, largest):
             return False
         return self._any_serves(range(last + 1), speed)
 
@@ -172,23 +172,23 @@ class GridPoints:
         if not sizes:
             return False
         middle = len(sizes) // 2
-        cures = self._cures(sizes[middle], speed, cold=COLD_TARGETS)
-        if not cures:
+        helpful = self._cures(sizes[middle], speed, cold=COLD_TARGETS)
+        if not helpful:
             self.bounds.offer(self._candidate(sizes[middle], speed))
             return True
-        if "no cache" in cures or cures >= {"larger cache", "smaller cache"}:
+        if "no cache" in helpful or helpful >= {"larger cache", "smaller cache"}:
             return False
         smaller, larger = sizes[:middle], sizes[middle + 1 :]
-        if "smaller cache" in cures:
+        if "smaller cache" in helpful:
             return self._any_serves(smaller, speed)
-        if "larger cache" in cures:
+        if "larger cache" in helpful:
             return self._any_serves(larger, speed)
         if len(sizes) < FINEST_FRACTION * len(self.grid.cache_mib):
             larger = range(0)
-        return any(self._any_serves(half, speed) for half in (smaller, larger) if self._disk_serves(half, speed))
+        return any(self._any_serves(half, speed) for half in (smaller, larger) if self._may_serve(half, speed))
 
-    def _disk_serves(self, sizes: range, speed: int) -> bool:
-        return bool(sizes) and disk_may_serve(self._candidate(sizes[0], speed), self._candidate(sizes[-1], speed))
+    def _may_serve(self, sizes: range, speed: int) -> bool:
+        return bool(sizes) and may_serve_writes(self._candidate(sizes[0], speed), self._candidate(sizes[-1], speed))
 
     def _cures(self, size: int, speed: int, cold: AbstractSet[str] = WARM_UP) -> set[Cure]:
         return cures_of(self._candidate(size, speed), cold)

@@ -13,7 +13,7 @@ __all__ = ["InstanceType"]
 class InstanceType:
     """The resources of one node of this type.
 
-    `*_sustained_*` holds for ever; bursts above it last about 30 minutes a day and are left out.
+    `*_sustained_*` holds for ever. `*_burst_*` lasts about 30 minutes a day: it is no capacity, but a boost can use it.
     What one NVMe drive does is a judgement of facts/nvme-rates.csv. `emr_since` is the first release that lists the
     type; None where none does.
     """
@@ -23,7 +23,9 @@ class InstanceType:
     vcpus: int
     memory_bytes: int
     network_sustained_bytes_per_second: int
+    network_burst_bytes_per_second: int
     ebs_sustained_bytes_per_second: int
+    ebs_burst_bytes_per_second: int
     ebs_sustained_iops: int
     nvme_disks: int
     nvme_disk_bytes: int

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sizing.bad_hours import BadHours
+from sizing.boost import Boost, ServerFill
 from sizing.bucket_cache import BucketCache
 from sizing.call_queues import CallQueues
 from sizing.cluster import Volume
@@ -111,6 +112,10 @@ class WarmUp:
     prefetch_seconds: float
     limit: str | None
     curve: tuple[tuple[float, float], ...]
+    server: ServerFill | None = None
+    """The fill of one server's cache without reads; None where no EBS volume has a cache."""
+    boosts: tuple[Boost, ...] = ()
+    """The ways in which a higher throughput of the cache volumes would shorten that fill."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

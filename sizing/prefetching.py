@@ -14,7 +14,7 @@ from sizing.resource import GBIT_BYTES, S3_GETS_PER_SECOND_PER_PREFIX, ServingCl
 from sizing.units import MIB
 from sizing.warm_up import CacheCapacity, Fill, Prefetch, Rates, Streams, prefetch, writer_bytes_per_second
 
-__all__ = ["cache_room", "cold_start", "fill_seconds"]
+__all__ = ["GET_BYTES", "cache_room", "cold_start", "fill_of", "fill_seconds"]
 
 # judgement: a prefetch reads a store file from end to end, which S3A's `sequential` policy does in one request; 64 MiB
 # is less than most store files, so this is no worse than it is. With a block for each request it would be a hundred
@@ -31,11 +31,7 @@ def fill_seconds(demand: CacheDemand, share: ServerShare, cluster: ServingCluste
         demand.writer_queue_length, blocks.cached_bytes, disk.fill_bytes_per_second, disk.files
     )
     return prefetch(
-        Fill(
-            blocks=share.cached_blocks,
-            s3_bytes=round(share.cached_blocks * blocks.on_disk_bytes),
-            slot_bytes=round(share.cached_blocks * blocks.cached_bytes),
-        ),
+        fill_of(demand, share),
         Streams(threads=threads, get_bytes=GET_BYTES),
         Rates(
             network_bytes_per_second=cluster.network_gbit_per_second * GBIT_BYTES,
@@ -43,6 +39,16 @@ def fill_seconds(demand: CacheDemand, share: ServerShare, cluster: ServingCluste
             vcpus=cluster.vcpus,
             s3_gets_per_second=cluster.s3_prefixes * S3_GETS_PER_SECOND_PER_PREFIX / cluster.servers,
         ),
+    )
+
+
+def fill_of(demand: CacheDemand, share: ServerShare) -> Fill:
+    """Return what one RegionServer prefetches."""
+    blocks = demand.blocks
+    return Fill(
+        blocks=share.cached_blocks,
+        s3_bytes=round(share.cached_blocks * blocks.on_disk_bytes),
+        slot_bytes=round(share.cached_blocks * blocks.cached_bytes),
     )
 
 

@@ -19,6 +19,16 @@ DEFAULT_SPLIT_BYTES: Final = 10 * GIB  # hbase.hregion.max.filesize
 JITTER_FRACTION: Final = 0.125  # hbase.hregion.max.filesize.jitter is 0.25, from an eighth below to an eighth above
 # judgement: a region of 1.75 times the mean does not split, and the daughters of a region at the limit have mean size.
 SPLIT_GROWTH: Final = 2.0
+# judgement: with five, the fullest server has at most a fifth more than the mean
+LEAST_REGIONS: Final = 5
+
+
+def usual_regions(stored_bytes: int, servers: int) -> int:
+    """Return how many regions data usually has: as many as HBase's default limit demands, and enough for the servers.
+
+    The means of fewer regions would be above the limit, so that they would split.
+    """
+    return max(math.ceil(stored_bytes / DEFAULT_SPLIT_BYTES), servers * LEAST_REGIONS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

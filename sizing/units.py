@@ -22,8 +22,38 @@ SECONDS_PER_MONTH: Final = HOURS_PER_MONTH * SECONDS_PER_HOUR
 SIZE_UNITS: Final = {"B": 1, "KiB": KIB, "MiB": MIB, "GiB": GIB, "TiB": TIB, "PiB": 2**50}
 TIME_UNITS: Final = {"ms": Fraction(1, 1000), "s": Fraction(1), "min": Fraction(60), "h": Fraction(3600)}
 
+PREFIXES: Final = "kmgtp"
+
 _QUANTITY = re.compile(r"\s*(\d[\d_]*(?:\.\d+)?)\s*([A-Za-z%]*)\s*")
 _LARGER_FIRST = tuple(reversed(SIZE_UNITS.items()))
+
+
+class AmbiguousUnit(ValueError):
+    """A size in a unit such as TB, which is decimal to some programs and binary to others; `fix` names both sizes."""
+
+    def __init__(self, why: str, fix: str) -> None:
+        super().__init__(why)
+        self.fix = fix
+
+
+def _ambiguous(number: str, unit: str, per: str) -> AmbiguousUnit | None:
+    """Return the error of a size such as `3 TB` or `3 tib`; None where the unit resembles no binary one."""
+    prefix, rest = unit[:1].lower(), unit[1:].lower()
+    if not prefix or prefix not in PREFIXES or rest not in {"", "b", "ib"}:
+        return None
+    binary_unit = f"{prefix.upper()}iB{per}"
+    binary = f"{number} {binary_unit}"
+    if rest == "ib":
+        return AmbiguousUnit(f"unit {unit!r} is not one of {', '.join(SIZE_UNITS)}", f"write {binary}")
+    power = PREFIXES.index(prefix) + 1
+    amount = Fraction(number.replace("_", "")) * Fraction(1000, 1024) ** power
+    decimal = f"{_four_figures(amount)} {binary_unit}"
+    why = f"{number} {unit}{per} is {decimal}; did you mean that, or {binary}?"
+    return AmbiguousUnit(why, f"write {decimal}, or {binary}")
+
+
+def _four_figures(amount: Fraction) -> str:
+    return str(round(amount)) if amount >= 1000 else f"{float(amount):.4g}"  # noqa: PLR2004 - four figures
 
 
 def _quantity(text: str, units: Mapping[str, int | Fraction], example: str) -> Fraction:
@@ -38,7 +68,17 @@ def _quantity(text: str, units: Mapping[str, int | Fraction], example: str) -> F
 
 
 def parse_size(text: str) -> int:
-    """Return the bytes of a size such as `64 KiB` or `7.185 TiB`, to the nearest byte."""
+    """Return the bytes of a size such as `64 KiB` or `7.185 TiB`, to the nearest byte.
+
+    Raises AmbiguousUnit for a size such as `3 TB`.
+    """
+    return _size(text)
+
+
+def _size(text: str, per: str = "") -> int:
+    match = _QUANTITY.fullmatch(text)
+    if match and match[2] not in SIZE_UNITS and (error := _ambiguous(match[1], match[2], per)):
+        raise error
     return round(_quantity(text, SIZE_UNITS, "64 KiB"))
 
 
@@ -52,7 +92,7 @@ def parse_rate(text: str) -> int:
     size, slash, per = text.partition("/")
     if not slash or per.strip() != "s":
         raise ValueError("expected a size per second, such as 125 MiB/s")
-    return parse_size(size)
+    return _size(size, "/s")
 
 
 def parse_fraction(value: float | str) -> float:

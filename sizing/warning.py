@@ -13,12 +13,12 @@ from sizing.cluster import Volume
 from sizing.disks import FILL_FRACTION
 from sizing.family_advice import advice
 from sizing.page_reads import PIECE_BYTES
+from sizing.region_size import LEAST_REGIONS
 from sizing.shortfalls import Shortfall
 from sizing.units import GIB, KIB, MIB, format_duration, format_size
 
 MOST_REGIONS = 200  # HBase reference guide, "Regions per RegionServer": 20 to 200
 LARGEST_REGION_BYTES = 50 * 10**9  # HBase reference guide, "Regions": "Aim to have regions sized between 10 and 50 GB"
-LEAST_REGIONS = 5  # judgement: with five, the fullest server has at most a fifth more than the mean
 SLOW_RESTART_SECONDS = 600  # judgement: ten minutes without its regions is what an on-call engineer must know before
 SHORT_COLD_SECONDS = 60  # judgement: HBase's default time-out of a call; a client waits for so long without an error
 MOST_ERROR = 0.05  # judgement: half an interval; a cache is planned with as much to spare

@@ -127,8 +127,8 @@ def without_writes(cluster: ServingCluster, server: WritingServer, bytes_per_sec
     cells = bytes_per_second / server.cells.value_bytes / cluster.servers
     return replace(
         cluster,
-        vcpus=_rest(cluster.vcpus, cells * server.cpu_seconds),
-        network_gbit_per_second=_rest(1.0, cells * server.network_bytes / server.network_bytes_per_second)
+        vcpus=rest(cluster.vcpus, cells * server.cpu_seconds),
+        network_gbit_per_second=rest(1.0, cells * server.network_bytes / server.network_bytes_per_second)
         * cluster.network_gbit_per_second,
         disk=_disk_for_reads(cluster.disk, server, cells),
     )
@@ -139,21 +139,21 @@ def _disk_for_reads(disk: Disk | None, server: WritingServer, cells: float) -> D
     if disk is None:
         return None
 
-    def rest(bytes_per_second: float, ios_per_second: float) -> tuple[float, float]:
+    def unwritten(bytes_per_second: float, ios_per_second: float) -> tuple[float, float]:
         rates = (
-            _rest(bytes_per_second, cells * server.disk_bytes),
-            _rest(ios_per_second, cells * server.disk_ios),
+            rest(bytes_per_second, cells * server.disk_bytes),
+            rest(ios_per_second, cells * server.disk_ios),
         )
         if disk.kind != "ebs":
             return rates
         ebs = (
-            _rest(server.ebs.bytes_per_second, cells * server.ebs_bytes),
-            _rest(server.ebs.ios_per_second, cells * server.ebs_ios),
+            rest(server.ebs.bytes_per_second, cells * server.ebs_bytes),
+            rest(server.ebs.ios_per_second, cells * server.ebs_ios),
         )
         return min(rates[0], ebs[0]), min(rates[1], ebs[1])
 
-    bytes_per_second, ios_per_second = rest(disk.bytes_per_second, disk.ios_per_second)
-    one_bytes_per_second, one_ios_per_second = rest(disk.one_bytes_per_second, disk.one_ios_per_second)
+    bytes_per_second, ios_per_second = unwritten(disk.bytes_per_second, disk.ios_per_second)
+    one_bytes_per_second, one_ios_per_second = unwritten(disk.one_bytes_per_second, disk.one_ios_per_second)
     return replace(
         disk,
         bytes_per_second=bytes_per_second,
@@ -163,5 +163,6 @@ def _disk_for_reads(disk: Disk | None, server: WritingServer, cells: float) -> D
     )
 
 
-def _rest(whole: float, used: float) -> float:
+def rest(whole: float, used: float) -> float:
+    """Return the part of a resource that writes leave, which is never nothing."""
     return max(LEAST_FREE_FRACTION * whole, whole - used)

@@ -58,7 +58,7 @@ class ClusterStack(cdk.Stack):
         certificates = environment.certificates if recorded is None else recorded.certificates
         granted = replace(environment, certificates=certificates)
         self._roles = Roles(self, granted, storage, f"{name}-{environment.region}", writes=writes)
-        # Somebody may have made a writer of an older replica by hand; its file still calls it a replica.
+        # Somebody may have promoted an older replica by hand, although the environment file still calls it a replica.
         if environment.mode.keeps_data_in_s3 and not writes and (recorded is None or recorded.watches_claim):
             self._roles.deny_active_objects(environment.root)
         self.cluster = self._cluster(launch, network, storage, recorded)

@@ -40,7 +40,7 @@ REASONS: Final[Mapping[str, str]] = {
     "Certificates": "EMR unpacks the certificates on each node; the file names this one object, which may belong to"
     " another account",
     "OwnCredentials": "nodes call the service with their role; credentials of any other account are refused, so that"
-    " they carry nothing away",
+    " nobody can use them to send data out",
 }
 """The reason for each statement, by its Sid."""
 WITHOUT_POLICY: Final = frozenset({"WriteAheadLog"})

@@ -44,12 +44,11 @@ class MonitoringStack(cdk.Stack):
             self, cluster_id_parameter(plan.environment, plan.cluster)
         )
         self._topic = self._alarm_topic(environment)
-        bucket = environment.root.bucket
-        for name, body in dashboard_bodies(plan, environment.region, bucket).items():
+        for name, body in dashboard_bodies(plan, environment.region, environment.root).items():
             cloudwatch.CfnDashboard(self, _identity(name), dashboard_name=name, dashboard_body=self._filled_in(body))
         replica = environment.clusters[plan.cluster].role == "replica"
-        metric_alarms = [self._alarm(alarm) for alarm in alarms(plan, bucket, replica=replica)]
-        for call in composite_alarms(plan, bucket, replica=replica):
+        metric_alarms = [self._alarm(alarm) for alarm in alarms(plan, environment.root, replica=replica)]
+        for call in composite_alarms(plan, environment.root, replica=replica):
             self._call(call, metric_alarms)
 
     def _filled_in(self, text: str) -> str:

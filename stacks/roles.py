@@ -77,8 +77,8 @@ REASONS = {
     "ClaimUnconditional": "a write without a condition could take the root from a cluster that still writes there",
     "ClaimDeletion": "a root without a claim can be claimed by any cluster",
     "ClaimRead": "a node that is no longer in replica mode learns from the claim that another cluster writes",
-    "ActiveObjects": "a replica has its own hbase:meta, and fails if it is made a writer by hand and writes the active"
-    " cluster's",
+    "ActiveObjects": "a replica has its own hbase:meta; one that somebody makes a writer by hand must not write the"
+    " active cluster's",
     "ClaimHolder": "a primary node asks whether the cluster that holds the claim is running; its id is not known in"
     " advance",
     "Logs": "EMR's agent on each node copies its logs there; nothing reads them back",
@@ -88,7 +88,7 @@ REASONS = {
     "Metrics": "EMR's agent and our publisher put metrics, only in their two namespaces",
     "SessionChannels": "the agent of Systems Manager lets administrators open a shell and run commands on a node; IAM"
     " defines no resources for these actions",
-    "SessionRegistration": "the same agent reports that its node is there; the id of a node is not known in advance",
+    "SessionRegistration": "the same agent registers its node; the id of a node is not known in advance",
     "WriteAheadLog": "HBase writes the active cluster's edits to their own workspace; these are the permissions that"
     " the Release Guide lists, without those to create workspaces",
     "Certificates": "EMR unpacks the certificates on each node before it starts anything; the file names this one"
@@ -165,7 +165,7 @@ class Roles(Construct):
             suppress(role, EVERY_CLUSTER)
 
     def deny_active_objects(self, root: Root) -> None:
-        """Deny the nodes to write the files of the active cluster."""
+        """Deny the nodes write access to the files of the active cluster."""
         objects = [f"{root.bucket}/{root.prefix}/{name}" for name in ACTIVE_OBJECTS]
         deny(self.nodes, "ActiveObjects", ["s3:PutObject", "s3:DeleteObject"], *map(bucket_arn, objects))
         suppress_objects(self.nodes, *(pattern for pattern in objects if pattern.endswith("*")))

@@ -14,7 +14,6 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from dashboards.reads import ROOT_METRICS_FILTER
 from environments.environment import Environment, Wal
 from environments.names import storage_stack
 from environments.root import INCOMPLETE_UPLOAD_DAYS
@@ -91,7 +90,7 @@ class StorageStack(cdk.Stack):
             removal_policy=cdk.RemovalPolicy.RETAIN,
             server_access_logs_bucket=self.logs,
             server_access_logs_prefix="access/root/",
-            metrics=[s3.BucketMetrics(id=ROOT_METRICS_FILTER, prefix=f"{environment.root.prefix}/")],
+            metrics=[s3.BucketMetrics(id=environment.root.metrics_id, prefix=f"{environment.root.prefix}/")],
             lifecycle_rules=[
                 s3.LifecycleRule(
                     abort_incomplete_multipart_upload_after=cdk.Duration.days(INCOMPLETE_UPLOAD_DAYS),

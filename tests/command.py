@@ -25,7 +25,11 @@ def process_variables(columns: int = 80) -> dict[str, str]:
 
 
 def run(
-    *arguments: str, columns: int = 80, directory: Path = PROJECT, variables: Mapping[str, str] | None = None
+    *arguments: str,
+    columns: int = 80,
+    directory: Path = PROJECT,
+    variables: Mapping[str, str] | None = None,
+    stdin: str = "",
 ) -> subprocess.CompletedProcess[str]:
     """Return how `warmbase` with these arguments ended, and what it printed, without starting a process."""
     out, err, code = io.StringIO(), io.StringIO(), 0
@@ -34,7 +38,7 @@ def run(
         _signals_restored(),
         patch.dict(os.environ, process_variables(columns) | dict(variables or {}), clear=True),
         patch.object(sys, "argv", ["warmbase", *arguments]),
-        patch.object(sys, "stdin", io.StringIO()),
+        patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()))),
         redirect_stdout(out),
         redirect_stderr(err),
     ):

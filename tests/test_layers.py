@@ -38,6 +38,8 @@ HOMES = {
     "cfnlint": {"local_aws"},
     "pydantic": {"environments"},
     "yaml": {"environments", "lint"},
+    "hcl2": {"lint"},
+    "lark": {"lint"},
     "jinja2": {"configurations", "lab"},
     "altair": {"lab"},
     "vl_convert": {"lab", "reports"},

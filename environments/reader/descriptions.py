@@ -10,7 +10,7 @@ from typing import Any, Final
 
 DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "EnvironmentFile": {
-        "name": "The name of the environment, which begins the names of its stacks and buckets.",
+        "name": "The name of the environment. The names of its stacks and buckets begin with it.",
         "account": "The AWS account: twelve digits in quotes. The default is the account of your credentials.",
         "region": "The AWS Region to deploy to. Plans use its prices.",
         "release": "The Amazon EMR release label.",
@@ -118,10 +118,11 @@ DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "ratio": "The number of bytes before compression that become one byte in a store file.",
     },
     "ReadsSection": {
-        "per_second": "The mean rate of an open load, which the bill is based on. State this or `concurrency`.",
-        "peak_per_second": "The rate of an open load in the busiest hour, for which the cluster is sized.",
-        "concurrency": "The number of requests in flight in a closed load, such as a benchmark. State this or"
-        " `per_second`.",
+        "per_second": "The mean number of requests that clients send in a second. The bill is based on it. State this"
+        " or `concurrency`.",
+        "peak_per_second": "The number of requests per second in the busiest hour, for which the cluster is sized.",
+        "concurrency": "The number of requests in flight, for a benchmark whose clients wait for each answer. State"
+        " this or `per_second`.",
         "kind": "get: one row. multi-get: several rows in one call. scan: several rows with neighbouring keys.",
         "rows": "How many rows one request reads.",
     },

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -25,25 +25,40 @@ MOST_ENTRIES: Final = 2_000
 MOST_LEVELS: Final = 30
 # Characters that XML 1.0 forbids, and the control characters of Latin-1, which it discourages and terminals obey.
 FORBIDDEN: Final = re.compile(r"[^\t\n\r\u0020-\u007e\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# What `warmbase new` writes about a value that nobody stated.
+ASSUMED: Final = re.compile(r"(?:^|\s)#\s*assumed:")
 TEXT: Final = "tag:yaml.org,2002:str"
 MERGE: Final = "tag:yaml.org,2002:merge"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """The values of a file, where each stands, and what is wrong with the file as text."""
+    """The values of a file, where each stands, and what is wrong with the file as text.
+
+    `assigned` has the entries that the command line sets, each with the option that sets it; no line has them.
+    Files that the document names are read from `directory`.
+    """
 
     source: str
     values: object
     lines: Mapping[YamlPath, int]
     written: Mapping[YamlPath, str]
     problems: tuple[Problem, ...]
+    directory: Path = Path()
+    assigned: Mapping[YamlPath, str] = field(default_factory=dict)
+    assumed: frozenset[YamlPath] = frozenset()
+    """The entries whose comment says that nobody stated the value, as `warmbase new` marks them."""
+
+    @property
+    def explicit_keys(self) -> frozenset[str]:
+        """Return the paths of all entries whose values a person stated, such as `workload.stored`."""
+        return frozenset(map(path_text, (self.lines.keys() - self.assumed) | self.assigned.keys()))
 
     def where(self, path: YamlPath) -> str:
-        """Return `file:line` of the entry, or of the nearest entry that encloses it."""
-        while path and path not in self.lines:
+        """Return `file:line` of the entry, or of the nearest entry that encloses it, or the option that sets that."""
+        while path and path not in self.lines and path not in self.assigned:
             path = path[:-1]
-        return f"{self.source}:{self.lines.get(path, 1)}"
+        return self.assigned.get(path) or f"{self.source}:{self.lines.get(path, 1)}"
 
 
 def path_text(path: YamlPath) -> str:
@@ -59,24 +74,50 @@ def _part_text(part: str | int) -> str:
 
 def load_document(path: Path, source: str) -> Document:
     """Raises InvalidInput when the file is not there, or is not YAML. Keys are text, whatever they look like."""
+    try:
+        content = read_regular_file(path, MOST_BYTES + 1)
+    except OSError as error:
+        raise InvalidInput([_unreadable(source, str(error))]) from None
+    return parse_document(content, source, Path(source).parent)
+
+
+def parse_document(content: bytes, source: str, directory: Path) -> Document:
+    """Return the document that the content of a file is. Raises as `load_document`."""
     walk = _Walk(source=source)
     try:
-        text = _text(path)
+        text = _text(content)
         _refuse_depth(text)
         loader = SafeLoader(text)
         node = loader.get_single_node()
         if node:
             walk.walk(loader, node, ())
         values = loader.construct_document(node) if node else None
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
         raise InvalidInput([_unreadable(source, str(error))]) from None
     except yaml.YAMLError as error:
         raise InvalidInput([_not_yaml(source, error)]) from None
-    return Document(source=source, values=values, lines=walk.lines, written=walk.written, problems=tuple(walk.problems))
+    return Document(
+        source=source,
+        values=values,
+        lines=walk.lines,
+        written=walk.written,
+        problems=tuple(walk.problems),
+        directory=directory,
+        assumed=frozenset(_assumed(text.splitlines(), walk.lines)),
+    )
 
 
-def _text(path: Path) -> str:
-    content = read_regular_file(path, MOST_BYTES + 1)
+def _assumed(text: Sequence[str], lines: Mapping[YamlPath, int]) -> Iterator[YamlPath]:
+    """Yield the entries with a mark behind their value, or in the comment right above it."""
+    for path, line in lines.items():
+        above = line - 1
+        while above and text[above - 1].lstrip().startswith("#"):
+            above -= 1
+        if any(ASSUMED.search(comment) for comment in text[above:line]):
+            yield path
+
+
+def _text(content: bytes) -> str:
     if len(content) > MOST_BYTES:
         raise yaml.MarkedYAMLError(problem=f"it is longer than {MOST_BYTES:,} bytes")
     return content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")

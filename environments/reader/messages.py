@@ -88,6 +88,8 @@ def problem(document: Document, schema: type[BaseModel], details: ErrorDetails) 
     """Return one refusal of pydantic's or ours, with its line."""
     path: YamlPath = tuple(part for part in details["loc"] if part not in MARKS)
     why, fix = _why_and_fix(_place(schema, path), details, document.written.get(path))
+    if path in document.assigned and details["type"] == "string_type":
+        fix = f"put the value in quotes of its own: {document.where(path)}='\"{document.written.get(path, '')}\"'"
     return Problem(where=document.where(path), what=path_text(path) or "file", why=why, fix=fix)
 
 

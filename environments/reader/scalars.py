@@ -11,7 +11,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from environments.reader.messages import quoted
 from environments.reader.section import refuse
-from sizing.units import exact_size, parse_duration, parse_fraction, parse_rate, parse_size
+from sizing.units import AmbiguousUnit, exact_size, parse_duration, parse_fraction, parse_rate, parse_size
 
 PRINTED = 10**24
 """Beyond it a number is not worth the digits; NaN is not below it either."""
@@ -25,6 +25,8 @@ def _text(parse: Callable[[str], float], example: str) -> BeforeValidator:
             raise refuse(f"{quoted(value)} has no unit", f"write it with a unit, such as {example}")
         try:
             return parse(value)
+        except AmbiguousUnit as error:
+            raise refuse(str(error), error.fix) from None
         except (ValueError, OverflowError) as error:
             raise refuse(f"{quoted(value)}: {error}", f"write it like {example}") from None
 

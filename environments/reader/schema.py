@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Iterator
 from ipaddress import IPv4Network
-from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema
@@ -231,6 +230,7 @@ class EnvironmentFile(Section):
         """Return the file as the type that the rest of the project uses."""
         return Environment(
             source=document.source,
+            explicit_keys=document.explicit_keys,
             name=self.name,
             account=self.account,
             region=self.region,
@@ -245,7 +245,7 @@ class EnvironmentFile(Section):
             encrypt_local_disks=self.security.local_disks,
             kerberos=self._kerberos(document),
             tags=self.tags,
-            workload=self.workload.build(Path(document.source).parent),
+            workload=self.workload.build(document.directory),
             targets=self.targets.build(),
             clusters={cluster_name: cluster.build(cluster_name) for cluster_name, cluster in self.clusters.items()},
             alarm_email=self.alarms.email,

@@ -240,10 +240,10 @@ class TargetsSection(Section):
     """The targets that a plan has to meet."""
 
     hit_ratio: Annotated[Share, bounds.HIT_RATIO] = 0.95
-    p99: Annotated[Duration, bounds.TIME] | None = None
-    warm_up: Annotated[Duration, bounds.TIME] | None = None
-    carries_load_within: Annotated[Duration, bounds.TIME] | None = None
-    offline_after_crash: Annotated[Duration, bounds.TIME] | None = None
+    p99: Annotated[Annotated[Duration, bounds.TIME] | None, Field(examples=["1 s"])] = None
+    warm_up: Annotated[Annotated[Duration, bounds.TIME] | None, Field(examples=["12 h"])] = None
+    carries_load_within: Annotated[Annotated[Duration, bounds.TIME] | None, Field(examples=["30 min"])] = None
+    offline_after_crash: Annotated[Annotated[Duration, bounds.TIME] | None, Field(examples=["15 min"])] = None
     lost_nodes: Annotated[int, bounds.LOST_NODES] = 1
     budget_usd_per_month: Annotated[Annotated[float, bounds.BUDGET] | None, Field(examples=[9000])] = None
 

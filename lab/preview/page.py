@@ -16,6 +16,7 @@ import vl_convert
 
 from dashboards.boards import boards
 from dashboards.graph import Graph
+from environments.root import Root
 from lab.hbase.report.charts import CONFIG, MANY, PALETTE
 from lab.preview.cloudwatch import Drawn, MetricStore, drawn
 from lab.preview.replay import MINUTE, replay, three_servers
@@ -41,11 +42,11 @@ STYLE: Final = (
 )
 
 
-def page_html(plan: Plan, root_bucket: str) -> str:
+def page_html(plan: Plan, root: Root) -> str:
     """Return one page that needs nothing else."""
-    store = replay(three_servers(), root_bucket)
+    store = replay(three_servers(), root)
     parts = []
-    for name, graphs in boards(plan, root_bucket).items():
+    for name, graphs in boards(plan, root).items():
         svg = vl_convert.vegalite_to_svg(_board(graphs, store).to_dict() | {"config": _config()})
         label = escape(f"dashboard {name}: {len(graphs)} graphs")
         parts.append(f"<h2>{escape(name)}</h2>" + svg.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1))
@@ -56,19 +57,17 @@ def page_html(plan: Plan, root_bucket: str) -> str:
     )
 
 
-def page_png(plan: Plan, root_bucket: str, board: str | None = None) -> bytes:
+def page_png(plan: Plan, root: Root, board: str | None = None) -> bytes:
     """Return all of it as one picture, or one dashboard: `cache`, `reads` or `nodes`."""
-    store = replay(three_servers(), root_bucket)
-    wanted = {
-        name: graphs for name, graphs in boards(plan, root_bucket).items() if board in {None, name.rsplit("-", 1)[1]}
-    }
+    store = replay(three_servers(), root)
+    wanted = {name: graphs for name, graphs in boards(plan, root).items() if board in {None, name.rsplit("-", 1)[1]}}
     return vl_convert.vegalite_to_png(_together(wanted, store), scale=SCALE)
 
 
-def board_svg(plan: Plan, root_bucket: str, board: str) -> str:
+def board_svg(plan: Plan, root: Root, board: str) -> str:
     """One dashboard as a picture that is the same on every machine."""
-    store = replay(three_servers(), root_bucket)
-    [graphs] = [graphs for name, graphs in boards(plan, root_bucket).items() if name.endswith(f"-{board}")]
+    store = replay(three_servers(), root)
+    [graphs] = [graphs for name, graphs in boards(plan, root).items() if name.endswith(f"-{board}")]
     return vl_convert.vegalite_to_svg(
         _board(graphs, store).to_dict() | {"config": {**_config(), "background": "white"}}
     )

@@ -20,6 +20,7 @@ from configurations.bootstrap import program
 from configurations.metrics import MISSES_FOR_ONE, MetricSource, metric
 from dashboards.query import CLUSTER_ID
 from dashboards.reads import of_root
+from environments.root import Root
 from lab.hbase.recording import Recording, Sample, recordings_of_json
 from lab.preview.cloudwatch import MetricStore, Published
 
@@ -140,13 +141,14 @@ def three_servers() -> tuple[ReplayedServer, ...]:
     )
 
 
-def replay(servers: Sequence[ReplayedServer], root_bucket: str = "") -> MetricStore:
-    """Return the metrics that nodes would publish for these servers each minute, while the first one plays."""
+def replay(servers: Sequence[ReplayedServer], root: Root | None = None) -> MetricStore:
+    """Return what is published for these servers each minute while the first one plays, by S3 only for a root."""
     store = MetricStore()
     for server in servers:
         store.put(_of_node(server, servers[0].seconds))
         store.put(_of_agent(server, servers[0].seconds))
-    store.put(_of_aws(servers, root_bucket))
+    if root:
+        store.put(_of_aws(servers, root))
     return store
 
 
@@ -202,8 +204,8 @@ def _of_agent(server: ReplayedServer, seconds: int) -> Iterator[Published]:
             yield _point("readRequestCount", server.instance, second - 1, float(moment.reads))
 
 
-def _of_aws(servers: Sequence[ReplayedServer], root_bucket: str) -> Iterator[Published]:
-    gets = of_root("GetRequests", root_bucket)
+def _of_aws(servers: Sequence[ReplayedServer], root: Root) -> Iterator[Published]:
+    gets = of_root("GetRequests", root)
     for server in servers:
         for before, after in zip(server.moments, server.moments[1:], strict=False):
             yield Published(

@@ -11,11 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 from xml.parsers import expat
+from xml.sax.saxutils import unescape
 
 from emr.cluster_spec import ClusterSpec, Setting
 from lint.reader.problems import ReadProblems
 from lint.reader.settings import Level
 from lint.reader.source_text import SourceSpan, SourceText, quoted, refusal
+from lint.reader.written import Notation, Written, WrittenSetting
 from sizing.problem import InvalidInput
 
 FILES: Final[Mapping[str, str]] = {
@@ -24,6 +26,8 @@ FILES: Final[Mapping[str, str]] = {
     "mapred-site.xml": "mapred-site",
     "yarn-site.xml": "yarn-site",
 }
+LESS, GREATER = "\x7f", "\x80"
+"""Characters without a meaning that stand for brackets while a text is parsed, so that places stay where they are."""
 VALUE: Final = re.compile(r"<value>((?:[^<]|<(?!value>)[^<>/!?][^<>]*>)*)</value>")
 
 
@@ -48,8 +52,12 @@ def hadoop_subject(passage: SourceText, file_name: str, release: str | None) -> 
 
 
 def _escaped(value: re.Match[str]) -> str:
-    """Return a value in which a `<placeholder>` is escaped, which XML would take for an element."""
-    return f"<value>{value[1].replace('<', '&lt;').replace('>', '&gt;')}</value>"
+    """Return a value in which the brackets of a `<placeholder>`, which XML would take for an element, are letters."""
+    return f"<value>{value[1].replace('<', LESS).replace('>', GREATER)}</value>"
+
+
+def _plain(text: str) -> str:
+    return text.replace(LESS, "<").replace(GREATER, ">")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -60,6 +68,10 @@ class _Property:
     name: str | None = None
     value: str | None = None
     name_place: SourceSpan
+    start: int
+    content: int = 0
+    name_written: Written | None = None
+    value_written: Written | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -71,6 +83,7 @@ class _Reader:
     open: list[str] = field(default_factory=list)
     property: _Property | None = None
     texts: list[str] = field(default_factory=list)
+    bytes: bytes | None = None
 
     def read(self) -> None:
         """Read the whole file."""
@@ -80,7 +93,9 @@ class _Reader:
         self.parser.CharacterDataHandler = self.texts.append
         self.parser.StartDoctypeDeclHandler = self._refuse_doctype
         try:
-            self.parser.Parse(VALUE.sub(_escaped, self.passage.text), True)  # noqa: FBT003
+            text = VALUE.sub(_escaped, self.passage.text)
+            self.bytes = None if text.isascii() else text.encode()
+            self.parser.Parse(text, True)  # noqa: FBT003
         except expat.ExpatError as error:
             why = expat.ErrorString(error.code)
             fix = "close every element, and in values write &amp; for & and &lt; for <"
@@ -101,10 +116,17 @@ class _Reader:
             self._begin(name)
         elif name == "property" and self.property is None:
             place = self._place()
-            name_and_value = {key: attributes.get(key) for key in ("name", "value")}
-            self.property = _Property(place=place, name_place=place, **name_and_value)
-        elif name == "name" and self.property:
-            self.property.name_place = self._place()
+            self.property = _Property(
+                name=attributes.get("name"),
+                value=attributes.get("value"),
+                place=place,
+                name_place=place,
+                start=self._offset(),
+            )
+        elif name in {"name", "value"} and self.property:
+            self.property.content = self.passage.text.find(">", self._offset()) + 1
+            if name == "name":
+                self.property.name_place = self._place()
         elif name.rpartition(":")[2] == "include":
             fix = "replace the include with the properties of that file"
             self.level.problems.add(self._place(), "cannot be read", "it includes another file", fix)
@@ -122,17 +144,42 @@ class _Reader:
 
     def _end(self, name: str) -> None:
         self.open.pop()
-        text = "".join(self.texts).strip()
+        text = _plain("".join(self.texts)).strip()
         self.texts.clear()
         if self.property is None:
             return
         if name == "name":
-            self.property.name = text
+            self.property.name, self.property.name_written = text, self._written(self.property.content, text)
         elif name == "value":
-            self.property.value = text
+            self.property.value, self.property.value_written = text, self._written(self.property.content, text)
         elif name == "property":
             self._put(self.property)
             self.property = None
+
+    def _offset(self) -> int:
+        """Return the place of what the parser reads now."""
+        if self.bytes is None:
+            return self.parser.CurrentByteIndex
+        return len(self.bytes[: self.parser.CurrentByteIndex].decode())
+
+    def _written(self, start: int, text: str) -> Written | None:
+        """Return where the content of the element stands that ends here; None for one with comments or CDATA."""
+        raw = self.passage.text[start : self._offset()]
+        if unescape(raw).strip() != text or not text:
+            return None
+        start += len(raw) - len(raw.lstrip())
+        return Written(passage=self.passage, start=start, end=start + len(raw.strip()), notation=Notation.XML)
+
+    def _whole(self, element: _Property) -> Written | None:
+        """Return the element that ends here with the lines that it fills; None for one with a comment."""
+        text = self.passage.text
+        start, end = element.start, text.find(">", self._offset()) + 1
+        if "<!--" in text[start:end]:
+            return None
+        line_start, line_end = text.rfind("\n", 0, start) + 1, text.find("\n", end) + 1
+        if line_end and not text[line_start:start].strip() and not text[end:line_end].strip():
+            start, end = line_start, line_end
+        return Written(passage=self.passage, start=start, end=end, notation=Notation.XML)
 
     def _put(self, element: _Property) -> None:
         name = (element.name or "").strip()
@@ -144,4 +191,6 @@ class _Reader:
             )
             return
         line = element.name_place.line
-        self.level.put(Setting(classification=self.only, key=name, value=element.value.strip(), line=line))
+        setting = Setting(classification=self.only, key=name, value=element.value.strip(), line=line)
+        key, value = element.name_written, element.value_written
+        self.level.put(setting, WrittenSetting(setting=setting, key=key, value=value, whole=self._whole(element)))

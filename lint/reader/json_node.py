@@ -13,6 +13,7 @@ from typing import Final
 
 from lint.reader.node import Array, Member, Node, Object, Scalar
 from lint.reader.source_text import SourceText, TextCursor, quoted, refusal
+from lint.reader.written import Notation, Written
 from sizing.problem import InvalidInput
 
 # judgement: classifications nest 3 levels, a cluster 10.
@@ -53,8 +54,8 @@ class _Reader(TextCursor):
             case "[":
                 return self._array(level)
             case '"':
-                place = self.passage.place(self.at)
-                return Scalar(text=self._string(), place=place)
+                start, place = self.at, self.passage.place(self.at)
+                return Scalar(text=self._string(), place=place, written=self._written(start))
             case _:
                 return self._bare()
 
@@ -64,12 +65,13 @@ class _Reader(TextCursor):
         while self._goes_on("}", first=not members):
             if self.peek() != '"':
                 raise self.refusal("expected a key in double quotes", "put the key in quotes, or remove the comma")
-            here = self.passage.place(self.at)
+            start, here = self.at, self.passage.place(self.at)
             key = self._string()
+            written = self._written(start)
             if self.peek() != ":":
                 raise self.refusal(f"expected a colon after {quoted(key)}", "check the quotes before it")
             self.at += 1
-            members.append(Member(key=key, value=self.value(level + 1), place=here))
+            members.append(Member(key=key, value=self.value(level + 1), place=here, written=written))
         return Object(members=tuple(members), place=place)
 
     def _array(self, level: int) -> Array:
@@ -96,6 +98,9 @@ class _Reader(TextCursor):
         self.at += 1
         return True
 
+    def _written(self, start: int) -> Written:
+        return Written(passage=self.passage, start=start, end=self.at, notation=Notation.JSON)
+
     def _string(self) -> str:
         try:
             text, end = STRING.raw_decode(self.passage.text, self.at)
@@ -119,4 +124,7 @@ class _Reader(TextCursor):
         place = self.passage.place(self.at)
         self.at = word.end()
         is_null = word[0] == "null"
-        return Scalar(text=word[0], place=place, is_null=is_null, quoted=is_null or word.re is PLACEHOLDER)
+        quoted_word = is_null or word.re is PLACEHOLDER
+        return Scalar(
+            text=word[0], place=place, is_null=is_null, quoted=quoted_word, written=self._written(word.start())
+        )

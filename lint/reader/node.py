@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from emr.cluster_spec import PLACEHOLDER
 from lint.reader.source_text import SourceSpan
+from lint.reader.written import Written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +18,7 @@ class Scalar:
     place: SourceSpan
     is_null: bool = False
     quoted: bool = True
+    written: Written | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +36,7 @@ class Member:
     key: str
     value: Node
     place: SourceSpan
+    written: Written | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

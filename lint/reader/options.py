@@ -6,11 +6,13 @@ A value is JSON, the name of a file with JSON, or the shorthand of the AWS CLI.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from lint.reader.emrfs_option import emrfs_classification, with_one_list
+from lint.reader.heredoc import heredoc_file
 from lint.reader.json_node import json_node
 from lint.reader.node import Array, Member, Node, Object, Scalar
 from lint.reader.shorthand import shorthand_object
@@ -59,7 +61,8 @@ def _document(option: Option, folder: Path) -> Node | None:
         fix = f"download it, then pass it by --file, or as {option.name} file://NAME"
         raise refusal(value.place(0), what=option.name, why=f"lint does not download {quoted(text)}", fix=fix)
     if file := FILE.fullmatch(text):
-        return json_node(load_source(folder / file[1], cited=value.place(0)))
+        written = heredoc_file(value.script, file[1]) if value.script else None
+        return json_node(written or load_source(folder / file[1], cited=value.place(0)))
     if text.startswith(("[", "{")):
         _refuse_more(option)
         return json_node(value)
@@ -87,6 +90,8 @@ def _refuse_more(option: Option) -> None:
 
 
 Members = tuple[Member, ...]
+EC2_ATTRIBUTES: Final = {"KeyName": "Ec2KeyName", "SubnetId": "Ec2SubnetId", "SubnetIds": "Ec2SubnetIds"}
+"""Names of `--ec2-attributes`, and what RunJobFlow calls them."""
 
 
 class OptionTarget(NamedTuple):
@@ -102,11 +107,14 @@ OPTIONS: Final[Mapping[str, OptionTarget]] = {
     "--configurations": OptionTarget(_array_node, ("Configurations",)),
     "--applications": OptionTarget(_array_node, ("Applications",)),
     "--managed-scaling-policy": OptionTarget(_object_node, ("ManagedScalingPolicy",)),
+    "--auto-termination-policy": OptionTarget(_object_node, ("AutoTerminationPolicy",)),
+    "--emrfs": OptionTarget(_object_node, ("Configurations",)),
     "--instance-groups": OptionTarget(_array_node, ("InstanceGroups",), in_instances=True),
     "--instance-fleets": OptionTarget(_array_node, ("InstanceFleets",), in_instances=True),
     "--instance-type": OptionTarget(_scalar_node, ("MasterInstanceType", "SlaveInstanceType"), in_instances=True),
     "--instance-count": OptionTarget(_scalar_node, ("InstanceCount",), in_instances=True),
     "--ec2-attributes": OptionTarget(_object_node, ("Ec2KeyName",), in_instances=True),
+    "--security-configuration": OptionTarget(_scalar_node, ("SecurityConfiguration",)),
     "--cli-input-json": OptionTarget(_object_node, ()),
 }
 
@@ -128,14 +136,24 @@ def launch_object(options: Mapping[str, Option], folder: Path, problems: list[Pr
             (instances if target.in_instances else top).extend(_members(option, target, node))
         except InvalidInput as error:
             problems += error.problems
-    return _laid_over(below, top, instances)
+    return _laid_over(below, with_one_list(top), instances)
 
 
 def _members(option: Option, target: OptionTarget, node: Node) -> Iterable[Member]:
     if option.name == "--ec2-attributes":
-        key = node.get("KeyName") if isinstance(node, Object) else None
-        return () if key is None else (Member(key="Ec2KeyName", value=key.value, place=key.place),)
+        return _placement(node) if isinstance(node, Object) else ()
+    if option.name == "--emrfs":
+        node = emrfs_classification(node, option.place)
     return (Member(key=key, value=node, place=option.place) for key in target.keys)
+
+
+def _placement(attributes: Object) -> Iterator[Member]:
+    """Yield the members of `Instances` that the EC2 attributes set, under RunJobFlow's names."""
+    for member in attributes.members:
+        if member.key in EC2_ATTRIBUTES:
+            yield replace(member, key=EC2_ATTRIBUTES[member.key])
+        elif member.key == "AvailabilityZone":
+            yield replace(member, key="Placement", value=Object(members=(member,), place=member.place))
 
 
 def _input(option: Option, node: Node) -> Members:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from emr.cluster_spec import ClusterSpec
+from emr.codecs.cloudformation import CLUSTER_TYPE
 from facts.releases import SPARK_ONLY, unknown_release
 from lint.reader.cluster import CLUSTER_KEYS, cluster_subject
 from lint.reader.command_line import command_object, command_offsets
 from lint.reader.hadoop_xml import hadoop_subject
+from lint.reader.hbase_shell import has_tables, shell_subject, table_coprocessors
+from lint.reader.hcl_node import hcl_object
 from lint.reader.json_node import json_node
+from lint.reader.letter_case import with_capitals
 from lint.reader.node import Array, Member, Node, Object, Scalar
 from lint.reader.source_text import SourceText, load_source, quoted, refusal
+from lint.reader.terraform import RESOURCE, file_object, is_plan, plan_object
 from lint.reader.yaml_node import yaml_node
 from lint.release_of import is_label, nearest_label
 from sizing.problem import InvalidInput
@@ -22,10 +29,10 @@ XML: Final = re.compile(r"\s*<(?:[?!]|configuration\b|property\b)")
 JSON: Final = re.compile(r"\s*[\[{]")
 YAML_KEYS: Final = "|".join(sorted(CLUSTER_KEYS | {"Classification", "Properties", "Resources"}))
 YAML: Final = re.compile(rf"^(?:---)?[ \t-]*[\"']?(?:{YAML_KEYS})[\"']?[ \t]*:", re.MULTILINE)
-TEMPLATE_TYPE: Final = "AWS::EMR::Cluster"
+ENVIRONMENT: Final = re.compile(r"^(?:workload|clusters|storage|region|targets)[ \t]*:", re.MULTILINE)
 FORMS: Final = (
     "pass a list of classifications, the JSON of RunJobFlow, a script with `aws emr create-cluster`, "
-    "or an hbase-site.xml"
+    "an hbase-site.xml, or an HBase shell script with tables"
 )
 
 
@@ -41,12 +48,26 @@ def read_subject(path: Path, release: str | None) -> ClusterSpec:
     if XML.match(text):
         return hadoop_subject(passage, path.name, release)
     if command_offsets(text) and not _is_json(passage):
-        return cluster_subject(command_object(passage, path.parent), release)
+        subject = cluster_subject(command_object(passage, path.parent), release, fills_in=True)
+        return replace(subject, coprocessors=table_coprocessors(passage)) if has_tables(text) else subject
     if JSON.match(text):
         return _node_subject(json_node(passage), release)
+    if RESOURCE.search(text):
+        return cluster_subject(file_object(hcl_object(passage, path.parent)), release, fills_in=True)
     if YAML.search(text):
         return _node_subject(yaml_node(passage), release)
-    raise _unknown(passage)
+    if has_tables(text):
+        return shell_subject(passage, release)
+    raise _unknown(passage, path)
+
+
+def with_tables(subject: ClusterSpec, paths: Sequence[Path]) -> ClusterSpec:
+    """Return a cluster with the coprocessors that files state of its tables, besides those that it has.
+
+    Raises InvalidInput for a file that is not an HBase shell script.
+    """
+    more = (replace(one, line=None) for path in paths for one in table_coprocessors(load_source(path)))
+    return replace(subject, coprocessors=(*subject.coprocessors, *more))
 
 
 def _is_json(passage: SourceText) -> bool:
@@ -62,14 +83,15 @@ def _is_json(passage: SourceText) -> bool:
 
 def _node_subject(node: Node, release: str | None) -> ClusterSpec:
     if isinstance(node, Object):
-        if node.get("Classification"):
+        if node.get("Classification") or node.get("classification"):
             node = Array(items=(node,), place=node.place)
         else:
-            return cluster_subject(_cluster_object(node), release)
+            cluster = plan_object(node) if is_plan(node) else _cluster_object(node)
+            return cluster_subject(cluster, release, fills_in=cluster is not node)
     if isinstance(node, Scalar):
         why = "the file holds a single value"
         raise refusal(node.place, what="is not a configuration", why=why, fix=FORMS)
-    member = Member(key="Configurations", value=node, place=node.place)
+    member = Member(key="Configurations", value=with_capitals(node), place=node.place)
     return cluster_subject(Object(members=(member,), place=node.place), release)
 
 
@@ -79,7 +101,7 @@ def _cluster_object(node: Object) -> Object:
     if resources:
         clusters = [value for member in resources.members if _is_cluster(value := member.value)]
         if len(clusters) != 1 or not isinstance(clusters[0], Object):
-            why = f"the template has {len(clusters)} resources of type {TEMPLATE_TYPE}"
+            why = f"the template has {len(clusters)} resources of type {CLUSTER_TYPE}"
             raise refusal(resources.place, what="Resources", why=why, fix="pass the Properties of a single cluster")
         node = clusters[0]
     properties = _within(node, "Properties")
@@ -98,7 +120,7 @@ def _within(node: Object, key: str) -> Object | None:
 
 def _is_cluster(node: Node) -> bool:
     kind = node.get("Type") if isinstance(node, Object) else None
-    return bool(kind and isinstance(kind.value, Scalar) and kind.value.text == TEMPLATE_TYPE)
+    return bool(kind and isinstance(kind.value, Scalar) and kind.value.text == CLUSTER_TYPE)
 
 
 def _label_refusal(release: str) -> InvalidInput:
@@ -110,6 +132,10 @@ def _label_refusal(release: str) -> InvalidInput:
     return refusal("--release", what=what, why=why, fix=fix)
 
 
-def _unknown(passage: SourceText) -> InvalidInput:
+def _unknown(passage: SourceText, path: Path) -> InvalidInput:
+    if len(ENVIRONMENT.findall(passage.text)) > 1:
+        name = path.stem if path.absolute().parent.name == "environments" else path
+        why, fix = "it is an environment of warmbase", f"you mean `warmbase lint {name}`"
+        return refusal(passage.place(0), what="is not a configuration of EMR", why=why, fix=fix)
     why = "the file is not JSON, YAML or XML with EMR settings, and has no `aws emr create-cluster` with options"
     return refusal(passage.place(0), what="is not a configuration", why=why, fix=FORMS)

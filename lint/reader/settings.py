@@ -12,6 +12,8 @@ from environments.reader.document import FORBIDDEN
 from lint.reader.node import Array, Member, Node, Object, Scalar, is_gap, scalar_text
 from lint.reader.problems import ReadProblems
 from lint.reader.source_text import SourceSpan, quoted
+from lint.reader.written import WRITTEN, WrittenSetting
+from lint.reader.written_member import written_member
 
 API_PROPERTIES: Final = "Properties"
 PROPERTIES: Final = (API_PROPERTIES, "ConfigurationProperties")
@@ -82,13 +84,16 @@ class Level:
 
     def _read_properties(self, properties: Member, path: ClassificationPath) -> None:
         if isinstance(properties.value, Object) and scalar_text(properties.value) is None:
-            for member in properties.value.members:
-                self._read_property(member, path, takes_texts=properties.key == API_PROPERTIES)
+            members = properties.value.members
+            for index, member in enumerate(members):
+                setting = self._read_property(member, path, takes_texts=properties.key == API_PROPERTIES)
+                if setting:
+                    self.put(setting, written_member(setting, members, index))
         elif not is_gap(properties.value):
             why = f"{properties.key} is not an object"
             self._problem(properties.place, path, why, 'write {"key": "value"}, or {} for none')
 
-    def _read_property(self, member: Member, path: ClassificationPath, *, takes_texts: bool) -> None:
+    def _read_property(self, member: Member, path: ClassificationPath, *, takes_texts: bool) -> Setting | None:
         value = scalar_text(member.value)
         if value is None:
             why = f"the value of {quoted(member.key)} is a list or an object"
@@ -101,10 +106,14 @@ class Level:
         else:
             is_text = not takes_texts or not isinstance(member.value, Scalar) or member.value.quoted
             line = member.place.linted_line
-            self.put(Setting(classification=path, key=member.key, value=value, line=line, quoted=is_text))
+            return Setting(classification=path, key=member.key, value=value, line=line, quoted=is_text)
+        return None
 
-    def put(self, setting: Setting) -> None:
-        """Keep a setting; of several for one key the last one stays."""
+    def put(self, setting: Setting, written: WrittenSetting) -> None:
+        """Keep a setting; of several for one key the last one stays. A trial also notes where it is written."""
+        settings = WRITTEN.get()
+        if settings is not None:
+            settings.append(written)
         key = (setting.classification, setting.key)
         if key in self.settings:
             self.problems.twice.append(setting)

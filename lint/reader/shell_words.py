@@ -6,10 +6,11 @@ The standard library's shlex gives no lines, and would take a `<placeholder>` fo
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from lint.reader.source_text import SourceText, refusal
+from lint.reader.heredoc import heredoc_pieces
+from lint.reader.source_text import SourceText, TextPiece, refusal
 from sizing.problem import InvalidInput
 
 FILLED: Final = r"\$\{[^{}]*\}|\$[A-Za-z_]\w*|\$[\d?@#*!$-]|\$\((?:[^()]|\([^()]*\))*\)|`[^`]*`"
@@ -56,13 +57,22 @@ class _Word:
     start: int
     pieces: list[str] = field(default_factory=list)
     breaks: list[int] = field(default_factory=list)
+    origins: list[TextPiece] = field(default_factory=list)
     length: int = 0
     line: int = 0
 
-    def add(self, text: str, offset: int) -> None:
-        """Add the text that stands at an offset of the script."""
+    def add(self, text: str, piece: re.Match[str], quote: tuple[str, int]) -> None:
+        """Add the text of a piece of the script, with the quote in which it stands."""
+        offset = _start(piece)
+        end = piece.end(piece.lastgroup or 0)
+        begin = piece.start() if piece["escaped"] is not None else offset
+        self.append(text, TextPiece(start=0, length=len(text), origin=begin, origin_end=end, quote=quote))
+
+    def append(self, text: str, piece: TextPiece) -> None:
+        """Add a text with its place in the script."""
+        self.origins.append(replace(piece, start=self.length))
         self.line = self.line or self.script.place(self.start).line
-        while self.line < self.script.place(offset).line:
+        while self.line < self.script.place(piece.origin).line:
             self.breaks.append(self.length)
             self.line += 1
         self.breaks.extend(self.length + line_end.end() for line_end in re.finditer("\n", text))
@@ -78,6 +88,9 @@ class _Word:
             breaks=tuple(self.breaks),
             first_line=self.script.place(self.start).line,
             cited=self.script.cited,
+            path=self.script.path,
+            pieces=tuple(self.origins),
+            script=self.script,
         )
 
 
@@ -127,10 +140,15 @@ class _Reader:
 
     def _add(self, piece: re.Match[str], word: _Word) -> None:
         if piece["double"] is None:
-            word.add(_literal(piece, piece["single"]), _start(piece))
+            quote = ("", 0) if piece["single"] is None else ("'", piece.start())
+            word.add(_literal(piece, piece["single"]), piece, quote)
             return
         for inner in QUOTED.finditer(self.script.text, *piece.span("double")):
-            word.add(_literal(inner, None), _start(inner))
+            expanded = list(heredoc_pieces(self.script, inner.start()) if inner["filled"] else ())
+            for text, place in expanded:
+                word.append(text, place)
+            if not expanded:
+                word.add(_literal(inner, None), inner, ('"', piece.start()))
 
 
 def _literal(piece: re.Match[str], single: str | None) -> str:

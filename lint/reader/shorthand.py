@@ -9,6 +9,7 @@ from typing import Final
 from lint.reader.json_node import MOST_LEVELS
 from lint.reader.node import Array, Member, Node, Object, Scalar
 from lint.reader.source_text import BLANK, SourceText, TextCursor, quoted, refusal
+from lint.reader.written import Notation, Written
 from sizing.problem import InvalidInput
 
 KEY: Final = re.compile(r"([\w.\-#/:]+)\s*@?=")
@@ -46,7 +47,8 @@ class _Reader(TextCursor):
                 raise self.refusal("expected Key=Value")
             here = self.passage.place(self.at)
             self.at = key.end()
-            members.append(Member(key=key[1], value=self._values(level + 1), place=here))
+            written = self._written(*key.span(1))
+            members.append(Member(key=key[1], value=self._values(level + 1), place=here, written=written))
             if self.peek() != ",":
                 break
             self.at += 1
@@ -95,10 +97,16 @@ class _Reader(TextCursor):
         text = self.passage.text
         if quote := QUOTED.match(text, self.at):
             self.at = quote.end()
-            return Scalar(text=ESCAPED.sub(r"\1", quote[1] if quote[1] is not None else quote[2]), place=place)
+            plain = ESCAPED.sub(r"\1", quote[1] if quote[1] is not None else quote[2])
+            return Scalar(text=plain, place=place, written=self._written(*quote.span()))
         bare = BARE.match(text, self.at)
         self.at = bare.end() if bare else self.at
-        return Scalar(text=bare[0].strip() if bare else "", place=place)
+        plain = bare[0].strip() if bare else ""
+        start = text.find(plain, bare.start()) if bare else self.at
+        return Scalar(text=plain, place=place, written=self._written(start, start + len(plain)) if plain else None)
+
+    def _written(self, start: int, end: int) -> Written:
+        return Written(passage=self.passage, start=start, end=end, notation=Notation.SHORTHAND)
 
     def _take(self, closing: str) -> None:
         if self.peek() != closing and closing:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import sys
 from bisect import bisect_right
-from dataclasses import dataclass
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +17,10 @@ from sizing.problem import InvalidInput
 MOST_BYTES: Final = 4 * 2**20
 NEW_LINE: Final = re.compile("\n")
 LONGEST_QUOTE: Final = 40
+STANDARD_INPUT: Final = Path("-")
+STDIN: Final = "stdin"
+CONTENTS: Final[ContextVar[dict[Path, bytes] | None]] = ContextVar("contents", default=None)
+"""Contents that a trial reads instead of those on disk; each file that is read is added."""
 BLANK: Final = re.compile(r"[ \t\r\n]*+")
 """Blanks of JSON, and of the shorthand of the AWS CLI."""
 
@@ -38,14 +44,45 @@ class SourceSpan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TextPiece:
+    """A part of a text with its place in the file; `quote` is the quote around it there, and where that begins."""
+
+    start: int
+    length: int
+    origin: int
+    origin_end: int
+    quote: tuple[str, int] = ("", 0)
+
+    @property
+    def is_verbatim(self) -> bool:
+        """Return whether the text stands in the file as it is."""
+        return self.length == self.origin_end - self.origin
+
+    def at(self, offset: int) -> int:
+        """Return the place of a character; of an escape or a variable, that of its beginning."""
+        return self.origin + (offset - self.start if self.is_verbatim else 0)
+
+    def end_at(self, offset: int) -> int:
+        """Return the place where a part ends."""
+        return self.origin + (offset - self.start) if self.is_verbatim else self.origin_end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceText:
-    """A text whose `breaks` are the offsets at which lines begin; in a word they need not show in the text."""
+    """A text whose `breaks` are the offsets at which lines begin; in a word they need not show in the text.
+
+    `path` is its file. `pieces` say where the parts of a word stand in it; a whole file has none.
+    `script` is the script of a word.
+    """
 
     text: str
     source: str
     breaks: tuple[int, ...]
     first_line: int = 1
     cited: int | None = None
+    path: Path | None = None
+    pieces: tuple[TextPiece, ...] = ()
+    script: SourceText | None = None
 
     def place(self, offset: int) -> SourceSpan:
         """Return the place of a character; past the end, the last line with text."""
@@ -62,7 +99,21 @@ class SourceText:
             breaks=tuple(line_start - offset for line_start in self.breaks[first:]),
             first_line=self.first_line + first,
             cited=self.cited,
+            path=self.path,
+            pieces=tuple(replace(piece, start=piece.start - offset) for piece in self.pieces),
+            script=self.script,
         )
+
+    def origin(self, start: int, end: int) -> TextPiece | None:
+        """Return where a part of the text stands in its file; None where the shell joins it from several parts."""
+        if not self.pieces:
+            return TextPiece(start=start, length=end - start, origin=start, origin_end=end)
+        first = next((piece for piece in self.pieces if piece.start <= start < piece.start + piece.length), None)
+        last = next((piece for piece in self.pieces if piece.start < end <= piece.start + piece.length), None)
+        if first is None or last is None or first.quote != last.quote:
+            return None
+        origin, origin_end = first.at(start), last.end_at(end)
+        return replace(first, start=start, length=end - start, origin=origin, origin_end=origin_end)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -90,17 +141,37 @@ def refusal(where: SourceSpan | str, *, what: str, why: str, fix: str) -> Invali
 
 
 def load_source(path: Path, cited: SourceSpan | None = None) -> SourceText:
-    """Return a whole file. Raises InvalidInput when it is missing, is not text, or is too long."""
-    source = _display_path(path)
+    """Return a whole file, or the standard input for `-`.
+
+    Raises InvalidInput when it is missing, is not text, or is too long.
+    """
+    source = STDIN if path == STANDARD_INPUT else _display_path(path)
     try:
-        content = read_regular_file(path, MOST_BYTES + 1)
+        content = read_content(path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         where = source if cited is None else cited
         raise refusal(where, what=f"{source} cannot be read", why=reason, fix="pass the path of a file") from None
     text = _text(content, source)
     breaks = tuple(line_end.end() for line_end in NEW_LINE.finditer(text))
-    return SourceText(text=text, source=source, breaks=breaks, cited=cited.linted_line if cited else None)
+    return SourceText(text=text, source=source, breaks=breaks, cited=cited.linted_line if cited else None, path=path)
+
+
+def read_content(path: Path) -> bytes:
+    """Return the bytes of a file; in a trial, those that it has for the file. Raises OSError or ValueError."""
+    contents = CONTENTS.get()
+    if contents is not None and path in contents:
+        return contents[path]
+    content = _stdin_bytes() if path == STANDARD_INPUT else read_regular_file(path, MOST_BYTES + 1)
+    if contents is not None:
+        contents[path] = content
+    return content
+
+
+def _stdin_bytes() -> bytes:
+    if sys.stdin.isatty():
+        raise ValueError("the standard input is a terminal")
+    return sys.stdin.buffer.read(MOST_BYTES + 1)
 
 
 def _text(content: bytes, source: str) -> str:

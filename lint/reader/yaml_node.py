@@ -10,6 +10,7 @@ import yaml
 from lint.reader.json_node import MOST_LEVELS
 from lint.reader.node import Array, Member, Node, Object, Scalar
 from lint.reader.source_text import SourceSpan, SourceText, refusal
+from lint.reader.written import Notation, Written
 from sizing.problem import InvalidInput
 
 SafeLoader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -19,6 +20,7 @@ SafeLoader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader
 MOST_ENTRIES: Final = 200_000
 NULL: Final = "tag:yaml.org,2002:null"
 MERGE: Final = "tag:yaml.org,2002:merge"
+STYLES: Final = {None: Notation.YAML_PLAIN, "": Notation.YAML_PLAIN, "'": Notation.YAML_SINGLE, '"': Notation.JSON}
 FIX: Final = "correct the line, or quote the value; indent with blanks, never with tabs"
 
 
@@ -79,7 +81,9 @@ class _Walk:
             return Object(members=members, place=place)
         if isinstance(node, yaml.SequenceNode):
             return Array(items=tuple(self.node(item, level + 1) for item in node.value), place=place)
-        return Scalar(text=str(node.value), place=place, is_null=node.tag == NULL)
+        return Scalar(
+            text=str(node.value), place=place, is_null=node.tag == NULL, written=_written_scalar(self.passage, node)
+        )
 
     def _member(self, key: yaml.Node, value: yaml.Node, level: int) -> Member:
         place = self.passage.place(key.start_mark.index)
@@ -87,4 +91,18 @@ class _Walk:
             raise _refusal(place, "a key must be a word, not a list or a mapping")
         if key.tag == MERGE:
             raise _refusal(place, "it merges another mapping")
-        return Member(key=str(key.value), value=self.node(value, level + 1), place=place)
+        return Member(
+            key=str(key.value),
+            value=self.node(value, level + 1),
+            place=place,
+            written=_written_scalar(self.passage, key),
+        )
+
+
+def _written_scalar(passage: SourceText, node: yaml.Node) -> Written | None:
+    """Return where a scalar stands; None for a block, an empty scalar and one of several lines."""
+    start, end = node.start_mark.index, node.end_mark.index
+    notation = STYLES.get(getattr(node, "style", None))
+    if notation is None or end <= start or "\n" in passage.text[start:end]:
+        return None
+    return Written(passage=passage, start=start, end=end, notation=notation)

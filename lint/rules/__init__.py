@@ -11,6 +11,7 @@ from lint.rules import (
     classifications,
     clients,
     ebs,
+    emrfs,
     filling,
     hbase_bugs,
     heap,
@@ -46,6 +47,7 @@ MODULES: Final = (
     requests,
     hbase_bugs,
     root,
+    emrfs,
     write_ahead_log,
     nodes,
     ebs,
@@ -65,4 +67,6 @@ def _topic_of(module: ModuleType) -> str:
 
 
 TOPICS: Final = {_topic_of(module): _rules_of(module) for module in MODULES}
+BUGS: Final = frozenset(rule.id for rule in _rules_of(hbase_bugs))
+"""The rules about bugs of an HBase version, which every file for that version has."""
 RULES: Final = tuple(sorted((rule for rules in TOPICS.values() for rule in rules), key=lambda rule: rule.id))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from lint.finding import Severity
+from lint.edit import new_value
+from lint.finding import Consequence, Severity
 from lint.node import LintedNode
 from lint.rule import BOOTED, NEEDS_LOAD, Violation, rule
 from lint.rules.volumes import files_of, largest_volume_gib, room_gib
@@ -53,6 +54,7 @@ def _colon_in_files(node: LintedNode) -> Iterator[Violation]:
             message="the RegionServer does not start: HBase takes the colon as part of a single path, whose directory "
             "does not exist",
             fix=f"write {kind}:{','.join(paths.split(':'))}",
+            edit=new_value(f"{kind}:{','.join(paths.split(':'))}"),
         )
 
 
@@ -72,6 +74,7 @@ def _uneven_files(node: LintedNode) -> Iterator[Violation]:
         yield Violation(
             at=node.setting("hbase.bucketcache.size"),
             message=f"{size_mib:,.0f} MiB cannot be divided evenly over {len(files)} files",
+            edit=new_value(f"{size_mib - size_mib % len(files):.0f}"),
         )
 
 
@@ -107,6 +110,7 @@ def _beyond_one_volume(node: LintedNode) -> bool:
 @rule(
     id="WB213",
     severity=Severity.ERROR,
+    consequence=Consequence.SLOW_OR_DEAR,
     title="cache larger than its volume",
     because="HBase creates sparse files without checking free space: it starts, runs out of space, and "
     "disables the cache after a minute of errors",
@@ -170,6 +174,7 @@ def _missing_engine(node: LintedNode) -> Iterator[Violation]:
 @rule(
     id="WB216",
     severity=Severity.ERROR,
+    consequence=Consequence.IGNORED,
     title="cache size without hbase.bucketcache.ioengine",
     because="HBase creates a BucketCache only with hbase.bucketcache.ioengine, which EMR sets only for data in S3",
     fix="set hbase.bucketcache.ioengine",

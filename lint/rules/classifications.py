@@ -11,7 +11,7 @@ from emr.classification import ClassificationPath
 from emr.cluster_spec import PLACEHOLDER
 from facts.classifications import classifications
 from facts.keys.nearest import near_misses
-from lint.finding import Severity
+from lint.finding import Consequence, Severity
 from lint.node import LintedNode
 from lint.rule import NO_AWS, Violation, emr_rule, rule
 
@@ -89,6 +89,7 @@ def _slip(node: LintedNode) -> Iterator[Violation]:
 @emr_rule(
     id="WB113",
     severity=Severity.WARNING,
+    consequence=Consequence.WILL_NOT_START,
     title="classification that EMR does not document",
     because=REJECTED,
     fix="check the release's page in the EMR Release Guide, or remove the classification",
@@ -122,6 +123,7 @@ def _nearest_classification(path: ClassificationPath) -> ClassificationPath | No
 @rule(
     id="WB114",
     severity=Severity.ERROR,
+    consequence=Consequence.IGNORED,
     title="environment variable outside export",
     because="EMR reads variables only from the export classification that is nested inside",
     fix="move it into export, a classification nested inside hbase-env",

@@ -10,7 +10,7 @@ from emr.cluster_spec import EbsVolume
 from lint.finding import Severity
 from lint.node import LintedNode
 from lint.rule import NO_AWS, Violation, emr_rule, rule
-from lint.rules.volumes import instance_of
+from lint.rules.volumes import instance_of, instance_store
 from sizing import gp3
 from sizing.units import MIB
 
@@ -158,6 +158,9 @@ def _limits(volume: EbsVolume) -> Iterator[str]:
     of_hbase_1=True,
 )
 def _old_volume(node: LintedNode) -> Iterator[Violation]:
+    disks, _ = instance_store(node)
+    if disks and node.unstated("hbase.bucketcache.ioengine"):
+        return  # EMR may put the cache on the instance store
     for volume in node.volumes:
         if node.caches and volume.type in {"gp2", "standard", "st1", "sc1"}:
             yield _volume_violation(

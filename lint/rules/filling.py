@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from lint.finding import Severity
+from lint.edit import REMOVED
+from lint.finding import Consequence, Severity
 from lint.node import LintedNode
 from lint.rule import BOOTED, NEEDS_LOAD, Violation, rule
 
@@ -36,6 +37,7 @@ def _drops_blocks(node: LintedNode) -> Iterator[Violation]:
 @rule(
     id="WB219",
     severity=Severity.WARNING,
+    consequence=Consequence.IGNORED,
     title="hbase.block.data.cacheonread=false",
     because="prefetch and compressed caching work only while this switch is on",
     fix="leave it at true",
@@ -94,6 +96,7 @@ def _compactions_lose_blocks(node: LintedNode) -> Iterator[Violation]:
 @rule(
     id="WB222",
     severity=Severity.WARNING,
+    consequence=Consequence.IGNORED,
     title="cache switch without effect (combinedcache.enabled, orphan.evictgraceperiod)",
     because="no HBase 2.6 implements what the switch promises",
     fix="remove it",
@@ -106,17 +109,21 @@ def _does_nothing(node: LintedNode) -> Iterator[Violation]:
         yield Violation(
             at=combined,
             message="no effect: since HBase 2.0 the caches are always combined, and false only adds a log line",
+            edit=REMOVED,
         )
     grace = node.setting("hbase.bucketcache.block.orphan.evictgraceperiod.seconds")
     if grace:
         yield Violation(
-            at=grace, message="no effect: HBase 2.6 does not evict orphans; besides, the value is in milliseconds"
+            at=grace,
+            message="no effect: HBase 2.6 does not evict orphans; besides, the value is in milliseconds",
+            edit=REMOVED,
         )
 
 
 @rule(
     id="WB225",
     severity=Severity.ERROR,
+    consequence=Consequence.IGNORED,
     title="external memcached together with a BucketCache",
     because="HBase has one L2 cache, and an external one takes precedence",
     fix="remove the switch",

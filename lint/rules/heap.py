@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from lint.finding import Severity
+from lint.finding import Consequence, Severity
 from lint.jvm_options import EXPORT, is_all_placeholder, jvm_options, size_mib
 from lint.node import LintedNode
 from lint.rule import Violation, rule
@@ -23,6 +23,7 @@ CONFIGURE: Final = "EMR Release Guide, emr-hbase-configure"
 @rule(
     id="WB405",
     severity=Severity.WARNING,
+    consequence=Consequence.IGNORED,
     title="heap set by both HBASE_HEAPSIZE and -Xmx",
     because="a change to one of them may have no effect",
     fix="keep only -Xmx, in HBASE_REGIONSERVER_OPTS",
@@ -63,6 +64,7 @@ def _growing_heap(node: LintedNode) -> Iterator[Violation]:
 @rule(
     id="WB408",
     severity=Severity.ERROR,
+    consequence=Consequence.NOT_SAFE,
     title="heap larger than the node",
     because="when memory runs out the kernel kills the RegionServer; before that, nothing is left for the page cache",
     fix="lower the heap or YARN's memory, or use a larger instance",

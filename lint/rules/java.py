@@ -10,7 +10,8 @@ from typing import Final
 from configurations.node_files import assigned
 from configurations.properties.property import Span
 from emr.cluster_spec import PLACEHOLDER
-from lint.finding import Severity
+from lint.edit import new_value
+from lint.finding import Consequence, Severity
 from lint.jvm_options import EXPORT, is_all_placeholder, java_version, jvm_options
 from lint.node import LintedNode
 from lint.rule import BOOTED, Violation, rule
@@ -81,6 +82,7 @@ def _two_collectors(node: LintedNode) -> Iterator[Violation]:
 @rule(
     id="WB404",
     severity=Severity.WARNING,
+    consequence=Consequence.IGNORED,
     title="HBASE_REGIONSERVER_OPTS that replaces existing options",
     because="hbase-env.sh keeps only the last assignment",
     fix="append to $HBASE_REGIONSERVER_OPTS",
@@ -127,6 +129,7 @@ def _unquoted(node: LintedNode) -> Iterator[Violation]:
                 if words
                 else f"{setting.key} has a quote that is never closed",
                 fix=None if plain is None else f'write \\"{plain}\\"',
+                edit=new_value(f'"{plain}"') if plain is not None and words else None,
             )
 
 
@@ -177,7 +180,7 @@ def _option_with_blank(node: LintedNode) -> Iterator[Violation]:
 
 
 def _words_of_options(value: str) -> str:
-    """Return what the variable holds; empty where another rule reports its quotes."""
+    """Return the text of the variable; empty if another rule reports its quotes."""
     text = SUBSTITUTED.sub("$x", PLACEHOLDER.sub("$x", value))
     return assigned(text) if _shell_word_count(value) == 1 else ""
 

@@ -12,7 +12,8 @@ from configurations.properties.property import Span
 from emr.cluster_spec import Setting
 from facts.keys import current_key, emr_keys, hadoop_keys, hbase_keys, key_prefixes
 from facts.keys.nearest import near_misses
-from lint.finding import Severity
+from lint.edit import Edit, new_key
+from lint.finding import Consequence, Severity
 from lint.node import SITE, LintedNode
 from lint.rule import BOOTED, Violation, rule
 
@@ -84,6 +85,7 @@ def _is_catalogued(key: str) -> bool:
 @rule(
     id="WB101",
     severity=Severity.ERROR,
+    consequence=Consequence.IGNORED,
     title="unknown key, close to a real one",
     because=IGNORED,
     fix="write the key that exists",
@@ -104,12 +106,19 @@ def _near_miss(node: LintedNode) -> Iterator[Violation]:
                 at=setting,
                 message=f"unknown key; did you mean {near[0]}?",
                 fix=f"write {' or '.join(near[:3])}",
+                edit=_renamed(node, setting, near[0]) if len(near) == 1 else None,
             )
+
+
+def _renamed(node: LintedNode, setting: Setting, key: str) -> Edit | None:
+    """Return the edit that corrects a key; None where the file also has the right one."""
+    return None if (setting.classification, key) in node.settings else new_key(key)
 
 
 @rule(
     id="WB102",
     severity=Severity.ERROR,
+    consequence=Consequence.IGNORED,
     title="key of another version",
     because=IGNORED,
     fix="remove the key, or use a release that has it",
@@ -146,6 +155,7 @@ def _versions(key: str) -> str:
 @rule(
     id="WB103",
     severity=Severity.WARNING,
+    consequence=Consequence.IGNORED,
     title="unknown key",
     because="HBase and Hadoop silently ignore keys that they do not know; a coprocessor or Phoenix may read this one",
     fix="check that the software that it is meant for reads it",
@@ -165,6 +175,7 @@ def _unknown(node: LintedNode) -> Iterator[Violation]:
 @rule(
     id="WB105",
     severity=Severity.ERROR,
+    consequence=Consequence.IGNORED,
     title="key in a classification from which nothing reads it",
     because="HBase reads hbase-site and core-site, EMR reads its own keys from hbase, and YARN reads yarn-site",
     fix="move the key to the classification that is read",
@@ -214,4 +225,9 @@ def _old_name(node: LintedNode) -> Iterator[Violation]:
     for setting in _site_settings(node):
         current = current_key(setting.key)
         if current != setting.key and setting.key not in REPLACED:
-            yield Violation(at=setting, message=f"{setting.key} is the old name of {current}", fix=f"write {current}")
+            yield Violation(
+                at=setting,
+                message=f"{setting.key} is the old name of {current}",
+                fix=f"write {current}",
+                edit=_renamed(node, setting, current),
+            )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from configurations.metrics import EXPORT_INTERVAL_MS
-from lint.finding import Severity
+from lint.finding import Consequence, Severity
 from lint.node import LintedNode
 from lint.rule import NO_AWS, Violation, emr_rule, rule
 
@@ -26,6 +26,7 @@ def _nothing_in(node: LintedNode, path: str) -> bool:
 @emr_rule(
     id="WB801",
     severity=Severity.ERROR,
+    consequence=Consequence.IGNORED,
     title="empty emr-system-metrics",
     because="EMR documents an empty emr-system-metrics as the way to turn metrics off",
     fix="list metrics inside it, or remove it",
@@ -43,6 +44,7 @@ def _empty_system(node: LintedNode) -> Iterator[Violation]:
 @emr_rule(
     id="WB802",
     severity=Severity.ERROR,
+    consequence=Consequence.IGNORED,
     title="empty emr-metrics",
     because="it resets the configuration of metrics, which removes those of HBase",
     fix="list metrics, or remove it",

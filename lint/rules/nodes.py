@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from lint.finding import Severity
+from lint.finding import Consequence, Severity
 from lint.jvm_options import jvm_options
 from lint.node import LintedNode
 from lint.rule import NO_AWS, Violation, emr_rule, rule
@@ -20,6 +20,7 @@ _node_rule = partial(rule, proof=NO_AWS, of_hbase_1=True)
 @_node_rule(
     id="WB701",
     severity=Severity.ERROR,
+    consequence=Consequence.NOT_SAFE,
     title="managed scaling",
     because="managed scaling does not know HBase: a node that it removes takes its regions and its cache with it",
     fix="remove the policy; resize core nodes by hand, after you move their regions",
@@ -32,6 +33,25 @@ def _managed_scaling(node: LintedNode) -> Iterator[Violation]:
             property="ManagedScalingPolicy",
             line=node.subject.managed_scaling,
             message="EMR would add and remove nodes according to the load of YARN",
+        )
+
+
+@_node_rule(
+    id="WB715",
+    severity=Severity.ERROR,
+    consequence=Consequence.NOT_SAFE,
+    title="auto-termination policy",
+    because="EMR counts YARN applications, steps, notebooks and the use of HDFS as activity, but no request to HBase",
+    fix="remove the policy from a cluster that serves requests",
+    source="EMR Management Guide, emr-auto-termination-policy",
+)
+def _auto_termination(node: LintedNode) -> Iterator[Violation]:
+    if node.subject.auto_termination is not None:
+        yield Violation(
+            classification="",
+            property="AutoTerminationPolicy",
+            line=node.subject.auto_termination,
+            message="EMR can terminate the cluster while it serves requests",
         )
 
 
@@ -59,6 +79,7 @@ def _not_listed(node: LintedNode) -> Iterator[Violation]:
 @emr_rule(
     id="WB709",
     severity=Severity.ERROR,
+    consequence=Consequence.IGNORED,
     title="metrics without AmazonCloudWatchAgent",
     because="only the agent publishes emr-metrics",
     fix="add the application AmazonCloudWatchAgent",
@@ -78,6 +99,7 @@ def _no_agent(node: LintedNode) -> Iterator[Violation]:
 @_node_rule(
     id="WB710",
     severity=Severity.ERROR,
+    consequence=Consequence.IGNORED,
     title="cache without HBase",
     because="without HBase the classifications configure nothing",
     fix="add the application HBase",

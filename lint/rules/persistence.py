@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from configurations.properties.property import Span
-from lint.finding import Severity
+from lint.finding import Consequence, Severity
 from lint.node import LintedNode
 from lint.rule import BOOTED, NEEDS_RESTARTS, Violation, rule
 from sizing.persistence import CHUNK_HEAP_BYTES_PER_BLOCK, SHORTEST_INTERVAL_MS
@@ -24,6 +24,7 @@ LARGE_CHUNK_BYTES: Final = (
 @rule(
     id="WB301",
     severity=Severity.ERROR,
+    consequence=Consequence.IGNORED,
     title="persistent cache on a release that has none",
     because="before HBase 2.6 only a clean stop writes an index, so any other restart starts with a cold cache",
     fix="use emr-7.6.0 or later",
@@ -41,6 +42,7 @@ def _too_old(node: LintedNode) -> Iterator[Violation]:
 @rule(
     id="WB302",
     severity=Severity.ERROR,
+    consequence=Consequence.IGNORED,
     title="hbase.bucketcache.persistent.path without a file engine",
     because="only the engines file: and files: keep blocks across a restart",
     fix="use files: with a path, or remove hbase.bucketcache.persistent.path",

@@ -7,7 +7,7 @@ from typing import Final
 
 from facts.releases import SPARK_ONLY, unknown_release
 from facts.today import today
-from lint.finding import Severity
+from lint.finding import Consequence, Severity
 from lint.node import LintedNode
 from lint.release_of import nearest_label
 from lint.rule import Violation, emr_rule, rule
@@ -52,6 +52,7 @@ def _release(node: LintedNode) -> Iterator[Violation]:
 @emr_rule(
     id="WB116",
     severity=Severity.WARNING,
+    consequence=Consequence.NOT_SAFE,
     title="release past its standard support",
     because="AWS no longer fixes defects or security holes in it",
     fix="launch a new cluster on a newer release",

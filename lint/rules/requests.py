@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from lint.finding import Severity
+from lint.finding import Consequence, Severity
 from lint.jvm_options import EXPORT, JvmOptions, is_all_placeholder, jvm_options, size_mib
-from lint.node import LintedNode
-from lint.rule import NEEDS_LOAD, Violation, rule
+from lint.node import SITE, LintedNode
+from lint.rule import NEEDS_LOAD, NO_AWS, Violation, rule
 from sizing.memory import POOL_BUFFER_BYTES
 from sizing.units import MIB
 
@@ -18,11 +18,18 @@ DIRECT: Final = "-XX:MaxDirectMemorySize"
 SESSION: Final = "zookeeper.session.timeout"
 OPERATION: Final = "hbase.client.operation.timeout"
 RPC: Final = "hbase.rpc.timeout"
+ZOOKEEPER: Final = "hbase.zookeeper.property."
+CLIENT_PORT: Final = "hbase.zookeeper.property.clientPort"
+"""The one key of ZooKeeper's that clients of HBase read, too."""
 LONGEST_ANSWER_BYTES: Final = 2 * MIB
 """HBase keeps this much in buffers for each direction of a handler (ByteBuffAllocator)."""
 # judgement: published clusters run 30 to a few hundred handlers; beyond a thousand, threads and their buffers cost more
 # in memory than they gain in time.
 MOST_HANDLERS: Final = 1_000
+# judgement: a read that misses the cache holds its handler while S3 answers, for 0.1 s or more, so ten handlers serve
+# some 100 misses a second; HBase's default is 30.
+FEWEST_HANDLERS: Final = 10
+MISSES_PER_HANDLER: Final = 10
 # judgement: a busy node may pause for seconds while it waits for a disk or for memory, or collects garbage.
 SHORTEST_SESSION_MS: Final = 10_000
 # judgement: the first byte from S3 takes up to 0.2 s, and a read may need several GETs, one after the other.
@@ -43,6 +50,7 @@ FEWEST_FLUSHES: Final = 4
 @rule(
     id="WB414",
     severity=Severity.ERROR,
+    consequence=Consequence.NOT_SAFE,
     title="-XX:MaxDirectMemorySize below the buffers of the handlers",
     because="the pool grows under load to 4 MiB for each handler, and then allocation fails with OutOfMemoryError",
     fix="raise -XX:MaxDirectMemorySize to the pool plus 512 MiB for network clients, or use fewer handlers",
@@ -105,6 +113,45 @@ def _many_handlers(node: LintedNode) -> Iterator[Violation]:
 
 
 @rule(
+    id="WB422",
+    severity=Severity.WARNING,
+    title=f"fewer than {FEWEST_HANDLERS} handlers",
+    because="a read that misses the cache holds its handler while S3 answers, and all other calls wait in the queue",
+    fix="use 30, HBase's default, or more; keep fewer only where each call carries many megabytes",
+    source="HBase Reference Guide, hbase.regionserver.handler.count; S3's documented first byte of 0.1 to 0.2 s",
+    proof=NEEDS_LOAD,
+    of_hbase_1=True,
+)
+def _few_handlers(node: LintedNode) -> Iterator[Violation]:
+    handlers, at = node.number(HANDLERS), node.setting(HANDLERS)
+    if at is not None and handlers is not None and 0 < handlers < FEWEST_HANDLERS:
+        yield Violation(
+            at=at,
+            message=f"each server answers {handlers:g} calls at a time, or about "
+            f"{handlers * MISSES_PER_HANDLER:g} reads a second that miss the cache",
+        )
+
+
+@rule(
+    id="WB423",
+    severity=Severity.WARNING,
+    consequence=Consequence.IGNORED,
+    title="setting of a ZooKeeper that HBase would run itself (hbase.zookeeper.property)",
+    because="EMR runs ZooKeeper as an application of its own, which reads zoo.cfg; HBase passes these keys only to a "
+    "ZooKeeper that it starts",
+    fix="set it in the classification zookeeper-config, by the part of its name that follows property",
+    source="HBase Reference Guide, ZooKeeper; HBase 2.6.2 ZKConfig; EMR Release Guide, emr-zookeeper",
+    proof=NO_AWS,
+    roles=("primary", "core"),
+    of_hbase_1=True,
+)
+def _zookeeper_of_hbase(node: LintedNode) -> Iterator[Violation]:
+    for (path, key), setting in node.settings.items():
+        if path == SITE and key.startswith(ZOOKEEPER) and key != CLIENT_PORT:
+            yield Violation(at=setting, message=f"EMR's ZooKeeper does not read {key}")
+
+
+@rule(
     id="WB416",
     severity=Severity.WARNING,
     title="zookeeper.session.timeout shorter than a pause of a node",
@@ -140,6 +187,7 @@ def _short_call(node: LintedNode) -> Iterator[Violation]:
 @rule(
     id="WB418",
     severity=Severity.WARNING,
+    consequence=Consequence.IGNORED,
     title="hbase.client.operation.timeout below hbase.rpc.timeout",
     because="the first call may use up the time of the operation, so a call that hangs is never tried again",
     fix="set hbase.client.operation.timeout to several times hbase.rpc.timeout",

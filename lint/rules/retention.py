@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from lint.finding import Severity
+from lint.finding import Consequence, Severity
 from lint.jvm_options import jvm_options
 from lint.node import LintedNode
 from lint.rule import BOOTED, NEEDS_RESTARTS, Violation, rule
@@ -40,6 +40,7 @@ def _retries(node: LintedNode) -> float | None:
 @master_rule(
     id="WB307",
     severity=Severity.ERROR,
+    consequence=Consequence.NOT_SAFE,
     title="master that waits forever for a lost server (hbase.master.scp.retain.assignment.force.retries)",
     because="a node that EMR replaces has a new name, so its regions stay offline until somebody notices",
     fix="use 12 to 14, depending on how long a restart takes",
@@ -80,6 +81,7 @@ def _waits_for_hours(node: LintedNode) -> Iterator[Violation]:
 @master_rule(
     id="WB308",
     severity=Severity.ERROR,
+    consequence=Consequence.SLOW_OR_DEAR,
     title="master that gives up before a restart ends (…retain.assignment.force.retries)",
     because="the master moves the regions to other servers, and they lose the cache that was kept for them",
     fix="use more retries; each one doubles the wait",
@@ -138,6 +140,7 @@ def _away_seconds(node: LintedNode) -> float | None:
 @master_rule(
     id="WB309",
     severity=Severity.WARNING,
+    consequence=Consequence.IGNORED,
     title="hbase.master.scp.retain.assignment.force without hbase.master.scp.retain.assignment",
     because="force only strengthens retention, which the other switch turns on",
     fix=f"also set {RETAIN}=true",
@@ -169,6 +172,7 @@ def _nothing_retains(node: LintedNode) -> Iterator[Violation]:
 @master_rule(
     id="WB311",
     severity=Severity.WARNING,
+    consequence=Consequence.IGNORED,
     title="cache-aware balancer without the path of the cache index",
     because="CacheAwareLoadBalancer turns its cache cost off when the master does not have that path",
     fix=f"set {PATH} for the primary nodes too",
@@ -213,6 +217,7 @@ def _starts_too_soon(node: LintedNode) -> Iterator[Violation]:
 @master_rule(
     id="WB313",
     severity=Severity.WARNING,
+    consequence=Consequence.IGNORED,
     title="hbase.master.wait.on.regionservers.maxtostart below mintostart",
     because="HBase logs a warning and ignores maxtostart",
     fix="remove it",

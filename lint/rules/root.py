@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from configurations.properties.property import Span
-from lint.finding import Severity
+from lint.edit import new_value
+from lint.finding import Consequence, Severity
 from lint.node import LintedNode
 from lint.rule import NO_AWS, Violation, rule
 
 ROOT: Final = "hbase.rootdir"
 TRACKER: Final = "hbase.store.file-tracker.impl"
 READ_POLICY: Final = "fs.s3a.experimental.input.fadvise"
-CONSISTENT: Final = "fs.s3.consistent"
 MAJOR: Final = "hbase.hregion.majorcompaction"
 ON_S3: Final = "EMR Release Guide, emr-hbase-s3"
 BOTH: Final = ("primary", "core")
@@ -22,6 +22,7 @@ BOTH: Final = ("primary", "core")
 @rule(
     id="WB603",
     severity=Severity.WARNING,
+    consequence=Consequence.WILL_NOT_START,
     title="hbase.rootdir that is a bucket without a slash at its end",
     because="a root that is a whole bucket works only with the slash",
     fix="add a slash",
@@ -32,12 +33,18 @@ BOTH: Final = ("primary", "core")
 def _bucket_without_slash(node: LintedNode) -> Iterator[Violation]:
     root = node.text(ROOT)
     if root is not None and root.startswith("s3") and "/" not in root.partition("://")[2]:
-        yield Violation(at=node.setting(ROOT), message=f"{root} lacks a slash at its end", fix=f"write {root}/")
+        yield Violation(
+            at=node.setting(ROOT),
+            message=f"{root} lacks a slash at its end",
+            fix=f"write {root}/",
+            edit=new_value(f"{root}/"),
+        )
 
 
 @rule(
     id="WB604",
     severity=Severity.ERROR,
+    consequence=Consequence.NOT_SAFE,
     title="hbase.rootdir and storage mode that contradict each other",
     because="EMR sets up the file system, the cache and the shutdown according to the storage mode",
     fix="set hbase.emr.storageMode=s3 with a root in S3, or neither",
@@ -101,6 +108,7 @@ def _tracker_too_early(node: LintedNode) -> Iterator[Violation]:
 @rule(
     id="WB607",
     severity=Severity.WARNING,
+    consequence=Consequence.NOT_SAFE,
     title="store file tracker that renames files in S3",
     because="a rename in S3 is a copy and a delete, and is not atomic",
     fix="use FILE",
@@ -136,28 +144,9 @@ def _migration(node: LintedNode) -> Iterator[Violation]:
 
 
 @rule(
-    id="WB611",
-    severity=Severity.WARNING,
-    title="EMRFS consistent view on S3A",
-    because="S3 itself is consistent",
-    fix="remove it",
-    source="EMR Release Guide, emr-s3a-migrate",
-    proof=NO_AWS,
-    emr=Span(since=(7, 10, 0)),
-    of_hbase=False,
-)
-def _without_counterpart(node: LintedNode) -> Iterator[Violation]:
-    view = node.setting(CONSISTENT, "emrfs-site")
-    if node.on_emrfs or (view and view.value.strip().lower() == "false"):
-        return
-    for (_, key), setting in node.settings.items():
-        if key.startswith(CONSISTENT) and setting.value.strip().lower() != "false":
-            yield Violation(at=setting, message=f"{key} configures EMRFS; S3A has no counterpart")
-
-
-@rule(
     id="WB612",
     severity=Severity.ERROR,
+    consequence=Consequence.IGNORED,
     title="RubiX key",
     because="EMR no longer ships RubiX; Trino has its own file-system cache",
     fix="use fs.cache.enabled in the Trino catalog",

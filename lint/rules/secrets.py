@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lint.finding import Severity
+from lint.finding import Consequence, Severity
 from lint.node import LintedNode
 from lint.rule import Violation, emr_rule
 from lint.secret import holds_credential
@@ -13,6 +13,7 @@ from lint.secret import holds_credential
 @emr_rule(
     id="WB901",
     severity=Severity.ERROR,
+    consequence=Consequence.NOT_SAFE,
     title="static credential",
     because="DescribeCluster returns it, logs store it, and nobody rotates it",
     fix="remove it; nodes use the role of their instance profile",

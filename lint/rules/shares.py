@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from configurations.properties import CATALOGUE
-from lint.finding import Severity
+from lint.finding import Consequence, Severity
 from lint.node import SITE, LintedNode
 from lint.rule import BOOTED, NEEDS_LOAD, Violation, rule
 from sizing.heap import within_heap_limit
@@ -110,6 +110,7 @@ def _thresholds(node: LintedNode) -> Iterator[Violation]:
 @rule(
     id="WB208",
     severity=Severity.ERROR,
+    consequence=Consequence.IGNORED,
     title="hfile.block.cache.size of 0, which disables every cache",
     because="at 0.0001 or less HBase silently creates no block cache at all, the BucketCache included",
     fix="leave L1 enough for indexes and Bloom chunks: 0.05 or more",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from lint.finding import Severity
+from lint.edit import Edit, new_value
+from lint.finding import Consequence, Severity
 from lint.node import LintedNode
 from lint.rule import BOOTED, NEEDS_LOAD, Violation, rule
 from sizing.units import MIB
@@ -17,6 +18,9 @@ ITEMS: Final = 4  # BucketAllocator.FEWEST_ITEMS_IN_BUCKET
 WASTE: Final = 0.02
 MOST_BLOCKS: Final = 2**31
 HBASE: Final = "HBase 2.6.2 BucketCache, BucketAllocator"
+LARGEST_SLOT: Final = 513 * 1024  # the last of BucketAllocator.DEFAULT_BUCKET_SIZES
+LONGEST_CELL: Final = 10 * MIB  # HBase's default of both limits
+CELL_LIMITS: Final = ("hbase.client.keyvalue.maxsize", "hbase.server.keyvalue.maxsize")
 
 
 @rule(
@@ -38,7 +42,14 @@ def _not_a_multiple(node: LintedNode) -> Iterator[Violation]:
         yield Violation(
             at=node.setting("hbase.bucketcache.bucket.sizes"),
             message=f"{why}; the next multiple is {_next_multiple(first):,}{more}",
+            edit=_rounded(node.bucket_sizes or ()),
         )
+
+
+def _rounded(sizes: Sequence[float]) -> Edit | None:
+    rounded = [_next_multiple(size) for size in sizes]
+    distinct = len(set(rounded)) == len(rounded) and min(sizes, default=0) > 0
+    return new_value(",".join(map(str, rounded))) if distinct else None
 
 
 def _next_multiple(size: float) -> int:
@@ -48,6 +59,7 @@ def _next_multiple(size: float) -> int:
 @rule(
     id="WB203",
     severity=Severity.ERROR,
+    consequence=Consequence.IGNORED,
     title="hbase.bucketcache.bucket.sizes too small for any block",
     because="HBase never caches a block without a slot, and reports that only in one log line a minute",
     fix="add a size that holds the longest block",
@@ -128,3 +140,27 @@ def _too_many_blocks(node: LintedNode) -> Iterator[Violation]:
             message=f"{size_mib * MIB / block:,.0f} blocks are more than HBase can count (2^31)",
             fix="set hbase.blockcache.minblocksize to the size of your blocks, or cache less on each node",
         )
+
+
+@rule(
+    id="WB228",
+    severity=Severity.WARNING,
+    title="cells allowed that no slot of the cache holds",
+    because="a block holds at least one whole cell, and HBase never caches a block that is longer than the largest "
+    "slot: each read of it fetches it from the store file again",
+    fix="add a bucket size for your longest cells, or store them as MOBs or as objects in S3",
+    source=HBASE,
+    proof=NEEDS_LOAD,
+    of_hbase_1=True,
+)
+def _cell_beyond_slots(node: LintedNode) -> Iterator[Violation]:
+    largest = max(node.bucket_sizes or (), default=LARGEST_SLOT)
+    if not (node.caches or node.in_s3) or (node.setting("hbase.bucketcache.bucket.sizes") and not node.bucket_sizes):
+        return
+    for key in CELL_LIMITS:
+        at, limit = node.setting(key), node.number(key)
+        if at is None or limit is None:
+            continue
+        if limit <= 0 or limit > max(largest, LONGEST_CELL):
+            cells = f"cells of up to {limit:,.0f} bytes are" if limit > 0 else "cells of any length are"
+            yield Violation(at=at, message=f"{cells} accepted, but the largest slot has {largest:,} bytes")

@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from configurations.properties import CATALOGUE, Property
-from lint.finding import Severity
+from emr.cluster_spec import BLANK_TO_FILL, Setting
+from lint.amount import right_value
+from lint.edit import Edit, new_value
+from lint.finding import Consequence, Severity
 from lint.node import SITE, LintedNode
 from lint.rule import BOOTED, Violation, emr_rule, rule
 from lint.rules.keys import SITES
@@ -33,7 +36,14 @@ def _value(node: LintedNode) -> Iterator[Violation]:
             continue
         why = entry.values.refusal(setting.value)
         if why is not None:
-            yield Violation(at=setting, message=f"{key}: {why}", fix=f"use {_accepted(entry)}")
+            yield Violation(
+                at=setting, message=f"{key}: {why}", fix=f"use {_accepted(entry)}", edit=_certain_edit(entry, setting)
+            )
+
+
+def _certain_edit(entry: Property, setting: Setting) -> Edit | None:
+    value = right_value(entry.values, setting.value)
+    return None if value is None else new_value(value)
 
 
 def _accepted(entry: Property) -> str:
@@ -43,24 +53,35 @@ def _accepted(entry: Property) -> str:
 @emr_rule(
     id="WB106",
     severity=Severity.INFO,
-    title="placeholder that is still to be filled in",
-    because="lint cannot check a placeholder, and EMR would use it literally",
-    fix="fill it in; warmbase plan computes it from your workload",
+    consequence=Consequence.WILL_NOT_START,
+    title="placeholder that nobody has filled in",
+    because="EMR uses the text of the placeholder as the value, and lint cannot check it",
+    fix="write a value; `warmbase plan` computes sizes and counts from your workload",
     source="the file itself",
     roles=BOTH,
 )
 def _gap(node: LintedNode) -> Iterator[Violation]:
     for setting in node.settings.values():
         unset = not setting.value.strip() and (setting.classification, setting.key) not in CATALOGUE
-        if setting.is_placeholder and not unset:
-            entry = CATALOGUE.get((setting.classification, setting.key))
-            hint = f"; it takes {_accepted(entry)} ({entry.reason})" if entry else ""
+        if not setting.is_placeholder or unset:
+            continue
+        entry = CATALOGUE.get((setting.classification, setting.key))
+        hint = f"; it takes {_accepted(entry)} ({entry.reason})" if entry else ""
+        if node.subject.fills_in and not BLANK_TO_FILL.search(setting.value):
+            yield Violation(
+                at=setting,
+                message=f"{setting.key} has a variable, so lint cannot check its value{hint}",
+                fix="check the value that the variable gets",
+                consequence=Consequence.GOOD_TO_KNOW,
+            )
+        else:
             yield Violation(at=setting, message=f"{setting.key} still has a placeholder{hint}")
 
 
 @emr_rule(
     id="WB107",
     severity=Severity.ERROR,
+    consequence=Consequence.IGNORED,
     title="property set twice",
     because="only the last value counts, and a reader cannot tell which one was meant",
     fix="remove one of the two",
@@ -81,6 +102,7 @@ def _twice(node: LintedNode) -> Iterator[Violation]:
 @emr_rule(
     id="WB115",
     severity=Severity.WARNING,
+    consequence=Consequence.WILL_NOT_START,
     title="value without quotes",
     because="EMR's API accepts strings only, and the AWS CLI rejects the whole configuration",
     fix="put the value in quotes",
@@ -94,4 +116,5 @@ def _unquoted(node: LintedNode) -> Iterator[Violation]:
                 at=setting,
                 message=f"the value of {setting.key} is a JSON number or boolean, not a string",
                 fix=f'write "{setting.value}"',
+                edit=new_value(setting.value),
             )

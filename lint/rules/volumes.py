@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from facts.instance_types import instance_types
+from facts.instance_types import instance_types, older_stores
 from lint.node import LintedNode
 from sizing.instance import InstanceType
 from sizing.units import GIB
@@ -26,10 +26,16 @@ def _volume_gib(node: LintedNode) -> list[int] | None:
         if volume.size_gib is None:
             return None
         sizes += [volume.size_gib] * volume.count
+    disks, disk_bytes = instance_store(node)
+    return [*sizes, *[disk_bytes // GIB] * disks] or None
+
+
+def instance_store(node: LintedNode) -> tuple[int, int]:
+    """Return how many disks the instance type itself has, and the bytes of each; none where the type is unknown."""
     instance = instance_of(node)
     if instance is not None:
-        sizes += [instance.nvme_disk_bytes // GIB] * instance.nvme_disks
-    return sizes or None
+        return instance.nvme_disks, instance.nvme_disk_bytes
+    return older_stores().get((node.group.instance_type if node.group else None) or "", (0, 0))
 
 
 def largest_volume_gib(node: LintedNode) -> int | None:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from emr.cluster_spec import Setting
-from lint.finding import Severity
+from lint.edit import REMOVED
+from lint.finding import Consequence, Severity
 from lint.node import LintedNode
 from lint.rule import NO_AWS, Violation, emr_rule, rule
 from lint.rules.volumes import mount_of
@@ -37,6 +38,7 @@ def _replication(node: LintedNode) -> float | None:
 @emr_rule(
     id="WB601",
     severity=Severity.ERROR,
+    consequence=Consequence.NOT_SAFE,
     title="dfs.replication above the number of core nodes",
     because="no block ever reaches its replication, and HDFS cannot restore copies after a node is lost",
     fix="lower dfs.replication",
@@ -57,6 +59,7 @@ def _more_copies_than_nodes(node: LintedNode) -> Iterator[Violation]:
 @rule(
     id="WB602",
     severity=Severity.ERROR,
+    consequence=Consequence.NOT_SAFE,
     title="single copy of the write-ahead log (dfs.replication)",
     because="if that node is lost, so are all writes since the last flush",
     fix="set dfs.replication=2 in hdfs-site, or use EMR WAL",
@@ -100,7 +103,9 @@ def _on(setting: Setting) -> bool:
 def _wal_provider(node: LintedNode) -> Iterator[Violation]:
     if node.text("hbase.emr.wal.enabled", "hbase") == "true" and node.setting("hbase.wal.provider"):
         yield Violation(
-            at=node.setting("hbase.wal.provider"), message="EMR WAL has its own provider, which this one conflicts with"
+            at=node.setting("hbase.wal.provider"),
+            message="EMR WAL has its own provider, which this one conflicts with",
+            edit=REMOVED,
         )
 
 
@@ -158,6 +163,7 @@ def _on_the_cache_volume(node: LintedNode) -> Iterator[Violation]:
 @emr_rule(
     id="WB615",
     severity=Severity.WARNING,
+    consequence=Consequence.IGNORED,
     title="short-circuit reads that cannot work",
     because="they read blocks of the DataNode on the same host, through a socket whose path both must know",
     fix="remove the switch",

@@ -18,9 +18,10 @@ from facts.instance_types import instance_types
 from operations.aws import Aws
 from operations.aws_errors import MISSING, error_code
 from operations.cdk import COMMAND, PROJECT
-from operations.deployed_stack import STUCK, status_of
+from operations.deployed_stack import status_of
 from operations.environment_cluster import state_of, unknown_cluster
 from operations.preflight.check import PreflightCheck, PreflightContext
+from operations.stuck_stack import STUCK, way_out
 
 BOOTSTRAP: Final = "/cdk-bootstrap/hnb659fds/version"
 STANDARD_VCPUS: Final = ("ec2", "L-1216C47A")
@@ -39,14 +40,14 @@ def _command_line(_: PreflightContext) -> Iterator[PreflightCheck]:
     if not COMMAND.exists():
         where = COMMAND.relative_to(PROJECT)
         yield PreflightCheck(
-            name="CDK command line", detail="none", problem=f"{where} does not exist", fix="run `make setup`"
+            name="CDK command line", detail="none", problem=f"{where} does not exist", fix="run `make setup-deploy`"
         )
         return
     have = _document("node_modules/aws-cdk/package.json")["version"]
     want = _document("package-lock.json")["packages"]["node_modules/aws-cdk"]["version"]
     if have != want:
         problem = f"{want} is locked in package-lock.json"
-        yield PreflightCheck(name="CDK command line", detail=have, problem=problem, fix="run `make setup`")
+        yield PreflightCheck(name="CDK command line", detail=have, problem=problem, fix="run `make setup-deploy`")
         return
     yield PreflightCheck(name="CDK command line", detail=have)
 
@@ -77,8 +78,8 @@ def _stacks(context: PreflightContext) -> Iterator[PreflightCheck]:
         for stack in stacks_around(context.environment.name, cluster_name):
             status = status_of(context.aws, stack)
             if status is not None and status in STUCK:
-                means, command = STUCK[status]
-                fix = f"{command.format(stack=stack)}, then run the same command again; its events say why"
+                means, way = way_out(context.aws, stack, status)
+                fix = f"{way}; the events of the stack say why"
                 yield PreflightCheck(name=stack, detail=status, problem=means, fix=fix)
 
 

@@ -7,12 +7,13 @@ from typing import Any
 
 from environments.environment import EMR_TAG
 from operations.preflight.check import PreflightCheck, PreflightContext
+from operations.preflight.network_ids import missing_resources
 
 
 def _subnet(context: PreflightContext) -> Iterator[PreflightCheck]:
     """Check an existing subnet: its VPC, its zone, its free addresses, and the tag that EMR's service role requires."""
     network = context.environment.network
-    if network.subnet is None or not context.new:
+    if network.subnet is None:
         return
     [subnet] = context.aws.ec2.describe_subnets(SubnetIds=[network.subnet])["Subnets"]
     tags = {tag["Key"]: tag["Value"] for tag in subnet.get("Tags", [])}
@@ -46,7 +47,7 @@ def _subnet(context: PreflightContext) -> Iterator[PreflightCheck]:
 def _vpc(context: PreflightContext) -> Iterator[PreflightCheck]:
     """Check an existing VPC: its DNS, and its routes to S3 and to the services that nodes call."""
     network = context.environment.network
-    if network.vpc is None or not context.new:
+    if network.vpc is None:
         return
     for attribute in ("enableDnsSupport", "enableDnsHostnames"):
         kind: Any = attribute
@@ -85,5 +86,12 @@ def _leads_out(route: Mapping[str, Any]) -> bool:
     return route.get("DestinationCidrBlock") == "0.0.0.0/0" and "NatGatewayId" in route
 
 
-NETWORK_CHECKS = (_subnet, _vpc)
+def _network(context: PreflightContext) -> Iterator[PreflightCheck]:
+    """Check the network of clusters that are not launched yet: first that it exists, then what it offers."""
+    if context.new:
+        missing = list(missing_resources(context))
+        yield from missing or (*_subnet(context), *_vpc(context))
+
+
+NETWORK_CHECKS = (_network,)
 """Every check, in order."""

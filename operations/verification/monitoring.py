@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -107,8 +108,9 @@ def _emr_publishes(context: VerificationContext) -> Iterator[CheckResult]:
 def _graphs_show_something(context: VerificationContext) -> Iterator[CheckResult]:
     """Check each expression of a dashboard in CloudWatch itself; a graph is also empty when nothing has happened."""
     plan = context.launch.plan
-    root_bucket = context.launch.environment.in_account(context.launch.environment.root.bucket, context.aws.account)
-    graphs = [graph for board in boards(plan, root_bucket).values() for graph in board]
+    root = context.launch.environment.root
+    root = replace(root, bucket=root.bucket_in(context.aws.account))
+    graphs = [graph for board in boards(plan, root).values() for graph in board]
     outcomes = {graph.title: _outcome(context, graph) for graph in graphs}
     fix = "try the expression of the graph in the CloudWatch console, and correct it in dashboards/"
     yield Check(

@@ -73,7 +73,7 @@ def _action_checks(context: VerificationContext) -> Iterator[CheckResult]:
 
 
 def _claim_watched(facts: Facts) -> tuple[bool, str]:
-    """Return whether the node reads the claim each minute; one that was launched without the watch is no fault."""
+    """Return whether the node reads the claim each minute; a node that was launched without the watch is no fault."""
     if "watch-claim" not in facts["actions"]:
         return True, "none: this cluster was launched without it"
     state = (facts["units"].get("warmbase-claim.timer") or {}).get("ActiveState", "")

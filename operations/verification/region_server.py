@@ -126,7 +126,7 @@ def _setting_checks(context: VerificationContext) -> Iterator[CheckResult]:
 
 
 def _replica_checks(context: VerificationContext) -> Iterator[CheckResult]:
-    """Check that HBase on each node of a replica refuses to write, by the property on which the watch relies."""
+    """Check that HBase is read-only on each node of a replica, by the property on which the watch relies."""
     if context.launch.environment.clusters[context.launch.plan.cluster].role != "replica":
         return
 
@@ -138,7 +138,7 @@ def _replica_checks(context: VerificationContext) -> Iterator[CheckResult]:
         "mode of the replica",
         f"On each node of a replica, EMR writes `{READ_ONLY}`",
         f"{READ_ONLY}=true",
-        "read /etc/hbase/conf/hbase-site.xml on that node; if HBase writes there, stop it",
+        "read /etc/hbase/conf/hbase-site.xml on that node; unless HBase is read-only there, stop it",
     ).results_by_node(context.nodes, is_read_only)
 
 

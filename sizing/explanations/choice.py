@@ -18,7 +18,7 @@ from sizing.shortfalls import Shortfall
 
 __all__ = ["choice_explanations", "role_explanations"]
 
-SEARCH = "exhaustive search over types, counts and volumes; plan --explain lists what was rejected and why"
+SEARCH = "exhaustive search over types, counts and volumes; plan --all lists what was rejected and why"
 MEASURES = {
     "memory": "the page cache would have {with_one_fewer} of RAM, but it needs {needed}",
     "hit_ratio": "the hit ratio would be {with_one_fewer}, but the target is {needed}",

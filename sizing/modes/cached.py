@@ -10,6 +10,7 @@ __all__ = ["S3_CACHED"]
 
 S3_CACHED: Final = Mode(
     name="s3-cached",
+    title="HBase on S3 with a disk cache",
     summary="data in S3; a cache on the nodes' disks serves the reads",
     keeps_data_in_s3=True,
     data_volume="cache",

@@ -13,6 +13,7 @@ HDFS_REPLICATION: Final = 3
 
 HDFS: Final = Mode(
     name="hdfs",
+    title="HBase on HDFS",
     summary="data on the nodes' disks, in three copies; lost when the cluster ends",
     keeps_data_in_s3=False,
     data_volume="data",

@@ -24,6 +24,9 @@ class Mode:
     name: str
     """The value of `storage.mode` in an environment file, and of `mode` in JSON."""
 
+    title: str
+    """The system in a few words, for the head of a page."""
+
     summary: str
     """One line for a comparison of modes."""
 

@@ -10,6 +10,7 @@ __all__ = ["S3_PLAIN"]
 
 S3_PLAIN: Final = Mode(
     name="s3-plain",
+    title="HBase on S3 without a disk cache",
     summary="data in S3; every read goes to S3 (for disaster recovery)",
     keeps_data_in_s3=True,
     data_volume=None,

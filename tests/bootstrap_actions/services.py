@@ -15,6 +15,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qsl, unquote
 
 TOKEN = "metadata-token"
+TURN_SECONDS = 0.01
+"""How often a server sees that it is to end; that of `http.server`, half a second, was most of the time of a test."""
 CREDENTIALS = {"AccessKeyId": "AKIATEST", "SecretAccessKey": "secret", "Token": "session"}
 
 
@@ -62,7 +64,7 @@ def services() -> Iterator[Services]:
     held = Services()
     server = ThreadingHTTPServer(("127.0.0.1", 0), lambda *arguments: Handler(held, *arguments))
     held.port = server.server_port
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(TURN_SECONDS,), daemon=True)
     thread.start()
     try:
         yield held

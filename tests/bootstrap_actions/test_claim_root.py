@@ -87,7 +87,7 @@ def test_a_claim_of_a_cluster_that_is_gone_is_taken_over(aws: Services, tmp_path
 
 
 def test_a_claim_of_a_young_cluster_that_emr_does_not_know_is_respected(aws: Services, tmp_path: Path) -> None:
-    """These may be credentials of another account, whose EMR has never heard of it."""
+    """The credentials may belong to another account, in which EMR does not know the cluster."""
     write_claim(aws, "j-ONE", claimed_at=datetime.now(UTC).isoformat(timespec="seconds"))
     done = claim(aws, tmp_path, "j-TWO")
     assert done.returncode == 1
@@ -96,7 +96,7 @@ def test_a_claim_of_a_young_cluster_that_emr_does_not_know_is_respected(aws: Ser
 
 
 def message(*texts: str) -> bytes:
-    """Return what HBase writes of these strings."""
+    """Return the bytes that HBase writes for these strings."""
     return b"PBUF" + b"".join(bytes((10 + 8 * place, len(text))) + text.encode() for place, text in enumerate(texts))
 
 

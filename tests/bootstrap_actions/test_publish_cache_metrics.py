@@ -21,7 +21,7 @@ from configurations import layout
 from configurations.metrics import METRICS, MetricSource
 from lab.hbase.recording import recordings_of_json
 from local_aws.server import local_aws
-from tests.bootstrap_actions.services import Services, services
+from tests.bootstrap_actions.services import TURN_SECONDS, Services, services
 from tests.local_aws.test_local_aws_server import client_of
 
 PROJECT = Path(__file__).parents[2]
@@ -404,7 +404,7 @@ def raw_server(head: bytes, part: bytes, pause_seconds: float) -> Iterator[str]:
     over = threading.Event()
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Endless) as server:
         server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(TURN_SECONDS,), daemon=True).start()
         try:
             yield f"http://127.0.0.1:{server.server_address[1]}"
         finally:

@@ -44,7 +44,7 @@ def store() -> Iterator[tuple[str, Any]]:
 
 @dataclass
 class Node:
-    """A node with HBase, the program's state, and a systemctl that knows which units run."""
+    """A node with HBase, the program's state, and a stub of systemctl with the states of the units."""
 
     directory: Path
     aws: Services
@@ -70,7 +70,7 @@ class Node:
         (self.directory / "hbase-site.xml").write_text(f"<configuration>{''.join(lines)}</configuration>")
 
     def start(self, unit: str, state: str = "active") -> None:
-        """Have systemd run the unit, which is in this state."""
+        """Let systemctl report that the unit is in this state."""
         (self.directory / unit).write_text(f"{state}\n")
 
     def runs(self, unit: str = "hbase-regionserver") -> bool:
@@ -109,7 +109,7 @@ class Node:
         return figures
 
     def forget_minutes(self, minutes: float) -> None:
-        """Set the program's memory back, as if so many minutes had passed."""
+        """Move the times in the program's state back by so many minutes."""
         state = self.directory / "state" / "claim.json"
         memory = json.loads(state.read_text())
         state.write_text(json.dumps(memory | {"confirmed_at": memory["confirmed_at"] - 60 * minutes}))
@@ -128,7 +128,7 @@ def two(tmp_path: Path, store: tuple[str, Any]) -> Iterator[Node]:
 
 
 def claim(store: tuple[str, Any], cluster: str | None, later_seconds: float = 1.0) -> None:
-    """Have a cluster claim the root so much later than now, or remove the claim."""
+    """Write a claim of the cluster with a time so much later than now, or remove the claim."""
     store[1].delete_object(Bucket=BUCKET, Key=KEY)
     if cluster is not None:
         at = datetime.fromtimestamp(time.time() + later_seconds, UTC).isoformat(timespec="seconds")
@@ -155,7 +155,7 @@ def test_the_node_of_the_cluster_that_loses_the_claim_is_fenced(one: Node, two: 
 
 
 def test_hbase_is_killed_so_that_it_writes_nothing_more(one: Node, store: tuple[str, Any]) -> None:
-    """A RegionServer that stops in order flushes its memory to the root of the other cluster."""
+    """A RegionServer that shuts down flushes its memstores to the root of the other cluster."""
     one.start("hbase-master")
     claim(store, "j-TWO")
     one.minute()
@@ -167,7 +167,7 @@ def test_hbase_is_killed_so_that_it_writes_nothing_more(one: Node, store: tuple[
 
 @pytest.mark.parametrize("state", ["activating", "deactivating"])
 def test_a_server_that_is_just_starting_or_stopping_is_killed(one: Node, store: tuple[str, Any], state: str) -> None:
-    """It is not active for systemd, but it flushes its memory before it ends."""
+    """The unit is not active for systemd, but the server can write to the root."""
     one.start("hbase-regionserver", state)
     claim(store, "j-TWO")
     assert one.minute().returncode == 0
@@ -259,7 +259,7 @@ def test_a_replica_whose_file_does_not_say_so_is_an_alarm_and_never_a_stop(
 
 
 def test_a_replica_that_is_being_installed_raises_no_alarm(one: Node, store: tuple[str, Any]) -> None:
-    """EMR installs HBase with an empty hbase-site.xml, and writes the settings then."""
+    """EMR installs HBase with an empty hbase-site.xml, and writes the settings afterwards."""
     claim(store, "j-ACTIVE")
     (one.directory / "hbase-regionserver").unlink()
     one.minute(role="replica")

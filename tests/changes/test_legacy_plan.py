@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tarfile
 from dataclasses import replace
 from pathlib import Path
@@ -90,3 +91,11 @@ def test_no_switch_is_proposed_to_a_cluster_that_was_launched_without_it(
     assert difference.returncode == 0, difference.stderr
     assert "differences" in difference.stdout
     assert "hbase.coprocessor.user.enabled" not in difference.stdout
+
+
+def test_an_old_record_is_compared_with_today_s_plan(environment: Environment, record: LaunchRecord) -> None:
+    comparison = run("plan", environment.source, "--against", "launch", "--output", "json")
+    assert comparison.returncode == 0, comparison.stderr
+    before = json.loads(comparison.stdout)["before"]
+    assert (before["core_nodes"], before["core_type"], before["release"]) == (2, "m7g.xlarge", "emr-7.12.0")
+    assert before["bucket_cache_mib"] == legacy_plan(record).cache_mib

@@ -110,7 +110,7 @@ def test_plan_as_json_has_every_key(name: str) -> None:
 
 
 def test_every_figure_on_the_page_is_in_the_document() -> None:
-    page, document = run("plan", "prod").stdout, json.loads(run("plan", "prod", "--output", "json").stdout)
+    page, document = run("plan", "prod", "--all").stdout, json.loads(run("plan", "prod", "--output", "json").stdout)
     assert f"{document['core']['count']} x {document['core']['instance_type']}" in page
     assert f"${document['cost']['usd_per_month']:,.0f}" in page
     for path in document["because"]:
@@ -119,7 +119,7 @@ def test_every_figure_on_the_page_is_in_the_document() -> None:
 
 def test_an_environment_may_be_a_path() -> None:
     by_name, by_path = run_process("plan", "dev"), run("plan", "environments/dev.yaml")
-    assert by_name.stdout == by_path.stdout
+    assert by_name.stdout.split("Assumed")[0] == by_path.stdout.split("Assumed")[0]
 
 
 def test_render_emr_is_the_api_list_of_the_group_with_the_clusters_level() -> None:
@@ -258,8 +258,8 @@ def test_explain_of_an_unknown_name_suggests_the_nearest() -> None:
     assert "did you mean heap.xmx_mib?" in result.stderr
 
 
-def test_plan_explain_lists_what_was_rejected_nearest_first() -> None:
-    page = run("plan", "prod", "--explain").stdout
+def test_all_of_a_plan_lists_what_was_rejected_nearest_first() -> None:
+    page = run("plan", "prod", "--all").stdout
     assert "candidates evaluated" in page
     rejected = json.loads(run("plan", "prod", "--output", "json").stdout)["rejected"]
     places = [
@@ -290,6 +290,6 @@ def test_plan_is_quick() -> None:
     "example", sorted((PROJECT / "tests/environments/examples").glob("*.yaml")), ids=lambda file: file.stem
 )
 def test_examples_of_every_kind_are_planned_in_80_columns(example: Path) -> None:
-    result = run("plan", str(example), "--explain")
+    result = run("plan", str(example), "--all")
     assert result.returncode == 0, result.stderr
     assert max(len(line) for line in result.stdout.splitlines()) <= 80

@@ -12,6 +12,7 @@ from cli.main import warmbase
 from dashboards.boards import boards
 from environments.planning import plan_of
 from environments.reader import read_environment
+from environments.root import Root
 from reports.dashboards_page import PICTURE, write_dashboard_pictures
 from reports.lab_page import DOCS
 from tests.command import run
@@ -28,7 +29,7 @@ def test_the_page_has_every_graph_of_every_dashboard_under_its_title(tmp_path: P
     environment = read_environment("prod")
     plan = plan_of(environment, environment.active)
     text = " ".join(re.findall(r"<t[a-z]+[^>]*>([^<]+)</t[a-z]+>", file.read_text(encoding="utf-8")))
-    for name, graphs in boards(plan, "bucket").items():
+    for name, graphs in boards(plan, Root(bucket="bucket", prefix="hbase")).items():
         assert name in file.read_text(encoding="utf-8")
         for graph in graphs:
             assert graph.title.split(",")[0].replace("'", "&#39;")[:40].split("&#39;")[0] in text

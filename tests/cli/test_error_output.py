@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from cli.main import COMMANDS, LazyGroup, main, warmbase
+from cli.options import confirm
 from sizing.problem import Drifted, Infeasible, InvalidInput, OperationFailed, Problem, Refused, WarmbaseError
 
 ARGUMENTS = {"diff": ("nowhere", "--against", "launch"), "explain": ("nowhere", "cache"), "inspect": ("nowhere",)}
@@ -112,13 +113,21 @@ def test_a_plan_that_misses_its_targets_is_one_document(run: Run, tmp_path: Path
     assert err.startswith(str(file))
 
 
-@pytest.mark.parametrize("answer", ["n\n", ""])
+@pytest.mark.parametrize(
+    ("answer", "code", "text"),
+    [
+        ("n\n", 3, "warmbase: you did not confirm, so nothing was changed\n"),
+        ("", 2, "fix: run it on a terminal, or with --yes\n"),
+    ],
+)
 def test_a_question_that_is_not_confirmed_says_that_nothing_changed(
-    answer: str, monkeypatch: pytest.MonkeyPatch
+    answer: str, code: int, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asking = click.Command("deploy", callback=lambda: click.confirm("Deploy this?", abort=True, err=True))
+    asking = click.Command("deploy", callback=lambda: confirm("Deploy this?"))
     monkeypatch.setattr(LazyGroup, "get_command", lambda *_: asking)
     result = CliRunner().invoke(warmbase, ["deploy"], input=answer)
-    assert result.exit_code == 1
-    assert result.stderr.endswith("warmbase: you did not confirm, so nothing was changed\n")
+    error = result.exception
+    assert (error.exit_code if isinstance(error, InvalidInput) else result.exit_code) == code
+    assert (result.stderr + (f"{error}\n" if isinstance(error, InvalidInput) else "")).endswith(text)
+    assert "nothing was changed" in result.stderr + str(error)
     assert "Aborted" not in result.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,8 @@ from lint.reader import read_subject
 from tests.command import PROJECT, run
 
 RECIPE = "docs/published-recipe.sh"
+SOUND = PROJECT / "tests/configurations/smaller-cache.json"
+"""A configuration without errors or placeholders."""
 LINES = len((PROJECT / "environments/prod.yaml").read_text().splitlines())
 FINDING_KEYS = {
     "id",
@@ -28,6 +31,8 @@ FINDING_KEYS = {
     "fix",
     "line",
     "overridden",
+    "consequence",
+    "edit",
 }
 
 
@@ -57,7 +62,8 @@ def test_the_reference_prints_the_pages() -> None:
 def test_lint_of_an_environment_without_errors_ends_well() -> None:
     result = run("lint", "prod")
     assert result.returncode == 0
-    assert result.stdout.startswith("environments/prod.yaml, emr-7.12.0: 0 errors, ")
+    assert result.stdout.startswith("environments/prod.yaml, emr-7.12.0\n")
+    assert result.stdout.splitlines()[-1].startswith("0 errors, ")
     assert max(len(line) for line in result.stdout.splitlines()) <= 80
 
 
@@ -97,7 +103,69 @@ def test_errors_end_with_3_whatever_is_listed(tmp_path: Path) -> None:
     assert result.stderr == ""
 
 
+def test_the_worst_come_first_and_the_totals_last() -> None:
+    page = run("lint", "--file", "tests/lint/broken/launch.sh").stdout
+    titles = [line.rpartition(" (")[0] for line in page.splitlines() if re.fullmatch(r"[A-Z][a-z ]+ \(\d+\)", line)]
+    assert titles == ["Will not start", "Not safe", "Silently ignored", "Slow or dear", "Good to know"]
+    assert page.splitlines()[2:4] == [
+        "The worst three",
+        "  1. Will not start: 1,000 MiB/s requires 4,000 IOPS, not 3,000 (WB705, line 25)",
+    ]
+    assert page.splitlines()[-1] == "8 errors, 13 warnings, 14 info"
+
+
+def test_bugs_of_hbase_take_one_line_unless_all_are_wanted() -> None:
+    folded, whole = (run("lint", "--file", RECIPE, *more).stdout for more in ((), ("--all",)))
+    assert "16 bugs of this HBase version: WB501, WB502" in folded
+    assert "HBASE-29667" not in folded
+    assert "WB501 warning" in whole
+    assert "--all lists them" not in whole
+
+
+@pytest.mark.parametrize(("columns", "most"), [(40, 40), (80, 80), (120, 120), (200, 120)])
+def test_a_page_is_as_wide_as_the_terminal_up_to_120(columns: int, most: int) -> None:
+    page = run("lint", "--file", "tests/lint/broken/launch.sh", columns=columns).stdout
+    longest = max(len(line) for line in page.splitlines() if not line.startswith("WB"))
+    assert most * 0.9 <= longest <= most
+
+
+def test_placeholders_that_remain_end_with_3() -> None:
+    result = run("lint", "--file", RECIPE)
+    assert result.returncode == 3
+    assert result.stdout.splitlines()[-1] == "0 errors, 14 warnings, 27 info; 7 values still to be filled in"
+
+
+VARIABLES = """aws emr create-cluster --release-label emr-7.12.0 --configurations '[{"Classification": "hbase-site",
+ "Properties": {"hbase.rootdir": "s3://'"$BUCKET"'/hbase/"}}]'
+"""
+
+
+def test_a_variable_of_a_script_is_no_placeholder_that_remains() -> None:
+    result = run("lint", "--file", "-", "--output", "json", stdin=VARIABLES)
+    assert result.returncode == 0
+    [gap] = [finding for finding in json.loads(result.stdout)["findings"] if finding["id"] == "WB106"]
+    assert gap["consequence"] == "good to know"
+    settings = '[{"Classification": "hbase-site", "Properties": {"hbase.rootdir": "s3://${BUCKET}/hbase/"}}]'
+    assert run("lint", "--file", "-", stdin=settings).returncode == 3
+
+
+def test_strict_ends_with_3_for_warnings() -> None:
+    assert run("lint", "prod").returncode == 0
+    assert " 2 warnings," in run("lint", "prod").stdout
+    assert run("lint", "prod", "--strict").returncode == 3
+
+
+def test_the_standard_input_is_read_like_a_file() -> None:
+    script = (PROJECT / "tests/lint/broken/launch.sh").read_text()
+    piped = run("lint", "--file", "-", stdin=script)
+    assert piped.stdout.startswith("stdin, emr-7.12.0\n")
+    filed = run("lint", "--file", "tests/lint/broken/launch.sh")
+    assert piped.stdout.partition("\n")[2] == filed.stdout.partition("\n")[2]
+    assert run("lint", "--file", "-").returncode == 2
+
+
 INVALID = [
+    (("--file", "environments/prod.yaml"), "you mean `warmbase lint prod`"),
     ((), "give either ENV or --file"),
     (("prod", "--file", RECIPE), "give either ENV or --file"),
     (("prod", "--release", "emr-7.12.0"), "ENV states its own release"),
@@ -241,8 +309,31 @@ def test_tables_are_set_as_the_plan_takes_them() -> None:
 def test_lint_loads_neither_cdk_nor_boto3() -> None:
     code = (
         "import sys\nfrom cli.main import warmbase\n"
-        f"warmbase(['lint', '--file', {str(PROJECT / RECIPE)!r}], standalone_mode=False)\n"
+        f"warmbase(['lint', '--file', {str(SOUND)!r}], standalone_mode=False)\n"
         "print(*sys.modules, file=sys.stderr)"
     )
     result = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True)
     assert not {"aws_cdk", "boto3"} & {name.partition(".")[0] for name in result.stderr.split()}
+
+
+def test_tables_of_shell_scripts_are_checked_with_the_configuration_of_an_environment(tmp_path: Path) -> None:
+    """New clusters load no coprocessors, so each table that has one is an error, by file and line."""
+    script, described = tmp_path / "tables.rb", tmp_path / "described.txt"
+    script.write_text(
+        "# tables\nalter 'orders', METHOD => 'table_att', 'coprocessor' => 'a.jar|org.example.Index|1|'\n"
+    )
+    described.write_text("Table p is ENABLED\np, {TABLE_ATTRIBUTES => {coprocessor$1 => '|org.apache.phoenix.X|1|'}}\n")
+    result = run("lint", "prod", "--tables", str(script), "--tables", str(described), "--output", "json")
+    assert result.returncode == 3
+    errors = [one for one in json.loads(result.stdout)["findings"] if one["severity"] == "error"]
+    assert [(one["id"], one["line"], one["message"]) for one in errors] == [
+        ("WB905", None, f"table orders has coprocessors: org.example.Index ({script}:2)"),
+        ("WB905", None, f"table p has coprocessors: org.apache.phoenix.X ({described}:2)"),
+    ]
+    assert "if Phoenix is in use" in errors[1]["fix"]
+
+
+def test_a_file_of_tables_without_tables_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "tables.rb").write_text("list\n")
+    result = run("lint", "prod", "--tables", str(tmp_path / "tables.rb"))
+    assert (result.returncode, "is not an HBase shell script" in result.stderr) == (2, True)

@@ -27,7 +27,7 @@ CLUSTER = ClusterState(
     unprotected=(),
     alarms=(),
     usd_per_month=None,
-    why="the cluster was never launched",
+    why="no cluster runs",
 )
 
 

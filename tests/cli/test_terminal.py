@@ -28,7 +28,14 @@ HOSTILE = "cf\033[31mRED\033[2J\033]0;title\007\u009b1A\u202e[/x]"
 PRINTED = r"cf\x1b[31mRED\x1b[2J\x1b]0;title\x07\x9b1A\u202e[/x]"
 DIRECT = {"echo", "secho", "style", "print"}
 """Functions that print or colour text as it is."""
-STYLED = {("lint.py", "style"), ("terminal.py", "echo"), ("plan_page.py", "print"), ("compare.py", "print")}
+STYLED = {
+    ("lint_page.py", "style"),
+    ("terminal.py", "echo"),
+    ("plan_page.py", "print"),
+    ("plan_summary.py", "style"),
+    ("plan_comparison_page.py", "print"),
+    ("compare.py", "print"),
+}
 """Where a page has colours of its own, and the one function through which all other text passes."""
 
 
@@ -80,7 +87,7 @@ def test_a_plan_shows_brackets_of_an_override_as_they_are(tmp_path: Path) -> Non
     file = tmp_path / "dev.yaml"
     text = (PROJECT / "environments" / "dev.yaml").read_text(encoding="utf-8")
     file.write_text(f'{text}overrides: {{hbase-site: {{a.b: "[/x]"}}}}\n', encoding="utf-8")
-    result = CliRunner().invoke(warmbase, ["plan", str(file)])
+    result = CliRunner().invoke(warmbase, ["plan", str(file), "--why"])
     assert result.exit_code == 0, result.exception
     assert "hbase-site a.b = [/x]" in result.output
 

@@ -21,12 +21,14 @@ from emr.classification import flattened
 from environments.planning import plan_of
 from environments.reader import read_environment
 from environments.reader.schema import Storage
+from environments.root import Root
 from lint.lint import lint
 from reports.json_text import plain
 from sizing.modes import HDFS, MODES, S3_CACHED, Mode
 
 READ_THROUGH: Final = Mode(
     name="s3-read-through",
+    title="HBase of a new kind",
     summary="data in S3; a cache that only reads fill",
     keeps_data_in_s3=True,
     data_volume="cache",
@@ -45,6 +47,7 @@ READ_THROUGH_SITE: Final = """\
 """
 TWO_COPIES: Final = Mode(
     name="hdfs-two-copies",
+    title="HBase of a new kind",
     summary="data on the nodes' disks, two copies",
     keeps_data_in_s3=False,
     data_volume="data",
@@ -55,7 +58,7 @@ TWO_COPIES: Final = Mode(
     composite_alarms=("servers",),
     teardown=("find-exports", "disable-tables", "verify-exports"),
 )
-BUCKET: Final = "bucket"
+ROOT: Final = Root(bucket="bucket", prefix="hbase")
 
 
 @pytest.fixture
@@ -87,9 +90,9 @@ def test_a_new_mode_is_one_object_and_one_template(mode: Mode, like: Mode) -> No
     assert core.get("hbase.rs.prefetchblocksonopen") == ("false" if mode is READ_THROUGH else None)
     assert not [finding for finding in lint(planned_spec(launch)).findings if finding.severity == "error"]
     name = f"warmbase-{launch.environment.name}-{plan.cluster}"
-    assert list(boards(plan, BUCKET)) == [f"{name}-{board}" for board in mode.dashboards]
-    assert {alarm.name for alarm in alarms(plan, BUCKET)} == {alarm.name for alarm in alarms(other.plan, BUCKET)}
-    causes = [alarm.name for alarm in composite_alarms(plan, BUCKET)]
+    assert list(boards(plan, ROOT)) == [f"{name}-{board}" for board in mode.dashboards]
+    assert {alarm.name for alarm in alarms(plan, ROOT)} == {alarm.name for alarm in alarms(other.plan, ROOT)}
+    causes = [alarm.name for alarm in composite_alarms(plan, ROOT)]
     assert causes == [f"{name}-call-{cause}" for cause in mode.composite_alarms]
 
 

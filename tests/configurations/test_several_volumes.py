@@ -76,7 +76,7 @@ def test_its_own_lint_has_nothing_against_several_volumes(count: int, tmp_path: 
 
 def test_the_alarm_on_a_full_disk_knows_the_fullest_volume(tmp_path: Path) -> None:
     blue = launch(3, tmp_path)
-    [full] = [alarm for alarm in alarms(blue.plan, "root") if alarm.name.endswith("disk-full")]
+    [full] = [alarm for alarm in alarms(blue.plan, blue.environment.root) if alarm.name.endswith("disk-full")]
     plan, volume = blue.plan, blue.plan.core.volume("cache")
     used = (plan.cache.size_bytes / 3 + plan.persistence.file_bytes) / volume.size_bytes
     assert 0.85 < used < 1

@@ -30,8 +30,8 @@ CLUSTERS = st.from_regex(r"[a-z]{1,12}", fullmatch=True)
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_every_alarm_of_a_plan_has_a_listed_end(name: str, launches: Callable[[str], Launch]) -> None:
-    plan = launches(name).plan
-    names = [alarm.name for made in (alarms, composite_alarms) for alarm in made(plan, "bucket")]
+    plan, root = launches(name).plan, launches(name).environment.root
+    names = [alarm.name for made in (alarms, composite_alarms) for alarm in made(plan, root)]
     start = f"{emr_cluster_name(plan.environment, plan.cluster)}-"
     assert {alarm.removeprefix(start) for alarm in names} <= ENDS
     assert all(is_alarm_of(alarm, plan.environment, plan.cluster) for alarm in names)
@@ -55,7 +55,7 @@ def test_names_of_two_environments_never_meet(environment: str, longer: str, blu
 
 
 def names(environment: str, cluster: str) -> set[tuple[str, str]]:
-    """Return what each service knows by its name: stacks, clusters, and parameters are named apart."""
+    """Return the names that a deployment uses in each service, where they must be unique."""
     return {
         ("stack", network_stack(environment)),
         ("stack", storage_stack(environment)),

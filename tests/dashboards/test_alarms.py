@@ -18,25 +18,26 @@ from dashboards.composite_alarms import composite_alarms
 from dashboards.graph import Exact
 from dashboards.query import CLUSTER_ID
 from environments.reader import read_environment
+from environments.root import Root
 from lab.preview.cloudwatch import MetricStore, Published
 from lab.preview.cloudwatch import in_alarm as is_in_alarm
 from sizing.plan import Plan
 from tests.shipped import ENVIRONMENTS
 
 Launches = Callable[[str], Launch]
-BUCKET = "bucket"
+ROOT = Root(bucket="bucket", prefix="hbase")
 ENVIRONMENT = read_environment("prod")
 
 
 def by_name(plan: Plan) -> dict[str, object]:
-    return {alarm.name.removeprefix("warmbase-prod-blue-"): alarm for alarm in alarms(plan, BUCKET)}
+    return {alarm.name.removeprefix("warmbase-prod-blue-"): alarm for alarm in alarms(plan, ROOT)}
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_every_description_names_a_command_that_exists(name: str, launches: Launches) -> None:
     plan = launches(name).plan
-    descriptions = [alarm.description for alarm in alarms(plan, BUCKET)] + [
-        call.description for call in composite_alarms(plan, BUCKET)
+    descriptions = [alarm.description for alarm in alarms(plan, ROOT)] + [
+        call.description for call in composite_alarms(plan, ROOT)
     ]
     for description in descriptions:
         commands = re.findall(r"warmbase (\w+) ([\w-]+)", description)
@@ -54,7 +55,7 @@ def test_an_alarm_searches_nothing_and_queries_what_the_nodes_publish(name: str,
         r"SELECT (SUM|MIN|MAX|AVG|COUNT)\((\w+)\) FROM SCHEMA\(\"warmbase\", ClusterId, InstanceId\) "
         r"WHERE ClusterId = '\$\{ClusterId\}'"
     )
-    for alarm in alarms(launches(name).plan, BUCKET):
+    for alarm in alarms(launches(name).plan, ROOT):
         if not isinstance(alarm.watched, Exact):
             match = query.fullmatch(alarm.watched)
             assert match, alarm.watched
@@ -64,12 +65,10 @@ def test_an_alarm_searches_nothing_and_queries_what_the_nodes_publish(name: str,
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_rules_use_existing_alarms_and_every_alarm(name: str, launches: Launches) -> None:
     plan = launches(name).plan
-    there = {alarm.name for alarm in alarms(plan, BUCKET)}
-    reckoned = {
-        name for call in composite_alarms(plan, BUCKET) for name in re.findall(r'ALARM\("([^"]+)"\)', call.rule)
-    }
+    there = {alarm.name for alarm in alarms(plan, ROOT)}
+    reckoned = {name for call in composite_alarms(plan, ROOT) for name in re.findall(r'ALARM\("([^"]+)"\)', call.rule)}
     assert reckoned == there
-    for call in composite_alarms(plan, BUCKET):
+    for call in composite_alarms(plan, ROOT):
         words = re.sub(r'ALARM\("[^"]+"\)', "X", call.rule)
         assert re.fullmatch(r"[X() ]|(?:X|AND|OR|NOT|\(|\)| )+", words)
         assert words.count("(") == words.count(")")
@@ -80,14 +79,14 @@ def test_rules_use_existing_alarms_and_every_alarm(name: str, launches: Launches
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_no_alarm_looks_back_longer_than_its_query_sees(name: str, launches: Launches) -> None:
     """CloudWatch evaluates three hours of a query (alarm-limits), and a day of a metric (cloudwatch_limits)."""
-    for alarm in alarms(launches(name).plan, BUCKET):
+    for alarm in alarms(launches(name).plan, ROOT):
         looks_back = alarm.period_seconds * alarm.periods
         assert looks_back <= (86_400 if isinstance(alarm.watched, Exact) else 3 * 3_600)
 
 
 def test_the_get_alarm_stands_above_what_the_warm_cache_leaves(launches: Launches) -> None:
     plan = launches("dev").plan
-    [gets] = [alarm for alarm in alarms(plan, BUCKET) if alarm.name.endswith("s3-gets-above-plan")]
+    [gets] = [alarm for alarm in alarms(plan, ROOT) if alarm.name.endswith("s3-gets-above-plan")]
     [resource] = [entry for entry in plan.throughput.resources if entry.name == "s3-requests"]
     assert gets.threshold >= 2 * 300 * resource.demand_per_read * plan.throughput.reads_per_second
 
@@ -107,8 +106,8 @@ def test_a_plan_that_accepts_misses_is_not_alarmed_on(
     accepted = replace(plan, hit_ratio=replace(plan.hit_ratio, predicted=promised))
     assert there <= by_name(accepted).keys()
     assert not absent & by_name(accepted).keys()
-    assert {call.name for call in composite_alarms(accepted, BUCKET)} == {
-        call.name for call in composite_alarms(plan, BUCKET)
+    assert {call.name for call in composite_alarms(accepted, ROOT)} == {
+        call.name for call in composite_alarms(plan, ROOT)
     }
 
 
@@ -116,19 +115,19 @@ def test_a_lower_planned_hit_ratio_has_a_lower_threshold(launches: Launches) -> 
     plan = launches("prod").plan
     for promised, tier in ((0.96, "MissesOver90"), (0.88, "MissesOver80")):
         accepted = replace(plan, hit_ratio=replace(plan.hit_ratio, predicted=promised))
-        [low] = [alarm for alarm in alarms(accepted, BUCKET) if alarm.name.endswith("hit-ratio-low")]
+        [low] = [alarm for alarm in alarms(accepted, ROOT) if alarm.name.endswith("hit-ratio-low")]
         assert tier in str(low.watched)
 
 
 def test_a_replica_has_no_alarm_on_the_active_clusters_meta(launches: Launches) -> None:
     plan = launches("prod").plan
-    names = {alarm.name for alarm in alarms(plan, BUCKET, replica=True)}
-    assert {alarm.name for alarm in alarms(plan, BUCKET)} - names == {"warmbase-prod-blue-meta-unassigned"}
-    assert not any("meta-unassigned" in call.rule for call in composite_alarms(plan, BUCKET, replica=True))
+    names = {alarm.name for alarm in alarms(plan, ROOT, replica=True)}
+    assert {alarm.name for alarm in alarms(plan, ROOT)} - names == {"warmbase-prod-blue-meta-unassigned"}
+    assert not any("meta-unassigned" in call.rule for call in composite_alarms(plan, ROOT, replica=True))
 
 
 def alarm(plan: Plan, end: str) -> Alarm:
-    [match] = [alarm for alarm in alarms(plan, BUCKET) if alarm.name.endswith(f"-{end}")]
+    [match] = [alarm for alarm in alarms(plan, ROOT) if alarm.name.endswith(f"-{end}")]
     return match
 
 
@@ -238,13 +237,13 @@ def test_a_rule_with_an_alarm_that_does_not_exist_never_holds() -> None:
     assert A & any_of() == any_of() & A == any_of() | NEVER == NEVER
 
 
-NAMES = [alarm.name for alarm in alarms(launch_of(ENVIRONMENT, ENVIRONMENT.active).plan, BUCKET)]
+NAMES = [alarm.name for alarm in alarms(launch_of(ENVIRONMENT, ENVIRONMENT.active).plan, ROOT)]
 STEP = {"G": 1.0, "L": -1.0}
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_alarm_fires_and_clears_by_its_count_of_breaching_periods(name: str, launches: Launches) -> None:
-    [alarm] = [candidate for candidate in alarms(launches("prod").plan, BUCKET) if candidate.name == name]
+    [alarm] = [candidate for candidate in alarms(launches("prod").plan, ROOT) if candidate.name == name]
     bad = alarm.threshold + STEP[alarm.comparison[0]] * max(1e-3, abs(alarm.threshold) * 1e-3)
     good = alarm.threshold - STEP[alarm.comparison[0]] * max(1e-3, abs(alarm.threshold) * 1e-3)
     period, begins, ends = alarm.period_seconds, 40, 40 + alarm.periods
@@ -271,14 +270,14 @@ def _point(alarm: Alarm, second: int, value: float) -> Published:
 
 
 def test_only_what_counts_servers_takes_silence_for_a_fault(launches: Launches) -> None:
-    breaching = {rule.name for rule in alarms(launches("prod").plan, BUCKET) if rule.missing == "breaching"}
+    breaching = {rule.name for rule in alarms(launches("prod").plan, ROOT) if rule.missing == "breaching"}
     assert {name.removeprefix("warmbase-prod-blue-") for name in breaching} == {"core-node-missing", "server-silent"}
 
 
 def test_a_cold_cache_notifies_unless_it_warms_up_or_a_server_is_missing(launches: Launches) -> None:
     """The rule is evaluated as Python, because its words differ only in their case."""
     plan = launches("prod").plan
-    [rule] = [call.rule for call in composite_alarms(plan, BUCKET) if call.name.endswith("call-cache")]
+    [rule] = [call.rule for call in composite_alarms(plan, ROOT) if call.name.endswith("call-cache")]
     text = re.sub(r'ALARM\("warmbase-prod-blue-([\w-]+)"\)', r'("\1" in firing)', str(rule))
     for operator in ("AND", "OR", "NOT"):
         text = text.replace(operator, operator.lower())

@@ -18,14 +18,15 @@ from dashboards.boards import boards, dashboard_bodies
 from dashboards.graph import Exact
 from environments.planning import plan_of
 from environments.reader import read_environment
+from environments.root import Root
 from tests.shipped import ENVIRONMENTS
 
 Launches = Callable[[str], Launch]
-BUCKET = "bucket"
+ROOT = Root(bucket="bucket", prefix="hbase")
 
 
 def bodies(launch: Launch) -> Mapping[str, str]:
-    return dashboard_bodies(launch.plan, "us-east-1", launch.environment.root.bucket)
+    return dashboard_bodies(launch.plan, "us-east-1", launch.environment.root)
 
 
 def widgets(launch: Launch) -> dict[str, list[dict[str, Any]]]:
@@ -35,7 +36,7 @@ def widgets(launch: Launch) -> dict[str, list[dict[str, Any]]]:
 def expressions(launch: Launch) -> list[str]:
     return [
         line.of
-        for graphs in boards(launch.plan, BUCKET).values()
+        for graphs in boards(launch.plan, ROOT).values()
         for graph in graphs
         for line in graph.lines
         if isinstance(line.of, str)
@@ -56,11 +57,11 @@ def test_what_is_published_is_drawn_or_alarmed_on_and_nothing_else(launches: Lau
         for expression in expressions(launches("prod"))
         for name in re.findall(r'MetricName="([\w.]+)"', expression)
     }
-    watched = [alarm.watched for alarm in alarms(plan, BUCKET)]
+    watched = [alarm.watched for alarm in alarms(plan, ROOT)]
     queried = {name for query in watched if isinstance(query, str) for name in re.findall(r"\((\w+)\)", query)}
     exact = {series.metric.cloudwatch for series in watched if isinstance(series, Exact)} | {
         line.of.metric.cloudwatch
-        for graphs in boards(plan, BUCKET).values()
+        for graphs in boards(plan, ROOT).values()
         for graph in graphs
         for line in graph.lines
         if isinstance(line.of, Exact)
@@ -81,7 +82,7 @@ def test_counters_are_drawn_by_their_rate(launches: Launches) -> None:
 def test_the_lifetime_ratio_is_neither_drawn_nor_alarmed_on(launches: Launches) -> None:
     plan = launches("prod").plan
     assert "l2CacheHitRatio" not in "".join(bodies(launches("prod")).values())
-    assert all("HitRatio" not in str(alarm.watched) for alarm in alarms(plan, BUCKET))
+    assert all("HitRatio" not in str(alarm.watched) for alarm in alarms(plan, ROOT))
 
 
 def test_no_service_name_is_written_down(launches: Launches) -> None:
@@ -116,7 +117,7 @@ def test_dashboards_are_within_cloudwatchs_limits(name: str, launches: Launches)
 def test_bodies_fit_into_their_template(name: str, launches: Launches) -> None:
     """CloudWatch documents no size of a body; CloudFormation takes templates of 1 MB, and all bodies are in one."""
     launch = launches(name)
-    bodies = dashboard_bodies(launch.plan, launch.environment.region, launch.environment.root.bucket)
+    bodies = dashboard_bodies(launch.plan, launch.environment.region, launch.environment.root)
     assert sum(map(len, bodies.values())) < 500_000
 
 
@@ -167,6 +168,6 @@ def test_two_arrays_never_meet(launches: Launches) -> None:
 def test_without_a_cache_no_figures_of_one_are_drawn() -> None:
     environment = read_environment("tests/environments/examples/recovery.yaml")
     plan = plan_of(environment, environment.active)
-    text = "".join(dashboard_bodies(plan, "us-east-1", BUCKET).values())
+    text = "".join(dashboard_bodies(plan, "us-east-1", ROOT).values())
     of_nodes = {metric.cloudwatch for metric in METRICS if metric.source is MetricSource.NODE}
     assert not of_nodes & set(re.findall(r'MetricName=\\"([\w.]+)\\"', text))

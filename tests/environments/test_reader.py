@@ -158,7 +158,13 @@ FAULTS = [
     ("release: emr-7.12.0", "release: emr-spark-8.1.0", ":3  release", "for Apache Spark only", "emr-7.14.0"),
     ("release: emr-7.12.0", "release: emr-7.12.1", ":3  release", "is not in the table of releases", "emr-7.12.0"),
     ("release: emr-7.12.0", "release: emr-7.12", ":3  release", "is not a release label", "emr-7.12.0"),
-    ("  stored: 1 TiB", "  stored: 1 TB", ":6  workload.stored", "'TB' is not one of", "64 KiB"),
+    (
+        "  stored: 1 TiB",
+        "  stored: 1 TB",
+        ":6  workload.stored",
+        "1 TB is 0.9095 TiB; did you mean",
+        "write 0.9095 TiB, or 1 TiB",
+    ),
     ("  stored: 1 TiB", "  stored: 12", ":6  workload.stored", "no unit", "64 KiB"),
     ("  stored: 1 TiB", "  stored: 0 B", ":6  workload.stored", "must be above 0 B", "above 0 B"),
     ("  cell: 1 KiB\n", "", ":5  workload.cell", "required", "add it"),
@@ -230,7 +236,7 @@ FAULTS = [
     ("us-east-1a}", "us-east-1a, subnet: subnet-0123abcd}", ":4  network.subnet", "the VPC is new", "remove it"),
     ("us-east-1a}", "us-east-1a, route_table: rtb-0123abcd}", "network.route_table", "the VPC is new", "remove it"),
     ("  blue: {role: active}", "  blue: {role: replica}", ":11  clusters", "nothing would write", "make one"),
-    ("{role: active}", "{primaries: 2}", "clusters.blue.primaries", "2 is not one of", "1 or 3"),
+    ("{role: active}", "{primaries: 2}", "clusters.blue.primaries", "one primary node or three", "1 or 3"),
     ("{role: active}", "{core: {type: r8g.huge}}", "core.type", "no instance type", "auto"),
     ("{role: active}", "{core: {type: r8i.2xlarge}}", "core.type", "does not list r8i.2xlarge", "auto"),
     ("{role: active}", "{core: {count: 1}}", "core.count", "write-ahead log twice", "2 or more"),
@@ -374,7 +380,7 @@ def test_rules_speak_beside_wrong_fields_and_keys_said_twice(write: Write) -> No
     faulty = GOOD.replace("1 TiB", "200 GB").replace("row: 10 KiB", "row: 100 B").replace("per_second: 100", "knd: get")
     found = problems(write(f"{faulty}region: us-east-1\n"))
     for said in (
-        "workload.stored\n  '200 GB': unit 'GB'",
+        "workload.stored\n  200 GB is 186.3 GiB; did you mean that, or 200 GiB?",
         "workload.row\n  a row of 100 B cannot hold a cell",
         "workload.reads\n  a load is open (per_second) or closed (concurrency), and neither",
         "workload.reads.knd\n  unknown key",

@@ -8,11 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from app import synthesise
+from environments.reader import read_environment
+from lab.demo import _remedy
 from local_aws.server import is_healthy
 from tests.command import PROCESS
 
@@ -43,11 +46,22 @@ def edited(directory: Path, old: str, new: str) -> Path:
 
 @pytest.mark.e2e
 @pytest.mark.thorough
-def test_a_stored_local_aws_is_reported_how_to_reach_and_to_end_and_serves_another_demo(tmp_path: Path) -> None:
-    first = demo("dev", "--keep")
+def test_two_demos_at_once_pass_and_a_local_aws_that_stays_serves_another(tmp_path: Path) -> None:
+    """One of the demos in this checkout runs beside stand-ins for resources of the user."""
+    named = edited(tmp_path, "name: dev", "name: named")
+    text = named.read_text().replace("network: {", "network: {vpc: vpc-0a1b2c3d, subnet: subnet-0a1b2c3d, ")
+    named.write_text(f"{text}storage: {{root: s3://our-data/hbase/}}\n")
+    before = {path.name for path in PROJECT.iterdir()}
+    with ThreadPoolExecutor(2) as beside:
+        other = beside.submit(demo, str(named))
+        first = demo("dev", "--keep")
+    assert other.result().returncode == 0, other.result().stderr
+    outcome = "vpc-0a1b2c3d, subnet-0a1b2c3d, our-data: each stands in for yours and exists only here"
+    assert outcome in other.result().stderr
+    assert {path.name for path in PROJECT.iterdir()} == before, "a demo leaves nothing in the checkout"
     assert first.returncode == 0, first.stderr
     variables = dict(re.findall(r"^  export (\w+)=(.*)$", first.stdout, flags=re.MULTILINE))
-    process_id = int(first.stdout.rpartition("To end it: kill ")[2])
+    process_id = int(re.findall(r"To end it: kill (\d+)", first.stdout)[0])
     try:
         assert variables["AWS_REGION"] == variables["AWS_DEFAULT_REGION"] == "us-east-1"
         assert is_healthy(variables["AWS_ENDPOINT_URL"])
@@ -91,6 +105,7 @@ def pins_what_runs(directory: Path, variables: dict[str, str]) -> None:
     synthesise(str(file), str(directory / "launched"))
     text = file.read_text().replace("200 GiB", "2 TiB").replace("7.14", "7.13").replace("us-east-1a", "us-east-1b")
     file.write_text(text)
+    assert "records a running cluster, and the demo deployed that cluster" in _remedy(read_environment(str(file)))
     synthesise(str(file), str(directory / "edited"))
     name = "warmbase-dev-blue-cluster.template.json"
     assert (directory / "edited" / name).read_text() == (directory / "launched" / name).read_text()

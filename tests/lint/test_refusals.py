@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -344,6 +345,8 @@ def test_no_fix_puts_quotes_into_quotes(value: str, tmp_path: Path) -> None:
 EMRFS = {"core-site": {"fs.s3.impl": "com.amazon.ws.emr.hadoop.fs.EmrFileSystem"}}
 POLICY = {"fs.s3a.experimental.input.fadvise": None}
 CONSISTENT = {"emrfs-site": {"fs.s3.consistent": "true"}}
+CONNECTIONS = {"emrfs-site": {"fs.s3.maxConnections": "500"}}
+UNMAPPED = {"core-site": {"fs.s3a.emrfs.compatibility.enable": "false"}}
 CONNECTORS = [
     (File(site=POLICY), "WB605", True),
     (File(site=POLICY, others=EMRFS), "WB605", False),
@@ -352,12 +355,56 @@ CONNECTORS = [
     (File(others=CONSISTENT), "WB611", True),
     (File(others={**CONSISTENT, **EMRFS}), "WB611", False),
     (File(others={"emrfs-site": {"fs.s3.consistent": "false"}}), "WB611", False),
+    (File(others={"emrfs-site": {"fs.s3.seekStrategy": "SOLID"}}), "WB611", True),
+    (File(others={"emrfs-site": {"fs.s3.seekStrategy": "SOLID"}}, release="emr-7.9.0"), "WB611", False),
+    (File(others=CONNECTIONS), "WB611", False),
+    (File(others={**CONNECTIONS, **UNMAPPED}), "WB611", True),
+    (File(others={**CONNECTIONS, "core-site": {**EMRFS["core-site"], **UNMAPPED["core-site"]}}), "WB611", False),
 ]
 
 
 @pytest.mark.parametrize(("file", "rule", "speaks"), CONNECTORS)
 def test_a_rule_about_s3a_is_silent_on_emrfs(file: File, rule: str, *, speaks: bool, tmp_path: Path) -> None:
     assert bool(reports(file, tmp_path, rule)) == speaks
+
+
+CLIENT_LIMIT = "hbase.client.keyvalue.maxsize"
+SERVER_LIMIT = "hbase.server.keyvalue.maxsize"
+NO_SLOTS = {SLOTS: None}
+CELLS = [
+    (File(site={CLIENT_LIMIT: "0"}), "cells of any length are accepted"),
+    (
+        File(site={**NO_SLOTS, SERVER_LIMIT: "750000000"}),
+        "750,000,000 bytes are accepted, but the largest slot has 525,312",
+    ),
+    (File(site={SLOTS: "66560,20971520", CLIENT_LIMIT: "20971521"}), "20,971,521 bytes"),
+    (File(site={SLOTS: "66560,20971520", CLIENT_LIMIT: "20971520"}), None),
+    (File(site={SLOTS: "<your sizes>", CLIENT_LIMIT: "20971520"}), None),
+    (File(site={CLIENT_LIMIT: "<your limit>"}), None),
+]
+
+
+@pytest.mark.parametrize(("file", "says"), CELLS)
+def test_a_cell_that_no_slot_holds_is_reported(file: File, says: str | None, tmp_path: Path) -> None:
+    messages = [finding.message for finding in reports(file, tmp_path, "WB228")]
+    assert len(messages) == (says is not None)
+    assert all(says is not None and says in message for message in messages)
+
+
+STORES = [("r5dn.2xlarge", "the largest volume has 279 GiB"), ("r5.2xlarge", "the largest volume has 40 GiB")]
+
+
+@pytest.mark.parametrize(("instance", "says"), STORES)
+def test_an_older_type_has_its_instance_store(instance: str, says: str, tmp_path: Path) -> None:
+    file = File(core={"InstanceType": instance}, volume={"SizeInGB": 40, "VolumeType": "gp2"})
+    (reported,) = reports(file, tmp_path, "WB213")
+    assert says in reported.message
+
+
+def test_gp2_beside_an_instance_store_need_not_hold_the_cache(tmp_path: Path) -> None:
+    file = File(core={"InstanceType": "r5dn.2xlarge"}, volume={"VolumeType": "gp2", "Throughput": None})
+    assert reports(file, tmp_path, "WB707")
+    assert not reports(replace(file, site={ENGINE: None}), tmp_path, "WB707")
 
 
 SHORT_CIRCUIT = "dfs.client.read.shortcircuit"

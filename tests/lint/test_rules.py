@@ -118,7 +118,20 @@ def test_a_placeholder_has_no_faulty_value(case: Case) -> None:
 
 
 # Rules about the presence of a key, whatever its value.
-OF_THE_KEY = {"WB101", "WB102", "WB103", "WB105", "WB114", "WB223", "WB405", "WB609", "WB611", "WB612", "WB901"}
+OF_THE_KEY = {
+    "WB101",
+    "WB102",
+    "WB103",
+    "WB105",
+    "WB114",
+    "WB223",
+    "WB405",
+    "WB423",
+    "WB609",
+    "WB611",
+    "WB612",
+    "WB901",
+}
 
 
 def added_keys(file: File) -> list[tuple[ClassificationPath, str]]:

@@ -180,7 +180,7 @@ class Stranger(BaseHTTPRequestHandler):
 
 def test_a_stranger_is_not_used_for_the_local_aws() -> None:
     with HTTPServer(("127.0.0.1", 0), Stranger) as stranger:
-        Thread(target=stranger.serve_forever, daemon=True).start()
+        Thread(target=stranger.serve_forever, args=(0.01,), daemon=True).start()
         assert not is_healthy(f"http://127.0.0.1:{stranger.server_port}")
         stranger.shutdown()
 

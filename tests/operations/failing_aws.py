@@ -1,4 +1,4 @@
-"""HTTP servers on loopback that fail as AWS does, or as what stands in front of it does."""
+"""HTTP servers on loopback that fail as AWS does, or as a proxy in front of it does."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Answer:
     content_type: str
     body: bytes
     missing_bytes: int = 0
-    """How much more the answer announces than it sends."""
+    """The number of bytes that the answer announces but does not send."""
 
 
 Fail = Callable[[str], Answer | None]
@@ -57,7 +57,7 @@ def fixed(status: int, content_type: str, body: bytes) -> Fail:
 
 
 def broken_off(_: str) -> Answer:
-    """Return an answer of which the connection carries only the beginning."""
+    """Return an answer whose connection ends before its body is complete."""
     return Answer(200, "text/xml", b"<GetCaller", missing_bytes=100)
 
 
@@ -69,7 +69,7 @@ def silence(_: str) -> Answer | None:
 
 @dataclass
 class FailingAws:
-    """A server with the requests that it got, by service. `fail` is replaced while it runs; None is a healthy STS."""
+    """A server, and the requests to it by service. `fail` is replaced while it runs; None is a healthy STS."""
 
     url: str
     fail: Fail
@@ -78,8 +78,8 @@ class FailingAws:
 
 
 @contextmanager
-def failing_aws(fail: Fail, *, answers_identity: bool = False) -> Iterator[FailingAws]:
-    """Serve failures on a free port of 127.0.0.1; with `answers_identity`, GetCallerIdentity succeeds."""
+def failing_aws(fail: Fail, *, answers_identity: bool = False, port: int = 0) -> Iterator[FailingAws]:
+    """Serve failures on a port of 127.0.0.1, or a free one; with `answers_identity`, GetCallerIdentity succeeds."""
     aws = FailingAws(url="", fail=fail, answers_identity=answers_identity)
 
     class Handler(BaseHTTPRequestHandler):
@@ -108,7 +108,7 @@ def failing_aws(fail: Fail, *, answers_identity: bool = False) -> Iterator[Faili
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - http.server's signature
             del format, args
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     server.daemon_threads, server.block_on_close = True, False
     aws.url = f"http://127.0.0.1:{server.server_address[1]}"
     thread = threading.Thread(target=server.serve_forever, args=(TURN_SECONDS,), daemon=True)

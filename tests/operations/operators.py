@@ -1,4 +1,4 @@
-"""Operators of one environment, each with a checkout of its own, whose commands run in this process.
+"""Operators of one environment, each with their own checkout, whose commands run in this process.
 
 The commands are those of the command line. Their calls go to an in-process AWS, the CDK command line is replaced by the
 same change sets, and a new cluster claims its root as a node would. `World.pause` is called wherever a command could
@@ -45,7 +45,7 @@ SETTINGS = {"A": ("hbase.rpc.timeout", "90000"), "B": ("hbase.client.scanner.tim
 
 @dataclass
 class Outcome:
-    """The end of one command: its exit code, None for one that was killed, and what it printed."""
+    """The outcome of one command: its exit code, which is None if it was killed, and what it printed."""
 
     code: int | None
     text: str
@@ -53,7 +53,7 @@ class Outcome:
 
 @dataclass
 class World:
-    """Two checkouts and the account that they share. `pauses` names the places that the running command has reached."""
+    """Two checkouts and the account that they share. `pause` gets the name of each place that a command reaches."""
 
     directory: Path
     pause: Callable[[str], None] = lambda _: None
@@ -63,7 +63,7 @@ class World:
     violations: list[str] = field(default_factory=list)
     is_dead: bool = False
     is_stolen: bool = False
-    """The claim was written by somebody else, so that it need not name the cluster that runs."""
+    """Somebody else has written the claim, so it does not have to name the running cluster."""
 
     @property
     def aws(self) -> Aws:
@@ -147,13 +147,13 @@ class World:
         self.aws.s3.put_object(Bucket=ROOT, Key=CLAIM, Body=json.dumps(content).encode(), **condition)
 
     def end_cluster(self) -> None:
-        """Terminate what runs, as somebody does in the console."""
+        """Terminate the running cluster, as somebody can in the console."""
         for cluster in self.running():
             self.aws.emr.set_termination_protection(JobFlowIds=[cluster], TerminationProtected=False)
             self.aws.emr.terminate_job_flows(JobFlowIds=[cluster])
 
     def check(self, where: str) -> None:
-        """Note each law that is broken now."""
+        """Record each law that is broken now."""
         running = self.running()
         if len(running) > 1:
             self.violations.append(f"{where}: two writers: {running}")
@@ -193,7 +193,7 @@ class World:
         )
 
     def _claim_root(self, cluster: str) -> None:
-        """Let the cluster claim its root; one that may not write is ended."""
+        """Let the cluster claim its root; end it if another cluster has the claim."""
         self.launches.append(cluster)
         name = self.active[-1]
         if "blue: a new cluster" not in self.proposals.get(name, ""):
@@ -221,7 +221,7 @@ _syntheses: dict[str, Path] = {}
 
 
 def _synthesised(file: Path) -> Path:
-    """Return the assembly of an environment file and its record: the same wherever they are, and whenever launched."""
+    """Return the assembly of an environment file and its record; it depends neither on their place nor on the time."""
     record = launch_records(read_environment(str(file))).get("blue")
     about = {**record.document(), "cluster_id": "", "launched_at": ""} if record else {}
     key = digest([file.read_text(), about])
@@ -233,7 +233,7 @@ def _synthesised(file: Path) -> Path:
 
 
 def install_world(world: World, patch: pytest.MonkeyPatch) -> None:
-    """Let every command run in this process, by the operator that is active."""
+    """Let every command run in this process, as the operator that is active."""
     for module in (reconfiguration, teardown, lock, cluster_step):
         patch.setattr(module, "FIRST_POLL_SECONDS", 0.0)
         patch.setattr(module, "POLL_SECONDS", 0.0)
@@ -265,7 +265,7 @@ def install_world(world: World, patch: pytest.MonkeyPatch) -> None:
 
 
 def checkout(world: World, name: str, source: Deployed, text: str) -> None:
-    """Give that operator a checkout: the file with a change of its own, and a copy of the record."""
+    """Create a checkout for the operator: the file with a change, and a copy of the record."""
     file = world.file(name)
     file.parent.mkdir(exist_ok=True)
     file.write_text(text)
@@ -274,7 +274,7 @@ def checkout(world: World, name: str, source: Deployed, text: str) -> None:
 
 
 def changed_text(name: str) -> str:
-    """Return the environment file with one setting of that operator."""
+    """Return the text of the environment file with the setting that the operator changes."""
     key, value = SETTINGS[name]
     text = (PROJECT / "environments/dev.yaml").read_text()
     return text.replace("clusters:", f"overrides: {{hbase-site: {{{key}: '{value}'}}}}\nclusters:", 1)

@@ -1,4 +1,4 @@
-"""The silence of a teardown ends by itself; whoever looks sees it, and a deployment ends it."""
+"""The silence of a teardown ends by itself or by a deployment, and every command that reads the cluster shows it."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from operations.proposal import Proposal, Work
 from operations.state import state
 from tests.operations.deployed import Deployed, deployed
 from tests.operations.mocked_aws import clients
+from tests.operations.operators import World, changed_text, checkout, deployed_world, install_world
 from tests.tiers import quick_where
 
 RULE = "warmbase-dev-blue-teardown"
@@ -80,7 +81,7 @@ def test_where_a_rule_is_refused_the_actions_are_disabled(
     refuse(monkeypatch, "PutAlarmMuteRule", code)
     line = mute(here.aws, "dev", "blue")
     assert f"CloudWatch refused a mute rule ({code}), so the notifications of 5 alarms are disabled" in line
-    assert line.endswith("warmbase deploy dev")
+    assert line.endswith("warmbase deploy ENV")
     assert set(silence(here).disabled) == CALLS
     unmute(here.aws, "dev", "blue")
     assert silence(here).lines == ()
@@ -143,6 +144,7 @@ def test_a_deployment_ends_a_silence(here: Deployed, tmp_path: Path, *, is_disab
         silences={"blue": silence(here)},
         protections={},
         account=here.aws.account,
+        traces={},
         usd_per_month={},
         current_usd_per_month={},
     )
@@ -158,3 +160,26 @@ def test_a_deployment_ends_a_silence(here: Deployed, tmp_path: Path, *, is_disab
     assert stage.act(print) == "the alarms of cluster blue notify again"
     assert silence(here).lines == ()
     assert not [stage for stage in deployment(work, proposal) if "silence" in stage.title]
+
+
+def test_a_first_deployment_shows_and_ends_the_silence_of_a_teardown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The credentials of a teardown may write a rule, and yet not delete it."""
+    monkeypatch.setattr(alarm_muting, "ACTIVATION_SECONDS", 0.0)
+    install()
+    with mock_aws():
+        here = deployed_world(tmp_path)
+        world = World(tmp_path)
+        install_world(world, monkeypatch)
+        checkout(world, "A", here, changed_text("A"))
+        with monkeypatch.context() as denied:
+            refuse(denied, "DeleteAlarmMuteRule", "AccessDenied")
+            ended = world.run("A", "teardown", "ENV", "blue")
+        assert ended.code == 0, ended.text
+        assert f"if mute rule {RULE} exists, it stays" in " ".join(ended.text.split())
+        again = world.run("A", "deploy", "ENV")
+        assert again.code == 0, again.text
+        shown = f"blue: mute rule {RULE} mutes the notifications of the next cluster"
+        assert shown in " ".join(again.text.split())
+        assert read_silence(here.aws, "dev", "blue").lines == ()

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
@@ -26,10 +26,11 @@ from tests.operations.failing_aws import PAGE, PRINCIPAL, Fail, broken_off, fail
 
 ONCE = Config(retries={"total_max_attempts": 1}, connect_timeout=20, read_timeout=20)
 IMPATIENT = ONCE.merge(Config(read_timeout=0.5))
-"""For a server that never answers. The others answer at once, however busy the machine is."""
+"""The time-outs for a server that never answers. The others answer at once, even on a busy machine."""
 
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "secret"}
 NOT_OF_AWS = {
+    "new",
     "plan",
     "explain",
     "compare",
@@ -65,7 +66,7 @@ class Failure:
     again: str = ""
     """The fix where the identity of the credentials is known already, if it is another."""
     cause: str = ""
-    """The reason where the answer is in JSON, or an object of S3, if it is another."""
+    """The reason for an answer in JSON or an object of S3, if it differs."""
 
 
 REACH = "check that this machine reaches that address"
@@ -225,30 +226,88 @@ WATCH = (
 )
 
 
+NOTHING = refusal(400, "ParameterNotFound", "none")
+"""AWS answers this where an environment has no cluster."""
+IDLE = "no cluster runs"
+
+
+@contextmanager
+def watching(environment: str, variables: Mapping[str, str]) -> Iterator[subprocess.Popen[str]]:
+    """Run `status --watch` as a process, which must go on until a signal ends it, and print no traceback."""
+    command = [sys.executable, "-u", "-c", WATCH, "status", environment, "--watch"]
+    known = {**process_variables(), "HOME": "/nonexistent", "AWS_EC2_METADATA_DISABLED": "true", **variables}
+    with subprocess.Popen(
+        command, cwd=PROJECT, env=known, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            yield process
+            assert process.poll() is None
+            process.send_signal(signal.SIGTERM)  # a shell makes its background jobs ignore SIGINT
+            assert process.wait(30) == 128 + signal.SIGTERM
+            assert process.stderr is not None
+            assert "Traceback" not in process.stderr.read()
+        finally:
+            process.kill()
+
+
 def test_status_goes_on_watching_while_aws_fails(environment: str) -> None:
     """Each failure comes and goes while one process watches; in between, AWS knows no cluster."""
-    nothing = refusal(400, "ParameterNotFound", "none")
-    with failing_aws(nothing, answers_identity=True) as aws:
-        variables = {**process_variables(), **CREDENTIALS, "AWS_ENDPOINT_URL": aws.url, "HOME": "/nonexistent"}
-        command = [sys.executable, "-u", "-c", WATCH, "status", environment, "--watch"]
-        with subprocess.Popen(
-            command, cwd=PROJECT, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        ) as process:
-            try:
-                wait_for(process, "the cluster was never launched")
-                for name, failure in FAILURES.items():
-                    if failure.fail is not None:
-                        aws.fail, aws.answers_identity = failure.fail, False
-                        wait_for(process, failure.why)
-                        aws.fail, aws.answers_identity = nothing, True
-                        wait_for(process, "the cluster was never launched")
-                        assert process.poll() is None, name
-                process.send_signal(signal.SIGTERM)  # a shell makes its background jobs ignore SIGINT
-                assert process.wait(30) == 128 + signal.SIGTERM
-                assert process.stderr is not None
-                assert "Traceback" not in process.stderr.read()
-            finally:
-                process.kill()
+    with (
+        failing_aws(NOTHING, answers_identity=True) as aws,
+        watching(environment, {**CREDENTIALS, "AWS_ENDPOINT_URL": aws.url}) as process,
+    ):
+        wait_for(process, IDLE)
+        for name, failure in FAILURES.items():
+            if failure.fail is not None:
+                aws.fail, aws.answers_identity = failure.fail, False
+                wait_for(process, failure.why)
+                aws.fail, aws.answers_identity = NOTHING, True
+                wait_for(process, IDLE)
+                assert process.poll() is None, name
+
+
+def test_status_watches_through_an_expired_token_at_the_start(environment: str) -> None:
+    expired = FAILURES["expired token"]
+    assert expired.fail is not None
+    with (
+        failing_aws(expired.fail) as aws,
+        watching(environment, {**CREDENTIALS, "AWS_ENDPOINT_URL": aws.url}) as process,
+    ):
+        wait_for(process, expired.why)
+        wait_for(process, f"fix: {expired.fix}")
+        aws.fail, aws.answers_identity = NOTHING, True
+        wait_for(process, IDLE)
+
+
+def test_status_watches_while_the_network_is_away_at_the_start_and_in_the_middle(environment: str) -> None:
+    """The address refuses connections, then a server listens there, and then it is away again."""
+    with failing_aws(NOTHING) as aws:
+        url = aws.url
+    with watching(environment, {**CREDENTIALS, "AWS_ENDPOINT_URL": url}) as process:
+        for _ in range(2):
+            wait_for(process, FAILURES["refused connection"].why)
+            wait_for(process, REACH)
+            with failing_aws(NOTHING, answers_identity=True, port=int(url.rpartition(":")[2])):
+                wait_for(process, IDLE)
+        wait_for(process, FAILURES["refused connection"].why)
+
+
+def test_status_watches_while_the_profile_is_missing_at_the_start_and_in_the_middle(
+    environment: str, tmp_path: Path
+) -> None:
+    """Each turn reads the configuration again, so that the profile may be added, and removed, while it watches."""
+    config = tmp_path / "config"
+    profile = "[profile nope]\naws_access_key_id = AKIDEXAMPLE\naws_secret_access_key = secret\nregion = us-east-1\n"
+    with failing_aws(NOTHING, answers_identity=True) as aws:
+        variables = {"AWS_PROFILE": "nope", "AWS_CONFIG_FILE": str(config), "AWS_ENDPOINT_URL": aws.url}
+        with watching(environment, variables) as process:
+            for _ in range(2):
+                wait_for(process, FAILURES["no profile"].why)
+                wait_for(process, FAILURES["no profile"].fix)
+                config.write_text(profile, encoding="utf-8")
+                wait_for(process, IDLE)
+                config.write_text("", encoding="utf-8")
+            wait_for(process, FAILURES["no profile"].why)
 
 
 def wait_for(process: subprocess.Popen[str], text: str) -> None:

@@ -18,6 +18,7 @@ from operations.preflight import preflight, refuse_unready
 from sizing.problem import OperationFailed, Refused
 from tests.operations.deployed import Deployed, deployed
 from tests.operations.mocked_aws import clients
+from tests.operations.operators import World, changed_text, checkout, deployed_world, install_world
 from tests.operations.other_clusters import other_cluster
 
 BUCKET = "warmbase-dev-root-123456789012-us-east-1"
@@ -157,3 +158,17 @@ def test_a_cluster_that_may_still_write_holds_its_claim(
         found = claim_of(here.aws, here.environment.root)
         assert found is not None
         assert (found.state, found.holds) == (None, True)
+
+
+def test_a_release_names_the_running_writers_before_it_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a claim nothing refuses the release, which is the documented way back after an accident."""
+    install()
+    with mock_aws():
+        here = deployed_world(tmp_path)
+        world = World(tmp_path)
+        install_world(world, monkeypatch)
+        checkout(world, "A", here, changed_text("A"))
+        here.aws.s3.delete_object(Bucket=BUCKET, Key=KEY)
+        done = world.run("A", "claim", "ENV", "--take")
+        assert done.code == 0, done.text
+        assert f"running   {here.cluster_id} (warmbase-dev-blue), WAITING: it writes to this root" in done.text

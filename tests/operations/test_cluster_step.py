@@ -58,7 +58,7 @@ def test_with_the_lock_waiting_steps_of_warmbase_are_cancelled_and_no_others(her
 
 
 def test_an_examination_cancels_no_step_but_its_own(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The step of a teardown waits while somebody verifies the cluster and interrupts that."""
+    """The step of a teardown waits while somebody starts to verify the cluster and interrupts it."""
 
     def interrupt(*_: object) -> NoReturn:
         raise KeyboardInterrupt

@@ -116,7 +116,7 @@ def test_a_writer_that_emr_does_not_list_is_found_by_its_files(torn_down: Deploy
 
 
 def test_a_fresh_file_is_found_behind_a_page_of_old_ones(torn_down: Deployed) -> None:
-    """S3 lists a thousand files in one answer, in the order of their names."""
+    """S3 returns at most a thousand files in one answer, in the order of their names."""
     for number in range(1_001):
         put(torn_down, f"data/hbase/meta/1588230740/info/{number:04}", b"")
     release(torn_down.aws, torn_down.environment, claim_of(torn_down.aws, torn_down.environment.root))
@@ -126,7 +126,7 @@ def test_a_fresh_file_is_found_behind_a_page_of_old_ones(torn_down: Deployed) ->
 
 
 def message(*texts: str) -> bytes:
-    """Return what HBase writes of these strings."""
+    """Return the bytes that HBase writes for these strings."""
     return b"PBUF" + b"".join(
         bytes((number << 3 | 2, len(text))) + text.encode() for number, text in enumerate(texts, 1)
     )

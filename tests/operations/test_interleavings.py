@@ -1,7 +1,7 @@
-"""Two operators with a checkout each: every pair of commands, the second at every place of the first.
+"""Two operators with a checkout each: every pair of commands, with the second run at every place in the first.
 
-Whatever the order, no change is lost that was reported as done, no record names another cluster, no cluster starts
-that nobody asked for, and there are never two writers.
+In any order, no change that was reported as done is lost, no record names another cluster, no cluster starts that
+nobody requested, and there are never two writers.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ class Start:
 
 
 class Starts:
-    """Each state of the environment, made once for the module."""
+    """The states of the environment, each of which is created once for the module."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self._made: dict[str, Start] = {}
 
     def prepare(self, state: str) -> None:
-        """Make the state, unless it is made. No mocked AWS may be active."""
+        """Create the state if it does not exist yet. No mocked AWS may be active."""
         if state not in self._made:
             self._made[state] = self._start(state)
 
@@ -87,7 +87,7 @@ def starts(tmp_path_factory: pytest.TempPathFactory) -> Starts:
 
 @dataclass
 class Case:
-    """One interleaving: where the second command runs, and how the first goes on."""
+    """One interleaving: the place at which the second command runs, and the way in which the first continues."""
 
     place: int | str | None
     manner: str
@@ -145,7 +145,7 @@ def interleave(world: World, state: str, pair: tuple[str, str], case: Case) -> O
 
 
 def reported(world: World, command: str, name: str, outcome: Outcome) -> None:
-    """Note where a command reports as done what is not so."""
+    """Record each result that a command reports although it is not true."""
     running = world.running()
     if outcome.code != 0:
         if "fix: " not in outcome.text:
@@ -177,7 +177,7 @@ def run_case(starts: Starts, state: str, pair: tuple[str, str], case: Case, home
 
 
 def undoes(world: World, pair: tuple[str, str]) -> bool:
-    """Return whether a setting that B applied is not in force, though both tune the cluster that runs."""
+    """Return whether a setting that B applied is not in force, although both commands tune the running cluster."""
     key, value = SETTINGS["B"]
     tunes = set(pair) <= {"deploy", "reconfigure"} and bool(world.running())
     return tunes and any(group.get(key) != value for group in world.settings())
@@ -198,9 +198,9 @@ def every_case(starts: Starts, state: str, pair: tuple[str, str], directory: Pat
 
 
 def places(alone: Case, manner: str) -> list[int]:
-    """Return the places of a command at which another one is tried.
+    """Return the places in a command at which the other command is run.
 
-    Beside a command that holds the lock, every other one is refused alike, so the first and the last place are enough.
+    While a command holds the lock, the other one is refused at every place, so the first and the last place are enough.
     """
     every = range(len(alone.reached))
     if manner != "beside":
@@ -216,12 +216,12 @@ QUICK = {
     ("reconfigure", "teardown"): "could not read cluster blue",
     ("teardown", "pin"): "is gone; remove it from",
 }
-"""Pairs, and what the first command answers where the second ran during its question."""
+"""Pairs, with the answer of the first command if the second runs while the first waits for a confirmation."""
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _report(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Print how many interleavings were run; in a process of its own, which reports nothing, they are not printed."""
+    """Print how many interleavings were run, unless this is a worker process, which has no terminal."""
     yield
     reporter = request.config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None and COUNTS:

@@ -5,18 +5,20 @@ from __future__ import annotations
 import ast
 import json
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict
 from typing import Any
 
 import boto3
+import click
 import pytest
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, ConnectionClosedError, EndpointConnectionError
 from click.testing import CliRunner
 from moto import mock_aws
 
-from cli.errors import print_notes
+from cli.errors import print_json_error, print_notes
 from cli.main import Stopped
 from cli.unlock import unlock
 from environments.environment import Environment
@@ -50,7 +52,7 @@ def change(aws: Aws) -> None:
 
 
 def written(aws: Aws, **changes: str) -> None:
-    """Writes a lock of another command over the one that is there."""
+    """Overwrites the lock with one of another command."""
     text = aws.lock_client.get_parameter(Name=PARAMETER)["Parameter"]["Value"]
     aws.lock_client.put_parameter(Name=PARAMETER, Value=json.dumps(json.loads(text) | changes), Overwrite=True)
 
@@ -151,6 +153,30 @@ def test_any_call_renews_and_only_the_lock_of_its_own_command(
     assert aws.lock_client.describe_parameters()["Parameters"] == []
 
 
+def test_a_change_is_not_tried_again_once_the_lock_is_another_commands(
+    aws: Aws, dev: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A laptop sleeps after a failed attempt, somebody removes its lock, and it wakes up."""
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    other, second, attempts = operator("B"), ExitStack(), list[str]()
+
+    def sleep(operation_name: str = "", **_: object) -> None:
+        attempts.append(operation_name)
+        now = current_lock(other, "dev")
+        assert now is not None
+        assert remove_lock(other, "dev", now.token)
+        second.enter_context(environment_lock(other, dev, "teardown"))
+        raise ConnectionClosedError(endpoint_url="https://s3")
+
+    aws.s3.meta.events.register_first("before-send.s3.CreateBucket", sleep)
+    with pytest.raises(Refused, match="held by `warmbase teardown`"), environment_lock(aws, dev, "deploy"):
+        change(aws)
+    aws.s3.meta.events.unregister("before-send.s3.CreateBucket", sleep)
+    assert len(attempts) == 1
+    assert other.s3.list_buckets()["Buckets"] == []
+    second.close()
+
+
 def test_a_renewal_revives_no_lock_that_was_removed_meanwhile(
     aws: Aws, dev: Environment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,6 +209,44 @@ def test_a_renewal_revives_no_lock_that_was_removed_meanwhile(
     assert current_lock(aws, "dev") is None
 
 
+@pytest.mark.parametrize(
+    "error_of",
+    [lambda: EndpointConnectionError(endpoint_url="https://ssm"), lambda: Stopped(2)],
+    ids=["the network fails", "a signal comes"],
+)
+@pytest.mark.parametrize("is_back", [True, False], ids=["a moment later AWS answers", "AWS stays silent"])
+def test_a_command_that_ends_while_it_takes_the_lock_leaves_none_unnoticed(
+    error_of: Callable[[], BaseException],
+    is_back: bool,  # noqa: FBT001
+    aws: Aws,
+    dev: Environment,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The parameter exists when its first reading fails, or when a signal ends the command."""
+    read, failures = aws.lock_client.get_parameter, 0
+
+    def fail(**names: Any) -> Any:
+        nonlocal failures
+        failures += 1
+        if failures == 1:
+            raise error_of()
+        if not is_back:
+            raise EndpointConnectionError(endpoint_url="https://ssm")
+        return read(**names)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(aws.lock_client, "get_parameter", fail)
+        with pytest.raises((OperationFailed, Stopped)) as caught, environment_lock(aws, dev, "deploy"):
+            raise AssertionError
+    remains = current_lock(aws, "dev")
+    assert (remains is None) is is_back
+    notes = getattr(caught.value, "__notes__", [])
+    assert [bool(remains and note.endswith(f"warmbase unlock dev --token {remains.token}")) for note in notes] == (
+        [] if is_back else [True]
+    )
+    assert aws.gate is only_reading
+
+
 class TestExpired:
     """The credentials of a command expire while it holds the lock."""
 
@@ -190,7 +254,7 @@ class TestExpired:
     def deploy(
         self, aws: Aws, dev: Environment, monkeypatch: pytest.MonkeyPatch
     ) -> Callable[[BaseException | None], None]:
-        """Return a command whose lock cannot be removed, and that may fail besides."""
+        """Return a command whose lock cannot be removed, and which may also fail."""
         error = ClientError({"Error": {"Code": "ExpiredTokenException", "Message": "expired"}}, "DeleteParameter")
 
         def refuse(**_: object) -> None:
@@ -215,14 +279,32 @@ class TestExpired:
         print_notes(cause)
         lock = current_lock(aws, "dev")
         assert lock is not None
-        text = f"environment dev stays locked: .* warmbase unlock dev --token {lock.token}\n"
+        text = f"environment dev is still locked: .* warmbase unlock dev --token {lock.token}\n"
         assert re.fullmatch(text, capsys.readouterr().err)
+
+    def test_json_has_the_notes_of_the_cause(
+        self, deploy: Callable[..., None], aws: Aws, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Under the key `notes`, a program reads the same lines as a person does; an error without notes has no key."""
+        cause = OperationFailed.of(where="x", what="y", why="", fix="z")
+        assert "notes" not in cause.document()["error"]
+        with pytest.raises(OperationFailed):
+            deploy(cause)
+        print_notes(cause)
+        lines = capsys.readouterr().err.splitlines()
+        print_json_error(click.Context(click.Command("deploy")), cause)
+        error = json.loads(capsys.readouterr().out)["error"]
+        lock = current_lock(aws, "dev")
+        assert lock is not None
+        assert error["notes"] == lines
+        assert [line.endswith(f"warmbase unlock dev --token {lock.token}") for line in lines] == [True]
+        assert (error["kind"], error["exit_code"]) == ("operation_failed", 1)
 
     def test_a_command_that_is_done_names_the_lock_that_stays(self, deploy: Callable[..., None], aws: Aws) -> None:
         with pytest.raises(OperationFailed) as caught:
             deploy(None)
         [problem] = caught.value.problems
-        assert problem.what == "stays locked, although the command has finished its changes"
+        assert problem.what == "is still locked, although the command has finished its changes"
         assert problem.why.endswith("expired")
         lock = current_lock(aws, "dev")
         assert lock is not None
@@ -260,7 +342,7 @@ def test_every_operation_that_is_not_a_closed_list_of_readings_is_a_change() -> 
             only_reading(name)
     with pytest.raises(Refused):
         examining("TerminateJobFlows")
-    # What these words begin with, in the services that we use, is read-only by AWS's own naming.
+    # By AWS's own naming, operations that begin with these words only read, in the services that we use.
     for service in ("emr", "cloudformation", "cloudwatch", "s3", "ssm", "ec2", "service-quotas", "pricing"):
         operations = boto3.client(service, region_name="us-east-1").meta.service_model.operation_names
         for name in filter(is_reading, operations):
@@ -300,7 +382,7 @@ class TestUnlock:
     def test_it_shows_the_holder_and_asks(self, aws: Aws, dev: Environment) -> None:
         with environment_lock(aws, dev, "teardown blue") as lock:
             answer = CliRunner().invoke(unlock, ["dev"], input="n\n")
-            assert (answer.exit_code, current_lock(aws, "dev")) == (1, lock.content)
+            assert (answer.exit_code, current_lock(aws, "dev")) == (3, lock.content)
             for words in ("warmbase teardown blue", "risk ", lock.content.since, lock.content.token):
                 assert words in answer.output
             assert CliRunner().invoke(unlock, ["dev"], input="y\n").exit_code == 0

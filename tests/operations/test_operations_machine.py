@@ -48,7 +48,7 @@ def starts() -> Starts:
 
 
 class Operations(RuleBasedStateMachine):
-    """Two operators, and everybody else who can change the account."""
+    """Two operators, and other people and tools that change the account."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -100,7 +100,7 @@ class Operations(RuleBasedStateMachine):
 
     @rule()
     def steal_the_claim(self) -> None:
-        """Another tool's cluster writes the claim of a root, as one does that knows nothing of ours."""
+        """Write a claim for a cluster of another tool, which does not check who has the claim."""
         flow: Any = self.world.aws.emr
         group = {"InstanceRole": "MASTER", "InstanceType": "m7g.xlarge", "InstanceCount": 1}
         cluster = flow.run_job_flow(
@@ -114,7 +114,7 @@ class Operations(RuleBasedStateMachine):
         self.world.is_stolen = True
 
     def run(self, name: str, *words: str) -> Outcome:
-        """Run a command, and check what always holds."""
+        """Run a command, and check the laws that always hold."""
         world, running, record = self.world, self.world.running(), self.world.record(name)
         outcome = world.run(name, *words)
         note(f"{name}: {' '.join(words)} -> {outcome.code} {outcome.text[-400:]}")
@@ -151,7 +151,7 @@ class Operations(RuleBasedStateMachine):
         raise AssertionError(f"the messages lead in a circle: {path}\n{outcome.text}\nOPERATIONS_SEED={SEED}")
 
     def next_words(self, text: str) -> tuple[str, ...]:
-        """Return the command that the message names, having done what it asks of a person."""
+        """Do what the message asks a person to do, and return the command that it names."""
         fixes = "\n".join(line for line in text.splitlines() if line.strip().startswith("fix: "))
         if loss := LOSS.search(fixes):
             return ("teardown", "ENV", "blue", "--accept-loss", loss[1])

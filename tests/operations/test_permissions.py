@@ -9,6 +9,8 @@ from pathlib import Path
 
 import boto3
 
+from operations.aws_answers import IAM_NAMES
+
 PROJECT = Path(__file__).parents[2]
 SERVICES = {
     "cloudformation": "cloudformation",
@@ -21,17 +23,6 @@ SERVICES = {
     "lock_client": "ssm",
 }
 CLIENTS = {"quotas": "service-quotas", "lock_client": "ssm"}
-# IAM's names, where they are not the API's.
-OTHERWISE = {
-    "elasticmapreduce:AddTags": None,
-    "s3:GetBucketEncryption": "s3:GetEncryptionConfiguration",
-    "s3:GetBucketLifecycleConfiguration": "s3:GetLifecycleConfiguration",
-    "s3:GetBucketMetricsConfiguration": "s3:GetMetricsConfiguration",
-    "s3:GetPublicAccessBlock": "s3:GetBucketPublicAccessBlock",
-    "s3:ListObjectsV2": "s3:ListBucket",
-    "s3:PutBucketLifecycleConfiguration": "s3:PutLifecycleConfiguration",
-    "s3:PutBucketMetricsConfiguration": "s3:PutMetricsConfiguration",
-}
 
 
 def requested_actions() -> Iterator[str]:
@@ -50,7 +41,7 @@ def requested_actions() -> Iterator[str]:
             service = owner.attr
             client = boto3.client(CLIENTS.get(service, service), region_name="us-east-1")  # type: ignore[call-overload]
             action = f"{SERVICES[service]}:{client.meta.method_to_api_mapping[method]}"
-            yield OTHERWISE.get(action) or action
+            yield IAM_NAMES.get(action, action)
 
 
 def _is_aws(node: ast.expr) -> bool:

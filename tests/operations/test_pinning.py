@@ -22,7 +22,7 @@ from environments.record_files import launch_records, write_record
 from local_aws.extension import install
 from operations.aws import Aws
 from operations.pinning import check_pinned, pin
-from sizing.problem import Drifted
+from sizing.problem import Drifted, OperationFailed
 from stacks.pinned import read_templates
 from tests.operations.deployed import synthesised
 from tests.operations.mocked_aws import clients, create
@@ -173,3 +173,12 @@ def test_a_check_names_what_differs(aws: Aws, tmp_path: Path) -> None:
     stale = launch_record_of(file, synthesised(file.read_text()))
     with pytest.raises(Drifted, match=rf"cluster_id: the record has {stale.cluster_id}, the running cluster j-\w+"):
         check_pinned(aws, read(file), "blue")
+
+
+def test_a_cluster_that_has_ended_is_cleared_away_by_a_teardown(aws: Aws, tmp_path: Path) -> None:
+    """A teardown says which data ended with the cluster; removing its stack by hand would not."""
+    file, _ = deployed(aws, tmp_path, STORAGE["s3-cached"])
+    own = aws.ssm.get_parameter(Name="/warmbase/dev/blue/cluster-id")["Parameter"]["Value"]
+    aws.emr.terminate_job_flows(JobFlowIds=[own])
+    with pytest.raises(OperationFailed, match=rf"{own}  is TERMINATED\n(.|\n)*fix: .*: warmbase teardown dev blue$"):
+        pin(aws, read(file), "blue")

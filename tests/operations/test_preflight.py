@@ -17,10 +17,9 @@ from lint.deployable import deployable_launch
 from local_aws.extension import install
 from operations import deployed_stack
 from operations.aws import Aws
-from operations.deployed_stack import STUCK, wait_until_stable
-from operations.existing_bucket import needs, set_up
 from operations.preflight import PreflightCheck, account, preflight
 from operations.preflight.account import BOOTSTRAP
+from operations.stuck_stack import STUCK, wait_until_stable
 from sizing.plan import CoreGroup, PrimaryGroup
 from sizing.problem import OperationFailed
 from tests.operations.mocked_aws import clients
@@ -106,6 +105,27 @@ def existing(directory: Path, vpc: str, subnet: str, zone: str = "us-east-1a") -
     return environment(directory, ("{availability_zone: us-east-1a}", network))
 
 
+def test_a_network_that_does_not_exist_is_named_with_its_line(aws: Aws, tmp_path: Path) -> None:
+    vpc: str = aws.ec2.create_vpc(CidrBlock="10.1.0.0/16")["Vpc"]["VpcId"]
+    absent = "route_table: rtb-0a1b0a1b}\naccess: {security_groups: [sg-0a1b0a1b]}"
+    named = environment(
+        tmp_path,
+        (
+            "{availability_zone: us-east-1a}",
+            f"{{availability_zone: us-east-1a, vpc: {vpc}, subnet: subnet-0a1b0a1b, {absent}",
+        ),
+    )
+    results = checks(aws, named)
+    assert results["subnet"].problem == "there is no subnet subnet-0a1b0a1b in us-east-1 of account 123456789012"
+    fixes = {name: results[name].fix for name in ("subnet", "route table", "security group")}
+    assert fixes == {
+        "subnet": "correct network.subnet (line 6 of dev.yaml)",
+        "route table": "correct network.route_table (line 6 of dev.yaml)",
+        "security group": "correct access.security_groups[0] (line 7 of dev.yaml)",
+    }
+    assert "VPC" not in results
+
+
 def test_an_existing_subnet_and_its_vpc_are_checked(aws: Aws, tmp_path: Path) -> None:
     vpc = aws.ec2.create_vpc(CidrBlock="10.1.0.0/16")["Vpc"]["VpcId"]
     response: Any = aws.ec2.create_subnet(VpcId=vpc, CidrBlock="10.1.0.0/28", AvailabilityZone="us-east-1b")
@@ -174,21 +194,6 @@ def test_a_running_stack_operation_is_awaited(aws: Aws, monkeypatch: pytest.Monk
 
     assert wait_until_stable(aws, "s", say) == "UPDATE_COMPLETE"
     assert lines[0] == "s is UPDATE_IN_PROGRESS: waiting until that ends"
-
-
-def test_an_existing_bucket_gets_missing_rules_and_keeps_its_own(aws: Aws, tmp_path: Path) -> None:
-    aws.s3.create_bucket(Bucket="our-data")
-    theirs: Any = {"ID": "theirs", "Status": "Enabled", "Filter": {"Prefix": "x/"}, "Expiration": {"Days": 9}}
-    aws.s3.put_bucket_lifecycle_configuration(Bucket="our-data", LifecycleConfiguration={"Rules": [theirs]})
-    root = environment(tmp_path, more="\nstorage: {root: s3://our-data/teams/hbase/}\n").root
-    assert len(list(needs(aws, root))) == 2
-    assert set_up(aws, root, lambda _: None) == "2 set"
-    assert list(needs(aws, root)) == []
-    assert set_up(aws, root, lambda _: None) == "already configured"
-    rules = aws.s3.get_bucket_lifecycle_configuration(Bucket="our-data")["Rules"]
-    assert [rule["ID"] for rule in rules] == ["theirs", "warmbase-incomplete-uploads-teams-hbase"]
-    metrics = aws.s3.get_bucket_metrics_configuration(Bucket="our-data", Id="hbase-root")["MetricsConfiguration"]
-    assert metrics["Filter"] == {"Prefix": "teams/hbase/"}
 
 
 def gp3_gib(groups: Sequence[PrimaryGroup | CoreGroup]) -> int:

@@ -86,6 +86,21 @@ def test_a_stricter_policy_protects_as_well_and_stays(here: Deployed, statement:
     assert here.aws.cloudformation.get_stack_policy(StackName=stack)["StackPolicyBody"] == body
 
 
+ROLES = {"Effect": "Deny", "Action": "Update:*", "Principal": "*", "Resource": "LogicalResourceId/Roles*"}
+
+
+@pytest.mark.parametrize("statements", [[POLICY["Statement"][0], ROLES], ROLES], ids=["several", "one alone"])
+def test_what_others_deny_stays_when_protection_is_added(here: Deployed, statements: object) -> None:
+    stack = "warmbase-dev-blue-cluster"
+    here.aws.cloudformation.set_stack_policy(StackName=stack, StackPolicyBody=json.dumps({"Statement": statements}))
+    assert missing(here) == (f"policy of stack {stack}",)
+    protect_stack(here.aws, stack)
+    policy = json.loads(here.aws.cloudformation.get_stack_policy(StackName=stack)["StackPolicyBody"])
+    before = statements if isinstance(statements, list) else [statements]
+    assert policy["Statement"] == [*before, POLICY["Statement"][1]]
+    assert missing(here) == ()
+
+
 def test_a_stack_that_is_absent_lacks_nothing(here: Deployed) -> None:
     here.aws.cloudformation.delete_stack(StackName="warmbase-dev-blue-monitoring")
     assert missing(here) == ()

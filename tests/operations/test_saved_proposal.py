@@ -1,4 +1,4 @@
-"""A saved proposal is carried out as it was saved, or refused with what has changed."""
+"""A saved proposal is deployed exactly as it was saved, or refused with a list of what has changed."""
 
 from __future__ import annotations
 
@@ -68,13 +68,26 @@ def edited_group(here: Deployed) -> str:
     return f"core group of {here.cluster_id}: was 2 nodes"
 
 
+def disabled_alarms(here: Deployed) -> str:
+    here.aws.cloudwatch.disable_alarm_actions(AlarmNames=["warmbase-dev-blue-call-cache"])
+    return "silence of cluster blue's alarms: was none, is warmbase-dev-blue-call-cache"
+
+
+def lost_protection(here: Deployed) -> str:
+    here.aws.emr.set_termination_protection(JobFlowIds=[here.cluster_id], TerminationProtected=False)
+    name = f"termination protection of cluster {here.cluster_id}"
+    return f"protection that cluster blue lacks: was none, is {name}"
+
+
 def test_what_was_saved_is_what_is_proposed_while_nothing_moves(here: Deployed, tmp_path: Path) -> None:
     file = saved(here, tmp_path)
     read_proposal(file).refuse_other(today(here, tmp_path))
     assert json.loads(file.read_text())["proposal"] == {"shown": True}
 
 
-@pytest.mark.parametrize("move", [edited_file, edited_tags, edited_stack, edited_group])
+@pytest.mark.parametrize(
+    "move", [edited_file, edited_tags, edited_stack, edited_group, disabled_alarms, lost_protection]
+)
 def test_a_proposal_is_refused_once_something_has_moved(
     here: Deployed, tmp_path: Path, move: Callable[[Deployed], str]
 ) -> None:

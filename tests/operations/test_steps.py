@@ -1,4 +1,4 @@
-"""Scripts of steps on a primary node answer correctly beside stubs of `hbase` and `hdfs`, also when those fail."""
+"""Scripts of steps on a primary node answer correctly beside stand-ins of `hbase` and `hdfs`, also when those fail."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from operations.cluster_step import DIRECTORY, LONGEST_ARGUMENT, script
 
-STUBS = Path(__file__).parents[2] / "local_aws" / "stubs"
+STAND_INS = Path(__file__).parents[2] / "local_aws" / "stand-ins"
 NAMES = sorted(file.stem for file in DIRECTORY.glob("*.sh") if file.stem != "shared")
 
 
@@ -25,7 +25,7 @@ def run(
     """
     stubs = directory / "stubs"
     stubs.mkdir()
-    for stub in STUBS.iterdir():
+    for stub in STAND_INS.iterdir():
         (stubs / stub.name).write_text("#!/bin/sh\nexit 1\n" if state == "gone" else stub.read_text())
     (stubs / "aws").write_text(
         "#!/bin/sh\n"
@@ -40,7 +40,7 @@ def run(
     for stub in stubs.iterdir():
         stub.chmod(0o755)
     # The path of EMR's own script exists only on a node.
-    text = script(name).replace("/usr/lib/hbase/bin/disable_all_tables.sh", "/dev/null")
+    text = script(name).replace("/usr/lib/hbase/bin", str(stubs))
     text = text.replace("/etc/hbase.keytab", str(keytab or directory / "no-keytab"))
     process = subprocess.run(
         ["bash", "-c", text, name, "s3://logs/answer", *arguments],
@@ -69,12 +69,12 @@ if [ "$1" = zkcli ]; then
 fi
 exec {stubs}/hbase-in-state "$@"
 """
-WALS = "hdfs://primary:8020/user/hbase/WALs"
-SERVERS = ["core-1,16020,1762500000000", "core-2,16020,1762500000001"]
+WALS = "hdfs://stand-in:8020/user/hbase/WALs"
+SERVERS = ["stand-in-1,16020,1762500000000", "stand-in-2,16020,1762500000001"]
 FORGOTTEN = "An error occurred (InvalidRequestException): Cluster id 'j-0000000000000' is not valid."
 CASES = [
-    ("disable-tables", "well", (), {"tables": ["users", "logs:events"], "enabled": []}),
-    ("disable-tables", "enabled", (), {"tables": ["users", "logs:events"], "enabled": ["users"]}),
+    ("disable-tables", "well", (), {"tables": ["stand-in-users", "stand_in:events"], "enabled": []}),
+    ("disable-tables", "enabled", (), {"tables": ["stand-in-users", "stand_in:events"], "enabled": ["stand-in-users"]}),
     ("disable-tables", "down", (), {"down": True}),
     ("flush-meta", "down", (), {"down": True}),
     ("stop-hbase", "down", ("0",), {"servers": []}),
@@ -83,12 +83,22 @@ CASES = [
     ("stop-hbase", "servers", ("0",), {"servers": SERVERS}),
     ("inspect-wals", "well", (), {"directory": WALS, "files": [], "down": False}),
     ("inspect-wals", "down", (), {"directory": WALS, "files": [], "down": True}),
-    ("inspect-wals", "wal", (), {"directory": WALS, "files": [f"{WALS}/{SERVERS[0]}/core-1%2C16020.1"], "down": False}),
+    (
+        "inspect-wals",
+        "wal",
+        (),
+        {"directory": WALS, "files": [f"{WALS}/{SERVERS[0]}/stand-in-1%2C16020.1"], "down": False},
+    ),
     ("inspect-primary", "well", ("/nowhere",), {"master_caches": None, "forgotten": FORGOTTEN}),
     ("verify-export", "well", ("s3://our-backups/hbase/",), {"missing": [], "stale": []}),
-    ("verify-export", "unexported", ("s3://our-backups/hbase/",), {"missing": ["logs:events"], "stale": []}),
-    ("verify-export", "stale", ("s3://our-backups/hbase/",), {"missing": [], "stale": ["users"]}),
-    ("verify-export", "broken", ("s3://our-backups/hbase/",), {"missing": ["users", "logs:events"], "stale": []}),
+    ("verify-export", "unexported", ("s3://our-backups/hbase/",), {"missing": ["stand_in:events"], "stale": []}),
+    ("verify-export", "stale", ("s3://our-backups/hbase/",), {"missing": [], "stale": ["stand-in-users"]}),
+    (
+        "verify-export",
+        "broken",
+        ("s3://our-backups/hbase/",),
+        {"missing": ["stand-in-users", "stand_in:events"], "stale": []},
+    ),
 ]
 
 

@@ -153,7 +153,7 @@ def test_data_that_ended_with_a_cluster_is_named_before_it_is_cleared_away(
 
 @pytest.mark.parametrize("way_back", ["protected", "forgotten"])
 def test_the_mark_of_an_abandoned_teardown_hides_no_later_loss(here: Deployed, way_back: str) -> None:
-    """The teardown stops before EMR terminates the cluster, which then serves again and dies much later."""
+    """The teardown stops before EMR terminates the cluster, which then serves again and ends much later."""
     mark_complete(here.aws, here.cluster_id)
     if way_back == "protected":
         protect(here.aws, "dev", "blue")
@@ -171,11 +171,13 @@ def test_a_teardown_that_was_cut_after_its_request_continues(here: Deployed) -> 
     assert begun(here)
 
 
-def test_the_next_cluster_of_that_name_is_not_muted(here: Deployed) -> None:
+@pytest.mark.parametrize("is_destroyed", [False, True], ids=["teardown", "destroy"])
+def test_the_next_cluster_of_that_name_is_not_muted(here: Deployed, is_destroyed: bool) -> None:  # noqa: FBT001
     mute(here.aws, "dev", "blue")
-    [stage] = [
-        stage for stage in teardown(here.aws, here.environment, "blue") if stage.title.endswith("blue-monitoring")
-    ]
+    if is_destroyed:
+        ended_by_itself(here)
+    stages = destruction(here.aws, here.environment) if is_destroyed else teardown(here.aws, here.environment, "blue")
+    [stage] = [stage for stage in stages if stage.title.endswith("blue-monitoring")]
     stage.act(lambda _: None)
     assert here.aws.cloudwatch.list_alarm_mute_rules()["AlarmMuteRuleSummaries"] == []
     assert stage.act(lambda _: None) == "there is none"
@@ -186,6 +188,20 @@ def test_a_cluster_that_ends_while_it_is_torn_down_takes_nothing_unnoticed(here:
     ended_by_itself(here)
     with pytest.raises(Refused, match="every write since the last flush"):
         stages[0].act(print)
+
+
+def test_a_cluster_that_somebody_is_terminating_takes_nothing_unnoticed(here: Deployed) -> None:
+    """While EMR still says TERMINATING, the cluster has not ended, and no program runs on it any more."""
+    own = here.cluster_id
+    here.aws.emr.set_termination_protection(JobFlowIds=[own], TerminationProtected=False)
+    emr_backends["123456789012"]["us-east-1"].clusters[own].state = "TERMINATING"
+    stages = {stage.title: stage for stage in teardown(here.aws, here.environment, "blue")}
+    *before, last = list(stages)[: list(stages).index(f"terminate {own}") + 1]
+    for title in before:
+        stages[title].act(print)
+    here.aws.emr.terminate_job_flows(JobFlowIds=[own])
+    with pytest.raises(Refused, match=rf"every write since the last flush(.|\n)*--accept-loss {own}"):
+        stages[last].act(print)
 
 
 def test_a_teardown_that_verified_the_data_continues_after_the_end(here: Deployed) -> None:
@@ -247,9 +263,10 @@ def test_a_cluster_that_a_colleague_deploys_during_the_question_stops_the_destru
     ended_by_itself(here)
     deployed_stacks = set()
 
-    def confirm(*_: object, **__: object) -> None:
+    def confirm(*_: object, **__: object) -> bool:
         here.aws.cloudformation.create_stack(StackName="warmbase-dev-green-cluster", TemplateBody=json.dumps(TOPIC))
         deployed_stacks.update(stacks(here))
+        return True
 
     monkeypatch.setattr("cli.destroy.environment_aws", lambda *_: here.aws)
     monkeypatch.setattr(click, "confirm", confirm)

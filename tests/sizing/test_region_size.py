@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sizing.calculator import plan
 from sizing.pins import Pins
 from sizing.plan import Plan
-from sizing.region_size import DEFAULT_SPLIT_BYTES, Regions
+from sizing.region_size import DEFAULT_SPLIT_BYTES, Regions, usual_regions
 from sizing.requirements import Requirements
 from sizing.units import GIB, TIB
 from tests.sizing.clusters import PINNED, WORLD, with_workload
@@ -51,3 +51,11 @@ def test_regions_beyond_the_guide_are_large(regions: int, *, is_large: bool) -> 
         [fix] = [warning.fix for warning in planned(few).warnings if warning.id == "regions-large"]
         advised = int(fix.split(" into ")[1].split()[0])
         assert "regions-large" not in warned(with_workload(few, regions=advised))
+
+
+@given(stored_bytes=st.integers(1, 2**56), servers=st.integers(2, 100))
+def test_the_usual_regions_are_the_fewest_below_the_default_limit(stored_bytes: int, servers: int) -> None:
+    regions = usual_regions(stored_bytes, servers)
+    assert stored_bytes / regions <= DEFAULT_SPLIT_BYTES
+    assert regions == 5 * servers or stored_bytes / (regions - 1) > DEFAULT_SPLIT_BYTES
+    assert regions >= 5 * servers

@@ -25,7 +25,7 @@ from sizing.modes import HDFS, S3_CACHED, S3_PLAIN
 from sizing.popularity import UNIFORM, RowPopularity, Zipf, hot_set
 from sizing.requirements import Requirements, World
 from sizing.shortfalls import shortfalls
-from sizing.units import GIB, HOURS_PER_MONTH, MIB, SECONDS_PER_MONTH
+from sizing.units import GIB, HOURS_PER_MONTH, KIB, MIB, SECONDS_PER_MONTH
 from sizing.workload import OpenLoad, Reads
 from tests.tiers import quick_where
 
@@ -229,6 +229,32 @@ def test_with_writes_no_point_of_a_grid_that_serves_is_a_hundredth_cheaper(seed:
     for candidate in sampled(question, random.Random(seed)):
         usd_per_month = candidate_cost(candidate).usd_per_month
         assert usd_per_month >= limit or shortfalls(candidate), (best.usd_per_month, usd_per_month, candidate)
+
+
+def test_a_larger_cache_frees_the_processors_that_the_writes_lack() -> None:
+    """A block from S3 takes five times the CPU of a cached one, so the smallest cache leaves too little for writes."""
+    workload = replace(
+        REQUIREMENTS.workload,
+        stored_bytes=1_400_000_000,
+        block_bytes=8 * KIB,
+        cell_bytes=1_556,
+        row_bytes=1,
+        reads=Reads(load=OpenLoad(reads_per_second=12_707)),
+        write_bytes_per_second=41_467,
+        regions=2,
+        popularity=UNIFORM,
+    )
+    targets = replace(
+        REQUIREMENTS.targets, hit_ratio=0.5, p99_seconds=1.0, warm_up_seconds=None, budget_usd_per_month=None
+    )
+    world = replace(WORLD, instance_types={"i8g.xlarge": WORLD.instance_types["i8g.xlarge"]})
+    best = search.search(SizingInputs.new(replace(REQUIREMENTS, workload=workload, targets=targets), world)).best
+    assert best.serves
+    assert best.candidate.count == 2  # one node may be lost
+    cheapest = candidate_cost(best.candidate).usd_per_month
+    smaller = replace(best.candidate, layout=replace(best.candidate.layout, cache_mib=2_048))
+    assert candidate_cost(smaller).usd_per_month <= cheapest
+    assert {shortfall.target for shortfall in shortfalls(smaller)} == {"reads", "writes"}
 
 
 def test_pruned_candidates_are_counted() -> None:

@@ -11,6 +11,7 @@ from sizing.units import (
     KIB,
     MIB,
     TIB,
+    AmbiguousUnit,
     exact_size,
     format_duration,
     format_percent,
@@ -47,8 +48,12 @@ def test_sizes(text: str, size_bytes: int) -> None:
     ("text", "message"),
     [
         ("64", "no unit"),
-        ("64GB", "'GB' is not one of"),
-        ("64G", "'G' is not one of"),
+        ("64GB", "64 GB is 59.6 GiB; did you mean that, or 64 GiB"),
+        ("64G", "64 G is 59.6 GiB; did you mean that, or 64 GiB"),
+        ("3 TB", "3 TB is 2.728 TiB; did you mean that, or 3 TiB"),
+        ("2 KB", "2 KB is 1.953 KiB; did you mean that, or 2 KiB"),
+        ("7_900.5 gb", "7_900.5 gb is 7358 GiB; did you mean that, or 7_900.5 GiB"),
+        ("64 XB", "'XB' is not one of"),
         ("64 kib", "'kib' is not one of"),
         ("-1 KiB", "expected a number with a unit"),
         ("many", "expected a number with a unit"),
@@ -67,6 +72,25 @@ def test_rates_durations_and_shares() -> None:
     assert parse_fraction("95 %") == parse_fraction(0.95) == 0.95
     with pytest.raises(ValueError, match="per second"):
         parse_rate("125 MiB")
+    with pytest.raises(AmbiguousUnit, match=r"125 MB/s is 119\.2 MiB/s; did you mean that, or 125 MiB/s"):
+        parse_rate("125 MB/s")
+
+
+@given(
+    st.integers(min_value=1, max_value=10**6),
+    st.sampled_from("kKmMgGtTpP"),
+    st.sampled_from(("B", "b", "", "iB", "ib")),
+)
+def test_a_fix_names_sizes_that_can_be_parsed(number: int, prefix: str, rest: str) -> None:
+    text = f"{number} {prefix}{rest}"
+    try:
+        assert parse_size(text) == number * 1024 ** ("KMGTP".index(prefix) + 1)
+    except AmbiguousUnit as error:
+        *decimal, binary = map(parse_size, error.fix.removeprefix("write ").split(", or "))
+        power = "KMGTP".index(prefix.upper()) + 1
+        assert binary == number * 1024**power
+        assert [round(size / (number * 1000**power), 3) for size in decimal] == ([] if rest.lower() == "ib" else [1])
+
     with pytest.raises(ValueError, match="between 0 and 1"):
         parse_fraction(95)
 

@@ -47,6 +47,19 @@ def test_its_bucket_is_not_made(assembly: Assembly) -> None:
     assert [name[:4] for name in of_type(assembly["warmbase-old-storage"], "AWS::S3::Bucket")] == ["Logs"]
 
 
+def test_dashboards_and_alarms_read_the_request_metrics_of_the_prefix(assembly: Assembly) -> None:
+    monitoring = assembly["warmbase-old-blue-monitoring"]
+    dimensions = [
+        dimension
+        for alarm in of_type(monitoring, "AWS::CloudWatch::Alarm").values()
+        for dimension in alarm["Properties"].get("Dimensions", [])
+    ]
+    assert {"Name": "FilterId", "Value": "hbase-root.teams.a"} in dimensions
+    boards = [json.dumps(board) for board in of_type(monitoring, "AWS::CloudWatch::Dashboard").values()]
+    assert sum(board.count("hbase-root.teams.a") for board in boards) == 2
+    assert json.dumps(monitoring).count("hbase-root") == 3
+
+
 def test_nodes_may_use_the_prefix_and_its_marks_and_no_more(assembly: Assembly) -> None:
     [objects] = allowing(statements(assembly), "s3:DeleteObject")
     assert {filled(each) for each in objects["Resource"]} == {

@@ -28,13 +28,13 @@ def test_calls_reach_the_topic_when_they_begin_and_when_they_end_and_alarms_call
 ) -> None:
     stack, launch = monitoring(templates(name), name), launches(name)
     [topic] = of_type(stack, "AWS::SNS::Topic")
-    bucket = launch.environment.root.bucket
+    root = launch.environment.root
     made = [each["Properties"] for each in of_type(stack, "AWS::CloudWatch::Alarm").values()]
-    assert {each["AlarmName"] for each in made} == {alarm.name for alarm in alarms(launch.plan, bucket)}
+    assert {each["AlarmName"] for each in made} == {alarm.name for alarm in alarms(launch.plan, root)}
     assert not any({"AlarmActions", "OKActions"} & each.keys() for each in made)
     composed = [each["Properties"] for each in of_type(stack, "AWS::CloudWatch::CompositeAlarm").values()]
     assert {each["AlarmName"] for each in composed} == {
-        composite_alarm.name for composite_alarm in composite_alarms(launch.plan, bucket)
+        composite_alarm.name for composite_alarm in composite_alarms(launch.plan, root)
     }
     for each in composed:
         assert each["AlarmActions"] == each["OKActions"] == [{"Ref": topic}]

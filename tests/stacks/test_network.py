@@ -31,6 +31,25 @@ def test_nothing_is_open_to_the_world(templates: Callable[[str], Templates]) -> 
         assert rule.get("CidrIpv6") != "::/0"
 
 
+def test_a_cluster_has_only_security_groups_that_the_network_creates(templates: Callable[[str], Templates]) -> None:
+    """EMR's block public access judges the groups of a cluster, and nobody else's rules are in these."""
+    stacks = templates("prod")
+    outputs = stacks["warmbase-prod-network"]["Outputs"]
+    clusters = list(all_of_type(stacks, "AWS::EMR::Cluster"))
+    assert clusters
+    for cluster in clusters:
+        groups = {key: value for key, value in cluster["Properties"]["Instances"].items() if "SecurityGroup" in key}
+        assert set(groups) == {
+            "EmrManagedMasterSecurityGroup",
+            "EmrManagedSlaveSecurityGroup",
+            "ServiceAccessSecurityGroup",
+        }
+        exports = {output["Export"]["Name"]: output["Value"] for output in outputs.values() if "Export" in output}
+        for group in groups.values():
+            created, _ = exports[group["Fn::ImportValue"]]["Fn::GetAtt"]
+            assert stacks["warmbase-prod-network"]["Resources"][created]["Type"] == "AWS::EC2::SecurityGroup"
+
+
 def ingress_rules(templates: Templates) -> Iterator[Mapping[str, Any]]:
     for group in all_of_type(templates, "AWS::EC2::SecurityGroup"):
         yield from group["Properties"].get("SecurityGroupIngress", [])

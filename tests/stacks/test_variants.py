@@ -58,6 +58,7 @@ def written(directory: Path, wal: str, network: str, primaries: int, core: str) 
     return file
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("wal", "network", "primaries", "core"), quick_where(lambda case: case == EVERY[1], EVERY))
 def test_an_active_cluster_and_a_replica_pass_both_linters(
     wal: str, network: str, primaries: int, core: str, tmp_path: Path

@@ -10,11 +10,13 @@ import pytest
 from configurations.launch import Launch
 from dashboards.boards import boards
 from dashboards.cache import HIT_RATIO_TITLE, LOW_TITLE, WORST_TITLE, cache_graphs
+from environments.root import Root
 from lab.preview.cloudwatch import MetricStore, Series, drawn
 from lab.preview.replay import MINUTE, ReplayedServer, lifetime_ratio, recording, replay, three_servers, true_ratio
 from lab.preview.timeline import timeline as minutes_in_alarm
 from sizing.plan import Plan
 
+ROOT = Root(bucket="bucket", prefix="hbase")
 RESTARTS = (
     ReplayedServer.playing("i-clean", recording("restart", "clean restart")),
     ReplayedServer.playing("i-killed", recording("restart", "kill -9")),
@@ -90,14 +92,14 @@ def test_no_curve_is_negative_and_no_ratio_above_one(servers: tuple[ReplayedServ
 
 def test_every_expression_of_every_dashboard_is_one_that_is_recognised(plan: Plan) -> None:
     store = replay(RESTARTS)
-    for graphs in boards(plan, "bucket").values():
+    for graphs in boards(plan, ROOT).values():
         for graph in graphs:
             drawn(graph, store)
 
 
 def timeline(servers: tuple[ReplayedServer, ...], plan: Plan) -> dict[str, list[int]]:
     """Return the minutes in alarm by alarm name, without the cluster's prefix."""
-    in_alarm = minutes_in_alarm(servers, plan, "bucket")
+    in_alarm = minutes_in_alarm(servers, plan, ROOT)
     return {name.removeprefix("warmbase-prod-blue-"): list(minutes) for name, minutes in in_alarm.items()}
 
 

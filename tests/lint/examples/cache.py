@@ -208,4 +208,11 @@ CACHE = (
         at="hbase.lru.blockcache.min.factor",
         says="L1 would start to evict at 0.99 and stop at 0.99",
     ),
+    Case(
+        id="WB228",
+        faulty=File(site={"hbase.client.keyvalue.maxsize": "10485761"}),
+        right=File(site={"hbase.client.keyvalue.maxsize": "10485760"}),
+        at="hbase.client.keyvalue.maxsize",
+        says="cells of up to 10,485,761 bytes are accepted, but the largest slot has 532,480 bytes",
+    ),
 )

@@ -16,6 +16,12 @@ CLUSTER = (
         says="EMR would add and remove nodes according to the load of YARN",
     ),
     Case(
+        id="WB715",
+        faulty=File(cluster={"AutoTerminationPolicy": {"IdleTimeout": 7200}}),
+        at=" AutoTerminationPolicy",
+        says="EMR can terminate the cluster while it serves requests",
+    ),
+    Case(
         id="WB702",
         faulty=File(volume={"Throughput": 300}),
         right=File(volume={"Throughput": 298}),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from emr.cluster_spec import ClusterSpec
+from emr.table_coprocessor import TableCoprocessor
 from lint.reader import read_subject
 
 RELEASE = "emr-7.12.0"
@@ -84,7 +85,7 @@ class File:
     groups: tuple[Mapping[str, Any], ...] = ()
     open_networks: tuple[str, ...] = ()
     """The networks of an environment; no launch states them."""
-    coprocessors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    coprocessors: tuple[TableCoprocessor, ...] = ()
     """The coprocessors that an inspection lists."""
 
     def text(self) -> str:

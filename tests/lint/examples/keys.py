@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from emr.table_coprocessor import TableCoprocessor
 from tests.lint.examples.case import Case
-from tests.lint.examples.file import File
+from tests.lint.examples.file import APPLICATIONS, File
 
+INDEX = TableCoprocessor(table="orders", class_name="org.example.Index")
+PHOENIX = TableCoprocessor(table="events", class_name="org.apache.phoenix.coprocessor.ScanRegionObserver")
 CONTROLLED = {"hbase.coprocessor.region.classes": "org.apache.hadoop.hbase.security.access.AccessController"}
 
 KEYS = (
@@ -150,9 +153,23 @@ KEYS = (
     ),
     Case(
         id="WB905",
-        faulty=File(site={"hbase.coprocessor.user.enabled": "false"}, coprocessors={"orders": ("org.example.Index",)}),
-        right=File(site={"hbase.coprocessor.user.enabled": "true"}, coprocessors={"orders": ("org.example.Index",)}),
+        faulty=File(site={"hbase.coprocessor.user.enabled": "false"}, coprocessors=(INDEX,)),
+        right=File(site={"hbase.coprocessor.user.enabled": "false"}),
         at="hbase.coprocessor.user.enabled",
         says="table orders has coprocessors: org.example.Index",
+    ),
+    Case(
+        id="WB906",
+        faulty=File(coprocessors=(INDEX, PHOENIX), applications=(*APPLICATIONS, "Phoenix")),
+        right=File(coprocessors=(PHOENIX,), applications=(*APPLICATIONS, "Phoenix")),
+        at="table orders",
+        says="table orders loads org.example.Index",
+    ),
+    Case(
+        id="WB907",
+        faulty=File(coprocessors=(PHOENIX,)),
+        right=File(coprocessors=(PHOENIX,), applications=(*APPLICATIONS, "Phoenix")),
+        at="table events",
+        says="table events needs Phoenix, and it is not among the applications",
     ),
 )

@@ -71,4 +71,18 @@ REQUESTS = (
         at="hbase.hstore.blockingStoreFiles",
         says="flushes wait above 3 files, and compactions start at 3",
     ),
+    Case(
+        id="WB422",
+        faulty=site(HANDLERS, "9"),
+        right=site(HANDLERS, "10"),
+        at=HANDLERS,
+        says="9 calls at a time, or about 90 reads a second that miss the cache",
+    ),
+    Case(
+        id="WB423",
+        faulty=site("hbase.zookeeper.property.tickTime", "6000"),
+        right=site("hbase.zookeeper.property.clientPort", "2181"),
+        at="hbase.zookeeper.property.tickTime",
+        says="EMR's ZooKeeper does not read hbase.zookeeper.property.tickTime",
+    ),
 )

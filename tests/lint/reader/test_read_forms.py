@@ -286,3 +286,19 @@ WITHOUT_QUOTES = [
 @pytest.mark.parametrize(("text", "quoted"), WITHOUT_QUOTES)
 def test_a_number_of_json_has_no_quotes_where_emr_wants_them(read: Read, text: str, *, quoted: bool) -> None:
     assert read(text).settings["hbase-site", "hbase.regionserver.handler.count"].quoted == quoted
+
+
+HEREDOCS = {
+    "file": "cat <<'EOF' >conf.json\n{}\nEOF\naws emr create-cluster --configurations file://./conf.json\n",
+    "tee": "tee conf.json <<-EOF\n{}\n\tEOF\naws emr create-cluster --configurations file://conf.json\n",
+    "word": 'aws emr create-cluster --configurations "$(cat <<EOF\n{}\nEOF\n)" --release-label emr-7.12.0\n',
+}
+
+
+@pytest.mark.parametrize("form", list(HEREDOCS))
+def test_a_here_document_is_read_with_its_lines(form: str, read: Read) -> None:
+    document = '[{"Classification": "hbase-site",\n "Properties": {"a": "(1)",\n "b": "$X"}}]'
+    subject = read(HEREDOCS[form].replace("{}", document), "create.sh")
+    values = {key: (setting.value, setting.line) for (_, key), setting in subject.settings.items()}
+    assert values["a"] == ("(1)", 3)
+    assert values["b"] == ("$X" if form == "file" else "${X}", 4)

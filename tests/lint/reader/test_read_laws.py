@@ -21,7 +21,7 @@ from lint.reader.source_text import SourceText
 
 NAMES = st.text(min_size=1, max_size=8).map(str.strip).filter(lambda name: bool(name) and "/" not in name)
 LETTERS = st.characters(exclude_categories=("Cc", "Cs"), include_characters="\t\n\r", exclude_characters="\ufffe\uffff")
-"""The characters that XML allows; a setting with another one is refused."""
+"""The characters that XML allows; a setting with any other character is refused."""
 PROPERTIES = st.dictionaries(st.text(LETTERS, max_size=8), st.text(LETTERS, max_size=12), max_size=4)
 
 

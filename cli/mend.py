@@ -1,0 +1,123 @@
+"""`warmbase lint --fix` shows the corrections of a file as a diff, and writes them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from difflib import unified_diff
+from pathlib import Path
+from textwrap import fill
+from typing import Final
+
+from cli.options import confirm
+from cli.terminal import echo, page_columns
+from lint.finding import Report, Severity
+from lint.mending import Mending, mend
+from lint.reader.source_text import STANDARD_INPUT
+from lint.rules import BUGS
+from lint.secret_text import without_secrets
+from reports.amounts import printable
+from sizing.problem import InvalidInput
+
+CONTEXT_LINES: Final = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MendOptions:
+    """The options of a correction: whether only to show it, and whether to write it without a question."""
+
+    dry_run: bool
+    yes: bool
+
+
+def mend_file(file: Path, check: Callable[[], Report], options: MendOptions) -> Report:
+    """Show and write the corrections that are certain, and return what lint then reports about the file."""
+    mending = mend(check)
+    piped = file == STANDARD_INPUT
+    echo(_page(mending), err=piped)
+    if options.dry_run:
+        return mending.earlier
+    if piped:
+        _refuse_others(mending)
+        # The text is the answer for the next program, not a page: it stays as it is, byte for byte.
+        sys.stdout.write(mending.after[file].decode())
+    elif mending.changed:
+        if not options.yes:
+            confirm("Write these corrections?")
+        for path in mending.changed:
+            _write(path, mending.before[path], mending.after[path])
+        echo(f"wrote {', '.join(map(str, mending.changed))}", err=True)
+    return mending.report
+
+
+def _refuse_others(mending: Mending) -> None:
+    """Raise InvalidInput where a correction belongs in another file than the standard input."""
+    for path in mending.changed:
+        if path != STANDARD_INPUT:
+            fix = "pass the script itself by --file"
+            raise InvalidInput.of(where=str(path), what="is not corrected", why="the script names this file", fix=fix)
+
+
+def _page(mending: Mending) -> str:
+    columns = page_columns()
+    parts = [line for path in mending.changed for line in _diff(mending, path)]
+    count = len(mending.mended)
+    title = f"{count} correction{'s' * (count > 1)}" if count else "No finding has exactly one possible correction."
+    mended = [
+        f"{finding.id}  line {finding.line}  {finding.property}: {finding.edit.action.value if finding.edit else ''}"
+        for finding in mending.mended
+    ]
+    decisions = list(_decisions(mending))
+    lines = [*parts, "", title, *(f"  {line}" for line in mended)]
+    if decisions:
+        lines += ["", f"{len(decisions)} left for you to decide"]
+        lines += [
+            fill(printable(line), columns, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+            for line in decisions
+        ]
+    return "\n".join(lines).lstrip("\n")
+
+
+def _decisions(mending: Mending) -> Iterator[str]:
+    """Yield each error and warning that remains, with what speaks against its correction or with its fix."""
+    whys = {refusal.finding: refusal.why for refusal in mending.refusals}
+    for finding in mending.report.findings:
+        if finding.severity is not Severity.INFO and finding.id not in BUGS:
+            what = f"{finding.property}: {finding.message}" if finding.property else finding.message
+            place = f"{finding.id}  line {finding.line}" if finding.line else finding.id
+            stop = "" if what.endswith("?") else "."
+            yield f"{place}  {what}{stop} {_capitalized(whys.get(finding) or finding.fix)}"
+
+
+def _capitalized(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _diff(mending: Mending, path: Path) -> Iterator[str]:
+    """Yield the lines of a unified diff, without secrets."""
+    settings = [written.setting for written in mending.settings]
+    before, after = (
+        without_secrets(contents[path].decode("utf-8-sig"), settings).splitlines()
+        for contents in (mending.before, mending.after)
+    )
+    yield from unified_diff(before, after, str(path), f"{path} (mended)", n=CONTEXT_LINES, lineterm="")
+
+
+def _write(path: Path, before: bytes, content: bytes) -> None:
+    """Replace a file at once, with its permissions. Raises InvalidInput where it changed since it was read."""
+    target = path.resolve()
+    if target.read_bytes() != before:
+        fix = "run the same command again"
+        raise InvalidInput.of(where=str(path), what="is not corrected", why="the file changed meanwhile", fix=fix)
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        Path(name).chmod(target.stat().st_mode)
+        Path(name).replace(target)
+    except OSError:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,173 @@
+"""The differences of two plans as text: a line with the price, and rows of figures before and after."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
+
+from changes.cost import ImpactCost
+from changes.plan_comparison import PlanComparison
+from changes.plan_figures import PlanFigures
+from configurations.properties.property import Applied
+from sizing.cluster import Volume
+from sizing.units import MIB, SECONDS_PER_HOUR, format_duration, format_percent, format_size, format_usd
+from sizing.warning import Warning  # noqa: A004 - the plan's own word
+
+Row = tuple[str, ...]
+"""A label, and the text of each plan."""
+NONE: Final = "none"
+SMALL_SHARE: Final = 0.1  # judgement: below it, a decimal of the percentage says something
+APPLIED: Final = {
+    Applied.LIVE: "applied live",
+    Applied.ROLLING_RESTART: "applied by a rolling restart",
+    Applied.NEW_CLUSTER: "applied by a new cluster",
+}
+
+
+def headline(before: PlanFigures | None, after: PlanFigures | None, comparison: PlanComparison) -> str:
+    """Return the answer in one line: the prices, the nodes, how the change is applied, and what the cache loses."""
+    if before is None or after is None or not (before.feasible and after.feasible):
+        return f"{_price_or_verdict(before)} → {_price_or_verdict(after)}"
+    price = f"{_price_change(before.usd_per_month, after.usd_per_month)}: {_nodes_change(before, after)}"
+    unmet = "" if after.meets_targets else "; it misses its targets"
+    return f"{price}{''.join(f'; {part}' for part in _applied(before, comparison))}{unmet}"
+
+
+def single_headline(figures: PlanFigures | None) -> str:
+    """Return one plan's price and nodes in one line."""
+    unmet = "; it misses its targets" if figures and figures.feasible and not figures.meets_targets else ""
+    return f"{_price_or_verdict(figures)}{unmet}"
+
+
+def _price_or_verdict(figures: PlanFigures | None) -> str:
+    if figures is None:
+        return "no cluster can hold this"
+    if figures.feasible:
+        return f"{format_usd(figures.usd_per_month)} a month ({_nodes(figures)})"
+    return f"no cluster meets the targets; the nearest has {figures.nearest[0]}"
+
+
+def _price_change(before: float, after: float) -> str:
+    was, will = format_usd(before), format_usd(after)
+    if was == will:
+        return f"{will} a month, as before"
+    return f"{was} → {will} a month ({signed_usd(after - before)}, {_signed_percent(after / before - 1)})"
+
+
+def signed_usd(usd: float) -> str:
+    """Return dollars with their sign: `+$839`, `-$0.42`."""
+    return f"{'-' if usd < 0 else '+'}{format_usd(abs(usd))}"
+
+
+def _signed_percent(share: float) -> str:
+    return f"{100 * share:+.{0 if abs(share) >= SMALL_SHARE else 1}f} %"
+
+
+def _nodes(figures: PlanFigures) -> str:
+    return f"{figures.core_nodes} x {figures.core_type}"
+
+
+def _nodes_change(before: PlanFigures, after: PlanFigures) -> str:
+    if before.core_type != after.core_type:
+        return f"{_nodes(before)} → {_nodes(after)}"
+    more = after.core_nodes - before.core_nodes
+    if more:
+        return f"{more:+} node{'s' * (abs(more) > 1)}"
+    return "the same nodes" if before.core_volumes == after.core_volumes else "the same nodes with other volumes"
+
+
+def _applied(before: PlanFigures, comparison: PlanComparison) -> Iterator[str]:
+    if comparison.unknown:
+        yield "how it is applied is unknown"
+    if comparison.application is None:
+        return
+    cost = comparison.application.cost
+    if cost.applied is None:
+        yield "nothing to apply"
+        return
+    yield APPLIED[cost.applied]
+    if before.bucket_cache_mib:
+        yield _cache(cost)
+
+
+def _cache(cost: ImpactCost) -> str:
+    if cost.applied is Applied.NEW_CLUSTER or cost.warm_up_seconds or cost.cache_lost_bytes is None:
+        return "the cache is lost"
+    if cost.cache_lost_bytes == 0:
+        return "the cache is kept"
+    return f"{format_size(cost.cache_lost_bytes)} of cache is lost with the removed nodes"
+
+
+def figure_rows(*plans: PlanFigures) -> list[Row]:
+    """Return a row for each figure, or for each that differs where there are two plans."""
+    return _distinct((label, *(text(figures) for figures in plans)) for label, text in FIGURES.items())
+
+
+def cost_rows(*plans: PlanFigures) -> list[Row]:
+    """Return a row for each line of the bill, or for each that differs where there are two plans."""
+    items = dict.fromkeys(item for figures in plans for item in figures.cost)
+    return _distinct((item, *(_usd(figures, item) for figures in plans)) for item in items)
+
+
+def _distinct(rows: Iterator[Row]) -> list[Row]:
+    return [row for row in rows if len(row) == 2 or len(set(row[1:])) > 1]  # noqa: PLR2004 - a label and one plan
+
+
+def warnings_without(warnings: Sequence[Warning], others: Sequence[Warning]) -> list[Warning]:
+    """Return the warnings that are not among the others, whose messages may have other figures."""
+    known = {warning.id for warning in others}
+    return [warning for warning in warnings if warning.id not in known]
+
+
+def _usd(figures: PlanFigures, item: str) -> str:
+    return format_usd(figures.cost[item]) if item in figures.cost else NONE
+
+
+def _volume(figures: PlanFigures, purpose: str) -> str:
+    return (
+        ", ".join(map(_volume_text, (volume for volume in figures.core_volumes if volume.purpose == purpose))) or NONE
+    )
+
+
+def _volume_text(volume: Volume) -> str:
+    many = f"{volume.count} x " if volume.count > 1 else ""
+    return f"{many}{volume.size_gib:,} GiB {volume.type}, {volume.iops:,} IOPS, {volume.throughput_mib_s:,} MiB/s"
+
+
+def _duration(seconds: float | None) -> str:
+    if seconds is None:
+        return NONE
+    if seconds == 0:
+        return "at once"
+    return format_duration(seconds) if math.isfinite(seconds) else "never"
+
+
+FIGURES: Final[Mapping[str, Callable[[PlanFigures], str]]] = {
+    "price a month": lambda figures: format_usd(figures.usd_per_month),
+    "meets the targets": lambda figures: "yes" if figures.meets_targets else "no",
+    "storage mode": lambda figures: figures.mode,
+    "release": lambda figures: figures.release,
+    "prices": lambda figures: figures.prices,
+    "core nodes": _nodes,
+    "cache per node": lambda figures: _volume(figures, "cache"),
+    "data per node": lambda figures: _volume(figures, "data"),
+    "system per node": lambda figures: _volume(figures, "system"),
+    "primary nodes": lambda figures: f"{figures.primary_nodes} x {figures.primary_type}",
+    "BucketCache": lambda figures: (
+        f"{format_size(figures.bucket_cache_mib * MIB)} per server" if figures.bucket_cache_mib else NONE
+    ),
+    "heap": lambda figures: format_size(figures.heap_mib * MIB),
+    "handlers": lambda figures: f"{figures.handlers}",
+    "hit ratio, warm": lambda figures: format_percent(figures.hit_ratio),
+    "reads": lambda figures: f"{figures.reads_per_second:,.0f}/s",
+    "reads at most": lambda figures: f"{figures.saturation_reads_per_second:,.0f}/s",
+    "bottleneck": lambda figures: figures.bottleneck,
+    "mean latency": lambda figures: f"{figures.mean_latency_ms:,.0f} ms",
+    "p99 (estimate)": lambda figures: f"{figures.p99_latency_ms:,.0f} ms",
+    "warm-up": lambda figures: format_duration(figures.warm_up_seconds),
+    "carries its load, cold": lambda figures: _duration(figures.cold_seconds),
+    "restart per server": lambda figures: format_duration(figures.restart_seconds),
+    "rows offline after a crash": lambda figures: _duration(figures.offline_seconds),
+    "S3 GETs, warm": lambda figures: f"{figures.gets_per_hour_warm / SECONDS_PER_HOUR:,.0f}/s",
+}

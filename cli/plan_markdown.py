@@ -1,0 +1,81 @@
+"""A plan, or the difference between two, as Markdown for a pull request: never more than 60 lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from changes.plan_comparison import PlanSide
+from changes.plan_figures import PlanFigures
+from cli.compared_plans import ComparedPlans
+from cli.plan_differences import Row, cost_rows, figure_rows, single_headline
+from reports.amounts import printable
+from sizing.problem import fix_line
+from sizing.warning import Warning  # noqa: A004 - the plan's own word
+
+MOST_LINES: Final = 60
+FRAME_LINES: Final = 4
+"""The lines around the details, which must not follow them without a blank one."""
+MARKED: Final = re.compile(r"([\\`*_\[\]|<>#~])")
+"""Characters that Markdown, or GitHub and GitLab, take for more than text."""
+SIDES: Final = ("", "before", "after")
+
+
+def comparison_markdown(compared: ComparedPlans) -> str:
+    """Return what differs between two plans: the answer and the figures, and the rest to be opened by a click."""
+    title = f"**{_text(compared.sources[1])}**: {_text(compared.headline)}"
+    if compared.is_empty:
+        return f"{title}\n\nThe plans do not differ."
+    same_nodes = ["", _text(compared.same_nodes)] if compared.same_nodes else []
+    came, went = compared.warnings
+    details = [
+        *_table(SIDES, compared.cost),
+        *_bullets(f"{kind}: {names}" for kind, names in compared.applied),
+        *_bullets(f"new warning: {_warning(warning)}" for warning in came),
+        *_bullets(f"no longer: {warning.message}" for warning in went),
+    ]
+    summary = f"Compared with {_text(compared.sources[0])}: the bill, how the change is applied, and warnings"
+    return _page([title, *same_nodes, *_table(SIDES, compared.figures)], details, summary)
+
+
+def plan_markdown(side: PlanSide, source: str) -> str:
+    """Return one plan: what it buys, does and costs, and the rest to be opened by a click."""
+    figures = PlanFigures.of(side.plan) if side.plan else None
+    title = f"**{_text(source)}**: {_text(single_headline(figures))}"
+    if figures is None:
+        return title
+    details = [*_table(("", "a month"), cost_rows(figures)), *_bullets(map(_warning, figures.warnings))]
+    return _page([title, *_table(("", "plan"), figure_rows(figures))], details, "The bill, and what to watch")
+
+
+def _page(top: Sequence[str], details: Sequence[str], summary: str) -> str:
+    """Return the page, with as many of the details as fit into its lines."""
+    most = MOST_LINES - len(top) - FRAME_LINES
+    if len(details) > most:
+        more = len(details) - (most - 2)
+        details = [*details[: most - 2], "", f"{more} more lines: run `warmbase plan` to see them."]
+    return "\n".join([*top, "", f"<details><summary>{summary}</summary>", *details, "", "</details>"])
+
+
+def _table(headings: Sequence[str], rows: Iterable[Row]) -> list[str]:
+    body = [_line(map(_text, row)) for row in rows]
+    return ["", _line(headings), _line("---" for _ in headings), *body] if body else []
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _bullets(texts: Iterable[str]) -> list[str]:
+    lines = [f"- {_text(text)}" for text in texts]
+    return ["", *lines] if lines else []
+
+
+def _warning(warning: Warning) -> str:
+    return f"{warning.message}; {fix_line(warning.fix)}"
+
+
+def _text(text: str) -> str:
+    """Return the text on one line, with every character that Markdown would take for more than text escaped."""
+    return MARKED.sub(r"\\\1", printable(" ".join(text.split())))

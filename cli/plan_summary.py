@@ -1,0 +1,173 @@
+"""The summary that `warmbase plan` prints: at most 30 lines, as wide as the terminal up to 120 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from textwrap import wrap
+from typing import Final
+
+import click
+
+from environments.environment import Environment
+from environments.unstated import unstated
+from sizing.plan import Plan
+from sizing.units import format_duration, format_number, format_percent, format_rate, format_size, format_usd
+from sizing.workload import Workload
+
+MOST_LINES: Final = 30
+LEAST_WATCH_LINES: Final = 1
+IN_OUTCOME: Final = frozenset({"cold-load"})
+"""Warnings that the rows about bad hours already contain."""
+LABEL: Final = 13
+SOME: Final = 3
+"""So many overrides are named."""
+Row = tuple[str, str]
+
+
+def plan_summary(name: str, environment: Environment, plan: Plan, width: int) -> str:
+    """Return the page: what to buy, what it does, what decides, what is assumed, what to watch, and what is next.
+
+    `name` is the environment as the command line names it.
+    """
+    blocks = [
+        _head(plan),
+        _lines(_purchase(plan), width),
+        _lines(_outcome(plan), width),
+        _lines(_reasons(plan, name, environment), width),
+        _commands(_next(name, plan, environment.workload), width),
+    ]
+    room = MOST_LINES - sum(map(len, blocks)) - len(blocks)
+    watch = _watch(plan, name, width, max(room, LEAST_WATCH_LINES))
+    blocks.insert(4, watch)
+    return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def _head(plan: Plan) -> list[str]:
+    place = f"{plan.release}, {plan.prices.region}"
+    head = f"{click.style(f'{plan.environment} / {plan.cluster}', bold=True)}   {plan.mode.title}   {place}"
+    if plan.meets_targets:
+        return [head]
+    missed = "no cluster meets its targets; this is the nearest" if not plan.feasible else "misses its targets"
+    return [head, click.style(missed, fg="red", bold=True)]
+
+
+def _lines(rows: Iterator[Row], width: int) -> list[str]:
+    lines: list[str] = []
+    for label, text in rows:
+        first, *others = wrap(text, width - LABEL, break_on_hyphens=False)
+        lines += [click.style(f"{label:<{LABEL}}", fg="cyan") + first, *(" " * LABEL + other for other in others)]
+    return lines
+
+
+def _purchase(plan: Plan) -> Iterator[Row]:
+    volumes = [
+        f"{f'{volume.count} x ' if volume.count > 1 else ''}{volume.size_gib:,} GiB {volume.type} "
+        f"({volume.throughput_mib_s:,} MiB/s) for the {volume.purpose}"
+        for volume in plan.core.volumes
+        if volume.purpose != "system"
+    ]
+    primaries = f"{plan.primary.count} x {plan.primary.instance_type} primary node{'s' * (plan.primary.count > 1)}"
+    nodes = f"{plan.core.count} x {plan.core.instance_type} core nodes"
+    yield "Buy", f"{', each with '.join([nodes, *[' and '.join(volumes)] * bool(volumes)])}; {primaries}"
+    basis = "estimated prices" if plan.prices.estimate else f"prices of {plan.prices_as_of}"
+    rate = f"less {format_percent(plan.prices.discount)}" if plan.prices.discount else "on demand"
+    yield "", f"{format_usd(plan.cost.usd_per_month)} a month {rate} ({basis}; --cost)"
+
+
+def _outcome(plan: Plan) -> Iterator[Row]:
+    load, offered = plan.throughput, plan.throughput.offered_reads_per_second
+    rate = f"{load.reads_per_second:,.0f} reads/s"
+    if offered is not None and load.reads_per_second < offered:
+        rate = f"only {load.reads_per_second:,.0f} of {offered:,.0f} reads/s"
+    hits = f"{format_percent(plan.hit_ratio.predicted)} of block reads come from local disks"
+    served = (
+        f"{rate} in {format_number(load.mean_latency_ms)} ms on average, p99 {load.p99_latency_ms:,.0f} ms (estimate); "
+        f"{hits if plan.bucket_cache or plan.hdfs else 'block reads go to S3'}; at most "
+        f"{load.saturation_reads_per_second:,.0f} reads/s"
+    )
+    yield "Warm", served
+    if plan.peak:
+        peak = plan.peak
+        yield "Peak hour", f"{peak.reads_per_second:,.0f} reads/s, p99 {peak.p99_latency_ms:,.0f} ms (estimate)"
+    if plan.writes.offered_bytes_per_second:
+        most = format_rate(plan.writes.saturation_bytes_per_second)
+        yield "Writes", f"{format_rate(plan.writes.offered_bytes_per_second)}; HBase begins to block writes at {most}"
+    yield from _bad_hours(plan)
+
+
+def _bad_hours(plan: Plan) -> Iterator[Row]:
+    cold, offered = plan.bad_hours.cold, plan.throughput.offered_reads_per_second
+    if cold is not None and plan.bucket_cache:
+        warm = f"caches full after {format_duration(plan.warm_up.prefetch_seconds)}"
+        served = f"{cold.reads_per_second:,.0f} reads/s at first"
+        if offered is not None and cold.carried_seconds != 0:
+            late = "never all" if cold.carried_seconds is None else f"all after {format_duration(cold.carried_seconds)}"
+            served = f"{cold.reads_per_second:,.0f} of {offered:,.0f} reads/s, limited by {cold.bottleneck}; {late}"
+        yield "Cold", f"{served}; {warm} (estimates)"
+    lost = plan.bad_hours.lost_node
+    if lost is not None:
+        offline = f"{format_percent(lost.rows_fraction)} of rows offline for {format_duration(lost.offline_seconds)}"
+        yield "A node lost", f"{offline}, then p99 {lost.p99_latency_ms:,.0f} ms (estimates)"
+    cache = "; the cache is kept" if plan.bucket_cache else ""
+    yield "Restart", f"{format_duration(plan.restart.seconds)} per server (estimate){cache}"
+
+
+def _reasons(plan: Plan, name: str, environment: Environment) -> Iterator[Row]:
+    assumed = unstated(environment, environment.clusters[plan.cluster])
+    used = sorted(plan.throughput.resources, key=lambda resource: resource.max_reads_per_second)[:2]
+    shares = " and ".join(
+        f"{format_percent(plan.throughput.reads_per_second / resource.max_reads_per_second)} of {resource.name}"
+        for resource in used
+    )
+    core_usd = sum(line.usd_per_month for line in plan.cost.lines if line.item.startswith("core "))
+    decisive = (
+        f"{plan.because['core.count'].sentence} Reads use {shares}. One more core node like these costs "
+        f"{format_usd(core_usd / plan.core.count)} a month."
+    )
+    yield "Decides", decisive
+    if plan.alternatives:
+        best = plan.alternatives[0]
+        setting = best.codec.upper() if best.setting == "COMPRESSION" else format_size(best.block_bytes)
+        yield "Saves", f"{format_usd(best.saving_usd_per_month)} a month with {best.setting} {setting} (--cost)"
+    if assumed:
+        values = ", ".join(value.value for value in assumed)
+        yield "Assumed", f"{values} (you did not state these; `warmbase explain {name} assumed`)"
+    if environment.overrides:
+        names = [f"{override.classification} {override.key}" for override in environment.overrides[:SOME]]
+        more = len(environment.overrides) - len(names)
+        yield "Overrides", f"{', '.join(names)}{f' and {more} more' if more else ''} (--why)"
+
+
+def _watch(plan: Plan, environment: str, width: int, room: int) -> list[str]:
+    """Return what to know before a deployment, the gravest first, in so many lines; the rest is counted."""
+    warnings = [warning.message for warning in plan.warnings if warning.id not in IN_OUTCOME]
+    messages = [*plan.nearest, *warnings]
+    titles = dict.fromkeys([0], "Nearest" if plan.nearest else "Watch") | {len(plan.nearest): "Watch"}
+    lines: list[str] = []
+    for number, message in enumerate(messages):
+        more = f"{len(messages) - number} more: warmbase explain {environment} watch"
+        following = _lines(iter([(titles.get(number, ""), message)]), width)
+        last = number == len(messages) - 1
+        if len(lines) + len(following) + (not last) > room:
+            return [*lines, *_lines(iter([(titles.get(number, ""), more)]), width)]
+        lines += following
+    return lines
+
+
+def _commands(commands: Iterator[tuple[str, str]], width: int) -> list[str]:
+    """Return the commands with what they are for; a command is never broken, because it could not be copied."""
+    lines: list[str] = []
+    for command, purpose in commands:
+        label = " " * LABEL if lines else click.style(f"{'Next':<{LABEL}}", fg="cyan")
+        line = f"{command}   {purpose}"
+        lines.append(label + (line if LABEL + len(line) <= width else command))
+    return lines
+
+
+def _next(environment: str, plan: Plan, workload: Workload) -> Iterator[tuple[str, str]]:
+    twice = format_size(2 * workload.stored_bytes).replace(" ", "").replace(",", "")
+    yield f"warmbase plan {environment} --why", "every figure and its reason"
+    if workload.inspection is None:
+        yield f"warmbase plan {environment} --set workload.stored={twice}", "twice the data"
+    if plan.meets_targets:
+        yield f"warmbase deploy {environment} --dry-run", "what would be deployed"

@@ -1,0 +1,134 @@
+"""The words on the pages of a plan, each with the figures that it stands for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from environments.override import Override
+from environments.unstated import Unstated
+from lint.secret import redacted
+from reports.amounts import amount_text
+from sizing.plan import Plan
+from sizing.problem import fix_line
+from sizing.resource import Resource
+from sizing.units import format_number, format_percent, format_size, format_usd
+
+BAD_HOURS: Final = "bad_hours."
+WORDS: Final[Mapping[str, Sequence[str]]] = {
+    "buy": ("core.instance_type", "core.count", "primary.instance_type"),
+    "core": ("core.instance_type", "core.count"),
+    "primary": ("primary.instance_type",),
+    "price": ("cost.usd_per_month",),
+    "cost": ("cost.usd_per_month",),
+    "month": ("cost.usd_per_month",),
+    "total": ("cost.usd_per_month",),
+    "warm": ("throughput.mean_latency_ms", "hit_ratio.predicted", "throughput.bottleneck"),
+    "hit ratio": ("hit_ratio.predicted",),
+    "reads": ("throughput.bottleneck", "throughput.mean_latency_ms"),
+    "latency": ("throughput.mean_latency_ms", "throughput.p99_latency_ms"),
+    "p99": ("throughput.p99_latency_ms",),
+    "in flight": ("throughput.mean_latency_ms",),
+    "peak hour": ("throughput.utilisation_fraction",),
+    "saturates": ("throughput.bottleneck", "throughput.utilisation_fraction"),
+    "busiest": ("throughput.busiest_server.requests", "throughput.busiest_server.blocks"),
+    "writes": ("writes.bottleneck",),
+    "cache": ("bucket_cache.size_mib", "core.volumes.cache.size_gib"),
+    "knee": ("hit_ratio.predicted", "bucket_cache.size_mib"),
+    "warm-up": ("warm_up.prefetch_seconds",),
+    "boost": ("warm_up.prefetch_seconds",),
+    "cold": (f"{BAD_HOURS}cold.reads_per_second", f"{BAD_HOURS}cold.carried_seconds"),
+    "s3": (f"{BAD_HOURS}cold.gets_per_second", "s3_connections"),
+    "a node lost": (f"{BAD_HOURS}lost_node.offline_seconds", f"{BAD_HOURS}lost_node.offline_with_meta_seconds"),
+    "node lost": (f"{BAD_HOURS}lost_node.offline_seconds", f"{BAD_HOURS}lost_node.offline_with_meta_seconds"),
+    "replaced": (f"{BAD_HOURS}replaced_node.seconds",),
+    "load": (f"{BAD_HOURS}initial_load_seconds",),
+    "restart": ("restart.seconds", "restart.away_seconds", "restart.retain_retries"),
+    "decides": ("core.count", "core.instance_type", "throughput.bottleneck"),
+    "bucketcache": ("bucket_cache.size_mib",),
+    "bucket sizes": ("bucket_cache.bucket_sizes",),
+    "heap": ("heap.xmx_mib", "heap.l1_fraction", "heap.memstore_fraction"),
+    "ram in gib": ("memory.parts.jvm", "memory.parts.direct", "memory.parts.page_cache"),
+    "cache index": ("persistence.index_bytes", "persistence.interval_ms"),
+}
+"""Labels and usual words in lower case; a plan without a cache, say, has no figure for some of them."""
+ASSUMED: Final = frozenset({"assumed", "assumptions"})
+WATCH: Final = frozenset({"watch", "warnings", "nearest"})
+SAVES: Final = frozenset({"saves", "saves money"})
+OVERRIDES: Final = "overrides"
+LISTS: Final = ASSUMED | WATCH | SAVES | {OVERRIDES}
+"""Words for lists: values that nobody stated, warnings with their fixes, and what would save money."""
+
+
+def is_word(word: str, plan: Plan) -> bool:
+    """Return whether a page of the plan has this word, and it is no figure's own path."""
+    is_resource = any(resource.name == word for resource in plan.throughput.resources)
+    return word in WORDS or word in LISTS or (is_resource and word not in plan.because)
+
+
+def word_paths(word: str, plan: Plan) -> tuple[str, ...]:
+    """Return the paths of the explanations that this plan has for a word."""
+    return tuple(path for path in WORDS.get(word, ()) if path in plan.because)
+
+
+def listed(word: str, plan: Plan, assumed: Sequence[Unstated], overrides: Sequence[Override]) -> Iterator[str]:
+    """Yield the entries of the list that a word names, each followed by indented lines."""
+    if word in ASSUMED:
+        for value in assumed:
+            yield f"{value.value} ({value.key})"
+            yield f"  {value.effect}"
+        yield "State a value in the environment file, or try it: warmbase plan ENV --set KEY=VALUE"
+    elif word in WATCH:
+        yield from plan.nearest
+        for warning in plan.warnings:
+            yield f"{warning.severity}: {warning.message}"
+            yield f"  {fix_line(warning.fix)}"
+    elif word in SAVES:
+        for alternative in plan.alternatives:
+            compressed = alternative.setting == "COMPRESSION"
+            setting = alternative.codec.upper() if compressed else format_size(alternative.block_bytes)
+            yield f"{alternative.setting} {setting} saves {format_usd(alternative.saving_usd_per_month)} a month"
+    elif word == OVERRIDES:
+        for override in overrides:
+            yield f"{override.classification} {override.key} = {redacted(override.key, override.value)}"
+            yield f"  {override.where}"
+        yield f"{len(overrides)} overrides in the environment file"
+    yield from (_resource(resource, plan) for resource in plan.throughput.resources if resource.name == word)
+    if word in WORDS and not word_paths(word, plan):
+        yield f"this plan has no such figure, because its mode is {plan.mode}"
+
+
+def _resource(resource: Resource, plan: Plan) -> str:
+    """Return how much of a resource there is, what a read takes of it, and how many reads that carries."""
+    most, demand = (
+        resource.max_reads_per_second,
+        amount_text(resource.demand_per_read, resource.unit.removesuffix("/s")),
+    )
+    capacity = amount_text(resource.capacity, resource.unit)
+    if not math.isfinite(most):
+        return f"{resource.name}: the cluster has {capacity}, and a read takes none of it"
+    used = format_percent(plan.throughput.reads_per_second / most)
+    busiest = f", and the busiest server carries {format_number(resource.imbalance)} times the mean load"
+    return (
+        f"{resource.name}: the cluster has {capacity}, a read takes {demand}{busiest}: {most:,.0f} reads/s at most, "
+        f"{used} used"
+    )
+
+
+def word_document(
+    word: str, plan: Plan, assumed: Sequence[Unstated], overrides: Sequence[Override]
+) -> dict[str, object]:
+    """Return the answer as a document: the explanations by path, or the entries of the list."""
+    if word in WORDS:
+        return {"because": {path: plan.because[path] for path in word_paths(word, plan)}}
+    if word in ASSUMED:
+        return {"assumed": assumed}
+    if word in WATCH:
+        return {"nearest": plan.nearest, "warnings": plan.warnings}
+    if word == OVERRIDES:
+        return {"overrides": [replace(entry, value=redacted(entry.key, entry.value)) for entry in overrides]}
+    if word in SAVES:
+        return {"alternatives": plan.alternatives}
+    return {"resources": [resource for resource in plan.throughput.resources if resource.name == word]}

@@ -1,0 +1,134 @@
+"""Values that the command line sets in an environment file before it is checked: `--set workload.stored=14TiB`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, Self
+
+from environments.reader.document import Document, YamlPath, parse_document, path_text
+from sizing.problem import InvalidInput
+
+OPTION: Final = "--set"
+EXAMPLE: Final = "--set workload.stored=14TiB"
+PART: Final = re.compile(r"(?:^|\.)([^.\[\]]+)|\[(\d{1,4})\]")
+FREE_KEYS: Final = {"tags": 1, "overrides": 2}
+"""Sections whose innermost keys may contain dots and whose values are text, with the number of parts before the key."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """One value that replaces, or adds, the value at a path of an environment file; the file itself stays as it is."""
+
+    path: YamlPath
+    value: Document
+    text: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the assignment that `PATH=VALUE` describes. Raises InvalidInput where it describes none."""
+        written, equals, value = text.partition("=")
+        path = tuple(_path(written.strip()))
+        if not equals or not path:
+            raise InvalidInput.of(
+                where=f"{OPTION} {text}",
+                what="is not PATH=VALUE",
+                why=f"the path {written!r} is not one of keys and dots" if equals else "there is no equals sign",
+                fix=f"write it like {EXAMPLE}",
+            )
+        document = _value(value, f"{OPTION} {path_text(path)}")
+        has_text = len(path) > FREE_KEYS.get(str(path[0]), len(path)) and () in document.written
+        document = replace(document, values=document.written[()]) if has_text else document
+        return cls(path=path, value=document, text=value.strip())
+
+    @classmethod
+    def at(cls, path: YamlPath, text: str, where: str) -> Self:
+        """Return the assignment of a value in YAML; messages about it name `where`, such as an option."""
+        return cls(path=path, value=_value(text, where), text=text)
+
+    @property
+    def where(self) -> str:
+        """Return the place that messages about the value name."""
+        return self.value.source
+
+    def __str__(self) -> str:
+        """Return the option as it was written. The value of an override may be a secret, and is left out."""
+        return self.where if self.path[0] == "overrides" else f"{OPTION} {path_text(self.path)}={self.text}"
+
+
+def _path(text: str) -> Iterator[str | int]:
+    """Yield the parts of a path such as `clusters.blue.core.volumes[0].size`; nothing for what is not a path."""
+    matches = list(PART.finditer(text))
+    if "".join(match.group() for match in matches) != text:
+        return
+    parts = [match[1] or int(match[2]) for match in matches]
+    free = FREE_KEYS.get(str(parts[0]) if parts else "", len(parts))
+    yield from parts[:free]
+    if parts[free:]:
+        yield path_text(tuple(parts[free:]))
+
+
+def _value(text: str, where: str) -> Document:
+    """Return the value as YAML reads it. Raises InvalidInput that names the option instead of a line."""
+    try:
+        value = parse_document(text.encode(), where, Path())
+    except InvalidInput as error:
+        fix = "write the value as YAML, such as 14TiB or '{zipf: 0.8}', in quotes for your shell"
+        raise InvalidInput(replace(problem, where=where, fix=fix) for problem in error.problems) from None
+    return replace(value, problems=tuple(replace(problem, where=where) for problem in value.problems))
+
+
+def assigned(document: Document, assignments: Iterable[Assignment]) -> Document:
+    """Return the document with those values in it, the later of two for one path."""
+    for assignment in assignments:
+        document = _assigned(document, assignment)
+    return document
+
+
+def _assigned(document: Document, assignment: Assignment) -> Document:
+    path, value = assignment.path, assignment.value
+    created = [path[:end] for end in range(1, len(path)) if not _is_known(document, path[:end])]
+    return replace(
+        document,
+        values=_with_value(document.values, assignment, 0),
+        lines={entry: line for entry, line in document.lines.items() if entry[: len(path)] != path},
+        written={entry: text for entry, text in document.written.items() if entry[: len(path)] != path}
+        | {(*path, *entry): text for entry, text in value.written.items()},
+        problems=(*document.problems, *value.problems),
+        assigned={entry: where for entry, where in document.assigned.items() if entry[: len(path)] != path}
+        | dict.fromkeys((*created, path), assignment.where),
+    )
+
+
+def _is_known(document: Document, path: YamlPath) -> bool:
+    return path in document.lines or path in document.assigned
+
+
+def _with_value(container: object, assignment: Assignment, depth: int) -> object:
+    """Return a copy of what is at that depth of the path, with the value in it; an alias elsewhere stays as it is."""
+    if depth == len(assignment.path):
+        return assignment.value.values
+    key = assignment.path[depth]
+    if isinstance(key, int):
+        if not isinstance(container, list) or key >= len(container):
+            raise _no_such_place(assignment, depth, f"is not a list with an entry [{key}]")
+        entries = list(container)
+        entries[key] = _with_value(entries[key], assignment, depth + 1)
+        return entries
+    if container is not None and not isinstance(container, dict):
+        kind = (
+            "a list; name its entry by number, such as [0]" if isinstance(container, list) else "a value without keys"
+        )
+        raise _no_such_place(assignment, depth, f"is {kind}")
+    mapping = dict(container or {})
+    mapping[key] = _with_value(mapping.get(key), assignment, depth + 1)
+    return mapping
+
+
+def _no_such_place(assignment: Assignment, depth: int, why: str) -> InvalidInput:
+    enclosing = path_text(assignment.path[:depth]) or "the file"
+    return InvalidInput.of(
+        where=assignment.where, what="no such place", why=f"{enclosing} {why}", fix=f"set {enclosing} as a whole"
+    )

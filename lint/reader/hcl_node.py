@@ -1,0 +1,204 @@
+"""Terraform's language as the same nodes as JSON: blocks are lists of objects, and a reference is `${ … }`.
+
+python-hcl2 parses it. It is imported when a file of Terraform is read, because nothing else needs it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from lint.reader.json_node import MOST_LEVELS
+from lint.reader.node import Array, Member, Node, Object, Scalar
+from lint.reader.source_text import SourceSpan, SourceText, load_source, refusal
+from lint.reader.written import Notation, Written
+
+if TYPE_CHECKING:
+    from lark import Token, Tree
+
+    Expression = Tree[Token]
+
+HEREDOC: Final = re.compile(r"<<(?P<indented>-?)(?P<end>\w+)\n(?P<text>.*?)[ \t]*(?P=end)\s*\Z", re.DOTALL)
+REFERENCE: Final = re.compile(r"(?<!\$)\$\{")
+DIRECTIVE: Final = re.compile(r"(?<!%)%\{")
+ESCAPES: Final = {"\\n": "\n", "\\t": "\t", "\\r": "\r", '\\"': '"', "\\\\": "\\"}
+ESCAPE: Final = re.compile(r'\\[ntr"\\]')
+LITERALS: Final = frozenset({"int_lit", "float_lit", "literal_value", "identifier"})
+MODULE_PATH: Final = "${ path.module}/"
+
+
+def hcl_object(passage: SourceText, folder: Path) -> Object:
+    """Return the blocks of a file, by type. Files that it names are relative to `folder`.
+
+    Raises InvalidInput where the text is not Terraform's language.
+    """
+    from hcl2.api import parses  # noqa: PLC0415 - only files of Terraform need it
+    from lark.exceptions import LarkError  # noqa: PLC0415
+
+    try:
+        tree = parses(passage.text if passage.text.endswith("\n") else f"{passage.text}\n")
+    except LarkError as error:
+        line = getattr(error, "line", 0)
+        where = SourceSpan(source=passage.source, line=line if isinstance(line, int) and line > 0 else 1)
+        why = str(error).partition("\n")[0]
+        raise refusal(where, what="is not Terraform", why=why, fix="run `terraform validate`") from None
+    reader = _Reader(passage=passage, folder=folder, locals={})
+    body = _parts(tree)[0]
+    reader = _Reader(passage=passage, folder=folder, locals=dict(reader.local_values(body)))
+    return reader.body(body)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reader:
+    passage: SourceText
+    folder: Path
+    locals: Mapping[str, Expression]
+    """The expressions of `locals` by name; a reference to one of them is read as the expression."""
+
+    def body(self, body: Expression) -> Object:
+        """Return the attributes and blocks of a body; labels of a block are its members `0` and `1`."""
+        members = [member for part in _parts(body) for member in self._member(part)]
+        return Object(members=_gathered(members), place=self._place(body))
+
+    def local_values(self, body: Expression) -> Iterator[tuple[str, Expression]]:
+        """Yield the name and the expression of each local value."""
+        for block in _parts(body):
+            if block.data == "block" and _name(block) == "locals":
+                for attribute in _parts(_body_of(block)):
+                    if attribute.data == "attribute":
+                        yield _name(attribute), _parts(attribute)[-1]
+
+    def _member(self, part: Expression) -> Iterator[Member]:
+        place = self._place(part)
+        if part.data == "attribute":
+            yield Member(key=_name(part), value=self._value(_parts(part)[-1], 0), place=place)
+        elif part.data == "block":
+            labels = [label for label in _parts(part)[1:] if label.data in {"string", "identifier"}]
+            members = [
+                Member(key=str(index), value=self._string(label), place=place) for index, label in enumerate(labels)
+            ]
+            inside = self.body(_body_of(part))
+            value = Object(members=(*members, *inside.members), place=place)
+            yield Member(key=_name(part), value=Array(items=(value,), place=place), place=place)
+
+    def _value(self, expression: Expression, level: int) -> Node:
+        """Return the node of an expression; a placeholder for one that only Terraform can compute."""
+        while expression.data == "expr_term" and len(_parts(expression)) == 1:
+            expression = _parts(expression)[0]
+        name = self._text(expression)
+        if (
+            name.startswith("local.")
+            and (local := self.locals.get(name.removeprefix("local.")))
+            and level < MOST_LEVELS
+        ):
+            return self._value(local, level + 1)
+        kind = str(expression.data)
+        if kind in LITERALS and _is_literal(name):
+            return Scalar(text=name, place=self._place(expression), is_null=name == "null", quoted=name == "null")
+        composed: dict[str, Callable[[Expression, int], Node]]
+        composed = {"tuple": self._tuple, "object": self._object, "function_call": self._call}
+        if kind in composed:
+            return composed[kind](expression, level)
+        scalar = {"string": self._string, "heredoc_template": self._heredoc, "heredoc_template_trim": self._heredoc}
+        return scalar.get(kind, self._reference)(expression)
+
+    def _tuple(self, expression: Expression, level: int) -> Array:
+        items = tuple(self._value(item, level + 1) for item in _parts(expression))
+        return Array(items=items, place=self._place(expression))
+
+    def _object(self, expression: Expression, level: int) -> Object:
+        members = []
+        for element in _parts(expression):
+            if element.data == "object_elem":
+                key, value = _parts(element)[0], _parts(element)[-1]
+                strings = list(key.find_data("string"))
+                text = self._string(strings[0]).text if strings else self._text(key)
+                members.append(Member(key=text, value=self._value(value, level + 1), place=self._place(element)))
+        return Object(members=tuple(members), place=self._place(expression))
+
+    def _call(self, expression: Expression, level: int) -> Node:
+        """Return what `jsonencode` encodes and what the file of `file` holds; a placeholder for other functions."""
+        name = self._text(_parts(expression)[0])
+        arguments = [part for call in _parts(expression)[1:] for part in _parts(call)]
+        if len(arguments) == 1 and name == "jsonencode":
+            return self._value(arguments[0], level + 1)
+        if len(arguments) == 1 and name == "file":
+            path = self._value(arguments[0], level + 1)
+            if isinstance(path, Scalar) and "${" not in path.text.removeprefix(MODULE_PATH):
+                file = load_source(self.folder / path.text.removeprefix(MODULE_PATH), cited=self._place(expression))
+                return _document(file, self._place(expression))
+        return self._reference(expression)
+
+    def _string(self, expression: Expression) -> Scalar:
+        raw = self._text(expression).strip('"') if expression.data == "identifier" else self._text(expression)[1:-1]
+        text = ESCAPE.sub(lambda escape: ESCAPES[escape[0]], _with_references(raw))
+        return Scalar(text=text, place=self._place(expression))
+
+    def _heredoc(self, expression: Expression) -> Scalar:
+        """Return the text as a passage of its own, in which each line has its number."""
+        place = self._place(expression)
+        heredoc = HEREDOC.match(self._text(expression))
+        if heredoc is None or DIRECTIVE.search(heredoc["text"]):
+            return Scalar(text="${ heredoc }", place=place)
+        text = _with_references(heredoc["text"])
+        breaks = tuple(line_end.end() for line_end in re.finditer("\n", text))
+        passage = SourceText(text=text, source=place.source, breaks=breaks, first_line=place.line + 1)
+        return _document(passage, place)
+
+    def _reference(self, expression: Expression) -> Scalar:
+        text = " ".join(re.sub(r"[{}]", " ", self._text(expression)).split())
+        return Scalar(text=f"${{ {text} }}", place=self._place(expression))
+
+    def _text(self, expression: Expression) -> str:
+        return self.passage.text[expression.meta.start_pos : expression.meta.end_pos]
+
+    def _place(self, expression: Expression) -> SourceSpan:
+        return self.passage.place(0 if expression.meta.empty else expression.meta.start_pos)
+
+
+def _document(passage: SourceText, place: SourceSpan) -> Scalar:
+    """Return a text that may be JSON, with the passage in which it stands."""
+    written = Written(passage=passage, start=0, end=len(passage.text), notation=Notation.JSON)
+    return Scalar(text=passage.text, place=place, written=written)
+
+
+def _with_references(text: str) -> str:
+    """Return a text whose references are placeholders, unlike `${hbase.tmp.dir}`, which `$${…}` stands for."""
+    return REFERENCE.sub("${ ", text).replace("$${", "${").replace("%%{", "%{")
+
+
+def _parts(expression: Expression) -> list[Expression]:
+    """Return the parts of an expression without punctuation, line ends and comments."""
+    return [part for part in expression.children if not isinstance(part, str) and part.data != "new_line_or_comment"]
+
+
+def _name(part: Expression) -> str:
+    return str(_parts(part)[0].children[0])
+
+
+def _body_of(block: Expression) -> Expression:
+    return next(part for part in _parts(block) if part.data == "body")
+
+
+def _is_literal(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _gathered(members: list[Member]) -> tuple[Member, ...]:
+    """Return the members with the blocks of one type as one list."""
+    blocks: dict[str, Member] = {}
+    for member in members:
+        before = blocks.get(member.key)
+        if before and isinstance(before.value, Array) and isinstance(member.value, Array):
+            items = (*before.value.items, *member.value.items)
+            member = Member(key=member.key, value=Array(items=items, place=before.place), place=before.place)  # noqa: PLW2901
+        blocks[member.key] = member
+    return tuple(blocks.values())

@@ -1,0 +1,98 @@
+"""A running HBase as the commands see it that restart servers and move regions: what they read, and what they do.
+
+A server is named by its address, `host:port`, which stays the same over a restart; a region by its encoded name.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from operations.progress import Say
+
+META_TABLE: Final = "hbase:meta"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Region:
+    """A region of an enabled table. `server` is None while no server has it open.
+
+    `moved` is true where the server before this one was another: until the region is closed and opened in place, the
+    master would assign it to that other server when this one restarts.
+    """
+
+    table: str
+    server: str | None
+    moved: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HBaseState:
+    """The regions and servers that the master knows. `servers` has the start time of each, in ms since 1970."""
+
+    servers: Mapping[str, int]
+    regions: Mapping[str, Region]
+    in_transition: int
+    balancer_is_on: bool
+
+    @property
+    def homes(self) -> dict[str, str]:
+        """Return the server of each open region."""
+        return {name: region.server for name, region in self.regions.items() if region.server is not None}
+
+    @property
+    def closed(self) -> int:
+        """Return the number of regions that no server has open."""
+        return len(self.regions) - len(self.homes)
+
+    @property
+    def region_counts(self) -> Mapping[str, int]:
+        """Return the number of regions of each server that has any."""
+        return Counter(self.homes.values())
+
+    @property
+    def moved_tables(self) -> tuple[str, ...]:
+        """Return the tables with regions that would not return to their server after a restart."""
+        return tuple(sorted({region.table for region in self.regions.values() if region.moved}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheReads:
+    """Block reads of one server that its BucketCache answered, and those that it did not."""
+
+    hits: float
+    misses: float
+
+    @property
+    def hit_ratio(self) -> float | None:
+        """Return the share that the cache answered; None where nothing was read."""
+        reads = self.hits + self.misses
+        return self.hits / reads if reads else None
+
+
+class HBaseControl(Protocol):
+    """Reads and changes a running HBase. Every method raises OperationFailed where the cluster does not do it."""
+
+    def state(self, say: Say) -> HBaseState:
+        """Return what the master knows now."""
+
+    def switch_balancer(self, say: Say, *, on: bool) -> None:
+        """Switch the balancer, and wait for the moves that it has begun."""
+
+    def reopen(self, tables: Sequence[str], say: Say) -> None:
+        """Close and open every region of these tables on the server that has it."""
+
+    def unready(self, servers: Sequence[str], say: Say) -> Mapping[str, str]:
+        """Return the servers that would lose their cache if they restarted now, each with the reason."""
+
+    def restart(self, server: str, say: Say) -> None:
+        """Stop the process of one RegionServer in order and start it again; return once it has been started."""
+
+    def cache_reads(self, since: float) -> Mapping[str, CacheReads]:
+        """Return the reads of each server since that time (seconds since 1970), for the servers that are known.
+
+        Only whole periods count: a server whose figures are published by the minute is missing until one whole minute
+        after that time is published.
+        """

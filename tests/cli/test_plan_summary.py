@@ -1,0 +1,126 @@
+"""The summary of a plan: short, as wide as the terminal, and every word of it can be explained."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from cli.main import warmbase
+from cli.plan_summary import MOST_LINES, plan_summary
+from environments.environment import Environment
+from environments.planning import advised_plan_of
+from environments.reader import read_environment
+from environments.reader.assignment import Assignment
+from environments.reader.read import locate
+from environments.unstated import unstated
+from sizing.modes import MODES
+from tests.shipped import ENVIRONMENTS
+from tests.sizing.test_search_laws import environment as random_environment
+
+CASES: dict[str, dict[str, Any]] = {
+    **{f"mode {mode}": {"storage": {"mode": mode}} for mode in MODES},
+    "p99 that nothing meets": {"targets": {"p99": "1 ms"}},
+    "budget that nothing meets": {"targets": {"budget_usd_per_month": 100}},
+    "three lost nodes": {"targets": {"lost_nodes": 3}},
+}
+
+
+def changed(name: str, case: str, directory: Path) -> Environment:
+    document = yaml.safe_load(locate(name).read_text())
+    for section, values in CASES[case].items():
+        document[section] = {**document.get(section, {}), **values}
+    if CASES[case].get("storage") == {"mode": "hdfs"}:
+        document["storage"].pop("root", None)
+    file = directory / "changed.yaml"
+    file.write_text(yaml.safe_dump(document))
+    return read_environment(str(file))
+
+
+def page(environment: Environment, width: int) -> list[str]:
+    plan = advised_plan_of(environment, environment.active)
+    return click.unstyle(plan_summary(environment.name, environment, plan, width)).splitlines()
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("name", ["dev", "prod"])
+def test_a_summary_has_at_most_thirty_lines(name: str, case: str, tmp_path: Path) -> None:
+    environment = changed(name, case, tmp_path)
+    for width in (80, 120):
+        lines = page(environment, width)
+        assert len(lines) <= MOST_LINES
+        assert max(map(len, lines)) <= width
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_the_summary_of_a_shipped_environment_fits_a_screen(name: str) -> None:
+    environment = read_environment(name)
+    assert len(page(environment, 80)) <= MOST_LINES
+    assert max(map(len, page(environment, 120))) > 80
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", range(40))
+def test_the_summary_of_any_workload_fits_a_screen(seed: int, tmp_path: Path) -> None:
+    file = tmp_path / "law.yaml"
+    file.write_text(yaml.safe_dump(random_environment(seed)))
+    lines = page(read_environment(str(file)), 80)
+    assert len(lines) <= MOST_LINES
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize("option", [(), ("--why",), ("--cost",), ("--all",)], ids=" ".join)
+def test_every_label_of_a_page_can_be_explained(option: tuple[str, ...]) -> None:
+    printed = CliRunner().invoke(warmbase, ["plan", "prod", *option]).stdout
+    labels = {label for line in printed.splitlines() if (label := re.match(r"([A-Z][a-z]+(?: [a-z]+)*)  ", line))}
+    words = {label[1] for label in labels} - {"Next", "COMPRESSION"}
+    assert words or option
+    for word in words:
+        result = CliRunner().invoke(warmbase, ["explain", "prod", *word.split()])
+        assert result.exit_code == 0, (word, result.output)
+        assert result.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        ("assumed", "no compression (workload.compression.codec)"),
+        ("watch", "fix: add clients gradually"),
+        ("saves money", "COMPRESSION"),
+        ("ebs-iops", "1.018 times the mean load: 1,726 reads/s at most, 52.1 % used"),
+        ("s3-requests", "a read takes none of it"),
+        ("overrides", "0 overrides in the environment file"),
+        ("P99", "throughput.p99_latency_ms"),
+        ("a node lost", "bad_hours.lost_node.offline_seconds"),
+    ],
+)
+def test_a_word_explains_what_the_page_means_by_it(word: str, text: str) -> None:
+    result = CliRunner().invoke(warmbase, ["explain", "prod", *word.split()])
+    assert text in " ".join(result.stdout.split()), result.output
+
+
+def test_what_a_comment_marks_as_assumed_is_not_stated(tmp_path: Path) -> None:
+    text = locate("prod").read_text()
+    marked = text.replace("popularity: {zipf: 0.99} #", "popularity: {zipf: 0.99} # assumed: a middle #").replace(
+        "  regions: 240", "  # assumed: one region for each 10 GiB\n  # on your cluster: count them\n  regions: 240"
+    )
+    assert marked.count("assumed:") == 2
+    file = tmp_path / "prod.yaml"
+    file.write_text(marked)
+    before, after = (
+        {value.key for value in unstated(environment, environment.active)}
+        for environment in (read_environment("prod"), read_environment(str(file)))
+    )
+    assert after - before == {"workload.popularity", "workload.regions"}
+
+
+def test_a_value_from_the_command_line_is_stated() -> None:
+
+    assignment = Assignment.parse("discount=28 %")
+    environment = read_environment("prod", [assignment])
+    assert "discount" not in {value.key for value in unstated(environment, environment.active)}

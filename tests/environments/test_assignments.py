@@ -1,0 +1,152 @@
+"""`--set PATH=VALUE`: the value goes through the very reader, and its messages name the option."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args, get_origin
+
+import pytest
+from pydantic import BaseModel
+
+from environments.reader import read_environment
+from environments.reader.assignment import FREE_KEYS, Assignment
+from environments.reader.messages import _variants
+from environments.reader.schema import EnvironmentFile
+from sizing.popularity import Zipf
+from sizing.problem import InvalidInput
+from sizing.units import TIB
+from sizing.workload import OpenLoad
+
+PINNED = """\
+name: pinned
+region: us-east-1
+release: emr-7.14.0
+network: {availability_zone: us-east-1a}
+workload: &load
+  stored: 1 TiB
+  cell: 1 KiB
+  row: 10 KiB
+  reads: &reads {per_second: 100}
+  regions: 40
+clusters:
+  blue:
+    core:
+      type: r8g.xlarge
+      count: 3
+      volumes: [{purpose: cache, type: gp3, size: 400 GiB}, {purpose: system, type: gp3, size: 64 GiB}]
+  green: {role: replica, workload: {reads: *reads}}
+"""
+
+
+def assignments(*texts: str) -> list[Assignment]:
+    return [Assignment.parse(text) for text in texts]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "pinned.yaml"
+    path.write_text(PINNED)
+    return path
+
+
+def test_a_value_replaces_that_of_the_file(file: Path) -> None:
+    changed = read_environment(
+        str(file), assignments("workload.stored=14TiB", "workload.popularity={zipf: 0.8}", "targets.p99=20ms")
+    )
+    assert changed.workload.stored_bytes == 14 * TIB
+    assert changed.workload.popularity == Zipf(theta=0.8)
+    assert changed.targets.p99_seconds == 0.02
+    assert file.read_text() == PINNED
+
+
+def test_an_entry_of_a_list_is_named_by_number(file: Path) -> None:
+    changed = read_environment(str(file), assignments("clusters.blue.core.volumes[1].size=80 GiB"))
+    volumes = changed.clusters["blue"].core.volumes
+    assert volumes is not None
+    assert [volume.size_gib for volume in volumes] == [400, 80]
+
+
+def test_an_alias_elsewhere_keeps_the_value_of_the_file(file: Path) -> None:
+    changed = read_environment(str(file), assignments("workload.reads.per_second=900"))
+    green = changed.clusters["green"].reads
+    assert green is not None
+    assert changed.workload.reads.load == OpenLoad(reads_per_second=900)
+    assert green.load == OpenLoad(reads_per_second=100)
+
+
+def test_the_later_of_two_values_holds(file: Path) -> None:
+    changed = read_environment(str(file), assignments("workload.stored=2TiB", "workload.stored=3TiB"))
+    assert changed.workload.stored_bytes == 3 * TIB
+
+
+def test_a_key_may_contain_dots_where_keys_are_free(file: Path) -> None:
+    changed = read_environment(
+        str(file),
+        assignments("overrides.hbase-site.hbase.regionserver.handler.count=60", "tags.cost.center=42"),
+    )
+    [override] = changed.overrides
+    assert (override.key, override.value, override.line) == ("hbase.regionserver.handler.count", "60", None)
+    assert changed.tags == {"cost.center": "42"}
+
+
+def test_free_keys_are_those_of_the_schema() -> None:
+    assert dict(free_keys(EnvironmentFile)) == FREE_KEYS
+
+
+def free_keys(schema: type[BaseModel]) -> list[tuple[str, int]]:
+    """Return the sections at the top whose innermost values are text under keys of the user's choice."""
+    depths = ((name, depth(field.annotation)) for name, field in schema.model_fields.items())
+    return [(name, levels) for name, levels in depths if levels]
+
+
+def depth(annotation: object) -> int:
+    """Return the number of parts of a path before a free key; 0 where there is none."""
+    [variant, *_] = _variants(annotation)
+    if get_origin(variant) is not dict:
+        return 0
+    [inner, *_] = _variants(get_args(variant)[1])
+    if isinstance(inner, type) and issubclass(inner, BaseModel):
+        return 0
+    return 1 + depth(inner)
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "why"),
+    [
+        ("workload.stord=1TiB", "--set workload.stord", "did you mean 'stored'?"),
+        ("workloads.stored=1TiB", "--set workloads.stored", "did you mean 'workload'?"),
+        ("workload.stored=14TB", "--set workload.stored", "did you mean that, or 14 TiB?"),
+        ("workload.popularity={zip: 0.8}", "--set workload.popularity", "did you mean 'zipf'?"),
+        ("workload.popularity={zipf: 0.8", "--set workload.popularity", "in quotes for your shell"),
+        ("workload.popularity={zipf: 1, zipf: 2}", "--set workload.popularity", "keep only the last"),
+        ("workload.stored.bytes=1", "--set workload.stored.bytes", "workload.stored is a value without keys"),
+        ("clusters.blue.core.volumes[7].size=1 GiB", "--set clusters.blue.core.volumes[7].size", "no such place"),
+        ("clusters.blue.core.volumes.size=1 GiB", "--set clusters.blue.core.volumes.size", "by number, such as [0]"),
+        ("targets.lost_nodes=-1", "--set targets.lost_nodes", "must be at least 0"),
+        ("workload.stored", "--set workload.stored", "no equals sign"),
+        ("=1TiB", "--set =1TiB", "not one of keys and dots"),
+        ("workload..stored=1TiB", "--set workload..stored=1TiB", "not one of keys and dots"),
+        ("workload.stored=\x1b[31m", "--set workload.stored", "control characters are not allowed"),
+        ("account=111122223333", "--set account", """quotes of its own: --set account='"111122223333"'"""),
+    ],
+)
+def test_a_message_names_the_option(file: Path, text: str, where: str, why: str) -> None:
+    with pytest.raises(InvalidInput) as error:
+        read_environment(str(file), assignments(text))
+    assert error.value.problems[0].where == where
+    assert why in str(error.value)
+
+
+def test_problems_of_the_file_keep_their_lines(file: Path) -> None:
+    file.write_text(PINNED.replace("regions: 40", "regions: many"))
+    with pytest.raises(InvalidInput) as error:
+        read_environment(str(file), assignments("workload.stored=1TB"))
+    assert [problem.where.rpartition("/")[2] for problem in error.value.problems] == [
+        "--set workload.stored",
+        "pinned.yaml:10",
+    ]
+
+
+def test_a_value_mends_the_value_of_the_file(file: Path) -> None:
+    file.write_text(PINNED.replace("regions: 40", "regions: many"))
+    assert read_environment(str(file), assignments("workload.regions=60")).workload.regions == 60

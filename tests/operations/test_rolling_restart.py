@@ -1,0 +1,258 @@
+"""A rolling restart: one server at a time, each home and warm before the next, wherever it is interrupted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import pytest
+
+from operations.hbase_control import META_TABLE, CacheReads, HBaseState, Region
+from operations.progress import Say, carry_out
+from operations.rolling_restart import Patience, RestartJournal, RollingRestart, restart_order
+from sizing.problem import OperationFailed, Refused
+
+QUICK = Patience(before=60, home=0.3, elsewhere=0.02, warm=0.05, poll=0.002)
+SERVERS = ("a:16020", "b:16020", "c:16020")
+META = "1588230740"
+
+
+class Killed(BaseException):
+    """The command is ended here."""
+
+
+@dataclass
+class Model:
+    """An HBase of three servers with two regions each. A server that restarts is away for two looks."""
+
+    starts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SERVERS, 1))
+    homes: dict[str, str | None] = field(default_factory=dict)
+    lasts: dict[str, str] = field(default_factory=dict)
+    balancer: bool = True
+    down: dict[str, int] = field(default_factory=dict)
+    restarts: list[str] = field(default_factory=list)
+    lose_cache: str | None = None
+    lose_regions: str | None = None
+    reasons: dict[str, str] = field(default_factory=dict)
+    calls: int = 0
+    kill_at: int | None = None
+    kill_before: bool = True
+    journal: RestartJournal | None = None
+    most_down: int = 0
+    away: int = 2
+
+    def __post_init__(self) -> None:
+        """Put hbase:meta on the first server."""
+        for number, server in enumerate(SERVERS):
+            for region in (f"r{number}0", f"r{number}1"):
+                self.homes[region] = server
+        self.homes[META] = SERVERS[0]
+        self.lasts = {region: str(server) for region, server in self.homes.items()}
+
+    @contextmanager
+    def call(self) -> Iterator[None]:
+        """Count a call, and end the command before or after the one that is named."""
+        self.calls += 1
+        if self.calls == self.kill_at and self.kill_before:
+            raise Killed
+        yield
+        if self.calls == self.kill_at:
+            raise Killed
+
+    def state(self, say: Say) -> HBaseState:
+        del say
+        with self.call():
+            self._pass_time()
+            table = {META: META_TABLE}
+            return HBaseState(
+                servers={server: start for server, start in self.starts.items() if server not in self.down},
+                regions={
+                    name: Region(
+                        table=table.get(name, "orders"), server=home, moved=home not in {None, self.lasts[name]}
+                    )
+                    for name, home in self.homes.items()
+                },
+                in_transition=0,
+                balancer_is_on=self.balancer,
+            )
+
+    def _pass_time(self) -> None:
+        for server, looks in list(self.down.items()):
+            self.down[server] = looks - 1
+            if looks == 1:
+                del self.down[server]
+                self.starts[server] += 1
+                for region, last in self.lasts.items():
+                    if self.homes[region] is None and server in {last, self.lose_regions}:
+                        self.homes[region] = "b:16020" if self.lose_regions == server else server
+
+    def switch_balancer(self, say: Say, *, on: bool) -> None:
+        del say
+        with self.call():
+            self.balancer = on
+
+    def reopen(self, tables: Sequence[str], say: Say) -> None:
+        del say, tables
+        with self.call():
+            assert not self.balancer
+            self.lasts = {region: str(home) for region, home in self.homes.items()}
+
+    def unready(self, servers: Sequence[str], say: Say) -> Mapping[str, str]:
+        del say, servers
+        with self.call():
+            return self.reasons
+
+    def restart(self, server: str, say: Say) -> None:
+        del say
+        with self.call():
+            assert not self.balancer
+            self.restarts.append(server)
+            self.down[server] = self.away
+            self.most_down = max(self.most_down, len(self.down))
+            for region, home in self.homes.items():
+                if home == server:
+                    self.homes[region] = None
+
+    def cache_reads(self, since: float) -> Mapping[str, CacheReads]:
+        del since
+        with self.call():
+            lost = self.lose_cache if self.restarts else None
+            return {server: CacheReads(hits=20 if server == lost else 99, misses=1) for server in self.starts}
+
+    def read(self) -> RestartJournal | None:
+        with self.call():
+            return self.journal
+
+    def write(self, journal: RestartJournal) -> None:
+        with self.call():
+            self.journal = journal
+
+    def clear(self) -> None:
+        with self.call():
+            self.journal = None
+
+
+class Lines:
+    """Collects what the stages say."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    @contextmanager
+    def step(self, title: str) -> Iterator[Say]:
+        self.lines.append(title)
+        yield self.lines.append
+
+
+def run(model: Model) -> list[str]:
+    """Restart all servers as a new command would, and return what it says."""
+    restart, lines = RollingRestart(hbase=model, journals=model, patience=QUICK), Lines()
+    state = model.state(lines.lines.append)
+    carry_out(restart.stages(state), lines)
+    return lines.lines
+
+
+def test_each_server_restarts_once_and_the_one_with_meta_last() -> None:
+    model = Model()
+    lines = run(model)
+    assert model.restarts == ["b:16020", "c:16020", "a:16020"]
+    assert model.most_down == 1
+    assert model.balancer
+    assert model.journal is None
+    assert "the balancer is on again" in lines
+    assert any(line.startswith("2 of 2 regions at home, hit ratio 99 % (before: 99 %)") for line in lines)
+
+
+def test_a_balancer_that_was_off_stays_off() -> None:
+    model = Model(balancer=False)
+    assert "the balancer stays off, as it was before" in run(model)
+    assert not model.balancer
+
+
+def test_tables_with_moved_regions_are_reopened_first() -> None:
+    model = Model()
+    model.lasts["r10"] = "c:16020"
+    assert "reopen orders in place" in run(model)
+    assert model.lasts["r10"] == "b:16020"
+    assert model.homes["r10"] == "b:16020"
+
+
+def test_without_reopening_a_moved_region_would_not_return() -> None:
+    """The model has the fault that the reopening is there for."""
+    model = Model(balancer=False)
+    model.lasts["r10"] = "c:16020"
+    model.restart("b:16020", print)
+    for _ in range(4):
+        state = model.state(print)
+    assert state.regions["r10"].server is None
+
+
+def uninterrupted_calls() -> int:
+    model = Model()
+    model.lasts["r10"] = "c:16020"
+    run(model)
+    return model.calls
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before the call", "after the call"])
+def test_wherever_it_is_killed_the_same_command_finishes(before: bool) -> None:  # noqa: FBT001
+    for place in range(2, uninterrupted_calls() + 1):
+        model = Model(kill_at=place, kill_before=before)
+        model.lasts["r10"] = "c:16020"
+        with pytest.raises(Killed):
+            run(model)
+        run(model)
+        assert model.most_down == 1, place
+        assert model.balancer, place
+        assert model.journal is None, place
+        assert set(model.restarts) == set(SERVERS), place
+        # Once the journal is cleared the restart has ended, and the second command is another one.
+        has_ended = place == uninterrupted_calls() and not before
+        assert len(model.restarts) == len(SERVERS) * (2 if has_ended else 1), place
+
+
+def test_a_cache_that_was_lost_stops_the_restart_at_that_server() -> None:
+    model = Model(lose_cache="b:16020")
+    with pytest.raises(OperationFailed, match=r"b:16020  hits 95.2 % of its reads; before the restart .* 99 %"):
+        run(model)
+    assert model.restarts == ["b:16020"]
+    assert not model.balancer
+    model.lose_cache = None
+    run(model)
+    assert model.restarts == ["b:16020", "c:16020", "a:16020"]
+
+
+def test_regions_that_open_elsewhere_stop_the_restart_and_heal_is_named() -> None:
+    model = Model(lose_regions="c:16020")
+    with pytest.raises(OperationFailed, match=r"c:16020  did not get back 2 of its regions\n.*\n.*warmbase heal ENV"):
+        run(model)
+    assert model.restarts == ["b:16020", "c:16020"]
+
+
+def test_a_server_that_stays_away_stops_the_restart() -> None:
+    model = Model(away=10**6)
+    with pytest.raises(OperationFailed, match="b:16020  is not back after 0 minutes: 2 servers, 2 regions not at home"):
+        run(model)
+    assert model.restarts == ["b:16020"]
+
+
+def test_a_closed_region_refuses_it() -> None:
+    model = Model()
+    model.homes["r10"] = None
+    with pytest.raises(Refused, match="is not quiet: 1 regions of enabled tables are not open"):
+        run(model)
+    assert model.restarts == []
+    assert model.balancer
+
+
+def test_a_server_that_is_not_ready_refuses_it() -> None:
+    model = Model(reasons={"b:16020": "its index is 3 hours old", "c:16020": "the same"})
+    with pytest.raises(Refused, match=r"b:16020  would lose its cache if it restarted now, as would 1 more\n.*3 hours"):
+        run(model)
+    assert model.restarts == []
+    assert model.balancer
+
+
+def test_the_server_with_meta_is_last() -> None:
+    assert restart_order(Model().state(print)) == ("b:16020", "c:16020", "a:16020")

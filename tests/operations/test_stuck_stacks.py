@@ -1,0 +1,85 @@
+"""A stack whose creation failed can hold a cluster that runs: the advice leads to its teardown, which works."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from moto import mock_aws
+
+from environments.reader import read_environment
+from lint.deployable import deployable_launch
+from local_aws.extension import install
+from local_aws.stack_state import state
+from operations import stuck_stack
+from operations.preflight import preflight
+from operations.stuck_stack import wait_until_stable
+from sizing.problem import OperationFailed
+from tests.operations.operators import STACK, World, changed_text, checkout, deployed_world, install_world
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    """Return an environment whose cluster runs, although the parameter with its id could not be created."""
+    from moto.cloudformation.models import cloudformation_backends  # noqa: PLC0415 - slow, and AWS must be mocked
+
+    install()
+    with mock_aws():
+        here = deployed_world(tmp_path)
+        world = World(tmp_path)
+        install_world(world, monkeypatch)
+        checkout(world, "A", here, changed_text("A"))
+        shutil.rmtree(world.file("A").with_suffix(".launch"))
+        [cluster] = world.running()
+        world.aws.emr.set_termination_protection(JobFlowIds=[cluster], TerminationProtected=False)
+        world.aws.ssm.delete_parameter(Name="/warmbase/dev/blue/cluster-id")
+        stacks = cloudformation_backends["123456789012"]["us-east-1"].stacks.values()
+        [stack] = [stack for stack in stacks if stack.name == STACK]
+        stack.status = "CREATE_FAILED"
+        resources = state(stack).resources
+        [parameter] = [name for name in resources if name.startswith("ClusterId")]
+        del resources[parameter]
+        yield world
+
+
+def advice(world: World) -> tuple[str, str]:
+    """Return what a deployment says to the stack: before it begins, and where it would change the stack."""
+    environment = read_environment(str(world.file("A")))
+    launches = {"blue": deployable_launch(environment, environment.active)}
+    [check] = [check for check in preflight(world.aws, environment, launches, {}) if check.name == STACK]
+    with pytest.raises(OperationFailed) as failed:
+        wait_until_stable(world.aws, STACK, lambda _: None)
+    return f"{check.problem}; {check.fix}", str(failed.value)
+
+
+def test_a_cluster_that_runs_in_a_failed_stack_is_recorded_and_torn_down(world: World) -> None:
+    [cluster] = world.running()
+    for text in advice(world):
+        assert f"cluster {cluster} is WAITING" in text
+        assert "warmbase pin ENV" in text
+        assert "warmbase teardown ENV blue" in text
+        assert "delete-stack" not in text
+    for command in (("pin", "ENV"), ("teardown", "ENV", "blue")):
+        done = world.run("A", *command)
+        assert done.code == 0, done.text
+    assert world.running() == []
+    assert world.claim() == "nobody"
+
+
+def test_a_cluster_that_the_failed_stack_no_longer_lists_is_named(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [cluster] = world.running()
+    monkeypatch.setattr(stuck_stack, "stack_cluster", lambda *_: None)
+    for text in advice(world):
+        assert f"cluster {cluster} is WAITING" in text
+        assert "no longer lists the cluster" in text
+
+
+def test_a_failed_stack_without_a_cluster_is_deleted(world: World) -> None:
+    world.end_cluster()
+    for text in advice(world):
+        assert f"delete-stack --stack-name {STACK}" in text
+        assert "teardown" not in text
