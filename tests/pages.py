@@ -23,6 +23,7 @@ VARYING: Final = (
     (re.compile(r"\bi-[0-9a-f]{17}\b"), "i-ID"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00"), "DATE AND TIME"),
     (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC"), "DATE AND TIME"),
+    (re.compile(r"(?<=blue-)\d{4}-\d\d-\d\d(?=\.md)"), "DATE"),
     (re.compile(r"\d+\.\d min remaining"), "TIME remaining"),
     (re.compile(r"(?<=\[y/N\]: )y$"), ""),
 )
