@@ -29,6 +29,8 @@ PART: Final = re.compile(
     r'^# shellcheck source=operations/steps/(?P<part>\w+\.sh)\nsource "\$\(dirname .*\)/(?P=part)"\n', re.MULTILINE
 )
 """The lines by which a script includes a part that it shares with others."""
+PROGRAM: Final = re.compile(r'^ *cat "\$\(dirname .*\)/(?P<program>\w+\.rb)"\n', re.MULTILINE)
+"""The line by which a script prints a program for the HBase shell."""
 DIRECTIVE: Final = "# shellcheck shell=bash\n"
 OURS: Final = "warmbase "
 """The beginning of the name of each of our steps."""
@@ -124,7 +126,11 @@ def script(name: str) -> str:
     def part(match: re.Match[str]) -> str:
         return (DIRECTORY / match["part"]).read_text(encoding="utf-8").removeprefix(DIRECTIVE)
 
+    def program(match: re.Match[str]) -> str:
+        return f"cat <<'RUBY'\n{(DIRECTORY / match['program']).read_text(encoding='utf-8')}RUBY\n"
+
     text = PART.sub(part, (DIRECTORY / f"{name}.sh").read_text(encoding="utf-8"))
+    text = PROGRAM.sub(program, text)
     if len(text) > LONGEST_ARGUMENT:
         raise ValueError(f"{name}: {len(text)} characters, and a step takes {LONGEST_ARGUMENT} in one argument")
     return text

@@ -44,7 +44,12 @@ def run(
     text = text.replace("/etc/hbase.keytab", str(keytab or directory / "no-keytab"))
     process = subprocess.run(
         ["bash", "-c", text, name, "s3://logs/answer", *arguments],
-        env={"PATH": f"{stubs}:{os.environ['PATH']}", "STATE": state, "TMPDIR": str(directory)},
+        env={
+            "PATH": f"{stubs}:{os.environ['PATH']}",
+            "STATE": state,
+            "TMPDIR": str(directory),
+            "SIMULATED": str(STAND_INS.parent / "simulated_hbase.py"),
+        },
         capture_output=True,
         text=True,
         check=False,
@@ -89,6 +94,8 @@ CASES = [
         (),
         {"directory": WALS, "files": [f"{WALS}/{SERVERS[0]}/stand-in-1%2C16020.1"], "down": False},
     ),
+    ("control-regions", "well", ("balancer", "off"), {"was_on": True}),
+    ("control-regions", "well", ("reopen", "stand-in-users"), {"reopened": ["stand-in-users"]}),
     ("inspect-primary", "well", ("/nowhere",), {"master_caches": None, "forgotten": FORGOTTEN}),
     ("verify-export", "well", ("s3://our-backups/hbase/",), {"missing": [], "stale": []}),
     ("verify-export", "unexported", ("s3://our-backups/hbase/",), {"missing": ["stand_in:events"], "stale": []}),
@@ -115,6 +122,14 @@ def test_each_script_fails_with_a_reason(name: str, tmp_path: Path) -> None:
     status, answer, stderr = run(tmp_path, name, "gone", "0")
     assert status != 0, stderr
     assert answer is None or "error" in answer
+
+
+def test_regions_are_read_from_between_the_lines_of_the_shell(tmp_path: Path) -> None:
+    status, answer, stderr = run(tmp_path, "control-regions", "moved", "state")
+    assert status == 0, stderr
+    assert (answer["in_transition"], answer["balancer_is_on"]) == (0, True)
+    assert answer["servers"] == {"stand-in-1:16020": 1762500000000, "stand-in-2:16020": 1762500000001}
+    assert [region["table"] for region in answer["regions"].values() if region["moved"]] == ["stand-in-users"]
 
 
 @pytest.mark.parametrize("lost", [1, 2])

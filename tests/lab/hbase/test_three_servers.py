@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
+import shlex
+import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,12 +18,16 @@ from configurations.launch import Launch
 from lab.hbase.availability import probed
 from lab.hbase.cluster import LabServer
 from lab.hbase.experiment import Experiment
+from lab.hbase.jvm import FIRST_TIER, Java
+from lab.hbase.kdc import jar_paths
 from lab.hbase.laboratory import laboratory, small_of
 from lab.hbase.limits.machine import memory
 from lab.hbase.software import problems
+from lab.hbase.software.jars import SHELL
 from lab.hbase.store.settings import Settings
 from lab.hbase.ycsb import YcsbTable
 from lab.model.scaled_plan import Small
+from operations.cluster_step import script
 from sizing.units import GIB, MIB
 
 SMALL = Small(memory_bytes=3 * GIB, data_bytes=48 * MIB, servers=3)
@@ -70,3 +81,68 @@ def test_regions_are_offline_while_their_server_restarts_and_others_answer(exper
     assert all(outage.seconds for outage in probes.outages)
     assert {outage.server for outage in probes.outages} == {victim}
     assert "retrieved from file successfully" in cluster.place.log(f"server-{victim}").read_text(encoding="utf-8")
+
+
+def control_regions(experiment: Experiment, directory: Path, *arguments: str) -> Any:
+    """Return the answer of the step that restarts rely on; JRuby stands for the HBase shell."""
+    cluster = experiment.bench.cluster
+    classes = (*jar_paths(SHELL), *cluster.software.class_path)
+    java = Java(
+        software=replace(cluster.software, class_path=classes),
+        configuration=cluster.place.configuration("master"),
+        scratch=cluster.place.scratch,
+        flags=(
+            "-Xmx256m",
+            *FIRST_TIER,
+            f"-Dlog4j2.configurationFile={cluster.place.configuration('client')}/client.log4j2.properties",
+        ),
+    )
+    programs = {
+        "hbase": f"#!/bin/sh\nexec {shlex.join(java.arguments('org.jruby.Main', '-'))}\n",
+        "aws": f"#!/bin/sh\nexec cat >{directory}/answer\n",
+    }
+    for name, text in programs.items():
+        (directory / name).write_text(text, encoding="utf-8")
+        (directory / name).chmod(0o755)
+    process = subprocess.run(
+        ["bash", "-c", script("control-regions"), "control-regions", "s3://logs/answer", *arguments],
+        env={"PATH": f"{directory}:{os.environ['PATH']}", "HOME": str(directory)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=180,
+    )
+    assert process.returncode == 0, process.stderr[-2000:]
+    return json.loads((directory / "answer").read_text(encoding="utf-8"))
+
+
+def test_the_step_sees_a_region_that_moved_until_its_table_is_reopened(experiment: Experiment, tmp_path: Path) -> None:
+    admin, table = experiment.bench.admin, experiment.table.name
+    experiment.bench.serve(LabServer(), cold=True)
+    before = admin.regions(table)
+    name, home = next(iter(before.items()))
+    other = next(server for server in admin.servers() if server != home)
+    admin.reopen(table)
+    experiment.bench.await_regions()
+    quiet = control_regions(experiment, tmp_path, "state")
+    admin.move(name, other)
+    moved = control_regions(experiment, tmp_path, "state")
+    addresses = {":".join(server.split(",")[:2]): int(server.split(",")[2]) for server in admin.servers()}
+    assert moved["servers"] == addresses
+    assert {region["table"] for region in moved["regions"].values()} >= {table, "hbase:meta"}
+    assert not [region for region in quiet["regions"].values() if region["table"] == table and region["moved"]]
+    assert [
+        encoded for encoded, region in moved["regions"].items() if region["moved"] and region["table"] == table
+    ] == [name]
+    assert moved["regions"][name]["server"] == ":".join(other.split(",")[:2])
+    assert moved["in_transition"] == 0
+    assert control_regions(experiment, tmp_path, "reopen", table) == {"reopened": [table]}
+    experiment.bench.await_regions()
+    after = control_regions(experiment, tmp_path, "state")["regions"]
+    assert not [region for region in after.values() if region["table"] == table and region["moved"]]
+    assert after[name]["server"] == moved["regions"][name]["server"]
+
+    control_regions(experiment, tmp_path, "balancer", "on")
+    assert control_regions(experiment, tmp_path, "state")["balancer_is_on"]
+    assert control_regions(experiment, tmp_path, "balancer", "off") == {"was_on": True}
+    assert not control_regions(experiment, tmp_path, "state")["balancer_is_on"]
