@@ -139,9 +139,9 @@ def _page(proposed: Proposal) -> Iterator[str]:
             )
             yield from _wrapped(f"{cluster_name}: a new cluster, {nodes}, {plan.release} (`warmbase plan` explains it)")
     yield from _silences(proposed)
-    for cluster_name, protection in proposed.protections.items():
-        for name in protection.missing:
-            yield from _wrapped(f"{cluster_name}: {name} is missing; the deployment restores it")
+    # The clusters of an environment share two stacks, so each would name their protection.
+    for name in dict.fromkeys(name for protection in proposed.protections.values() for name in protection.missing):
+        yield from _wrapped(f"{name} is missing; the deployment restores it")
     yield "Cost per month at today's prices (estimate)"
     for cluster_name, usd in proposed.usd_per_month.items():
         before = proposed.current_usd_per_month.get(cluster_name, 0.0)

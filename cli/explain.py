@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from textwrap import fill
 from typing import Final
@@ -26,7 +26,25 @@ from reports.json_text import json_text
 from sizing.explanation import Explanation
 from sizing.plan import Plan
 from sizing.problem import InvalidInput, Problem
+from sizing.units import format_duration, format_percent, format_size, format_usd
 
+THOUSAND: Final = 1000
+UNITS: Final[Mapping[str, Callable[[str, float], str]]] = {
+    "memory.parts.": lambda number, value: f"{number} B ({format_size(value)})",
+    "_bytes": lambda number, value: f"{number} B ({format_size(value)})",
+    "_mib_s": lambda number, _: f"{number} MiB/s",
+    "_mib": lambda number, _: f"{number} MiB",
+    "_gib": lambda number, _: f"{number} GiB",
+    "_ms": lambda number, _: f"{number} ms",
+    "seconds": lambda number, value: f"{number} s ({format_duration(value)})",
+    "_per_second": lambda number, _: f"{number}/s",
+    "usd_per_month": lambda _, value: f"{format_usd(value)} a month",
+    "_fraction": lambda _, value: format_percent(value),
+    "lower_limit": lambda _, value: format_percent(value),
+    "hit_ratio.": lambda _, value: format_percent(value),
+    "busiest_server.": lambda number, _: f"{number} times the mean",
+}
+"""How a figure is shown with its unit, by a part of its path; the first that fits. Others are counts or names."""
 USUAL: Final = ("cold", "p99", "restart", "decides", "cache", "cost")
 """Words that somebody who has mistyped another may want."""
 
@@ -129,11 +147,12 @@ def _indented(text: str) -> str:
 
 def _value(path: str, plan: Plan) -> str:
     value = plan.figure(path)
-    if isinstance(value, float):
-        return f"{value:,.4g}"
     if isinstance(value, tuple):
         return ",".join(map(str, value))
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    if not isinstance(value, int | float):
+        return str(value)
+    number = f"{value:,.4g}" if isinstance(value, float) and value < THOUSAND else f"{value:,.0f}"
+    return next((text(number, value) for part, text in UNITS.items() if part in path), number)
 
 
 def _unknown(plan: Plan, figure: str) -> Problem:

@@ -5,6 +5,7 @@ Commands are imported when they are called, so that `warmbase --help` loads noth
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import signal
@@ -63,6 +64,7 @@ COMMAND_COLUMNS: Final = 13
 EXIT_CODES: Final = "Exit codes: 0 done; 1 failed; 2 invalid input; 3 the answer is no."
 
 JSON: Final = "cli.main.json"
+GARBAGE_THRESHOLD: Final = 100_000  # judgement: objects; tens of MB, and Python's own is 700
 ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SIGNALLED: Final = 128
 """A shell adds this to the number of the signal that ended a command, and reports the sum as the exit code."""
@@ -158,6 +160,10 @@ class Stopped(BaseException):
 
 def main() -> None:
     """Run a command. A WarmbaseError prints its message on stderr and sets the exit code."""
+    # The matrices of a plan are small: the threads that numpy's OpenBLAS starts at import never have work.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # The many small objects of a command live until it ends; Python would look through them again and again.
+    gc.set_threshold(GARBAGE_THRESHOLD)
     for number in ENDING:
         # What nohup or a shell has made it ignore stays ignored.
         if signal.getsignal(number) != signal.SIG_IGN:

@@ -51,6 +51,7 @@ WORDS: Final[Mapping[str, Sequence[str]]] = {
     "bucket sizes": ("bucket_cache.bucket_sizes",),
     "heap": ("heap.xmx_mib", "heap.l1_fraction", "heap.memstore_fraction"),
     "ram in gib": ("memory.parts.jvm", "memory.parts.direct", "memory.parts.page_cache"),
+    "page cache": ("memory.parts.page_cache",),
     "cache index": ("persistence.index_bytes", "persistence.interval_ms"),
 }
 """Labels and usual words in lower case; a plan without a cache, say, has no figure for some of them."""
@@ -81,15 +82,9 @@ def listed(word: str, plan: Plan, assumed: Sequence[Unstated], overrides: Sequen
             yield f"  {value.effect}"
         yield "State a value in the environment file, or try it: warmbase plan ENV --set KEY=VALUE"
     elif word in WATCH:
-        yield from plan.nearest
-        for warning in plan.warnings:
-            yield f"{warning.severity}: {warning.message}"
-            yield f"  {fix_line(warning.fix)}"
+        yield from _warnings(plan)
     elif word in SAVES:
-        for alternative in plan.alternatives:
-            compressed = alternative.setting == "COMPRESSION"
-            setting = alternative.codec.upper() if compressed else format_size(alternative.block_bytes)
-            yield f"{alternative.setting} {setting} saves {format_usd(alternative.saving_usd_per_month)} a month"
+        yield from _savings(plan)
     elif word == OVERRIDES:
         for override in overrides:
             yield f"{override.classification} {override.key} = {redacted(override.key, override.value)}"
@@ -98,6 +93,24 @@ def listed(word: str, plan: Plan, assumed: Sequence[Unstated], overrides: Sequen
     yield from (_resource(resource, plan) for resource in plan.throughput.resources if resource.name == word)
     if word in WORDS and not word_paths(word, plan):
         yield f"this plan has no such figure, because its mode is {plan.mode}"
+
+
+def _warnings(plan: Plan) -> Iterator[str]:
+    if not plan.nearest and not plan.warnings:
+        yield "The plan has no warnings."
+    yield from plan.nearest
+    for warning in plan.warnings:
+        yield f"{warning.severity}: {warning.message}"
+        yield f"  {fix_line(warning.fix)}"
+
+
+def _savings(plan: Plan) -> Iterator[str]:
+    if not plan.alternatives:
+        yield "Neither another compression nor another block size was found to save money."
+    for alternative in plan.alternatives:
+        compressed = alternative.setting == "COMPRESSION"
+        setting = alternative.codec.upper() if compressed else format_size(alternative.block_bytes)
+        yield f"{alternative.setting} {setting} saves {format_usd(alternative.saving_usd_per_month)} a month"
 
 
 def _resource(resource: Resource, plan: Plan) -> str:

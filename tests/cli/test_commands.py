@@ -250,6 +250,9 @@ def test_explain_shows_formula_inputs_and_source_of_every_figure_with_a_reason()
         assert explanation["formula"] in " ".join(page.split())
         assert explanation["source"] in " ".join(page.split())
         assert "= None" not in page
+        assert "e+" not in page.splitlines()[0]
+        if path.endswith(("bytes", "_mib", "_gib", "_ms", "seconds")) or path.startswith("memory.parts."):
+            assert re.search(r" = [\d,.]+ (B|MiB|GiB|ms|s)\b", page), page
 
 
 def test_explain_of_an_unknown_name_suggests_the_nearest() -> None:

@@ -104,6 +104,11 @@ def test_a_word_explains_what_the_page_means_by_it(word: str, text: str) -> None
     assert text in " ".join(result.stdout.split()), result.output
 
 
+def test_a_list_without_entries_says_so() -> None:
+    [line] = CliRunner().invoke(warmbase, ["explain", "dev", "saves"]).stdout.splitlines()
+    assert "was found to save money" in line
+
+
 def test_what_a_comment_marks_as_assumed_is_not_stated(tmp_path: Path) -> None:
     text = locate("prod").read_text()
     marked = text.replace("popularity: {zipf: 0.99} #", "popularity: {zipf: 0.99} # assumed: a middle #").replace(
