@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 TABLES = ("stand-in-users", "stand_in:events")
-REGIONS_OF_EACH_SERVER = 2
+REGIONS_PER_SERVER = 2
 META = "1588230740"
 PORT = 16020
 LAUNCH_MS = 1_762_500_000_000
@@ -33,7 +33,7 @@ def begun() -> dict[str, Any]:
     servers = [f"{host}:{PORT}" for host in os.environ.get("SERVERS", "stand-in-1 stand-in-2").split()]
     regions = {META: {"table": "hbase:meta", "server": servers[0], "moved": False}}
     for table in TABLES:
-        for number in range(REGIONS_OF_EACH_SERVER * len(servers)):
+        for number in range(REGIONS_PER_SERVER * len(servers)):
             name = hashlib.md5(f"{table},{number}".encode(), usedforsecurity=False).hexdigest()
             regions[name] = {"table": table, "server": servers[number % len(servers)], "moved": False}
     if os.environ["STATE"] == "moved":
@@ -64,13 +64,13 @@ def away(hbase: dict[str, Any]) -> list[str]:
 
 def state(hbase: dict[str, Any]) -> dict[str, Any]:
     """Return the servers that live, and the regions; those of a server that is away are not open."""
-    gone = away(hbase)
+    absent = away(hbase)
     regions = {
-        name: {**region, "server": None if region["server"] in gone else region["server"]}
+        name: {**region, "server": None if region["server"] in absent else region["server"]}
         for name, region in hbase["regions"].items()
     }
     return {
-        "servers": {server: start for server, start in hbase["starts"].items() if server not in gone},
+        "servers": {server: start for server, start in hbase["starts"].items() if server not in absent},
         "regions": regions,
         "in_transition": int(os.environ["STATE"] == "transition"),
         "balancer_is_on": hbase["balancer_is_on"],
