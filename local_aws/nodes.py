@@ -1,8 +1,8 @@
 """Programs of a local cluster's nodes, which run on this machine: the claim of a launch, and steps.
 
 There is no node. A program runs as the user of the local AWS, with the directories of a node inside a temporary one,
-and with stand-ins of `aws`, `hbase` and `hdfs` first on its PATH: `stand-ins/`. The stand-ins of `hbase` and `hdfs`
-answer like a small quiet HBase with two tables and two RegionServers, whose names begin with `stand-in`.
+and with stand-ins of `aws`, `hbase`, `hdfs` and `systemctl` first on its PATH: `stand-ins/`. They answer like a small
+quiet HBase with two tables, whose names begin with `stand-in`, and with a RegionServer on each core node.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from configurations.bootstrap import DIRECTORY
+from configurations.layout import INDEX_FILE
 from local_aws import api
 from local_aws.instance_metadata import instance_metadata
 
@@ -32,12 +35,15 @@ STAND_INS: Final = Path(__file__).parent / "stand-ins"
 NOTE: Final = "local AWS: no HBase runs here; hbase, hdfs and aws are stand-ins (local_aws/stand-ins)\n"
 NODE_PATHS: Final = (
     "/etc/hbase.keytab",
+    "/etc/systemd",
+    "/etc/warmbase",
     "/mnt/var/lib/info",
     "/usr/bin/python3",
     "/usr/lib/hbase",
     "/usr/local/lib/warmbase",
     "/var/lib/warmbase",
     "/var/log/hbase",
+    "/warmbase/cache",
 )
 """Paths that exist only on a node. They lead into the temporary directory."""
 AS_ROOT: Final = ("((EUID != 0))", "((0))")
@@ -47,6 +53,10 @@ MARK: Final = "hbase-"
 SYSTEM_PYTHON: Final = """#!/bin/sh
 exec {python} -E "$@" --metadata={metadata} --s3={endpoint} --emr={endpoint} --job-flow={job_flow} --wait-seconds=0.1
 """
+
+GUARD: Final = "before_regionserver.py"
+WHOLE_INDEX: Final = "PBUF\x01\x00"
+"""A persisted index of the old format, which every guard accepts: its magic, and one message of a byte."""
 
 _endpoint: list[str] = []
 
@@ -71,12 +81,35 @@ def has_nodes() -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramEnd:
+    """The end of a program: whether it succeeded, what it printed, and what it wrote to stderr."""
+
+    succeeded: bool
+    printed: str
+    log: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedHBase:
+    """The HBase of one cluster, as its nodes see it.
+
+    `state` says what is wrong with it, `hosts` are the nodes of its RegionServers, and `marks` are the files by which
+    the stand-ins remember what earlier programs have done.
+    """
+
+    state: str = "well"
+    hosts: tuple[str, ...] = ()
+    marks: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A primary node in a temporary directory, in one region, with an HBase in this state."""
+    """A node in a temporary directory, in one region; `host` is its name where a RegionServer runs on it."""
 
     root: Path
     region: str
-    state: str = "well"
+    hbase: SimulatedHBase
+    host: str = ""
 
     def put(self, name: str, content: str, mode: int = 0o644) -> None:
         """Write a file of the node."""
@@ -85,18 +118,21 @@ class Node:
         file.write_text(content, encoding="utf-8")
         file.chmod(mode)
 
-    def run(self, script: str, *arguments: str, seconds: float) -> tuple[bool, str]:
-        """Return whether a bash script with this name and these arguments succeeded, and what it wrote to stderr."""
-        for path in NODE_PATHS:
-            script = script.replace(path, f"{self.root}{path}")
+    def run(self, script: str, *arguments: str, seconds: float) -> ProgramEnd:
+        """Run a bash script with this name and these arguments."""
+        # In one pass: one of these paths ends like the beginning of another.
+        script = re.sub("|".join(NODE_PATHS), lambda path: f"{self.root}{path[0]}", script)
         programs = (str(STAND_INS), str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin")
         variables = {
             "PATH": os.pathsep.join(programs),
             "TMPDIR": str(self.root / "tmp"),
-            "STATE": self.state,
+            "STATE": self.hbase.state,
+            "HOST": self.host,
             "AWS_ENDPOINT_URL": _endpoint[0],
             "AWS_REGION": self.region,
         }
+        if self.hbase.hosts:
+            variables["SERVERS"] = " ".join(self.hbase.hosts)
         try:
             process = subprocess.run(
                 ["bash", "-c", script, *arguments],  # noqa: S607 - whichever bash the machine has
@@ -108,16 +144,27 @@ class Node:
                 stdin=subprocess.DEVNULL,
             )
         except subprocess.TimeoutExpired:
-            return False, f"{NOTE}the local AWS ended this program after {seconds:g} s\n"
-        return process.returncode == 0, NOTE + process.stderr.replace(str(self.root), "")
+            log = f"{NOTE}the local AWS ended this program after {seconds:g} s\n"
+            return ProgramEnd(succeeded=False, printed="", log=log)
+        return ProgramEnd(
+            succeeded=process.returncode == 0,
+            printed=process.stdout.replace(str(self.root), ""),
+            log=NOTE + process.stderr.replace(str(self.root), ""),
+        )
 
 
 @contextmanager
-def _node(region: str, state: str = "well") -> Iterator[Node]:
+def _node(region: str, hbase: SimulatedHBase, host: str = "") -> Iterator[Node]:
+    """Make the directories of a node, with what earlier programs have left of its HBase, and keep what is there."""
     with tempfile.TemporaryDirectory(prefix="warmbase-node-") as directory:
-        node = Node(root=Path(directory), region=region, state=state)
+        node = Node(root=Path(directory), region=region, hbase=hbase, host=host)
         (node.root / "tmp").mkdir()
+        for mark, content in hbase.marks.items():
+            node.put(f"tmp/{mark}", content)
         yield node
+        hbase.marks.update(
+            {file.name: file.read_text(encoding="utf-8") for file in (node.root / "tmp").glob(f"{MARK}*")}
+        )
 
 
 def run_on_primaries(cluster_id: str, region: str, launch: Mapping[str, Any], primaries: int) -> None:
@@ -128,18 +175,18 @@ def run_on_primaries(cluster_id: str, region: str, launch: Mapping[str, Any], pr
         script = action["ScriptBootstrapAction"]
         for primary in range(primaries):
             instance = f"i-{cluster_id.removeprefix('j-').lower():0>15}{primary}"
-            succeeded, output = _claim(cluster_id, region, instance, script)
+            end = _claim(cluster_id, region, instance, script)
             log = f"{cluster_id}/node/{instance}/bootstrap-actions/{number}"
-            _store(region, launch.get("LogUri"), log, output)
-            if not succeeded:
+            _store(region, launch.get("LogUri"), log, end.log)
+            if not end.succeeded:
                 raise Failed(instance, number)
 
 
-def _claim(cluster_id: str, region: str, instance: str, script: Mapping[str, Any]) -> tuple[bool, str]:
+def _claim(cluster_id: str, region: str, instance: str, script: Mapping[str, Any]) -> ProgramEnd:
     bucket, _, key = script["Path"].removeprefix("s3://").partition("/")
     text = api.call("s3", region, "get_object", Bucket=bucket, Key=key)["Body"].read().decode()
     identity = {"accountId": api.ACCOUNT, "region": region, "instanceId": instance}
-    with _node(region) as node, instance_metadata(identity) as metadata:
+    with _node(region, SimulatedHBase()) as node, instance_metadata(identity) as metadata:
         job_flow = "/mnt/var/lib/info/job-flow.json"
         python = SYSTEM_PYTHON.format(
             python=sys.executable, metadata=metadata, endpoint=_endpoint[0], job_flow=f"{node.root}{job_flow}"
@@ -152,26 +199,35 @@ def _claim(cluster_id: str, region: str, instance: str, script: Mapping[str, Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRun:
-    """One step of a cluster: `state` says what is wrong with its HBase, `marks` what earlier steps have done to it."""
+    """One step of a cluster."""
 
     region: str
     cluster_id: str
     step_id: str
     log_uri: str | None
-    state: str = "well"
-    marks: set[str] = field(default_factory=set)
+    hbase: SimulatedHBase
 
     def run(self, arguments: Sequence[str]) -> bool:
         """Run `bash -c SCRIPT NAME ARGUMENT...`, store its stderr where EMR does, and return whether it succeeded."""
-        with _node(self.region, self.state) as node:
+        with _node(self.region, self.hbase) as node:
             disable = STAND_INS / "disable_all_tables.sh"
             node.put("/usr/lib/hbase/bin/disable_all_tables.sh", disable.read_text(encoding="utf-8"), 0o755)
-            for mark in self.marks:
-                node.put(f"tmp/{mark}", "")
-            succeeded, output = node.run(*arguments[2:], seconds=STEP_SECONDS)
-            self.marks.update(file.name for file in (node.root / "tmp").glob(f"{MARK}*"))
-        _store(self.region, self.log_uri, f"{self.cluster_id}/steps/{self.step_id}", output)
-        return succeeded
+            end = node.run(*arguments[2:], seconds=STEP_SECONDS)
+        _store(self.region, self.log_uri, f"{self.cluster_id}/steps/{self.step_id}", end.log)
+        return end.succeeded
+
+
+def run_on_core_node(region: str, hbase: SimulatedHBase, host: str, text: str) -> ProgramEnd:
+    """Run a shell text as Systems Manager does, on a node that warmbase's actions have set up for a RegionServer."""
+    with _node(region, hbase, host) as node:
+        node.put("/usr/bin/python3", f'#!/bin/sh\nexec {sys.executable} "$@"\n', 0o755)
+        guard = (DIRECTORY / "programs" / GUARD).read_text(encoding="utf-8")
+        node.put(f"/usr/local/lib/warmbase/{GUARD}", guard)
+        node.put("/etc/systemd/system/hbase-regionserver.service.d/10-warmbase.conf", "")
+        node.put("/var/lib/warmbase/cache-counters.json", '{"changed_at": null}')
+        if hbase.state != "unready":
+            node.put(INDEX_FILE, WHOLE_INDEX)
+        return node.run(text, "_script.sh", seconds=STEP_SECONDS)
 
 
 def _store(region: str, log_uri: str | None, name: str, output: str) -> None:

@@ -51,7 +51,7 @@ def main() -> None:
         restart(hbase, f"{sys.argv[2]}:{PORT}")
     else:
         verb, *words = os.environ["ARGUMENTS"].split()
-        verbs: dict[str, Callable[..., Any]] = {"state": state, "balancer": balancer, "reopen": reopen}
+        verbs: dict[str, Callable[..., Any]] = {"state": state, "balancer": balancer, "reopen": reopen, "events": events}
         reply = verbs[verb](hbase, *words)
         sys.stdout.write(f"{os.environ['MARK']}{json.dumps(reply)}\n=> nil\n")
     file.write_text(json.dumps(hbase), encoding="utf-8")
@@ -90,6 +90,11 @@ def reopen(hbase: dict[str, Any], *tables: str) -> dict[str, list[str]]:
         region["moved"] = region["moved"] and region["table"] not in tables
     hbase["events"] += [f"reopen {table}" for table in tables]
     return {"reopened": list(tables)}
+
+
+def events(hbase: dict[str, Any]) -> dict[str, list[str]]:
+    """Return what this HBase was told to do; only tests ask."""
+    return {"events": hbase["events"]}
 
 
 def restart(hbase: dict[str, Any], server: str) -> None:

@@ -10,7 +10,8 @@ from moto.emr.models import Cluster, ElasticMapReduceBackend
 from moto.emr.responses import ElasticMapReduceResponse
 
 from local_aws import nodes
-from local_aws.control_tags import HBASE, STEP, control
+from local_aws.control_tags import STEP, control
+from local_aws.core_nodes import hbase_of
 from local_aws.moto_internals import replace, request_parameter, wrap
 
 if TYPE_CHECKING:
@@ -75,14 +76,11 @@ def _outcome(cluster: Untyped, step: Untyped) -> str:
     behaviour = control(cluster, STEP)
     if behaviour or not (nodes.has_nodes() and step.args[:2] == ["bash", "-c"]):
         return behaviour or "COMPLETED"
-    if not hasattr(cluster, "hbase_marks"):
-        cluster.hbase_marks = set()
     step_run = nodes.StepRun(
         region=cluster.emr_backend.region_name,
         cluster_id=cluster.id,
         step_id=step.id,
         log_uri=cluster.log_uri,
-        state=control(cluster, HBASE) or "well",
-        marks=cluster.hbase_marks,
+        hbase=hbase_of(cluster),
     )
     return "COMPLETED" if step_run.run(step.args) else "FAILED"

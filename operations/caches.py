@@ -8,12 +8,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from operations.aws import Aws
+from operations.hbase_control import CacheReads
 
 NAMESPACE: Final = "warmbase"
 FIGURES: Final = {"Fill": "Average", "Answering": "Minimum", "Hits": "Sum", "Misses": "Sum", "FreeBytes": "Average"}
 """Each with how its minutes are put together."""
 # judgement: long enough for a publisher that missed a minute or two, short enough to be called now.
 WINDOW_MINUTES: Final = 10
+PERIOD_SECONDS: Final = 60  # the publisher's timer runs each minute
 MOST_QUERIES: Final = 500  # of one request: CloudWatch API Reference, GetMetricData
 
 
@@ -44,7 +46,7 @@ def caches(aws: Aws, cluster_id: str, until: datetime | None = None) -> tuple[Se
     """
     instances = _instances(aws, cluster_id)
     end = until or datetime.now(UTC)
-    latest = _figures(aws, cluster_id, instances, end)
+    latest = _figures(aws, cluster_id, instances, Period(end - timedelta(minutes=WINDOW_MINUTES), end))
     return tuple(
         ServerCache(
             instance=instance,
@@ -57,6 +59,30 @@ def caches(aws: Aws, cluster_id: str, until: datetime | None = None) -> tuple[Se
         )
         for instance, figures in sorted(latest.items())
     )
+
+
+def reads_since(aws: Aws, cluster_id: str, instances: Iterable[str], since: datetime) -> Mapping[str, CacheReads]:
+    """Return the reads of each instance that has published since; a minute counts if all of it is after `since`.
+
+    A figure is of the minute before its time, and CloudWatch files it under the minute that has begun by then.
+    Raises botocore's errors.
+    """
+    whole = (since + timedelta(seconds=2 * PERIOD_SECONDS)).replace(second=0, microsecond=0)
+    period = Period(whole, max(datetime.now(UTC), whole) + timedelta(seconds=PERIOD_SECONDS))
+    figures = _figures(aws, cluster_id, instances, period, ("Hits", "Misses"))
+    return {
+        instance: CacheReads(hits=totals["Hits"][1], misses=totals["Misses"][1])
+        for instance, totals in figures.items()
+        if totals.keys() >= {"Hits", "Misses"}
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A time in which figures were published."""
+
+    start: datetime
+    end: datetime
 
 
 Figures = Mapping[str, tuple[datetime, float]]
@@ -79,16 +105,16 @@ def _instances(aws: Aws, cluster_id: str) -> list[str]:
 
 
 def _figures(
-    aws: Aws, cluster_id: str, instances: Iterable[str], end: datetime
+    aws: Aws, cluster_id: str, instances: Iterable[str], period: Period, names: Iterable[str] = tuple(FIGURES)
 ) -> dict[str, dict[str, tuple[datetime, float]]]:
-    series = [(instance, name) for instance in instances for name in FIGURES]
+    series = [(instance, name) for instance in instances for name in names]
     figures: dict[str, dict[str, tuple[datetime, float]]] = {}
     for first in range(0, len(series), MOST_QUERIES):
         some = series[first : first + MOST_QUERIES]
         pages: Any = aws.cloudwatch.get_paginator("get_metric_data").paginate(
             MetricDataQueries=[_query(number, cluster_id, *query) for number, query in enumerate(some)],
-            StartTime=end - timedelta(minutes=WINDOW_MINUTES),
-            EndTime=end,
+            StartTime=period.start,
+            EndTime=period.end,
         )
         for page in pages:
             for result in page["MetricDataResults"]:
@@ -113,7 +139,7 @@ def _query(number: int, cluster_id: str, instance: str, name: str) -> Any:  # no
                     {"Name": "InstanceId", "Value": instance},
                 ],
             },
-            "Period": 60,
+            "Period": PERIOD_SECONDS,
             "Stat": FIGURES[name],
         },
     }

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
-import time
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from operations.aws import Aws
 from operations.cluster_step import PrimaryShell
+from operations.node_command import outcome, send
 from operations.progress import Say
 from operations.verification.check import Facts, Nodes
 from sizing.problem import OperationFailed
@@ -18,7 +17,6 @@ from sizing.problem import OperationFailed
 PROGRAM: Final = Path(__file__).parents[1] / "on_node" / "probe.py"
 # judgement: Systems Manager delivers within seconds, and the program runs for two seconds.
 ANSWER_SECONDS: Final = 120.0
-POLL_SECONDS: Final = 2.0
 
 
 def probe_core_nodes(aws: Aws, cluster_id: str, keys: list[str], say: Say) -> Nodes:
@@ -34,12 +32,12 @@ def probe_core_nodes(aws: Aws, cluster_id: str, keys: list[str], say: Say) -> No
     say(f"inspecting {len(instances)} core nodes through Systems Manager")
     for instance in instances:
         # One command for each instance: an instance that Systems Manager does not know would fail the command for all.
-        with suppress(aws.ssm.exceptions.InvalidInstanceId):
-            sent[instance] = aws.ssm.send_command(
-                InstanceIds=[instance], DocumentName="AWS-RunShellScript", Parameters={"commands": [command]}
-            )["Command"]["CommandId"]
+        identity = send(aws, instance, command, ANSWER_SECONDS)
+        if identity is not None:
+            sent[instance] = identity
     for instance, identity in sent.items():
-        facts[instance] = _invocation_facts(aws, identity, instance)
+        ended = outcome(aws, identity, instance, ANSWER_SECONDS)
+        facts[instance] = _facts(ended.output) if ended else None
     return facts
 
 
@@ -49,18 +47,6 @@ def probe_primary(primary: PrimaryShell, say: Say) -> Facts | str:
         return primary.run("inspect-primary", say)
     except OperationFailed as failed:
         return failed.summary
-
-
-def _invocation_facts(aws: Aws, command: str, instance: str) -> Facts | None:
-    deadline = time.monotonic() + ANSWER_SECONDS
-    while time.monotonic() < deadline:
-        # Systems Manager may not know a command for a moment after it was sent.
-        with suppress(aws.ssm.exceptions.InvocationDoesNotExist):
-            invocation = aws.ssm.get_command_invocation(CommandId=command, InstanceId=instance)
-            if invocation["Status"] not in {"Pending", "InProgress", "Delayed"}:
-                return _facts(invocation["StandardOutputContent"])
-        time.sleep(POLL_SECONDS)
-    return None
 
 
 def _facts(text: str) -> Facts | None:

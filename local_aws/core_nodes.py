@@ -1,0 +1,61 @@
+"""Core nodes of a local cluster: their HBase, and the shell texts that Systems Manager runs on them.
+
+A program that inspects a machine, which is text of Python that comes through a pipe, does not run: it would describe
+the machine of the local AWS. Its command ends with success and without an answer, as moto lets every command end.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from moto.emr.models import emr_backends
+from moto.ssm.models import SimpleSystemManagerBackend
+
+from local_aws import nodes
+from local_aws.control_tags import HBASE, control
+from local_aws.moto_internals import wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from local_aws.moto_internals import Untyped
+
+INSPECTION = "base64 -d | /usr/bin/python3"
+ENDED = {True: ("Success", 0), False: ("Failed", 1)}
+
+
+def install() -> None:
+    """Let Systems Manager run shell texts on core nodes."""
+    wrap(SimpleSystemManagerBackend, "send_command", _sent)
+
+
+def hbase_of(cluster: Untyped) -> nodes.SimulatedHBase:
+    """Return the HBase of a cluster, which remembers what earlier programs have done."""
+    if not hasattr(cluster, "hbase_marks"):
+        cluster.hbase_marks = {}
+    hosts = tuple(one.private_dns_name for one in cluster.ec2_instances if one.instance_group.role == "CORE")
+    return nodes.SimulatedHBase(state=control(cluster, HBASE) or "well", hosts=hosts, marks=cluster.hbase_marks)
+
+
+def _sent(original: Callable[..., Untyped], backend: Untyped, **request: Untyped) -> Untyped:
+    # moto adds every instance of the region to a command without targets.
+    instances = tuple(request["instance_ids"])
+    command = original(backend, **request)
+    text = "\n".join(request["parameters"].get("commands", []))
+    if nodes.has_nodes() and INSPECTION not in text:
+        for invocation in command.invocations:
+            if invocation["InstanceId"] in instances:
+                _run(backend, invocation, text)
+    return command
+
+
+def _run(backend: Untyped, invocation: Untyped, text: str) -> None:
+    """Run the text on the instance, and write its end into the invocation."""
+    region = backend.region_name
+    for cluster in emr_backends[backend.account_id][region].clusters.values():
+        for node in cluster.ec2_instances:
+            if node.ec2_instance_id == invocation["InstanceId"] and node.instance_group.role == "CORE":
+                end = nodes.run_on_core_node(region, hbase_of(cluster), node.private_dns_name, text)
+                status, code = ENDED[end.succeeded]
+                invocation.update(Status=status, StatusDetails=status, ResponseCode=code)
+                invocation.update(StandardOutputContent=end.printed, StandardErrorContent=end.log)

@@ -1,0 +1,138 @@
+"""The HBase of one EMR cluster: a step asks its master, and Systems Manager restarts its RegionServers in place."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+from configurations.launch import Launch
+from configurations.layout import INDEX_FILE
+from emr.classification import flattened
+from facts.releases import releases
+from operations.aws import Aws
+from operations.aws_errors import AGAIN, translated
+from operations.caches import reads_since
+from operations.cluster_step import PrimaryShell
+from operations.hbase_control import CacheReads, HBaseState, Region
+from operations.node_command import run_on_node
+from operations.progress import Say
+from sizing.problem import OperationFailed
+
+REGION_SERVER_PORT: Final = 16020  # HBase's default, which warmbase does not change
+STEP: Final = "control-regions"
+READINESS: Final = Path(__file__).parent / "on_node" / "cache-readiness.sh"
+# judgement: a look at files and one system call each, and the index is read once without its blocks.
+READINESS_SECONDS: Final = 120.0
+RESTART: Final = "systemctl restart hbase-regionserver.service\n"
+PERSIST_INTERVAL: Final = "hbase.bucketcache.persist.intervalinmillis"
+# judgement: an index is written at most an interval after a change, and the writing takes less than another one.
+STALE_INTERVALS: Final = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheIndex:
+    """The persisted index of each server's cache: its path and format, and how long it may be behind the cache."""
+
+    file: str
+    format: str
+    longest_seconds: int
+
+    @classmethod
+    def of(cls, launch: Launch) -> CacheIndex:
+        """Return the index as the nodes of this launch write it."""
+        values = {key: value for _, key, value in flattened(launch.settings.effective("core"))}
+        interval_ms = int(values.get(PERSIST_INTERVAL, launch.plan.persistence.interval_ms))
+        streamed = releases()[launch.plan.release].index_restored_in_background
+        return cls(
+            file=INDEX_FILE,
+            format="streamed" if streamed else "chunked",
+            longest_seconds=STALE_INTERVALS * interval_ms // 1000,
+        )
+
+    @property
+    def text(self) -> str:
+        """Return the shell text that checks it on a node."""
+        values = {"INDEX": self.file, "FORMAT": self.format, "LONGEST_SECONDS": str(self.longest_seconds)}
+        assignments = " ".join(f"{name}={shlex.quote(value)}" for name, value in values.items())
+        return f"{assignments}\n{READINESS.read_text(encoding='utf-8')}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmrHBase:
+    """Reads and changes the HBase of a cluster. `restart_seconds`: the most that systemd takes to stop and start."""
+
+    aws: Aws
+    primary: PrimaryShell
+    index: CacheIndex
+    restart_seconds: float
+
+    def state(self, say: Say) -> HBaseState:
+        """Return what the master knows now."""
+        answer = self.primary.run(STEP, say, "state")
+        return HBaseState(
+            servers=answer["servers"],
+            regions={name: Region(**region) for name, region in answer["regions"].items()},
+            in_transition=answer["in_transition"],
+            balancer_is_on=answer["balancer_is_on"],
+        )
+
+    def switch_balancer(self, say: Say, *, on: bool) -> None:
+        """Switch the balancer, and wait for the moves that it has begun."""
+        self.primary.run(STEP, say, "balancer", "on" if on else "off")
+
+    def reopen(self, tables: Sequence[str], say: Say) -> None:
+        """Close and open every region of these tables on the server that has it."""
+        self.primary.run(STEP, say, "reopen", *tables)
+
+    def unready(self, servers: Sequence[str], say: Say) -> Mapping[str, str]:
+        """Return the servers that would lose their cache if they restarted now, each with the reason."""
+        return dict(self._unready(servers, say))
+
+    def restart(self, server: str, say: Say) -> None:
+        """Restart the unit of one RegionServer, whose drop-in leaves it the time to write its index."""
+        instance = self._instance(server)
+        say(f"restarting the RegionServer on {instance}")
+        run_on_node(self.aws, instance, RESTART, self.restart_seconds)
+
+    def cache_reads(self, since: float) -> Mapping[str, CacheReads]:
+        """Return the reads of each server since that time, in whole minutes that are published."""
+        hosts = {instance: host for host, instance in self._instances.items()}
+        with translated("could not read the figures of the caches", AGAIN):
+            reads = reads_since(self.aws, self.primary.cluster_id, hosts, datetime.fromtimestamp(since, UTC))
+        return {f"{hosts[instance]}:{REGION_SERVER_PORT}": read for instance, read in reads.items()}
+
+    def _unready(self, servers: Sequence[str], say: Say) -> Iterator[tuple[str, str]]:
+        say(f"checking the indexes of {len(servers)} caches through Systems Manager")
+        for server in servers:
+            reason = run_on_node(self.aws, self._instance(server), self.index.text, READINESS_SECONDS).strip()
+            if reason:
+                yield server, reason
+
+    def _instance(self, server: str) -> str:
+        host = server.rpartition(":")[0]
+        if host not in self._instances:
+            raise OperationFailed.of(
+                where=server,
+                what="is on no running core node",
+                why=f"EMR lists {', '.join(sorted(self._instances)) or 'no core node'}",
+                fix="if EMR is replacing the node, wait until it has; then run the same command again",
+            )
+        return self._instances[host]
+
+    @cached_property
+    def _instances(self) -> Mapping[str, str]:
+        """Return the instance of each host name; a RegionServer is known by its node's private DNS name."""
+        with translated(f"could not list the nodes of {self.primary.cluster_id}", AGAIN):
+            pages: Any = self.aws.emr.get_paginator("list_instances").paginate(
+                ClusterId=self.primary.cluster_id, InstanceGroupTypes=["CORE"], InstanceStates=["RUNNING"]
+            )
+            return {
+                instance["PrivateDnsName"]: instance["Ec2InstanceId"]
+                for page in pages
+                for instance in page["Instances"]
+            }

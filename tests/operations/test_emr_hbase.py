@@ -1,0 +1,196 @@
+"""A rolling restart of the HBase of an EMR cluster, on a served local AWS with a RegionServer on each core node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from configurations.launch import launch_of
+from environments.reader import read_environment
+from local_aws.server import local_aws
+from operations import cluster_step, node_command
+from operations.aws import Aws, any_call
+from operations.cluster_step import PrimaryShell
+from operations.emr_hbase import CacheIndex, EmrHBase
+from operations.hbase_control import HBaseState
+from operations.progress import carry_out
+from operations.restart_journal import S3RestartJournal
+from operations.rolling_restart import Patience, RollingRestart, restart_order
+from sizing.problem import OperationFailed, Refused
+from tests.operations.deployed import WHEN, Cut, Killed
+
+LOGS = "logs-of-restarts"
+NODES = 3
+QUICK = Patience(before=600, home=10, elsewhere=0.2, warm=0.5, poll=0.05)
+CLUSTER: dict[str, Any] = {
+    "Name": "one",
+    "LogUri": f"s3://{LOGS}/emr/",
+    "ReleaseLabel": "emr-7.14.0",
+    "Instances": {
+        "KeepJobFlowAliveWhenNoSteps": True,
+        "InstanceGroups": [
+            {"InstanceRole": "MASTER", "InstanceType": "m8g.xlarge", "InstanceCount": 1},
+            {"InstanceRole": "CORE", "InstanceType": "r8g.2xlarge", "InstanceCount": NODES},
+        ],
+    },
+    "JobFlowRole": "nodes",
+    "ServiceRole": "service",
+}
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A cluster whose HBase is in a state of the stand-ins."""
+
+    aws: Aws
+    id: str
+
+    @property
+    def hbase(self) -> EmrHBase:
+        primary = PrimaryShell(aws=self.aws, cluster_id=self.id, log_bucket=LOGS)
+        index = CacheIndex.of(launch_of(ENVIRONMENT, ENVIRONMENT.active))
+        return EmrHBase(aws=self.aws, primary=primary, index=index, restart_seconds=60)
+
+    @property
+    def journal(self) -> S3RestartJournal:
+        return S3RestartJournal(aws=self.aws, bucket=LOGS, cluster_id=self.id)
+
+    @property
+    def state(self) -> HBaseState:
+        return self.hbase.state(silent)
+
+    def restart(self, progress: Cut | None = None) -> Cut:
+        """Restart every server as a new command would, and return what it reported."""
+        progress = progress or Cut()
+        restart = RollingRestart(hbase=self.hbase, journals=self.journal, patience=QUICK)
+        carry_out(restart.stages(self.state), progress)
+        return progress
+
+    def be(self, state: str) -> None:
+        """Makes something be wrong with HBase."""
+        self.aws.emr.add_tags(ResourceId=self.id, Tags=[{"Key": "local-aws:hbase", "Value": state}])
+
+    @property
+    def events(self) -> list[str]:
+        """Return what the stand-ins were told to do."""
+        events: list[str] = self.hbase.primary.run("control-regions", silent, "events")["events"]
+        return events
+
+
+ENVIRONMENT = read_environment("prod")
+
+
+@pytest.fixture(scope="module")
+def aws() -> Iterator[Aws]:
+    with local_aws() as local:
+        aws = Aws(local.environment, any_call)
+        aws.s3.create_bucket(Bucket=LOGS)
+        yield aws
+
+
+@pytest.fixture
+def cluster(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    for module in (cluster_step, node_command):
+        monkeypatch.setattr(module, "FIRST_POLL_SECONDS", 0.0)
+        monkeypatch.setattr(module, "POLL_SECONDS", 0.02)
+    return Cluster(aws, aws.emr.run_job_flow(**CLUSTER)["JobFlowId"])
+
+
+def silent(_: str) -> None:
+    """Ignore the line."""
+
+
+def restarts(events: list[str]) -> list[str]:
+    return [event for event in events if event.startswith("restart")]
+
+
+def test_every_server_restarts_alone_and_the_one_with_meta_last(cluster: Cluster) -> None:
+    before = cluster.state
+    progress = cluster.restart()
+    after, order = cluster.state, restart_order(before)
+    assert restarts(cluster.events) == [f"restart {server}; away: {server}" for server in order]
+    assert after.homes == before.homes
+    assert all(after.servers[server] > before.servers[server] for server in order)
+    assert after.balancer_is_on
+    assert cluster.events[0] == "balancer off"
+    assert before.homes["1588230740"] == order[-1]
+    assert cluster.journal.read() is None
+    assert "restore the balancer" in progress.titles
+
+
+def test_moved_regions_are_reopened_before_any_server_restarts(cluster: Cluster) -> None:
+    cluster.be("moved")
+    cluster.restart()
+    assert cluster.events[:2] == ["balancer off", "reopen stand-in-users"]
+
+
+CUTS = [
+    pytest.param(stage, when, marks=() if (stage, when) == (3, "middle") else pytest.mark.thorough)
+    for stage in range(6)
+    for when in WHEN
+    if (stage, when) != (5, "end")
+]
+
+
+@pytest.mark.parametrize(("stage", "when"), CUTS)
+def test_a_restart_that_is_killed_continues(cluster: Cluster, stage: int, when: str) -> None:
+    """The stages: check, reopen, three servers, the balancer."""
+    cluster.be("moved")
+    before = cluster.state
+    with pytest.raises(Killed):
+        cluster.restart(Cut(stage, when))
+    cluster.restart()
+    after, events = cluster.state, cluster.events
+    assert after.homes == before.homes
+    assert sorted(restarts(events)) == [f"restart {server}; away: {server}" for server in sorted(before.servers)]
+    assert after.balancer_is_on
+    assert cluster.journal.read() is None
+
+
+def test_a_cache_that_would_be_lost_refuses_before_anything(cluster: Cluster) -> None:
+    cluster.be("unready")
+    with pytest.raises(Refused, match="there is no index at /warmbase/cache/index/bucketcache.index"):
+        cluster.restart()
+    assert (cluster.events, cluster.journal.read()) == ([], None)
+
+
+def test_a_region_in_transition_refuses_before_anything(cluster: Cluster) -> None:
+    cluster.be("transition")
+    with pytest.raises(Refused, match="1 regions are in transition"):
+        cluster.restart()
+    assert cluster.events == []
+
+
+def test_a_region_that_opens_elsewhere_stops_before_the_next_server(cluster: Cluster) -> None:
+    cluster.be("elsewhere")
+    with pytest.raises(OperationFailed, match="did not get back 1 of its regions"):
+        cluster.restart()
+    assert len(restarts(cluster.events)) == 1
+
+
+def test_a_server_of_no_node_is_named(cluster: Cluster) -> None:
+    with pytest.raises(OperationFailed, match="is on no running core node"):
+        cluster.hbase.restart("ip-10-9-9-9.ec2.internal:16020", silent)
+
+
+def test_only_minutes_that_lie_whole_after_a_time_count(cluster: Cluster) -> None:
+    """A publisher's figure is of the minute before it."""
+    server = next(iter(cluster.state.servers))
+    instance = cluster.hbase._instance(server)  # noqa: SLF001 - the node of a server
+    now = datetime.now(UTC).replace(second=0, microsecond=0)
+    dimensions = [{"Name": "ClusterId", "Value": cluster.id}, {"Name": "InstanceId", "Value": instance}]
+    for minutes, hits in ((4, 1000.0), (3, 100.0), (2, 10.0), (1, 1.0)):
+        at = now - timedelta(minutes=minutes) + timedelta(seconds=20)
+        figures: Any = [
+            {"MetricName": name, "Dimensions": dimensions, "Timestamp": at, "Value": value}
+            for name, value in (("Hits", hits), ("Misses", 1.0))
+        ]
+        cluster.aws.cloudwatch.put_metric_data(Namespace="warmbase", MetricData=figures)
+    since = (now - timedelta(minutes=4)).timestamp() + 30
+    reads = cluster.hbase.cache_reads(since)
+    assert reads.keys() == {server}
+    assert (reads[server].hits, reads[server].misses) == (11.0, 2.0)
