@@ -16,7 +16,7 @@
 SHELL := /bin/bash
 ROOMS := sizing facts emr hfile environments configurations lint dashboards changes stacks operations local_aws lab published reports cli
 BIN   := .venv/bin
-SHELLS := setup.sh pyz.sh .ci/run .ci/parts $(wildcard docs/ci/*.sh bootstrap-actions/*.sh operations/steps/*.sh local_aws/stand-ins/* tests/bootstrap_actions/*.bats tests/bootstrap_actions/*.bash)
+SHELLS := setup.sh pyz.sh .ci/run .ci/parts $(wildcard docs/ci/*.sh bootstrap-actions/*.sh operations/steps/*.sh operations/on_node/*.sh local_aws/stand-ins/* tests/bootstrap_actions/*.bats tests/bootstrap_actions/*.bash)
 ARGS  ?=
 PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal
 
