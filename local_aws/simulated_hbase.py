@@ -51,8 +51,7 @@ def main() -> None:
         restart(hbase, f"{sys.argv[2]}:{PORT}")
     else:
         verb, *words = os.environ["ARGUMENTS"].split()
-        verbs: dict[str, Callable[..., Any]] = {"state": state, "balancer": balancer, "reopen": reopen, "events": events}
-        reply = verbs[verb](hbase, *words)
+        reply = VERBS[verb](hbase, *words)
         sys.stdout.write(f"{os.environ['MARK']}{json.dumps(reply)}\n=> nil\n")
     file.write_text(json.dumps(hbase), encoding="utf-8")
 
@@ -109,6 +108,8 @@ def restart(hbase: dict[str, Any], server: str) -> None:
     for region in moved:
         region.update(server=next(other for other in hbase["starts"] if other != server), moved=True)
 
+
+VERBS: dict[str, Callable[..., Any]] = {"state": state, "balancer": balancer, "reopen": reopen, "events": events}
 
 if __name__ == "__main__":
     main()

@@ -153,7 +153,7 @@ def test_a_restart_that_is_killed_continues(cluster: Cluster, stage: int, when: 
 
 def test_a_cache_that_would_be_lost_refuses_before_anything(cluster: Cluster) -> None:
     cluster.be("unready")
-    with pytest.raises(Refused, match="there is no index at /warmbase/cache/index/bucketcache.index"):
+    with pytest.raises(Refused, match=r"there is no index at /warmbase/cache/index/bucketcache\.index"):
         cluster.restart()
     assert (cluster.events, cluster.journal.read()) == ([], None)
 
@@ -180,7 +180,7 @@ def test_a_server_of_no_node_is_named(cluster: Cluster) -> None:
 def test_only_minutes_that_lie_whole_after_a_time_count(cluster: Cluster) -> None:
     """A publisher's figure is of the minute before it."""
     server = next(iter(cluster.state.servers))
-    instance = cluster.hbase._instance(server)  # noqa: SLF001 - the node of a server
+    instance = cluster.hbase._instance(server)
     now = datetime.now(UTC).replace(second=0, microsecond=0)
     dimensions = [{"Name": "ClusterId", "Value": cluster.id}, {"Name": "InstanceId", "Value": instance}]
     for minutes, hits in ((4, 1000.0), (3, 100.0), (2, 10.0), (1, 1.0)):
