@@ -8,7 +8,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import IO, Any, Final, Self
 
 from lab.hbase.process import INHERITED_VARIABLES, die_with
+from lab.hbase.table_spec import TableSpec
 from sizing.block import LengthHistogram, cached_bytes
 from sizing.problem import OperationFailed
 
@@ -36,54 +37,6 @@ class AdminCommand:
     arguments: Sequence[str]
     directory: Path
     log: Path
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableFamily:
-    """A column family. `attributes` have HBase's names (PREFETCH_BLOCKS_ON_OPEN); None leaves HBase's default."""
-
-    name: str
-    compression: str | None = None
-    block_bytes: int | None = None
-    encoding: str | None = None
-    bloom: str | None = None
-    configuration: Mapping[str, str] | None = None
-    attributes: Mapping[str, str] | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the value in the form that the process reads."""
-        named = {
-            "name": self.name,
-            "compression": self.compression,
-            "block_bytes": self.block_bytes,
-            "encoding": self.encoding,
-            "bloom": self.bloom,
-            "configuration": self.configuration and dict(self.configuration),
-        }
-        return {key: value for key, value in named.items() if value is not None} | dict(self.attributes or {})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableSpec:
-    """A table to create: cut at `split_keys`, or into `regions` that hold equal numbers of YCSB's rows."""
-
-    name: str
-    families: Sequence[TableFamily]
-    regions: int = 1
-    split_keys: Sequence[str] = ()
-    attributes: Mapping[str, str] | None = None
-    configuration: Mapping[str, str] | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the value in the form that the process reads."""
-        return {
-            "table": self.name,
-            "families": [family.to_json() for family in self.families],
-            "regions": self.regions,
-            "split_keys": list(self.split_keys),
-            "attributes": dict(self.attributes or {}),
-            "configuration": dict(self.configuration or {}),
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,8 +139,23 @@ class Admin:
         """Close and open every region of the table on its own server."""
         self._call("reopen", seconds, table=table)
 
+    def state(self) -> dict[str, Any]:
+        """Return the servers and regions in the form that `Topology.java` describes."""
+        return self._call("state")
+
+    def unload(self, server: str, file: Path, seconds: float = CALL_SECONDS) -> float:
+        """Move every region off the server (`host:port`) with HBase's RegionMover, one at a time; return the seconds.
+
+        The file lists the regions for `load`.
+        """
+        return float(self._call("unload", seconds, server=server, file=str(file))["waited_seconds"])
+
+    def load(self, server: str, file: Path, seconds: float = CALL_SECONDS) -> float:
+        """Move the regions in the file back to the server with HBase's RegionMover; return the seconds."""
+        return float(self._call("load", seconds, server=server, file=str(file))["waited_seconds"])
+
     def switch_balancer(self, *, on: bool) -> bool:
-        """Return whether the balancer was on before."""
+        """Switch the balancer, wait for the moves that it has begun, and return whether it was on before."""
         return bool(self._call("balancer", on=on)["was"])
 
     def smoke(self, table: str, family: str, rows: int = 1000) -> int:

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from configurations.metrics import MISSES_FOR_ONE
-from lab.hbase.admin import Admin, StoreFileBlocks, TableFamily
-from lab.hbase.admin import TableSpec as TableDefinition
+from lab.hbase.admin import Admin, StoreFileBlocks
 from lab.hbase.cluster import LabCluster, LabServer
 from lab.hbase.jmx import CacheCounters, hit_ratio
 from lab.hbase.limits.machine import IdleCpu
@@ -21,6 +20,8 @@ from lab.hbase.recording import Sample
 from lab.hbase.store.client import StoreClient
 from lab.hbase.store.processes import ROOT
 from lab.hbase.store.settings import Settings
+from lab.hbase.table_spec import TableFamily
+from lab.hbase.table_spec import TableSpec as TableDefinition
 from lab.hbase.ycsb import Ycsb, YcsbLoad, YcsbResult, YcsbTable
 from sizing.problem import OperationFailed
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from lab.hbase.admin import TableFamily
 from lab.hbase.bench import Bench, Window
 from lab.hbase.jmx import hit_ratio
 from lab.hbase.recording import Recording, Sample
 from lab.hbase.result import Chart, Measurement, MeasurementTarget, Outage, Series, TargetKind
+from lab.hbase.table_spec import TableFamily
 from lab.hbase.ycsb import YcsbLoad, YcsbTable
 from lab.model.scaled_plan import CLIENTS, ScaledPlan
 from sizing.release import Release

@@ -11,13 +11,13 @@ from typing import Final
 from configurations import layout
 from configurations.launch import launch_of
 from environments.reader import read_environment
-from lab.hbase.admin import TableFamily, TableSpec
 from lab.hbase.boots.boot_matrix import VARIED, BootCase
 from lab.hbase.boots.daemon_report import CACHE_CONFIG, CACHE_STARTED, MASTER_WAITS
 from lab.hbase.boots.daemons import Daemons, daemons
 from lab.hbase.boots.faults import FAULTS, Fault, Outcome, Trigger, faulty_launch, unproven_rules
 from lab.hbase.experiment import ScenarioResult
 from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
+from lab.hbase.table_spec import TableFamily, TableSpec
 from sizing.problem import OperationFailed
 from sizing.units import KIB
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from lab.hbase.admin import TableFamily
 from lab.hbase.cluster import LabServer
 from lab.hbase.experiment import Experiment, ScenarioResult, performance_figures
 from lab.hbase.overlay import varied
 from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
+from lab.hbase.table_spec import TableFamily
 from lab.hbase.ycsb import YcsbTable
 from lab.model.prediction import expected_hit_ratio, popularity_of, slot_bytes
 from lab.model.scaled_plan import ScaledPlan, Small, miniature_demand

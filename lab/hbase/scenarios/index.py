@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from lab.hbase.admin import TableFamily
 from lab.hbase.bench import Bench
 from lab.hbase.cluster import LabCluster, LabServer
 from lab.hbase.experiment import Experiment, ScenarioResult, within
 from lab.hbase.overlay import PERSIST_INTERVAL_MS, varied
 from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
 from lab.hbase.server_log import Restored, restored
+from lab.hbase.table_spec import TableFamily
 from lab.hbase.ycsb import YcsbTable
 from lab.model.scaled_plan import ScaledPlan, Small, miniature_demand
 from sizing.heap import index_bytes_per_block, live_index_bytes

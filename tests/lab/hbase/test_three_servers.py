@@ -146,3 +146,25 @@ def test_the_step_sees_a_region_that_moved_until_its_table_is_reopened(experimen
     assert control_regions(experiment, tmp_path, "state")["balancer_is_on"]
     assert control_regions(experiment, tmp_path, "balancer", "off") == {"was_on": True}
     assert not control_regions(experiment, tmp_path, "state")["balancer_is_on"]
+
+
+def test_a_server_that_is_emptied_and_filled_again_holds_regions_that_would_not_return(
+    experiment: Experiment, tmp_path: Path
+) -> None:
+    admin, table = experiment.bench.admin, experiment.table.name
+    experiment.bench.serve(LabServer(), cold=True)
+    admin.reopen(table)
+    experiment.bench.await_regions()
+    admin.switch_balancer(on=False)
+    quiet = admin.state()
+    homes = {name: region["server"] for name, region in quiet["regions"].items() if region["table"] == table}
+    assert quiet == control_regions(experiment, tmp_path, "state")
+    assert not [name for name in homes if quiet["regions"][name]["moved"]]
+
+    server = next(iter(homes.values()))
+    admin.unload(server, tmp_path / "regions")
+    assert server not in {region["server"] for region in admin.state()["regions"].values()}
+    admin.load(server, tmp_path / "regions")
+    regions = admin.state()["regions"]
+    assert {name: regions[name]["server"] for name in homes} == homes
+    assert {name for name in homes if regions[name]["moved"]} == {name for name in homes if homes[name] == server}

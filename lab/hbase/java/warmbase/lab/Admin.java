@@ -113,6 +113,9 @@ public final class Admin implements AutoCloseable {
       case "regions" -> cluster().regions(request.table());
       case "await_regions" -> cluster().awaitRegions(request);
       case "move" -> cluster().move(request);
+      case "state" -> topology().state();
+      case "unload" -> topology().mover(request, true);
+      case "load" -> topology().mover(request, false);
       case "probe" -> probe(request);
       case "probed" -> probed();
       case "balancer" -> cluster().balancer(request.flag("on", true));
@@ -144,6 +147,10 @@ public final class Admin implements AutoCloseable {
 
   private Cluster cluster() throws IOException {
     return new Cluster(configuration, connection());
+  }
+
+  private Topology topology() throws IOException {
+    return new Topology(configuration, connection());
   }
 
   private Connection connection() throws IOException {
