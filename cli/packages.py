@@ -43,7 +43,7 @@ SETS: Final = (
         title="boto3",
         megabytes=36,
         commands=frozenset(
-            {"claim", "destroy", "pin", "prices", "reconfigure", "status", "teardown", "unlock", "verify"}
+            {"claim", "destroy", "pin", "prices", "reconfigure", "restart", "status", "teardown", "unlock", "verify"}
         ),
     ),
     PackageSet(

@@ -107,15 +107,24 @@ def _of_every_node(launch: Launch) -> Iterator[Action]:
     yield Action(name="tune-kernel", arguments=(f"--open-files={OPEN_FILES}", f"--processes={PROCESSES}"))
 
 
+def start_seconds(plan: Plan) -> int:
+    """Return the time after which systemd gives up the start of a RegionServer and the check of its index."""
+    return START_SECONDS + math.ceil(INDEX_CHECK_SECONDS_PER_GIB * plan.persistence.index_bytes / 2**30)
+
+
+def stop_seconds(plan: Plan) -> int:
+    """Return the time after which systemd kills a RegionServer that is stopping."""
+    return plan.persistence.stop_timeout_seconds + KILLED_SECONDS
+
+
 def _of_core_nodes(plan: Plan) -> Iterator[Action]:
     yield Action(name="mount-volumes", arguments=tuple(_volumes(plan)))
-    check_seconds = INDEX_CHECK_SECONDS_PER_GIB * plan.persistence.index_bytes / 2**30
     yield Action(
         name="guard-regionserver",
         arguments=(
             *(_guarded_cache(plan) if plan.mode.has_bucket_cache else ()),
-            f"--start-seconds={START_SECONDS + math.ceil(check_seconds)}",
-            f"--stop-seconds={plan.persistence.stop_timeout_seconds + KILLED_SECONDS}",
+            f"--start-seconds={start_seconds(plan)}",
+            f"--stop-seconds={stop_seconds(plan)}",
             f"--open-files={OPEN_FILES}",
             f"--processes={PROCESSES}",
         ),

@@ -28,7 +28,7 @@ class S3RestartJournal:
 
     def read(self) -> RestartJournal | None:
         """Return the journal of the restart that was interrupted; None where none was. Raises OperationFailed."""
-        with translated(f"could not read {self._url}", AGAIN):
+        with translated(f"could not read {self.url}", AGAIN):
             try:
                 body = self.aws.s3.get_object(Bucket=self.bucket, Key=self.key)["Body"].read()
             except ClientError as error:
@@ -39,7 +39,7 @@ class S3RestartJournal:
             return RestartJournal(**json.loads(body))
         except (ValueError, TypeError) as error:
             raise OperationFailed.of(
-                where=self._url,
+                where=self.url,
                 what="is not the journal of a restart",
                 why=str(error),
                 fix="if no restart was interrupted, delete the object; then run the same command again",
@@ -47,14 +47,15 @@ class S3RestartJournal:
 
     def write(self, journal: RestartJournal) -> None:
         """Keep this journal in place of any other. Raises OperationFailed."""
-        with translated(f"could not write {self._url}", AGAIN):
+        with translated(f"could not write {self.url}", AGAIN):
             self.aws.s3.put_object(Bucket=self.bucket, Key=self.key, Body=json.dumps(asdict(journal)).encode())
 
     def clear(self) -> None:
         """Delete the journal. Raises OperationFailed."""
-        with translated(f"could not delete {self._url}", AGAIN):
+        with translated(f"could not delete {self.url}", AGAIN):
             self.aws.s3.delete_object(Bucket=self.bucket, Key=self.key)
 
     @property
-    def _url(self) -> str:
+    def url(self) -> str:
+        """Return the place of the object."""
         return f"s3://{self.bucket}/{self.key}"

@@ -47,7 +47,7 @@ class Patience:
 class RestartJournal:
     """The cluster before the restart: start time and hit ratio of each server, and the server of each region.
 
-    A server that served no reads has no hit ratio.
+    A server whose node published no reads has no hit ratio.
     """
 
     balancer_was_on: bool
@@ -87,12 +87,22 @@ class RollingRestart:
         if state.moved_tables:
             yield Stage(title=f"reopen {_names(state.moved_tables)} in place", act=self._reopen)
         for server in restart_order(state, self.journals.read()):
-            yield Stage(title=f"restart {server} in place", act=partial(self._restart, server))
+            yield Stage(title=restart_title(server), act=partial(self._restart, server))
         yield Stage(title="restore the balancer", act=self._finish)
 
-    def _prepare(self, say: Say) -> str:
+    def check(self, state: HBaseState, say: Say) -> RestartJournal | None:
+        """Return the journal of a restart that was interrupted; None where all servers could restart now.
+
+        Changes nothing. Raises Refused where no server may restart now, OperationFailed where the cluster does not
+        answer. An interrupted restart is checked when it continues, because a server may be away until then.
+        """
         journal = self.journals.read()
-        state = self._quiet(say) if journal is None else self._home(journal, say)
+        if journal is None:
+            _refuse_unquiet(state)
+            self._refuse_unready(state, say)
+        return journal
+
+    def _refuse_unready(self, state: HBaseState, say: Say) -> None:
         unready = self.hbase.unready(sorted(state.servers), say)
         if unready:
             server, why = next(iter(unready.items()))
@@ -100,8 +110,13 @@ class RollingRestart:
                 where=server,
                 what=f"would lose its cache if it restarted now{_and_more(len(unready))}",
                 why=why,
-                fix="put that right first; nothing was restarted",
+                fix="put that right, then run the same command again",
             )
+
+    def _prepare(self, say: Say) -> str:
+        journal = self.journals.read()
+        state = self._quiet(say) if journal is None else self._home(journal, say)
+        self._refuse_unready(state, say)
         if journal is None:
             ratios = {
                 server: reads.hit_ratio
@@ -144,10 +159,8 @@ class RollingRestart:
         if before.balancer_is_on:
             # Somebody has switched it on meanwhile, and it may already have planned moves.
             self.hbase.switch_balancer(say, on=False)
-        began = time.monotonic()
         self.hbase.restart(server, say)
-        outcome = self._gate(server, journal, say)
-        return f"{outcome}; {time.monotonic() - began:,.0f} s"
+        return self._gate(server, journal, say)
 
     def _gate(self, server: str, journal: RestartJournal, say: Say) -> str:
         """Wait until every region is home and the server reads from its cache. Raises OperationFailed otherwise."""
@@ -156,7 +169,7 @@ class RollingRestart:
         home = f"{count} of {count} regions at home"
         wanted = journal.hit_ratios.get(server)
         if wanted is None:
-            return f"{home}; it served no reads before, so its hit ratio was not checked"
+            return f"{home}; no reads were published before, so its hit ratio was not checked"
         ratio, since = None, time.time()
         for _ in turns(self.patience.warm, *self.patience.pauses):
             reads = self.hbase.cache_reads(since).get(server)
@@ -237,6 +250,11 @@ def restart_order(state: HBaseState, journal: RestartJournal | None = None) -> t
     homes, servers = (state.homes, state.servers) if journal is None else (journal.homes, journal.starts)
     meta = {homes.get(name) for name, region in state.regions.items() if region.table == META_TABLE}
     return tuple(sorted(servers, key=lambda server: (server in meta, server)))
+
+
+def restart_title(server: str) -> str:
+    """Return the title of the stage that restarts a server."""
+    return f"restart {server} in place"
 
 
 def _refuse_unquiet(state: HBaseState) -> None:

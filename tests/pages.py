@@ -21,6 +21,7 @@ VARYING: Final = (
     (re.compile(r"kill \d+"), "kill PROCESS"),
     (re.compile(r"\bj-[A-Z0-9]+"), "j-ID"),
     (re.compile(r"\bi-[0-9a-f]{17}\b"), "i-ID"),
+    (re.compile(r"\bip-\d+-\d+-\d+-\d+\b"), "ip-ADDRESS"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00"), "DATE AND TIME"),
     (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC"), "DATE AND TIME"),
     (re.compile(r"(?<=blue-)\d{4}-\d\d-\d\d(?=\.md)"), "DATE"),

@@ -10,7 +10,10 @@ module WarmbaseRegions
 
   class << self
     def run(verb, *words)
-      @link = CLIENT.ConnectionFactory.createConnection(org.apache.hadoop.hbase.HBaseConfiguration.create)
+      conf = org.apache.hadoop.hbase.HBaseConfiguration.create
+      # While the server of hbase:meta restarts, every question waits for it, for minutes.
+      conf.setInt('hbase.client.retries.number', 60)
+      @link = CLIENT.ConnectionFactory.createConnection(conf)
       @master = @link.getAdmin
       puts "#{ENV['MARK']}#{JSON.generate(send(verb, *words))}"
     ensure

@@ -51,6 +51,8 @@ NOT_OF_AWS = {
 """Commands that ask nothing of AWS. A new command belongs here, or fails as the table says."""
 ARGUMENTS: Mapping[str, tuple[str, ...]] = {"root": ("s3://some-bucket/hbase/",), "against": ("live",)}
 """A valid value for each parameter that a command requires, by its name."""
+NEEDED_FLAGS = {"restart": ("--rolling",)}
+"""Flags without which a command asks nothing of AWS."""
 Depth = Literal["at once", "after identity"]
 FLAGS = {"yes", "dry_run", "take", "check", "everything"}
 
@@ -138,7 +140,7 @@ def command_lines() -> Iterator[tuple[str, ...]]:
         for path, command in leaves(getattr(importlib.import_module(f"cli.{name}"), name), name):
             if path in NOT_OF_AWS:
                 continue
-            line = [*path.split()]
+            line = [*path.split(), *NEEDED_FLAGS.get(path, ())]
             for parameter in command.params:
                 value = ARGUMENTS.get(parameter.name or "", ("ENV",) if parameter.name != "cluster_name" else ("blue",))
                 if parameter.required:

@@ -1,0 +1,76 @@
+"""`warmbase restart` restarts the RegionServers of a running cluster, one after another, with their caches."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from changes.planned_cluster import deployable_cluster
+from cli.options import chosen_cluster, cluster_option, confirm, dry_run_option, environment_argument, yes_option
+from cli.progress import TerminalProgress
+from cli.restart_page import restart_page
+from cli.terminal import echo
+from environments.reader import read_environment
+from operations.aws import examining
+from operations.basis import refuse_moved
+from operations.environment_restart import RestartProposal, refuse_unkept, rolling_restart
+from operations.identity import environment_aws
+from operations.lock import environment_lock
+from operations.plan_drift import read_running_cluster
+from operations.progress import carry_out
+from sizing.problem import InvalidInput
+
+
+@click.command()
+@environment_argument
+@cluster_option
+@click.option("--rolling", is_flag=True, help="Restart one RegionServer after another, each in place.")
+@dry_run_option
+@yes_option
+def restart(environment: str, cluster: str | None, *, rolling: bool, dry_run: bool, yes: bool) -> None:
+    """Restart the RegionServers of a cluster with their caches.
+
+    warmbase first checks that no region is in transition and that each server would find its cache again. It switches
+    the balancer off, and reopens tables whose regions would not return to their server. Then it restarts one
+    RegionServer after another in place. After each it waits until all regions are back and the hit ratio is within a
+    point of before; otherwise it stops there. The same command continues a restart that was interrupted.
+
+    \b
+    Example:
+      warmbase restart prod --rolling --dry-run
+      warmbase restart prod --rolling
+
+    Exit codes: 3 a server would lose its cache or its regions.
+    """
+    if not rolling:
+        raise InvalidInput.of(
+            where="warmbase restart",
+            what="needs --rolling",
+            why="all RegionServers at once would take every row offline; warmbase restarts them one after another",
+            fix=f"warmbase restart {environment} --rolling",
+        )
+    read = read_environment(environment)
+    launch = deployable_cluster(read, chosen_cluster(read, cluster).name).launch
+    aws = environment_aws(read, os.environ, examining)
+    refuse_unkept(launch)
+    running = read_running_cluster(aws, launch).cluster
+    rolled = rolling_restart(aws, launch, running.id)
+
+    echo("asking the master by an EMR step, and each core node through Systems Manager", err=True)
+    state = rolled.hbase.state(_ignore)
+    proposal = RestartProposal(state=state, journal=rolled.check(state, _ignore))
+    echo("\n".join(restart_page(running, proposal, rolled, launch)))
+    if dry_run:
+        return
+    if not yes:
+        confirm("Restart them?")
+    with environment_lock(aws, read, "restart --rolling"):
+        now = RestartProposal(state=rolled.hbase.state(_ignore), journal=rolled.journals.read())
+        if proposal.journal is None:
+            refuse_moved(proposal.basis, now.basis)
+        carry_out(rolled.stages(now.state), TerminalProgress())
+
+
+def _ignore(_: str) -> None:
+    """Take a line of progress that nobody needs."""

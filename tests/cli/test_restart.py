@@ -1,0 +1,117 @@
+"""`warmbase restart --rolling` shows what it would do, asks, holds the lock, and refuses clusters without a cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from moto import mock_aws
+
+from cli import restart as command
+from configurations.launch import launch_of
+from environments.reader import read_environment
+from local_aws.extension import install
+from operations.environment_restart import refuse_unkept
+from operations.lock import environment_lock
+from operations.rolling_restart import RollingRestart
+from sizing.problem import OperationFailed, Refused, WarmbaseError
+from tests.operations.deployed import Deployed, deployed
+from tests.operations.mocked_aws import clients
+from tests.operations.test_rolling_restart import QUICK, SERVERS, Model
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[Deployed]:
+    install()
+    with mock_aws():
+        yield deployed(clients(), tmp_path)
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch, here: Deployed) -> Model:
+    """An HBase in memory in place of the cluster's; the clients are those of this process."""
+    model = Model()
+    rolled = RollingRestart(hbase=model, journals=model, patience=QUICK)
+    monkeypatch.setattr(command, "rolling_restart", lambda *_: rolled)
+    monkeypatch.setattr(command, "environment_aws", lambda *_: here.aws)
+    return model
+
+
+def run(here: Deployed, *options: str) -> Result:
+    return CliRunner().invoke(command.restart, [str(here.file), *options])
+
+
+def test_the_proposal_names_each_server_and_changes_nothing(here: Deployed, model: Model) -> None:
+    result = run(here, "--rolling", "--dry-run")
+    assert result.exit_code == 0, result.output
+    titles = [line.removeprefix("  proposed").strip() for line in result.stdout.splitlines()]
+    at = [titles.index(f"restart {server} in place") for server in ("b:16020", "c:16020", "a:16020")]
+    assert at == sorted(at)
+    assert (model.restarts, model.journal, model.balancer) == ([], None, True)
+
+
+def test_an_interrupted_restart_proposes_only_the_servers_that_remain(here: Deployed, model: Model) -> None:
+    model.lose_cache = "b:16020"
+    assert isinstance(run(here, "--rolling", "--yes").exception, OperationFailed)
+    result = run(here, "--rolling", "--dry-run")
+    assert "1 of 3 RegionServers were restarted" in result.stdout
+    assert "restart b:16020 in place" not in result.stdout
+    assert "restart c:16020 in place" in result.stdout
+
+
+def test_every_server_restarts_and_the_lock_is_gone(here: Deployed, model: Model) -> None:
+    result = run(here, "--rolling", "--yes")
+    assert result.exit_code == 0, result.output
+    assert sorted(model.restarts) == list(SERVERS)
+    assert model.most_down == 1
+    with environment_lock(here.aws, here.environment, "test"):
+        pass
+
+
+def test_a_second_operator_is_refused_by_the_lock(here: Deployed, model: Model) -> None:
+    with environment_lock(here.aws, here.environment, "restart --rolling"):
+        result = run(here, "--rolling", "--yes")
+    assert isinstance(result.exception, Refused)
+    assert "is being changed by another command" in str(result.exception)
+    assert model.restarts == []
+
+
+def test_a_server_without_an_index_refuses_before_the_question(here: Deployed, model: Model) -> None:
+    model.reasons = {"b:16020": "there is no index"}
+    result = run(here, "--rolling", "--dry-run")
+    assert isinstance(result.exception, Refused)
+    assert model.journal is None
+
+
+def test_without_rolling_the_command_explains(here: Deployed) -> None:
+    error = run(here).exception
+    assert isinstance(error, WarmbaseError)
+    assert "would take every row offline" in str(error)
+
+
+UNKEPT = {
+    "storage: {mode: hdfs}": "has no cache that a restart in place would keep",
+    "storage: {mode: s3-plain}": "has no cache that a restart in place would keep",
+}
+
+
+@pytest.mark.parametrize(("more", "what"), UNKEPT.items())
+def test_a_cluster_without_a_cache_on_disk_is_refused(more: str, what: str, tmp_path: Path) -> None:
+    file = tmp_path / "dev.yaml"
+    file.write_text((Path(__file__).parents[2] / "environments/dev.yaml").read_text() + f"\n{more}\n")
+    environment = read_environment(str(file))
+    with pytest.raises(Refused, match=what):
+        refuse_unkept(launch_of(environment, environment.active))
+
+
+def test_a_replica_is_refused() -> None:
+    environment = read_environment("prod")
+    launch = launch_of(environment, environment.active)
+    refuse_unkept(launch)
+    name = launch.plan.cluster
+    clusters = {**environment.clusters, name: replace(environment.clusters[name], role="replica")}
+    with pytest.raises(Refused, match="is a read replica"):
+        refuse_unkept(replace(launch, environment=replace(environment, clusters=clusters)))
