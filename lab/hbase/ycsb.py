@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -19,6 +21,9 @@ LOADING_SECONDS: Final = 900.0
 LOADING_THREADS: Final = 4
 ENDLESS: Final = 2_000_000_000
 RESULT: Final = re.compile(r"^\[([A-Z-]+)\], (\S+), ([\d.]+)", re.MULTILINE)
+STATUS: Final = re.compile(r" sec: (\d+) operations;")
+FAILED_READS: Final = re.compile(r"\[READ-FAILED: Count=(\d+)")
+STATUS_SECONDS: Final = 1
 WRITTEN: Final = ("Return=OK", "Return=BATCHED_OK")
 PERCENTILES: Final = "50,95,99,99.9"
 
@@ -65,6 +70,14 @@ class YcsbResult:
     failed: int = 0
 
 
+@dataclass(slots=True)
+class SteadyReads:
+    """The reads of a load that runs until its block ends; the counts are known then."""
+
+    reads: int = 0
+    failed: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ycsb:
     """YCSB in the directories of one lab."""
@@ -106,6 +119,30 @@ class Ycsb:
     def run(self, table: YcsbTable, load: YcsbLoad) -> YcsbResult:
         """Run the whole load and return its result."""
         return self.finish(self.start(table, load), load)
+
+    @contextmanager
+    def steady(self, table: YcsbTable, load: YcsbLoad, client: Mapping[str, str]) -> Iterator[SteadyReads]:
+        """Run the load while the block runs; `client` has HBase's settings of the clients.
+
+        Raises OperationFailed where the load has ended before the block.
+        """
+        reads = SteadyReads()
+        properties = rows_of(table) | operations(load) | {"status.interval": str(STATUS_SECONDS)} | dict(client)
+        running = self._start("ycsb-steady", ("-s", *pace(load)), properties)
+        try:
+            yield reads
+            ended = not running.is_alive
+        finally:
+            running.kill()
+        report = running.command.output.read_text(encoding="utf-8", errors="replace")
+        if ended:
+            raise OperationFailed.of(
+                where=running.command.name,
+                what="ended before the experiment",
+                why=report[-500:],
+                fix=f"read {running.command.output}",
+            )
+        reads.reads, reads.failed = steady_counts(report)
 
     def _start(self, name: str, options: tuple[str, ...], properties: dict[str, str]) -> RunningProcess:
         file = self.place.scratch / f"{name}.properties"
@@ -156,6 +193,17 @@ def measured(report: str) -> YcsbResult:
         },
         failed=failed,
     )
+
+
+def steady_counts(report: str) -> tuple[int, int]:
+    """Return the operations and the failed reads in the lines of status. Raises ValueError for a text without one.
+
+    Each line has all operations so far, and the failed reads since the line before.
+    """
+    counts = STATUS.findall(report)
+    if not counts:
+        raise ValueError("no line of status")
+    return int(counts[-1]), sum(map(int, FAILED_READS.findall(report)))
 
 
 def _results(report: str) -> dict[str, dict[str, float]]:

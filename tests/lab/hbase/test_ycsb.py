@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lab.hbase.ycsb import YcsbLoad, YcsbTable, measured, operations, pace, rows_of
+from lab.hbase.ycsb import YcsbLoad, YcsbTable, measured, operations, pace, rows_of, steady_counts
 
 REPORT = """\
 [OVERALL], RunTime(ms), 15011
@@ -67,3 +67,15 @@ def test_no_thread_of_a_slow_load_waits_so_long_that_ycsb_ends_it(
     threads: int, per_second: float | None, options: tuple[str, ...]
 ) -> None:
     assert pace(YcsbLoad(seconds=10, threads=threads, target_per_second=per_second)) == options
+
+
+def test_a_load_that_is_ended_has_counted_its_reads_and_the_failed_ones_by_the_second() -> None:
+    status = """\
+2026-11-24 05:00:01:004 1 sec: 60 operations; 60 current ops/sec; [READ: Count=60, Max=9, Min=1, Avg=2, 99.9=9]
+2026-11-24 05:00:02:004 2 sec: 98 operations; 38 current ops/sec; [READ: Count=36, Max=9, Min=1, Avg=2, 99.9=9] \
+[READ-FAILED: Count=2, Max=9, Min=1, Avg=2, 99.9=9]
+2026-11-24 05:00:03:004 3 sec: 99 operations; 1 current ops/sec; [READ-FAILED: Count=1, Max=9, Min=1, Avg=2, 99.9=9]
+"""
+    assert steady_counts(status) == (99, 3)
+    with pytest.raises(ValueError, match="no line of status"):
+        steady_counts("java.net.ConnectException")

@@ -1,0 +1,100 @@
+"""The lab's HBase as a rolling restart sees it: its regions, its caches, and the restart of one process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from lab.hbase.admin import Admin
+from lab.hbase.cluster import LabCluster, LabServer
+from lab.hbase.read_history import ReadHistory
+from operations.hbase_control import CacheReads, HBaseState, Region
+from operations.progress import Say
+from operations.rolling_restart import RestartJournal
+
+PERIOD_SECONDS: Final = 10.0
+"""The shortest time over which a hit ratio counts: JMX serves copies of counters that are up to 2.5 s old."""
+
+
+@dataclass(slots=True, kw_only=True)
+class LabControl:
+    """Reads and changes the lab's HBase; `history` is recorded meanwhile. A server is named `localhost:port`."""
+
+    cluster: LabCluster
+    admin: Admin
+    history: ReadHistory
+    restarts: dict[int, float] = field(default_factory=dict)
+    """When each server began to restart (seconds since 1970), by its number."""
+
+    def state(self, say: Say) -> HBaseState:  # noqa: ARG002 - the protocol's
+        """Return the answer of the master and of hbase:meta."""
+        answer = self.admin.state()
+        return HBaseState(
+            servers=answer["servers"],
+            regions={
+                name: Region(table=region["table"], server=region.get("server"), moved=region["moved"])
+                for name, region in answer["regions"].items()
+            },
+            in_transition=answer["in_transition"],
+            balancer_is_on=answer["balancer_is_on"],
+        )
+
+    def switch_balancer(self, say: Say, *, on: bool) -> None:
+        """Switch the balancer, and wait for its moves."""
+        say(f"switching the balancer {'on' if on else 'off'}")
+        self.admin.switch_balancer(on=on)
+
+    def reopen(self, tables: Sequence[str], say: Say) -> None:
+        """Modify each table without a change, for which the master reopens its regions in place."""
+        for table in tables:
+            say(f"reopening {table}")
+            self.admin.reopen(table)
+
+    def unready(self, servers: Sequence[str], say: Say) -> Mapping[str, str]:  # noqa: ARG002 - the protocol's
+        """Return the servers without an index of their cache on disk."""
+        indexes = {server: self.cluster.place.volumes / str(self._number(server)) / "index" for server in servers}
+        return {
+            server: f"no index of its cache is in {directory}"
+            for server, directory in indexes.items()
+            if not any(file.stat().st_size for file in directory.glob("*"))
+        }
+
+    def restart(self, server: str, say: Say) -> None:
+        """Stop the process as `systemctl stop` does, and start it again with the same files and ports."""
+        number = self._number(server)
+        self.restarts[number] = self.history.ticks[-1].at
+        say("stopping the process")
+        self.cluster.stop_server(number)
+        say("starting it again")
+        self.cluster.start_server(LabServer(number=number))
+
+    def cache_reads(self, since: float) -> Mapping[str, CacheReads]:
+        """Return the reads of each server that has answered for ten seconds since then."""
+        return {
+            f"localhost:{port}": self.history.reads(number, since, float("inf"))
+            for number, port in enumerate(self.cluster.place.ports.servers)
+            if self.history.seconds(number, since) >= PERIOD_SECONDS
+        }
+
+    def _number(self, server: str) -> int:
+        return self.cluster.place.ports.servers.index(int(server.rpartition(":")[2]))
+
+
+@dataclass(slots=True)
+class MemoryJournal:
+    """The journal of a restart whose process does not end before the restart."""
+
+    journal: RestartJournal | None = None
+
+    def read(self) -> RestartJournal | None:
+        """Return the journal; None after the restart."""
+        return self.journal
+
+    def write(self, journal: RestartJournal) -> None:
+        """Keep this journal in place of any other."""
+        self.journal = journal
+
+    def clear(self) -> None:
+        """Forget the journal."""
+        self.journal = None

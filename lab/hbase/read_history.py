@@ -1,0 +1,125 @@
+"""Counters of every RegionServer and of the S3 server, once a second: block reads in any stretch of time."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Final
+
+from configurations.metrics import MISSES_FOR_ONE
+from lab.hbase.cluster import LabCluster
+from lab.hbase.jmx import CacheCounters
+from lab.hbase.store.client import StoreClient
+from operations.hbase_control import CacheReads
+from sizing.problem import OperationFailed
+
+EVERY_SECONDS: Final = 1.0
+WINDOW_SECONDS: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tick:
+    """The counters at one moment (seconds since 1970). `servers` lacks those that did not answer."""
+
+    at: float
+    gets: int
+    servers: Mapping[int, CacheCounters]
+
+
+@dataclass(slots=True)
+class ReadHistory:
+    """The ticks so far. Counters that fell belong to a process that started in between, and count from zero."""
+
+    ticks: list[Tick] = field(default_factory=list)
+
+    def reads(self, number: int, since: float, until: float) -> CacheReads:
+        """Return the block reads of a server between the first and the last tick within that time."""
+        known = self._known(number, since, until)
+        return _sum(_increment(before, after) for (_, before), (_, after) in pairwise(known))
+
+    def seconds(self, number: int, since: float) -> float:
+        """Return the time between the first and the last tick since then at which the server answered."""
+        known = self._known(number, since, float("inf"))
+        return known[-1][0] - known[0][0] if known else 0.0
+
+    def first_reads(self, number: int, since: float, seconds: float) -> CacheReads:
+        """Return the reads of the first process that started since then, in so many seconds from its first answer.
+
+        Raises OperationFailed where none did, or where the history ends before.
+        """
+        for (_, before), (at, after) in pairwise(self._known(number, since, float("inf"))):
+            if _restarted(before, after) and self.ticks[-1].at >= at + seconds - 2 * EVERY_SECONDS:
+                return _sum((_reads(after), self.reads(number, at, at + seconds)))
+        raise OperationFailed.of(
+            where=f"server-{number}",
+            what=f"has no {seconds:.0f} s of counters after its restart",
+            why="it did not answer for so long",
+            fix="run the scenario again; if it happens again, read the RegionServer's log",
+        )
+
+    def gets(self, since: float, until: float) -> int:
+        """Return the GETs of store files in that time."""
+        counts = [tick.gets for tick in self.ticks if since <= tick.at <= until]
+        return counts[-1] - counts[0] if counts else 0
+
+    def hit_ratios(self, since: float, until: float) -> list[tuple[float, float]]:
+        """Return the hit ratio of all servers in each five seconds, as (seconds since the start, ratio)."""
+        numbers, points, end = {number for tick in self.ticks for number in tick.servers}, [], since + WINDOW_SECONDS
+        while end <= until:
+            ratio = _sum(self.reads(number, end - WINDOW_SECONDS, end) for number in numbers).hit_ratio
+            if ratio is not None:
+                points.append((end - since, ratio))
+            end += EVERY_SECONDS
+        return points
+
+    def _known(self, number: int, since: float, until: float) -> Sequence[tuple[float, CacheCounters]]:
+        return [
+            (tick.at, tick.servers[number])
+            for tick in self.ticks
+            if since <= tick.at <= until and number in tick.servers
+        ]
+
+
+@contextmanager
+def read_history(cluster: LabCluster, store: StoreClient) -> Iterator[ReadHistory]:
+    """Record the counters while the block runs."""
+    history, ended = ReadHistory(), threading.Event()
+
+    def record() -> None:
+        while not ended.wait(EVERY_SECONDS):
+            counters = {number: cluster.counters(number) for number in cluster.numbers}
+            servers = {number: cache for number, cache in counters.items() if cache is not None}
+            with suppress(OperationFailed):
+                gets = store.counters().store_file_gets
+                history.ticks.append(Tick(at=time.time(), gets=gets, servers=servers))
+
+    thread = threading.Thread(target=record, daemon=True)
+    thread.start()
+    try:
+        yield history
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _restarted(before: CacheCounters, after: CacheCounters) -> bool:
+    return after.l2_hits < before.l2_hits or after.reads < before.reads
+
+
+def _increment(before: CacheCounters, after: CacheCounters) -> CacheReads:
+    if _restarted(before, after):
+        return _reads(after)
+    return CacheReads(hits=after.l2_hits - before.l2_hits, misses=(after.l2_misses - before.l2_misses) / MISSES_FOR_ONE)
+
+
+def _reads(counters: CacheCounters) -> CacheReads:
+    return CacheReads(hits=counters.l2_hits, misses=counters.l2_misses / MISSES_FOR_ONE)
+
+
+def _sum(reads: Iterator[CacheReads] | Sequence[CacheReads]) -> CacheReads:
+    parts = tuple(reads)
+    return CacheReads(hits=sum(part.hits for part in parts), misses=sum(part.misses for part in parts))
