@@ -85,6 +85,7 @@ def setup() -> None:
     show_default=True,
     help="Directory of the results.",
 )
+@click.option("--short", is_flag=True, help="Measure 20 s instead of a minute after each restart of rolling-restart.")
 @click.option("--resume", is_flag=True, help="Keep the results of an earlier run, except for the scenarios named here.")
 def run(*, results: Path, resume: bool, **chosen: Unpack[Chosen]) -> None:
     """Run scenarios and compare their measurements with the predictions.
@@ -95,7 +96,7 @@ def run(*, results: Path, resume: bool, **chosen: Unpack[Chosen]) -> None:
     Example:
       warmbase lab run prod
       warmbase lab run prod --scenario restart --scenario warm-up --resume
-      warmbase lab run prod --servers 3 --scenario crash
+      warmbase lab run prod --servers 3 --scenario rolling-restart --short
     """
     from lab.hbase.run import RunFiles  # noqa: PLC0415 - see above
     from lab.hbase.run import run as run_scenarios  # noqa: PLC0415 - see above

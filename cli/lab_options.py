@@ -38,6 +38,7 @@ class Chosen(TypedDict):
     latency: float
     seed: int
     seconds: NotRequired[int]
+    short: NotRequired[bool]
     scenarios: NotRequired[tuple[str, ...]]
     volume_throughput: NotRequired[float]
 
@@ -135,6 +136,7 @@ def run_request(chosen: Chosen) -> RunRequest:
         seconds=float(chosen.get("seconds", 0)),
         seed=chosen["seed"],
         volume_mib_s=round(chosen.get("volume_throughput", 0) / MIB),
+        short=chosen.get("short", False),
         command=shlex.join(("warmbase", *sys.argv[1:])),
     )
 

@@ -47,6 +47,8 @@ class Experiment:
     seed: int = 1
     volume_mib_s: int = VOLUME_MIB_S
     """The throughput that stands for a gp3's default."""
+    short: bool = False
+    """True where a scenario that has a short form runs in that form."""
 
     def filled(self) -> Experiment:
         """Return the same with the table filled, and with predictions from the blocks of its store files."""

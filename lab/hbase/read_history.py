@@ -47,17 +47,21 @@ class ReadHistory:
         return known[-1][0] - known[0][0] if known else 0.0
 
     def first_reads(self, number: int, since: float, seconds: float) -> CacheReads:
-        """Return the reads of the first process that started since then, in so many seconds from its first answer.
+        """Return the reads of the process that started since then, until so many seconds after its first read.
 
         Raises OperationFailed where none did, or where the history ends before.
         """
-        for (_, before), (at, after) in pairwise(self._known(number, since, float("inf"))):
-            if _restarted(before, after) and self.ticks[-1].at >= at + seconds - 2 * EVERY_SECONDS:
-                return _sum((_reads(after), self.reads(number, at, at + seconds)))
+        known = self._known(number, since, float("inf"))
+        starts = [place for place, (before, after) in enumerate(pairwise(known), 1) if _restarted(before[1], after[1])]
+        for at, counters in known[starts[0] :] if starts else ():
+            if counters.lookups > 0:
+                if self.ticks[-1].at < at + seconds - 2 * EVERY_SECONDS:
+                    break
+                return _sum((_reads(counters), self.reads(number, at, at + seconds)))
         raise OperationFailed.of(
             where=f"server-{number}",
-            what=f"has no {seconds:.0f} s of counters after its restart",
-            why="it did not answer for so long",
+            what=f"has no {seconds:.0f} s of reads after its restart",
+            why="it did not answer, or nobody read from it",
             fix="run the scenario again; if it happens again, read the RegionServer's log",
         )
 

@@ -46,6 +46,8 @@ class RunRequest:
     seed: int
     volume_mib_s: int
     command: str
+    short: bool = False
+    """True where scenarios run in their short form, if they have one."""
 
     @property
     def table(self) -> YcsbTable:
@@ -248,6 +250,7 @@ class Session:
                 cores=machine.cores(),
                 seed=self.request.seed,
                 volume_mib_s=self.request.volume_mib_s,
+                short=self.request.short,
             )
             while self.pending and self.pending[0] in BENCHED:
                 yield self._next(lambda name: benched(name)(experiment), bench.cluster.tried)

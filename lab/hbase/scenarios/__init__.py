@@ -15,7 +15,7 @@ UNBENCHED: Final[Mapping[str, str]] = {"boots": "boots.rendered", "refused": "bo
 """Scenarios that boot files of many environments, each in a lab of its own; their modules below `lab.hbase`."""
 
 # Scenarios that read the environment's own table come before those that fill another. Among them, those that change the
-# table come late, and the one that moves regions comes last: HBase keeps waiting for the server they were moved from.
+# table come late, and those that move regions come last: HBase keeps waiting for the server they were moved from.
 BENCHED: Final[Mapping[str, str]] = {
     "cache-vs-none": "scenarios.cache_vs_none",
     "warm-up": "scenarios.warm_up",
@@ -34,6 +34,7 @@ BENCHED: Final[Mapping[str, str]] = {
     "skew": "scenarios.skew",
     "cold": "scenarios.cold",
     "crash": "scenarios.crash",
+    "rolling-restart": "scenarios.rolling",
 }
 """Scenarios that load a table of the environment's kind and read it; their modules below `lab.hbase`."""
 

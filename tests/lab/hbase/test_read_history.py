@@ -34,7 +34,8 @@ RESTART = ReadHistory(
         tick(1, 140),
         tick(2, None),
         tick(3, None, gets=6),
-        tick(4, 30, 1, 7),
+        tick(4, 0, gets=7),
+        tick(4.5, 30, 1, 7),
         tick(5, 60, 1, 7),
         tick(6, 90, 1, 7),
     ]
@@ -46,7 +47,7 @@ RESTART = ReadHistory(
     [
         (0, 1, CacheReads(hits=40, misses=0)),
         (1, 5, CacheReads(hits=60, misses=1)),
-        (4, 6, CacheReads(hits=60, misses=0)),
+        (4, 6, CacheReads(hits=90, misses=1)),
         (2, 3, CacheReads(hits=0, misses=0)),
     ],
 )
@@ -54,9 +55,9 @@ def test_reads_are_increments_and_a_new_process_counts_from_zero(since: float, u
     assert RESTART.reads(0, since, until) == reads
 
 
-def test_first_reads_begin_with_the_new_process_and_none_of_the_old_ones_count() -> None:
-    assert RESTART.first_reads(0, 0, 1) == CacheReads(hits=60, misses=1)
-    with pytest.raises(OperationFailed, match="has no 5 s of counters after its restart"):
+def test_first_reads_begin_with_those_of_the_new_process_and_none_of_the_old_ones_count() -> None:
+    assert RESTART.first_reads(0, 0, 0.5) == CacheReads(hits=60, misses=1)
+    with pytest.raises(OperationFailed, match="has no 5 s of reads after its restart"):
         RESTART.first_reads(0, 0, 5)
 
 

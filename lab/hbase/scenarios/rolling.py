@@ -1,0 +1,243 @@
+"""Three RegionServers restart one after another under load, beside the way of graceful_stop.sh."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from lab.hbase.cluster import LabServer
+from lab.hbase.control import LabControl, MemoryJournal
+from lab.hbase.experiment import Experiment, ScenarioResult, at_least, at_most, over_time
+from lab.hbase.read_history import ReadHistory, read_history
+from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
+from lab.hbase.ycsb import SteadyReads
+from operations.hbase_control import HBaseState
+from operations.rolling_restart import Patience, RollingRestart, restart_order
+from sizing.clients import client_settings
+
+TITLE: Final = "A rolling restart"
+QUESTION: Final = "If all three RegionServers restart one after another, do their caches and their regions stay?"
+SERVERS: Final = 3
+PREFETCHED_SECONDS: Final = 600.0
+WARM_SECONDS: Final = 20.0
+"""Reads before the first restart, which give the hit ratio that the gate compares with."""
+FIRST_SECONDS: Final = {False: 60.0, True: 20.0}
+"""The time after a restart whose reads count: a minute, or less in the short form."""
+MOVING_SECONDS: Final = 300.0
+READS_PER_SECOND: Final = 80.0  # judgement: two cores serve this beside a JVM that starts
+THREADS: Final = 16  # judgement: a thread that waits for a region of the restarting server leaves others to read
+LOAD_SECONDS: Final = 3600.0  # longer than any way takes; the load ends with it
+HIT_RATIO: Final = 0.995
+FEWER_GETS: Final = 0.1
+PATIENCE: Final = Patience(before=600.0, home=600.0, elsewhere=60.0, warm=300.0, poll=1.0)
+ROLLING: Final = "rolling restart in place"
+GRACEFUL: Final = "as graceful_stop.sh"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestartWay:
+    """One way to restart servers, as it was recorded. Times are in seconds since 1970."""
+
+    history: ReadHistory
+    control: LabControl
+    before: HBaseState
+    after: HBaseState
+    began: float
+    ended: float
+    until: float
+    clients: SteadyReads
+
+    @property
+    def gets_per_server(self) -> float:
+        """Return the GETs of store files for each server that was restarted, with its first reads."""
+        return self.history.gets(self.began, self.until) / len(self.control.restarts)
+
+    @property
+    def first_began(self) -> float:
+        """Return when the first server began to restart."""
+        return min(self.control.restarts.values())
+
+    @property
+    def hit_ratios(self) -> list[tuple[float, float]]:
+        """Return the hit ratio of all servers in each five seconds, over the seconds since the way began."""
+        return self.history.hit_ratios(self.began, self.until)
+
+    @property
+    def at_home(self) -> int:
+        """Return the number of regions that are on the server on which they were before."""
+        homes = self.after.homes
+        return sum(homes.get(name) == server for name, server in self.before.homes.items())
+
+
+def run(lab: Experiment) -> ScenarioResult:
+    """Restart all three servers by our stages, and then one of them as graceful_stop.sh does."""
+    lab = lab.filled()
+    bench = lab.bench
+    bench.serve(LabServer(), cold=True)
+    bench.wait_until_full(lab.miniature.demand.blocks.count, PREFETCHED_SECONDS)
+    bench.store.set(bench.latency)
+    rolling, graceful = _restarted(lab, _roll), _restarted(lab, _stop_gracefully)
+    return ScenarioResult(
+        figures=(
+            *_first_reads(rolling, FIRST_SECONDS[lab.short]),
+            *_figures(ROLLING, rolling, keeps=True),
+            _compared(rolling, graceful),
+            *_figures(GRACEFUL, graceful, keeps=False),
+        ),
+        charts=tuple(
+            over_time(f"Hit ratio: {name}", "share of block reads that hit, in 5 s", [("measured", way.hit_ratios)])
+            for name, way in ((ROLLING, rolling), (GRACEFUL, graceful))
+        ),
+        limits=(
+            "The three servers share the cores of one machine, so restarts take longer than on a cluster.",
+            "The clients have the retries of the plan, but RPCs and JVMs on this machine have no network between them.",
+            "One server restarts as graceful_stop.sh does, and three restart in place.",
+        ),
+    )
+
+
+def _restarted(lab: Experiment, way: Callable[[LabControl, Experiment], None]) -> RestartWay:
+    """Return the record of a way under steady reads, from the warm cluster to the end of the last first reads."""
+    bench = lab.bench
+    load = lab.load(seconds=LOAD_SECONDS, threads=THREADS, target_per_second=READS_PER_SECOND)
+    start = bench.sample(0.0).cache
+    with (
+        read_history(bench.cluster, bench.store) as history,
+        bench.ycsb.steady(lab.table, load, _client(lab)) as clients,
+    ):
+        control = LabControl(cluster=bench.cluster, admin=bench.admin, history=history)
+        bench.wait_until(lambda now: now.reads > start.reads + READS_PER_SECOND, PREFETCHED_SECONDS)
+        time.sleep(WARM_SECONDS)
+        before, began = control.state(bench.say), history.ticks[-1].at
+        way(control, lab)
+        ended = history.ticks[-1].at
+        time.sleep(FIRST_SECONDS[lab.short])
+        after = control.state(bench.say)
+    return RestartWay(
+        history=history,
+        control=control,
+        before=before,
+        after=after,
+        began=began,
+        ended=ended,
+        until=history.ticks[-1].at,
+        clients=clients,
+    )
+
+
+def _client(lab: Experiment) -> dict[str, str]:
+    """Return the settings that docs/clients.md renders for applications."""
+    plan = lab.bench.cluster.launch.plan
+    settings = client_settings(
+        plan.restart, plan.busiest_hour.p99_latency_ms / 1000, retains=plan.mode.has_bucket_cache
+    )
+    return {
+        "hbase.client.retries.number": str(settings.retries),
+        "hbase.client.operation.timeout": str(settings.operation_timeout_ms),
+        "hbase.rpc.timeout": str(settings.rpc_timeout_ms),
+    }
+
+
+def _roll(control: LabControl, lab: Experiment) -> None:
+    say = lab.bench.say
+    restart = RollingRestart(hbase=control, journals=MemoryJournal(), patience=PATIENCE)
+    for stage in restart.stages(control.state(say)):
+        say(f"  {stage.title}")
+        say(f"    {stage.act(say)}")
+
+
+def _stop_gracefully(control: LabControl, lab: Experiment) -> None:
+    """Restart one server as `graceful_stop.sh --restart --reload` does: unload, stop, start, load."""
+    bench = lab.bench
+    state = control.state(bench.say)
+    server = restart_order(state)[0]
+    listed = bench.cluster.place.scratch / "unloaded-regions"
+    control.switch_balancer(bench.say, on=False)
+    unloading = bench.admin.unload(server, listed, MOVING_SECONDS)
+    control.restart(server, bench.say)
+    loading = bench.admin.load(server, listed, MOVING_SECONDS)
+    bench.say(f"  graceful_stop.sh: regions moved away in {unloading:.0f} s and back in {loading:.0f} s")
+
+
+def _first_reads(way: RestartWay, seconds: float) -> tuple[Measurement, ...]:
+    """Return the hit ratio of each server after its restart, counted from its first read on."""
+    time_text = "the first minute" if seconds == FIRST_SECONDS[False] else f"the first {seconds:.0f} s"
+    return tuple(
+        Measurement(
+            case=ROLLING,
+            name=f"hit ratio of RegionServer {number} in {time_text}",
+            unit="",
+            measured=way.history.first_reads(number, began, seconds).hit_ratio or 0.0,
+            predicted=1.0,
+            because="its index names every block, and its regions return to it",
+            target=at_least(HIT_RATIO),
+        )
+        for number, began in sorted(way.control.restarts.items())
+    )
+
+
+def _figures(case: str, way: RestartWay, *, keeps: bool) -> tuple[Measurement, ...]:
+    figure = partial(Measurement, case=case, unit="")
+    return (
+        figure(
+            name="regions at home afterwards",
+            measured=float(way.at_home),
+            predicted=float(len(way.before.homes)),
+            because="each region on the server that had it before, HBase's own tables included",
+            target=MeasurementTarget(kind=TargetKind.SAME) if keeps else None,
+        ),
+        figure(
+            name="regions that the next restart would lose",
+            measured=float(sum(region.moved for region in way.after.regions.values())),
+            because="hbase:meta has two servers for them, and the master would assign them to the earlier one",
+        ),
+        figure(
+            name="failed reads",
+            measured=float(way.clients.failed),
+            predicted=0.0,
+            because=f"of {way.clients.reads:,} reads with the retries of docs/clients.md",
+            target=at_most(0.0) if keeps else None,
+        ),
+        *_costs(case, way),
+    )
+
+
+def _costs(case: str, way: RestartWay) -> tuple[Measurement, ...]:
+    figure = partial(Measurement, case=case, unit="")
+    return (
+        figure(
+            name="GETs of store files per restarted server",
+            measured=way.gets_per_server,
+            because="from the first stage until the end of the reads after the last restart; counted in front of S3",
+        ),
+        figure(
+            name="GETs before the first restart",
+            measured=float(way.history.gets(way.began, way.first_began)),
+            because="part of those above: regions that are reopened in place, or moved away",
+        ),
+        figure(
+            name="lowest hit ratio in 5 s",
+            measured=min((ratio for _, ratio in way.hit_ratios), default=0.0),
+            because="all servers together",
+        ),
+        figure(
+            name="seconds per restarted server",
+            unit="s",
+            measured=(way.ended - way.began) / len(way.control.restarts),
+            because="with checks, gates and moves, on cores that everything here shares",
+        ),
+    )
+
+
+def _compared(rolling: RestartWay, graceful: RestartWay) -> Measurement:
+    return Measurement(
+        case=f"{ROLLING}, compared",
+        name="GETs per restarted server, over those of graceful_stop.sh",
+        unit="x",
+        measured=rolling.gets_per_server / max(1.0, graceful.gets_per_server),
+        because="regions that stay read their files' ends again; regions that move read every block",
+        target=at_most(FEWER_GETS),
+    )
