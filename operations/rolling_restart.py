@@ -280,8 +280,8 @@ def _elsewhere(homes: Mapping[str, str], here: Mapping[str, str], elsewhere: lis
         what=f"did not get back {len(elsewhere)} of its regions",
         why=f"the master has opened them on other servers, for instance {name} on {here[name]}, whose caches do not"
         " hold them; the restart stops here",
-        fix="move them back to the server whose cache holds their blocks: warmbase heal ENV; then run the same command"
-        " again",
+        fix="in HBase's shell on a primary node, move each back to the server whose cache holds its blocks:"
+        " move 'REGION', 'HOST,PORT,START'; then run the same command again, which reopens them there",
     )
 
 

@@ -57,14 +57,18 @@ def reason(node: Path) -> str:
 
 def changed(seconds_ago: float) -> Callable[[Path], object]:
     """Let the cache have differed from its index for so long."""
-    document = json.dumps({"at": 1.0, "changed_at": time.time() - seconds_ago})
-    return lambda node: (node / COUNTERS).write_text(document)
+
+    def write(node: Path) -> None:
+        document = {"at": 1.0, "changed_at": time.time() - seconds_ago}
+        (node / COUNTERS).write_text(json.dumps(document))
+
+    return write
 
 
 CASES: list[tuple[Callable[[Path], object], str]] = [
     (lambda _: None, ""),
-    (changed(LONGEST_SECONDS - 60), ""),
-    (changed(LONGEST_SECONDS + 60), "the cache has differed from its index for 6"),
+    (changed(LONGEST_SECONDS / 2), ""),
+    (changed(2 * LONGEST_SECONDS), "the cache has differed from its index for 1"),
     (lambda node: (node / INDEX_FILE.lstrip("/")).unlink(), f"there is no index at {INDEX_FILE}"),
     (lambda node: (node / INDEX_FILE.lstrip("/")).write_bytes(b"V2UF\0\0"), f"{INDEX_FILE} is damaged: "),
     (lambda node: (node / DROP_IN).unlink(), f"/{DROP_IN} is missing"),
