@@ -8,6 +8,7 @@ import shlex
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -168,3 +169,23 @@ def test_a_server_that_is_emptied_and_filled_again_holds_regions_that_would_not_
     regions = admin.state()["regions"]
     assert {name: regions[name]["server"] for name in homes} == homes
     assert {name for name in homes if regions[name]["moved"]} == {name for name in homes if homes[name] == server}
+
+
+def test_the_step_waits_for_the_server_of_meta_while_it_restarts(experiment: Experiment, tmp_path: Path) -> None:
+    bench, cluster = experiment.bench, experiment.bench.cluster
+    if not cluster.serves:
+        bench.serve(LabServer(), cold=True)
+    before = control_regions(experiment, tmp_path, "state")
+    [meta] = {cluster.number_of(server) for server in bench.admin.regions("hbase:meta").values()}
+    cluster.stop_server(meta)
+    with ThreadPoolExecutor(1) as pool:
+        looks = pool.submit(control_regions, experiment, tmp_path, "state")
+        cluster.start_server(LabServer(number=meta))
+        during = looks.result(timeout=180)
+    assert during["regions"].keys() == before["regions"].keys()
+    bench.await_regions()
+    after = control_regions(experiment, tmp_path, "state")
+    homes = {name: region["server"] for name, region in before["regions"].items()}
+    assert {name: region["server"] for name, region in after["regions"].items()} == homes
+    restarted = [server for server in before["servers"] if after["servers"][server] != before["servers"][server]]
+    assert len(restarted) == 1
