@@ -66,4 +66,4 @@ def test_protection_that_a_first_deployment_restores_is_proposed(world: World) -
     assert refused.code == 3, refused.text
     assert f"protection that cluster blue lacks: was none, is termination protection of stack {stack}" in refused.text
     proposed = world.run("A", "deploy", "ENV", "--dry-run")
-    assert f"blue: termination protection of stack {stack} is missing" in " ".join(proposed.text.split())
+    assert f"termination protection of stack {stack} is missing" in " ".join(proposed.text.split())
