@@ -1,6 +1,7 @@
 # make demo       deploy environments/prod.yaml to a local AWS: plan, render, synthesise, deploy, compare, remove
 # make test       the tests to run before a commit: at most 5 minutes on two idle cores
-# make test-all   every test that needs no real HBase, with more examples of each law: at most 20 minutes
+# make test-all   every test that needs no real HBase: `make test`, then `make test-more`; at most 20 minutes
+# make test-more  what `make test` leaves out: the long tests, and the laws again with more examples
 # make test-lab   the tests that boot a real HBase; they are skipped where `make lab-setup` has not run
 # make lab        every scenario of the lab on a real HBase on this machine: an hour or more
 # make mutants    break the code in more than 100 ways, one at a time, and name the test that notices each
@@ -20,14 +21,13 @@ SHELLS := setup.sh pyz.sh .ci/run .ci/parts $(wildcard docs/ci/*.sh bootstrap-ac
 ARGS  ?=
 PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal
 
-.PHONY: help setup demo pyz lab lab-setup test test-all test-lab mutants fuzz bench bench-inspect check format clean
+.PHONY: help setup demo pyz lab lab-setup test test-all test-more test-lab mutants fuzz bench bench-inspect check format clean
 
 help:
 	@sed -n 's/^# //p' Makefile
 
 setup: setup-plan
 
-# setup.sh lists the sets.
 setup-%: .venv/.ready-%
 	@:
 
@@ -55,8 +55,13 @@ test: setup-dev
 
 test-all: setup-dev
 	@source .ci/parts; \
-	beside bats node_modules/bats/bin/bats tests/bootstrap_actions; \
-	part pytest $(PYTEST) --hypothesis-profile ci -m "not lab and not speed and not bench" $(ARGS); \
+	part test $(MAKE) --no-print-directory test; \
+	part test-more $(MAKE) --no-print-directory test-more; \
+	finish
+
+test-more: setup-dev
+	@source .ci/parts; \
+	part pytest $(PYTEST) --hypothesis-profile ci -m "(thorough or hypothesis) and not lab and not speed and not bench" $(ARGS); \
 	part speed $(BIN)/pytest -q -m speed; \
 	finish
 

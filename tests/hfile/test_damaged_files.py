@@ -20,6 +20,8 @@ from tests.hfile.damage import NAME, ReadFile, mend_checksums, originals
 from tests.hfile.damages import KINDS, Damaged
 from tests.hfile.fuzzing import SLACK_BYTES, peak_bytes, refusal, tried
 
+pytestmark = pytest.mark.hypothesis  # `tried` takes its number of inputs from the profile
+
 PARTS = range(4)
 """The inputs of each kind come in parts, so that several processes share the work."""
 MEASURED_SHARE = 1 / 20

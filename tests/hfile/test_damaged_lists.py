@@ -17,6 +17,8 @@ from tests.hfile.damage import ReadFile
 from tests.hfile.fuzzing import SLACK_BYTES, peak_bytes, refusal, tried
 from tests.hfile.synthetic_file import message
 
+pytestmark = pytest.mark.hypothesis  # `tried` takes its number of inputs from the profile
+
 SHARE = 1 / 20
 PATH = "data/default/t/0123456789abcdef0123456789abcdef/f/.filelist/f1.7"
 LIVE = message(
