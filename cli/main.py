@@ -8,16 +8,15 @@ from __future__ import annotations
 import gc
 import importlib
 import os
-import signal
 import sys
 from collections.abc import Mapping
 from difflib import get_close_matches
-from types import FrameType
-from typing import Final, NoReturn
+from typing import Final
 
 import click
 
 from cli.errors import is_json, print_error, print_json_error, print_notes
+from cli.signals import Stopped, catch_signals
 from cli.terminal import echo
 from sizing.problem import WarmbaseError
 
@@ -66,9 +65,6 @@ EXIT_CODES: Final = "Exit codes: 0 done; 1 failed; 2 invalid input; 3 the answer
 
 JSON: Final = "cli.main.json"
 GARBAGE_THRESHOLD: Final = 100_000  # judgement: objects; tens of MB, and Python's own is 700
-ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-SIGNALLED: Final = 128
-"""A shell adds this to the number of the signal that ended a command, and reports the sum as the exit code."""
 
 
 class LazyGroup(click.Group):
@@ -151,24 +147,13 @@ def warmbase() -> None:
     """
 
 
-class Stopped(BaseException):
-    """A signal that ends the command. As it passes, temporary files are removed and child processes are ended."""
-
-    def __init__(self, number: int) -> None:
-        self.exit_code = SIGNALLED + number
-        super().__init__(f"warmbase: ended by {signal.Signals(number).name}")
-
-
 def main() -> None:
     """Run a command. A WarmbaseError prints its message on stderr and sets the exit code."""
     # The matrices of a plan are small: the threads that numpy's OpenBLAS starts at import never have work.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # The many small objects of a command live until it ends; Python would look through them again and again.
     gc.set_threshold(GARBAGE_THRESHOLD)
-    for number in ENDING:
-        # What nohup or a shell has made it ignore stays ignored.
-        if signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, _stop)
+    catch_signals()
     try:
         _run()
     except WarmbaseError as error:
@@ -177,13 +162,6 @@ def main() -> None:
         echo(str(stopped), err=True)
         print_notes(stopped)
         sys.exit(stopped.exit_code)
-
-
-def _stop(number: int, _frame: FrameType | None) -> NoReturn:
-    # Once is enough: a second signal would stop the cleaning up, which has bounds of its own.
-    for ending_signal in ENDING:
-        signal.signal(ending_signal, signal.SIG_IGN)
-    raise Stopped(number)
 
 
 def _run() -> None:

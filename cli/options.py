@@ -6,6 +6,7 @@ from typing import Final
 
 import click
 
+from cli.signals import interruptible
 from cli.terminal import echo
 from environments.environment import Environment
 from sizing.cluster import ClusterChoice
@@ -57,7 +58,8 @@ def confirm(question: str) -> None:
     """
     context = click.get_current_context()
     try:
-        is_confirmed = click.confirm(question, err=True)
+        with interruptible():
+            is_confirmed = click.confirm(question, err=True)
     except click.Abort:
         raise InvalidInput.of(
             where=context.command_path,

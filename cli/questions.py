@@ -10,6 +10,7 @@ from typing import Final
 
 import click
 
+from cli.signals import interruptible
 from cli.terminal import echo
 from environments.draft.draft_file import refusals
 from environments.reader.assignment import Assignment
@@ -74,7 +75,8 @@ def ask(path: YamlPath, question: Question, values: Sequence[Assignment]) -> Ass
     """
     echo("\n" + fill(question.hint, WIDTH, break_on_hyphens=False, break_long_words=False))
     while True:
-        text = click.prompt(question.text, default=question.default(), prompt_suffix=" ").strip()
+        with interruptible():
+            text = click.prompt(question.text, default=question.default(), prompt_suffix=" ").strip()
         text = question.words.get(text, text)
         if not text:
             return None

@@ -159,7 +159,8 @@ def _hit_ratios(popularity: Popularity, swing: OccupancyRange, factors: Floats) 
     """Return hit ratios of caches `factors` times as large; shape as factors."""
     everything = factors * swing.full_blocks >= popularity.total_blocks * (1 - ROUNDING)
     ratios = _promoted(popularity, swing, factors) if swing.promotes else _lru(popularity, swing, factors)
-    return np.where(everything, 1.0, ratios)
+    # An empty cache's sums of float64 can end a rounding below 0.
+    return np.where(everything, 1.0, np.maximum(0.0, ratios))
 
 
 def _promoted(popularity: Popularity, swing: OccupancyRange, factors: Floats) -> Floats:

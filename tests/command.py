@@ -12,7 +12,8 @@ from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from unittest.mock import patch
 
-from cli.main import ENDING, main
+from cli.main import main
+from cli.signals import ENDING
 
 PROJECT = Path(__file__).parents[1]
 PROCESS = (sys.executable, "-c", "from cli.main import main; main()")

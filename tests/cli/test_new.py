@@ -7,7 +7,9 @@ import pty
 import select
 import signal
 import subprocess
+import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -28,11 +30,11 @@ LONGEST_SECONDS = 30
 class Terminal:
     """`warmbase new` on a terminal of its own."""
 
-    def __init__(self, *arguments: str) -> None:
+    def __init__(self, *arguments: str, process: Sequence[str] = PROCESS) -> None:
         self.screen = ""
         self._main, side = pty.openpty()
         self._process = subprocess.Popen(
-            [*PROCESS, "new", *arguments],
+            [*process, "new", *arguments],
             cwd=PROJECT,
             env=process_variables() | {"TERM": "xterm"},
             stdin=side,
@@ -133,6 +135,29 @@ def test_an_interrupted_question_writes_nothing(number: signal.Signals | None, c
     assert terminal.exit_code() == code
     assert "Traceback" not in terminal.screen
     assert list(tmp_path.iterdir()) == []
+
+
+SIGNALLED_AS_INPUT_FLUSHES = """
+import os, signal, sys
+from cli.main import main
+from click import termui
+
+class Signalling:
+    def __getattr__(self, name):
+        return getattr(sys.__stderr__, name)
+    def flush(self):
+        if sys._getframe(1).f_code is termui._readline_prompt.__code__:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.stderr = Signalling()
+main()
+"""
+
+
+def test_a_question_can_be_interrupted_again_where_input_dropped_the_first_signal(tmp_path: Path) -> None:
+    terminal = Terminal(str(tmp_path / "events.yaml"), process=[sys.executable, "-c", SIGNALLED_AS_INPUT_FLUSHES])
+    terminal.interrupt("How much data is stored", signal.SIGINT)
+    assert terminal.exit_code() == 130
 
 
 def test_yes_asks_nothing_on_a_terminal(tmp_path: Path) -> None:

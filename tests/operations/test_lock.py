@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from moto import mock_aws
 
 from cli.errors import print_json_error, print_notes
-from cli.main import Stopped
+from cli.signals import Stopped
 from cli.unlock import unlock
 from environments.environment import Environment
 from environments.reader import read_environment

@@ -29,7 +29,7 @@ from tests.operations.operators import Outcome, install_world
 from tests.operations.test_interleavings import COMMANDS, STATES, Starts, reported
 
 STEPS = int(os.environ.get("OPERATIONS", "300"))
-SEED = int(os.environ.get("OPERATIONS_SEED", random.randrange(2**32)))
+SEED = int(os.environ.get("OPERATIONS_SEED", random.randrange(2**32) if "OPERATIONS" in os.environ else 0))
 LENGTH = 20
 WAYS = 12  # judgement: terminate, clear away, take the claim, unlock, deploy, and each of them refused once
 MOST_PLACES = 14
