@@ -146,7 +146,8 @@ class Signalling:
     def __getattr__(self, name):
         return getattr(sys.__stderr__, name)
     def flush(self):
-        if sys._getframe(1).f_code is termui._readline_prompt.__code__:
+        caller = sys._getframe().f_back
+        if caller is not None and caller.f_code is termui._readline_prompt.__code__:
             os.kill(os.getpid(), signal.SIGINT)
 
 sys.stderr = Signalling()
