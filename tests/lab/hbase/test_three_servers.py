@@ -175,8 +175,9 @@ def test_a_server_that_is_emptied_and_filled_again_holds_regions_that_would_not_
 
 def test_the_step_waits_for_the_server_of_meta_while_it_restarts(experiment: Experiment, tmp_path: Path) -> None:
     bench, cluster = experiment.bench, experiment.bench.cluster
-    if not cluster.serves:
-        bench.serve(LabServer(), cold=True)
+    bench.serve(LabServer(), cold=True)
+    bench.admin.reopen(experiment.table.name)
+    bench.await_regions()
     before = control_regions(experiment, tmp_path, "state")
     [meta] = {cluster.number_of(server) for server in bench.admin.regions("hbase:meta").values()}
     cluster.stop_server(meta)
