@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -42,7 +43,7 @@ ANSWER_IS_NO: Final = 3
     multiple=True,
     help="An HBase shell script, or the output of `describe`, whose tables may have coprocessors; repeatable.",
 )
-@click.option("--release", metavar="LABEL", help="The EMR release, such as emr-7.14.0, if the file does not state it.")
+@click.option("--release", metavar="LABEL", help="The EMR release, such as emr-7.14.0; it wins over a release in FILE.")
 @click.option(
     "--group",
     type=click.Choice(["primary", "core"]),
@@ -116,6 +117,11 @@ def lint(  # noqa: PLR0913, PLR0917 - click's options
     else:
         report = check()
         _print(report, _least(report, Severity(least)), output, every=every)
+    if report.replaced_release:
+        echo(
+            f"warmbase: checked as {report.release}, because of --release; the file has {report.replaced_release}",
+            err=True,
+        )
     if report.of(Severity.ERROR) or unfilled(report) or (strict and report.of(Severity.WARNING)):
         sys.exit(ANSWER_IS_NO)
 
@@ -161,4 +167,4 @@ def _roles(subject: ClusterSpec, group: str | None) -> Sequence[str]:
 def _least(report: Report, least: Severity) -> Report:
     ranks = list(Severity)
     findings = tuple(finding for finding in report.findings if ranks.index(finding.severity) <= ranks.index(least))
-    return Report(source=report.source, release=report.release, findings=findings)
+    return replace(report, findings=findings)

@@ -144,6 +144,7 @@ class ClusterSpec:
     `classifications` are all that the file names, empty ones too, each with its line and those of groups among them.
     `twice` are settings that the file states a second time at the same level. `has_kerberos` is true where a KDC
     authenticates clients, and `open_networks` are those from which a security group lets any program in.
+    `replaced_label` is the file's own release label where the caller chose another one.
     `coprocessors` are those that tables of the root ask for. `fills_in` is true for a script or template, which
     replaces `${…}` itself before EMR sees it.
     """
@@ -170,6 +171,7 @@ class ClusterSpec:
     subnet: str | None = None
     availability_zone: str | None = None
     security_configuration: str | None = None
+    replaced_label: str | None = None
 
     def group(self, role: str) -> InstanceGroup | None:
         """The group of that role, if the file has one."""

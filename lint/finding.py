@@ -56,11 +56,15 @@ class LintFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """All findings about one cluster, errors first, each severity by line."""
+    """All findings about one cluster, errors first, each severity by line.
+
+    `replaced_release` is the release in the file where the caller chose another one.
+    """
 
     source: str
     release: str | None
     findings: tuple[LintFinding, ...]
+    replaced_release: str | None = None
 
     def of(self, severity: Severity) -> tuple[LintFinding, ...]:
         """Return the findings of one severity."""

@@ -41,6 +41,7 @@ def lint(subject: ClusterSpec, rules: Sequence[Rule] = RULES, roles: Sequence[st
         source=subject.source,
         release=subject.release_label,
         findings=tuple(sorted(map(_without_secret, _without_repeats(findings)), key=_order)),
+        replaced_release=subject.replaced_label,
     )
 
 

@@ -19,15 +19,19 @@ FLEETS: Final = ("InstanceFleets", "MasterInstanceFleet", "CoreInstanceFleet", "
 def cluster_subject(node: Object, release: str | None, *, fills_in: bool = False) -> ClusterSpec:
     """Return the cluster that an object describes; `fills_in` is true where a script or template holds it.
 
+    A `release` wins over the file's own, which is then the `replaced_label`.
+
     Raises InvalidInput with every problem of the file.
     """
     problems = ReadProblems()
     cluster = Fields.of(node, problems)
     instances = cluster.fields("Instances")
     configurations = cluster.member("Configurations")
+    own = (cluster.text("ReleaseLabel") or "").strip() or None
     subject = ClusterSpec(
         source=node.place.source,
-        release_label=_release_label(cluster, release),
+        release_label=release or own,
+        replaced_label=own if release and own != release else None,
         settings=level_settings(configurations.value, problems) if configurations else {},
         groups=tuple(node_groups(instances)) if instances else (),
         applications=tuple(_applications(cluster)),
@@ -45,15 +49,6 @@ def cluster_subject(node: Object, release: str | None, *, fills_in: bool = False
     )
     problems.refuse()
     return subject
-
-
-def _release_label(cluster: Fields, release: str | None) -> str | None:
-    label = cluster.text("ReleaseLabel")
-    member = cluster.member("ReleaseLabel")
-    if label and member and release and label.strip() != release:
-        why = f"the file has {label.strip()}, but --release has {release}"
-        cluster.problems.add(member.place, "ReleaseLabel", why, "omit --release, or change one of the two")
-    return label.strip() if label else release
 
 
 def _plain(fields: Fields, key: str) -> str | None:

@@ -37,7 +37,7 @@ FORMS: Final = (
 
 
 def read_subject(path: Path, release: str | None) -> ClusterSpec:
-    """Return the cluster that a file describes; `release` applies where the file names none.
+    """Return the cluster that a file describes; `release` wins over a release in the file.
 
     Raises InvalidInput with every problem of the file, each with its line, and for a `release` that is not a label.
     """

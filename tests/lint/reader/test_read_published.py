@@ -8,7 +8,6 @@ import pytest
 
 from emr.cluster_spec import EbsVolume
 from lint.reader import read_subject
-from sizing.problem import InvalidInput
 
 RECIPE = Path(__file__).parents[3] / "docs/published-recipe.sh"
 SUBJECT = read_subject(RECIPE, None)
@@ -60,7 +59,7 @@ def test_groups_have_their_volumes() -> None:
     assert (primary.volumes[0].size_gib, primary.volumes[0].count) == (64, 2)
 
 
-def test_another_release_is_refused() -> None:
-    assert read_subject(RECIPE, "emr-7.12.0").release_label == "emr-7.12.0"
-    with pytest.raises(InvalidInput, match=r"published-recipe.sh:\d+  ReleaseLabel\n.*emr-7.12.0.*emr-7.3.0"):
-        read_subject(RECIPE, "emr-7.3.0")
+def test_another_release_wins_over_the_one_in_the_file() -> None:
+    same, other = read_subject(RECIPE, "emr-7.12.0"), read_subject(RECIPE, "emr-7.3.0")
+    assert (same.release_label, same.replaced_label) == ("emr-7.12.0", None)
+    assert (other.release_label, other.replaced_label) == ("emr-7.3.0", "emr-7.12.0")
