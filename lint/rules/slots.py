@@ -10,6 +10,7 @@ from lint.edit import Edit, new_value
 from lint.finding import Consequence, Severity
 from lint.node import LintedNode
 from lint.rule import BOOTED, NEEDS_LOAD, Violation, rule
+from sizing.allocator import DEFAULT_BUCKET_SIZES, bucket_bytes, minimum_capacity_bytes
 from sizing.units import MIB
 
 SLOT_OVERHEAD_BYTES: Final = 54  # 33 header, 13 metadata, 8 stamp: what a block takes beside its payload
@@ -91,12 +92,15 @@ def _no_slot_for_a_block(node: LintedNode) -> Iterator[Violation]:
     proof=BOOTED,
 )
 def _too_small_for_its_slots(node: LintedNode) -> Iterator[Violation]:
-    sizes, size_mib = node.bucket_sizes, node.cache_mib
-    if sizes and size_mib is not None and size_mib >= 1 and size_mib * MIB < len(sizes) * ITEMS * max(sizes):
-        least = -(-len(sizes) * ITEMS * max(sizes) // MIB)
+    size_mib, unstated = node.cache_mib, node.unstated("hbase.bucketcache.bucket.sizes")
+    sizes = DEFAULT_BUCKET_SIZES if unstated else node.bucket_sizes
+    if sizes and size_mib is not None and size_mib >= 1 and size_mib * MIB < minimum_capacity_bytes(sizes):
+        least = -(-minimum_capacity_bytes(sizes) // MIB)
+        which = "default sizes" if unstated else "sizes"
         yield Violation(
             at=node.setting("hbase.bucketcache.size"),
-            message=f"{len(sizes)} sizes need a bucket of {ITEMS * max(sizes):,} bytes each, {least:,} MiB in all",
+            message=f"the cache is {size_mib:g} MiB, but {len(sizes)} {which} need a bucket of "
+            f"{bucket_bytes(sizes):,} bytes each, {least:,} MiB in all",
             fix=f"make the cache {least:,} MiB or more, or use fewer sizes",
         )
 

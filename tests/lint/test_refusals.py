@@ -115,7 +115,11 @@ REFUSED: Mapping[str, tuple[File, str, tuple[File, ...]]] = {
         (File(site={SLOTS: "17408,33792", "hbase.blockcache.minblocksize": "16438"}),),
     ),
     "a cache as a share of heap": (
-        site(hbase_bucketcache_size="0.4"), "WB201", (File(site={"hbase.bucketcache.size": "1", SLOTS: None}),),
+        site(hbase_bucketcache_size="0.4"), "WB201", (File(site={"hbase.bucketcache.size": "1", SLOTS: "66560"}),),
+    ),
+    "a cache in TiB, too small for HBase's own bucket sizes": (
+        File(site={"hbase.bucketcache.size": "1.2", SLOTS: None}), "WB204",
+        (File(site={"hbase.bucketcache.size": "29", SLOTS: None}),),
     ),
     "factors that float32 does not add up": (
         factors("0.15", "0.65", "0.20"), "WB206", (factors("0.25", "0.5", "0.25"), factors("0.2", "0.5", "0.3")),

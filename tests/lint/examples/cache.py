@@ -14,7 +14,7 @@ CACHE = (
     Case(
         id="WB201",
         faulty=File(site={SIZE: "0.4"}),
-        right=File(site={SIZE: "1", SLOTS: None}),
+        right=File(site={SIZE: "1", SLOTS: "66560"}),
         at=SIZE,
         says="0.4 MiB",
     ),
