@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NotRequired, TypedDict
 
 import click
 
 from cli.options import chosen_cluster, cluster_option
+from cli.unit_text import DURATION, UnitText
 from configurations.launch import launch_of
 from environments.reader import read_environment
 from lab.hbase.scenarios import scenarios_of, servers_of
 from lab.model.scaled_plan import SERVERS
 from sizing.problem import InvalidInput, Problem
-from sizing.units import GIB, MIB, parse_duration, parse_size
+from sizing.units import GIB, MIB, parse_size
 
 if TYPE_CHECKING:
     from lab.hbase.run import RunRequest
@@ -43,27 +43,6 @@ class Chosen(TypedDict):
     volume_throughput: NotRequired[float]
 
 
-class UnitText(click.ParamType[float]):
-    """A command-line value with a unit, such as `4 GiB`."""
-
-    def __init__(self, name: str, parse: Callable[[str], float], least: float = 0) -> None:
-        self.name = name
-        self._parse = parse
-        self._least = least
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number; a default that is a number stays."""
-        if isinstance(value, int | float):
-            return value
-        try:
-            amount = float(self._parse(str(value)))
-        except ValueError as error:
-            self.fail(f"{value!r}: {error}", param, ctx)
-        if amount < self._least:
-            self.fail(f"{value!r} is too small for the lab", param, ctx)
-        return amount
-
-
 def _per_second(text: str) -> int:
     return parse_size(text.removesuffix("/s"))
 
@@ -71,7 +50,6 @@ def _per_second(text: str) -> int:
 SIZE: Final = UnitText("size", parse_size, LEAST_DATA_BYTES)
 MEMORY: Final = UnitText("size", parse_size, LEAST_MEMORY_BYTES)
 THROUGHPUT: Final = UnitText("throughput", _per_second, MIB)
-TIME: Final = UnitText("time", parse_duration)
 
 
 def scaled(command: click.decorators.FC) -> click.decorators.FC:
@@ -98,7 +76,7 @@ def scaled(command: click.decorators.FC) -> click.decorators.FC:
         ),
         click.option(
             "--latency",
-            type=TIME,
+            type=DURATION,
             default="20 ms",
             show_default=True,
             help="Median time to S3's first byte; the 99th percentile is three times that.",

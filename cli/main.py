@@ -43,6 +43,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     "Operate": {
         "status": "Show nodes, caches, drift, alarms and cost on one screen.",
         "restart": "Restart the RegionServers of a cluster with their caches.",
+        "compact": "Run a major compaction in waves, so that the caches keep answering.",
         "claim": "Show which cluster may write to the HBase root.",
         "unlock": "Remove the lock that a killed command left behind.",
         "teardown": "Shut down one cluster without losing data.",

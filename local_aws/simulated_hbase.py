@@ -1,6 +1,6 @@
 """A small HBase that the stand-ins of `hbase` and `systemctl` answer for; its state is the file hbase-state.json.
 
-`simulated_hbase.py control` answers the program of the step control-regions: VERB and its words are in ARGUMENTS.
+`simulated_hbase.py control` answers the programs of steps such as control-regions: VERB and its words are in ARGUMENTS.
 `simulated_hbase.py restart HOST` restarts the RegionServer of that node. The program runs alone, and imports nothing of
 this project. TMPDIR has the state, SERVERS the hosts of the RegionServers, and STATE names what is wrong:
 
@@ -26,6 +26,7 @@ PORT = 16020
 LAUNCH_MS = 1_762_500_000_000
 AWAY_SECONDS = 0.2  # long enough that a command sees a server that is away
 NEVER = 1e12
+STORED_BYTES = 512 << 20
 
 
 def begun() -> dict[str, Any]:
@@ -40,7 +41,14 @@ def begun() -> dict[str, Any]:
         name = [name for name, region in regions.items() if region["table"] == TABLES[0]][-1]
         regions[name]["moved"] = True
     starts = {server: LAUNCH_MS + number for number, server in enumerate(servers)}
-    return {"starts": starts, "back_at": {}, "regions": regions, "balancer_is_on": True, "events": []}
+    return {
+        "starts": starts,
+        "back_at": {},
+        "regions": regions,
+        "compacted_at": {},
+        "balancer_is_on": True,
+        "events": [],
+    }
 
 
 def main() -> None:
@@ -96,6 +104,29 @@ def events(hbase: dict[str, Any]) -> dict[str, list[str]]:
     return {"events": hbase["events"]}
 
 
+def stored(hbase: dict[str, Any]) -> dict[str, Any]:
+    """Return the store files of each open region of a user table."""
+    absent = away(hbase)
+    return {
+        name: {
+            "table": region["table"],
+            "server": region["server"],
+            "files": 1 if name in hbase["compacted_at"] else 3,
+            "stored_bytes": STORED_BYTES,
+            "compacted_at": hbase["compacted_at"].get(name, 0),
+        }
+        for name, region in hbase["regions"].items()
+        if name != META and region["server"] not in absent
+    }
+
+
+def compact(hbase: dict[str, Any], *names: str) -> dict[str, list[str]]:
+    """Make one store file of those of each region."""
+    hbase["compacted_at"].update(dict.fromkeys(names, time.time()))
+    hbase["events"].append(f"compact {' '.join(names)}")
+    return {"compacted": list(names)}
+
+
 def restart(hbase: dict[str, Any], server: str) -> None:
     """Stop a server and start it again; the event says which servers are away then."""
     back_at = time.time() + (NEVER if os.environ["STATE"] == "lost" else AWAY_SECONDS)
@@ -109,7 +140,14 @@ def restart(hbase: dict[str, Any], server: str) -> None:
         region.update(server=next(other for other in hbase["starts"] if other != server), moved=True)
 
 
-VERBS: dict[str, Callable[..., Any]] = {"state": state, "balancer": balancer, "reopen": reopen, "events": events}
+VERBS: dict[str, Callable[..., Any]] = {
+    "state": state,
+    "balancer": balancer,
+    "reopen": reopen,
+    "stored": stored,
+    "compact": compact,
+    "events": events,
+}
 
 if __name__ == "__main__":
     main()

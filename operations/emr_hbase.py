@@ -18,6 +18,7 @@ from operations.aws import Aws
 from operations.aws_errors import AGAIN, translated
 from operations.caches import reads_since
 from operations.cluster_step import PrimaryShell
+from operations.compaction_waves import StoredRegion
 from operations.hbase_control import CacheReads, HBaseState, Region
 from operations.node_command import run_on_node
 from operations.progress import Say
@@ -25,6 +26,7 @@ from sizing.problem import OperationFailed
 
 REGION_SERVER_PORT: Final = 16020  # HBase's default, which warmbase does not change
 STEP: Final = "control-regions"
+COMPACTION_STEP: Final = "compact-regions"
 READINESS: Final = Path(__file__).parent / "on_node" / "cache-readiness.sh"
 # judgement: a look at files and one system call each, and the index is read once without its blocks.
 READINESS_SECONDS: Final = 120.0
@@ -88,6 +90,16 @@ class EmrHBase:
     def reopen(self, tables: Sequence[str], say: Say) -> None:
         """Close and open every region of these tables on the server that has it."""
         self.primary.run(STEP, say, "reopen", *tables)
+
+    def stored_regions(self, say: Say) -> Mapping[str, StoredRegion]:
+        """Return every open region of a user table, by its encoded name."""
+        return {
+            name: StoredRegion(**region) for name, region in self.primary.run(COMPACTION_STEP, say, "stored").items()
+        }
+
+    def compact(self, regions: Sequence[str], say: Say) -> None:
+        """Run a major compaction of each of these regions, and wait for the end."""
+        self.primary.run(COMPACTION_STEP, say, "compact", *regions)
 
     def unready(self, servers: Sequence[str], say: Say) -> Mapping[str, str]:
         """Return the servers that would lose their cache if they restarted now, each with the reason."""

@@ -45,14 +45,20 @@ def refuse_unkept(launch: Launch) -> None:
 
 def rolling_restart(aws: Aws, launch: Launch, cluster_id: str) -> RollingRestart:
     """Return the rolling restart of a running cluster, with its journal in the log bucket."""
+    hbase = emr_hbase(aws, launch, cluster_id)
+    journals = S3RestartJournal(aws=aws, bucket=hbase.primary.log_bucket, cluster_id=cluster_id)
+    return RollingRestart(hbase=hbase, journals=journals)
+
+
+def emr_hbase(aws: Aws, launch: Launch, cluster_id: str) -> EmrHBase:
+    """Return the HBase of a running cluster of this environment."""
     bucket = launch.environment.in_account(launch.environment.log_bucket, aws.account)
-    hbase = EmrHBase(
+    return EmrHBase(
         aws=aws,
         primary=PrimaryShell(aws=aws, cluster_id=cluster_id, log_bucket=bucket),
         index=CacheIndex.of(launch),
         restart_seconds=start_seconds(launch.plan) + stop_seconds(launch.plan) + DELIVERY_SECONDS,
     )
-    return RollingRestart(hbase=hbase, journals=S3RestartJournal(aws=aws, bucket=bucket, cluster_id=cluster_id))
 
 
 def _problems(launch: Launch) -> Iterator[Problem]:

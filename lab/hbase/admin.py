@@ -98,9 +98,14 @@ class Admin:
         """Writes the table's memstores to files."""
         self._call("flush", seconds, table=table)
 
-    def major_compact(self, table: str, seconds: float = CALL_SECONDS) -> float:
-        """Run a major compaction of every region of the table, and return how many seconds it takes."""
-        return float(self._call("major_compact", seconds, table=table)["waited_seconds"])
+    def major_compact(self, table: str, seconds: float = CALL_SECONDS, regions: Sequence[str] = ()) -> float:
+        """Run a major compaction of the table, or of these of its regions, and return how many seconds it takes."""
+        return float(self._call("major_compact", seconds, table=table, regions=list(regions))["waited_seconds"])
+
+    def stored(self) -> dict[str, dict[str, Any]]:
+        """Return the store files of every region of a user table, as the servers last reported them."""
+        answer: dict[str, dict[str, Any]] = self._call("stored")["regions"]
+        return answer
 
     def await_regions(self, table: str, seconds: float = CALL_SECONDS) -> float:
         """Wait until all regions of the table and of HBase's own tables answer a read; return the seconds."""

@@ -1,4 +1,4 @@
-"""The lab's HBase as a rolling restart sees it: its regions, its caches, and the restart of one process."""
+"""The lab's HBase as commands see it that keep caches warm: its regions, its caches, and the restart of one process."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Final
 from lab.hbase.admin import Admin
 from lab.hbase.cluster import LabCluster, LabServer
 from lab.hbase.read_history import ReadHistory
+from operations.compaction_waves import StoredRegion
 from operations.hbase_control import CacheReads, HBaseState, Region
 from operations.progress import Say
 from operations.rolling_restart import RestartJournal
@@ -50,6 +51,16 @@ class LabControl:
         for table in tables:
             say(f"reopening {table}")
             self.admin.reopen(table)
+
+    def stored_regions(self, say: Say) -> Mapping[str, StoredRegion]:  # noqa: ARG002 - the protocol's
+        """Return every region of a user table with its store files."""
+        return {name: StoredRegion(**region) for name, region in self.admin.stored().items()}
+
+    def compact(self, regions: Sequence[str], say: Say) -> None:
+        """Run a major compaction of each of these regions, and wait for the end."""
+        stored = self.stored_regions(say)
+        for table in sorted({stored[name].table for name in regions}):
+            self.admin.major_compact(table, regions=[name for name in regions if stored[name].table == table])
 
     def unready(self, servers: Sequence[str], say: Say) -> Mapping[str, str]:  # noqa: ARG002 - the protocol's
         """Return the servers without an index of their cache on disk."""

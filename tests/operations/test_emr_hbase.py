@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -15,6 +16,7 @@ from local_aws.server import local_aws
 from operations import cluster_step, node_command
 from operations.aws import Aws, any_call
 from operations.cluster_step import PrimaryShell
+from operations.compaction_waves import CompactionWaves
 from operations.emr_hbase import CacheIndex, EmrHBase
 from operations.hbase_control import HBaseState
 from operations.progress import carry_out
@@ -175,6 +177,24 @@ def test_a_region_that_opens_elsewhere_stops_before_the_next_server(cluster: Clu
 def test_a_server_of_no_node_is_named(cluster: Cluster) -> None:
     with pytest.raises(OperationFailed, match="is on no running core node"):
         cluster.hbase.restart("ip-10-9-9-9.ec2.internal:16020", silent)
+
+
+def test_one_region_of_each_server_is_compacted_at_a_time(cluster: Cluster) -> None:
+    """A second command that begins after a kill leaves out what the first has compacted."""
+    before = time.time()
+
+    def compact(progress: Cut) -> Cut:
+        waves = CompactionWaves(hbase=cluster.hbase, tables=frozenset(), before=before, floor=0.9)
+        carry_out(waves.stages(), progress)
+        return progress
+
+    with pytest.raises(Killed):
+        compact(Cut(1, "end"))
+    assert len(compact(Cut()).titles) == 2
+    regions = cluster.state.homes
+    waves = [event.split()[1:] for event in cluster.events if event.startswith("compact")]
+    assert [sorted(regions[name] for name in wave) for wave in waves] == 4 * [sorted(cluster.state.servers)]
+    assert sorted(name for wave in waves for name in wave) == sorted(regions.keys() - {"1588230740"})
 
 
 def test_only_minutes_that_lie_whole_after_a_time_count(cluster: Cluster) -> None:

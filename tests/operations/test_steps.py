@@ -13,7 +13,7 @@ import pytest
 from operations.cluster_step import DIRECTORY, LONGEST_ARGUMENT, script
 
 STAND_INS = Path(__file__).parents[2] / "local_aws" / "stand-ins"
-NAMES = sorted(file.stem for file in DIRECTORY.glob("*.sh") if file.stem != "shared")
+NAMES = sorted(file.stem for file in DIRECTORY.glob("*.sh") if file.stem not in {"shared", "program"})
 
 
 def run(
@@ -77,6 +77,7 @@ exec {stubs}/hbase-in-state "$@"
 WALS = "hdfs://stand-in:8020/user/hbase/WALs"
 SERVERS = ["stand-in-1,16020,1762500000000", "stand-in-2,16020,1762500000001"]
 FORGOTTEN = "An error occurred (InvalidRequestException): Cluster id 'j-0000000000000' is not valid."
+REGION = "7cb60beb87215d04c7a1f4dd897b4861"
 CASES = [
     ("disable-tables", "well", (), {"tables": ["stand-in-users", "stand_in:events"], "enabled": []}),
     ("disable-tables", "enabled", (), {"tables": ["stand-in-users", "stand_in:events"], "enabled": ["stand-in-users"]}),
@@ -96,6 +97,7 @@ CASES = [
     ),
     ("control-regions", "well", ("balancer", "off"), {"was_on": True}),
     ("control-regions", "well", ("reopen", "stand-in-users"), {"reopened": ["stand-in-users"]}),
+    ("compact-regions", "well", ("compact", REGION), {"compacted": [REGION]}),
     ("inspect-primary", "well", ("/nowhere",), {"master_caches": None, "forgotten": FORGOTTEN}),
     ("verify-export", "well", ("s3://our-backups/hbase/",), {"missing": [], "stale": []}),
     ("verify-export", "unexported", ("s3://our-backups/hbase/",), {"missing": ["stand_in:events"], "stale": []}),
@@ -130,6 +132,16 @@ def test_regions_are_read_from_between_the_lines_of_the_shell(tmp_path: Path) ->
     assert (answer["in_transition"], answer["balancer_is_on"]) == (0, True)
     assert answer["servers"] == {"stand-in-1:16020": 1762500000000, "stand-in-2:16020": 1762500000001}
     assert [region["table"] for region in answer["regions"].values() if region["moved"]] == ["stand-in-users"]
+
+
+def test_store_files_are_those_of_every_region_of_a_user_table(tmp_path: Path) -> None:
+    status, answer, stderr = run(tmp_path, "compact-regions", "well", "stored")
+    assert status == 0, stderr
+    assert {(region["table"], region["server"], region["files"]) for region in answer.values()} == {
+        (table, server, 3)
+        for table in ("stand-in-users", "stand_in:events")
+        for server in ("stand-in-1:16020", "stand-in-2:16020")
+    }
 
 
 @pytest.mark.parametrize("lost", [1, 2])

@@ -35,6 +35,7 @@ BENCHED: Final[Mapping[str, str]] = {
     "cold": "scenarios.cold",
     "crash": "scenarios.crash",
     "rolling-restart": "scenarios.rolling",
+    "compaction": "scenarios.compaction",
 }
 """Scenarios that load a table of the environment's kind and read it; their modules below `lab.hbase`."""
 

@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import subprocess
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -85,7 +86,12 @@ def test_regions_are_offline_while_their_server_restarts_and_others_answer(exper
 
 
 def control_regions(experiment: Experiment, directory: Path, *arguments: str) -> Any:
-    """Return the answer of the step that restarts rely on; JRuby stands for the HBase shell."""
+    """Return the answer of the step that restarts rely on."""
+    return answer_of("control-regions", experiment, directory, *arguments)
+
+
+def answer_of(step: str, experiment: Experiment, directory: Path, *arguments: str) -> Any:
+    """Return the answer of a step; JRuby stands for the HBase shell."""
     cluster = experiment.bench.cluster
     classes = (*jar_paths(SHELL), *cluster.software.class_path)
     java = Java(
@@ -106,7 +112,7 @@ def control_regions(experiment: Experiment, directory: Path, *arguments: str) ->
         (directory / name).write_text(text, encoding="utf-8")
         (directory / name).chmod(0o755)
     process = subprocess.run(
-        ["bash", "-c", script("control-regions"), "control-regions", "s3://logs/answer", *arguments],
+        ["bash", "-c", script(step), step, "s3://logs/answer", *arguments],
         env={"PATH": f"{directory}:{os.environ['PATH']}", "HOME": str(directory)},
         capture_output=True,
         text=True,
@@ -149,6 +155,19 @@ def test_the_step_sees_a_region_that_moved_until_its_table_is_reopened(experimen
     assert control_regions(experiment, tmp_path, "state")["balancer_is_on"]
     assert control_regions(experiment, tmp_path, "balancer", "off") == {"was_on": True}
     assert not control_regions(experiment, tmp_path, "state")["balancer_is_on"]
+
+
+def test_the_step_compacts_the_regions_that_it_is_told_to(experiment: Experiment, tmp_path: Path) -> None:
+    if not experiment.bench.cluster.serves:
+        experiment.bench.serve(LabServer(), cold=True)
+    began = time.time()
+    before = answer_of("compact-regions", experiment, tmp_path, "stored")
+    assert before == experiment.bench.admin.stored()
+    names = sorted(before)[:2]
+    assert answer_of("compact-regions", experiment, tmp_path, "compact", *names) == {"compacted": names}
+    after = answer_of("compact-regions", experiment, tmp_path, "stored")
+    assert [name for name in after if after[name]["compacted_at"] > began] == names
+    assert {region["files"] for region in after.values()} == {1}
 
 
 def test_a_server_that_is_emptied_and_filled_again_holds_regions_that_would_not_return(

@@ -114,6 +114,7 @@ public final class Admin implements AutoCloseable {
       case "await_regions" -> cluster().awaitRegions(request);
       case "move" -> cluster().move(request);
       case "state" -> topology().state();
+      case "stored" -> topology().stored();
       case "unload" -> topology().mover(request, true);
       case "load" -> topology().mover(request, false);
       case "probe" -> probe(request);

@@ -75,18 +75,27 @@ final class Tables {
   }
 
   /**
-   * Compacts all of a table, and waits until it is done.
+   * Compacts a table, or those of its regions that the request names, and waits until it is done.
    *
    * <p>"No compaction" is also said before one begins: a region is done when it holds a file of a later compaction
    * than before. An empty region has none to show.
    */
   JsonObject majorCompact(Request request) throws Exception {
     TableName table = request.table();
+    List<String> named = request.texts("regions");
     Map<String, Long> before = majorCompactions(table);
     long began = System.nanoTime();
-    admin.majorCompact(table);
+    if (named.isEmpty()) {
+      admin.majorCompact(table);
+    }
+    for (String region : named) {
+      admin.majorCompactRegion(Bytes.toBytes(region));
+    }
     while (true) {
       Map<String, Long> now = majorCompactions(table);
+      if (!named.isEmpty()) {
+        now.keySet().retainAll(named);
+      }
       List<String> open = new ArrayList<>();
       now.forEach((region, timestamp) -> {
         if (timestamp <= before.getOrDefault(region, 0L)) {

@@ -8,6 +8,7 @@ import org.apache.hadoop.hbase.CellUtil;
 import org.apache.hadoop.hbase.ClusterMetrics;
 import org.apache.hadoop.hbase.HRegionLocation;
 import org.apache.hadoop.hbase.ServerName;
+import org.apache.hadoop.hbase.Size;
 import org.apache.hadoop.hbase.TableName;
 import org.apache.hadoop.hbase.client.Connection;
 import org.apache.hadoop.hbase.client.RegionInfo;
@@ -86,6 +87,25 @@ final class Topology {
       regions.add(place.getRegion().getEncodedName(), region);
     }
     return regions;
+  }
+
+  /** The store files of each region of a user table, as {@code operations/steps/compactions.rb} reads them. */
+  JsonObject stored() throws IOException {
+    JsonObject regions = new JsonObject();
+    for (var server : admin.getClusterMetrics().getLiveServerMetrics().entrySet()) {
+      server.getValue().getRegionMetrics().forEach((name, region) -> {
+        TableName table = RegionInfo.getTable(name);
+        if (!table.isSystemTable()) {
+          JsonObject stored = Admin.answer("table", table.getNameAsString());
+          stored.addProperty("server", server.getKey().getAddress().toString());
+          stored.addProperty("files", region.getStoreFileCount());
+          stored.addProperty("stored_bytes", (long) region.getStoreFileSize().get(Size.Unit.BYTE));
+          stored.addProperty("compacted_at", region.getLastMajorCompactionTimestamp() / 1000.0);
+          regions.add(RegionInfo.encodeRegionName(name), stored);
+        }
+      });
+    }
+    return Admin.answer("regions", regions);
   }
 
   /** Moves all regions off a server into a file that lists them, or back, as graceful_stop.sh does. */

@@ -1,0 +1,130 @@
+"""A major compaction under load: in waves with a floor for the hit ratio, beside HBase's own of the whole table."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from lab.hbase.cluster import LabServer
+from lab.hbase.control import LabControl
+from lab.hbase.experiment import Experiment, ScenarioResult, at_least, over_time
+from lab.hbase.read_history import ReadHistory, read_history
+from lab.hbase.result import Measurement
+from operations.compaction_waves import CompactionPatience, CompactionWaves
+
+TITLE: Final = "A major compaction in waves"
+QUESTION: Final = "If all regions are compacted under load, do the caches keep answering?"
+SERVERS: Final = 3
+PREFETCHED_SECONDS: Final = 600.0
+WARM_SECONDS: Final = 20.0
+AFTER_SECONDS: Final = {False: 60.0, True: 20.0}
+READS_PER_SECOND: Final = 80.0  # judgement: two cores serve this beside a compaction on each server
+THREADS: Final = 16
+LOAD_SECONDS: Final = 3600.0  # longer than any way takes; the load ends with it
+FLOOR: Final = 0.95
+PATIENCE: Final = CompactionPatience(before=WARM_SECONDS, recovery=300.0, poll=1.0)
+WAVES: Final = "in waves"
+AT_ONCE: Final = "all regions at once"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionWay:
+    """One way to compact a table, as it was recorded. Times are in seconds since 1970."""
+
+    history: ReadHistory
+    began: float
+    ended: float
+    until: float
+    evictions: int
+
+    @property
+    def hit_ratios(self) -> list[tuple[float, float]]:
+        """Return the hit ratio of all servers in each five seconds, over the seconds since the way began."""
+        return self.history.hit_ratios(self.began, self.until)
+
+    @property
+    def lowest(self) -> float:
+        """Return the lowest of those hit ratios."""
+        return min((ratio for _, ratio in self.hit_ratios), default=0.0)
+
+
+def run(lab: Experiment) -> ScenarioResult:
+    """Compact every region in waves, and then all of them at once, each with caches that hold all data."""
+    lab = lab.filled()
+    ways = {WAVES: _recorded(lab, _in_waves), AT_ONCE: _recorded(lab, _at_once)}
+    return ScenarioResult(
+        figures=tuple(figure for name, way in ways.items() for figure in _figures(name, way)),
+        charts=tuple(
+            over_time(f"Hit ratio: {name}", "share of block reads that hit, in 5 s", [("measured", way.hit_ratios)])
+            for name, way in ways.items()
+        ),
+        limits=(
+            "The three servers share the cores of one machine, so a wave takes longer than on a cluster.",
+            "The caches together hold all data 1.65 times, as a plan that can lose a node does.",
+        ),
+    )
+
+
+def _recorded(lab: Experiment, way: Callable[[LabControl, Experiment], None]) -> CompactionWay:
+    """Return the record of a way under steady reads, which begins with caches that hold all data."""
+    bench = lab.bench
+    bench.serve(LabServer(), cold=True)
+    bench.wait_until_full(lab.miniature.demand.blocks.count, PREFETCHED_SECONDS)
+    bench.store.set(bench.latency)
+    load = lab.load(seconds=LOAD_SECONDS, threads=THREADS, target_per_second=READS_PER_SECOND)
+    start = bench.sample(0.0).cache
+    with read_history(bench.cluster, bench.store) as history, bench.ycsb.steady(lab.table, load, {}):
+        control = LabControl(cluster=bench.cluster, admin=bench.admin, history=history)
+        bench.wait_until(lambda now: now.reads > start.reads + READS_PER_SECOND, PREFETCHED_SECONDS)
+        time.sleep(WARM_SECONDS)
+        began, before = history.ticks[-1].at, bench.sample(0.0).cache
+        way(control, lab)
+        ended = history.ticks[-1].at
+        time.sleep(AFTER_SECONDS[lab.short])
+    evictions = bench.sample(0.0).cache.l2_evictions - before.l2_evictions
+    return CompactionWay(history=history, began=began, ended=ended, until=history.ticks[-1].at, evictions=evictions)
+
+
+def _in_waves(control: LabControl, lab: Experiment) -> None:
+    say = lab.bench.say
+    waves = CompactionWaves(
+        hbase=control, tables=frozenset({lab.table.name}), before=time.time(), floor=FLOOR, patience=PATIENCE
+    )
+    for stage in waves.stages():
+        say(f"  {stage.title}: {stage.act(say)}")
+
+
+def _at_once(control: LabControl, lab: Experiment) -> None:
+    seconds = control.admin.major_compact(lab.table.name, LOAD_SECONDS)
+    lab.bench.say(f"  all regions compacted in {seconds:.0f} s")
+
+
+def _figures(case: str, way: CompactionWay) -> tuple[Measurement, ...]:
+    figure = partial(Measurement, case=case, unit="")
+    return (
+        figure(
+            name="lowest hit ratio in 5 s",
+            measured=way.lowest,
+            because="all servers together",
+            target=at_least(FLOOR) if case == WAVES else None,
+        ),
+        figure(
+            name="GETs of store files",
+            measured=float(way.history.gets(way.began, way.until)),
+            because="compactions read what the cache does not hold, and reads what it has lost",
+        ),
+        figure(
+            name="evictions",
+            measured=float(way.evictions),
+            because="the blocks of old and new files are cached beside each other until HBase removes the old files",
+        ),
+        figure(
+            name="seconds",
+            unit="s",
+            measured=way.ended - way.began,
+            because="with the pauses between waves, on cores that everything here shares",
+        ),
+    )

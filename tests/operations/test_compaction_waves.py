@@ -1,0 +1,134 @@
+"""A compaction in waves: one region of each server at a time, and none while a cache answers too few reads."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from operations.compaction_waves import CompactionPatience, CompactionWaves, StoredRegion, next_wave, wave_sizes
+from operations.hbase_control import CacheReads
+from operations.progress import Say
+from sizing.problem import OperationFailed, Refused
+
+QUICK = CompactionPatience(before=60, recovery=0.05, first_poll=0.001, poll=0.002)
+LAST_WEEK, NOW = time.time() - 7 * 86_400, time.time()
+
+
+def stored(server: str, *, table: str = "orders", files: int = 3, at: float = 0.0, size: int = 100) -> StoredRegion:
+    return StoredRegion(table=table, server=server, files=files, stored_bytes=size, compacted_at=at)
+
+
+@dataclass
+class Model:
+    """An HBase whose hit ratio is `dip` for so many looks after each wave."""
+
+    regions: dict[str, StoredRegion]
+    dip: float = 0.5
+    looks: int = 0
+    low: int = 0
+    reads: bool = True
+    waves: list[list[str]] = field(default_factory=list)
+    ratios: list[float] = field(default_factory=list)
+
+    def stored_regions(self, say: Say) -> Mapping[str, StoredRegion]:
+        del say
+        return self.regions
+
+    def compact(self, regions: Sequence[str], say: Say) -> None:
+        del say
+        self.waves.append(list(regions))
+        self.ratios.append(self.ratio)
+        self.low = self.looks
+        for name in regions:
+            self.regions[name] = stored(self.regions[name].server, files=1, at=NOW)
+
+    @property
+    def ratio(self) -> float:
+        return self.dip if self.low else 0.99
+
+    def cache_reads(self, since: float) -> Mapping[str, CacheReads]:
+        del since
+        ratio, self.low = self.ratio, max(0, self.low - 1)
+        servers = {region.server for region in self.regions.values()} if self.reads else set()
+        return {server: CacheReads(hits=1000 * ratio, misses=1000 * (1 - ratio)) for server in servers}
+
+
+def waves_of(model: Model, *tables: str, floor: float = 0.9) -> CompactionWaves:
+    return CompactionWaves(hbase=model, tables=frozenset(tables), before=NOW, floor=floor, patience=QUICK)
+
+
+def run(model: Model, *tables: str) -> list[str]:
+    return [stage.act(silent) for stage in waves_of(model, *tables).stages()]
+
+
+def silent(_: str) -> None:
+    """Ignore the line."""
+
+
+REGIONS = {"r0": stored("a"), "r1": stored("a"), "r2": stored("b"), "r3": stored("b", size=900), "r4": stored("a")}
+
+
+def test_each_server_compacts_one_region_at_a_time() -> None:
+    model = Model(dict(REGIONS))
+    ends = run(model)
+    assert model.waves == [["r0", "r2"], ["r1", "r3"], ["r4"]]
+    assert ends[-1] == "100 B compacted; lowest hit ratio 99 %"
+    assert run(model) == []
+
+
+def test_the_next_wave_waits_for_the_floor() -> None:
+    model = Model(dict(REGIONS), looks=5)
+    run(model)
+    assert len(model.waves) == 3
+    assert min(model.ratios) > 0.9
+
+
+def test_a_cache_that_stays_below_the_floor_stops_the_compaction() -> None:
+    model = Model(dict(REGIONS), looks=10_000)
+    with pytest.raises(OperationFailed, match=r"a answers 50 % of its reads.*\n.*floor is 90 %.*\n.*continues with"):
+        run(model)
+    assert model.waves == [["r0", "r2"]]
+    model.looks = model.low = 0
+    run(model)
+    assert model.waves[1:] == [["r1", "r3"], ["r4"]]
+
+
+def test_a_hit_ratio_below_the_floor_refuses_the_first_wave() -> None:
+    with pytest.raises(Refused, match=r"below the floor of 99\.5 % already"):
+        waves_of(Model(dict(REGIONS)), floor=0.995).check()
+
+
+def test_a_cluster_without_published_reads_is_compacted_and_says_so() -> None:
+    assert "no reads were published" in run(Model(dict(REGIONS), reads=False))[0]
+
+
+def test_only_regions_of_the_tables_with_files_that_are_old_enough_are_due() -> None:
+    model = Model(
+        {
+            "due": stored("a", at=LAST_WEEK),
+            "fresh": stored("a", at=NOW + 1),
+            "empty": stored("b", files=0),
+            "other": stored("b", table="users"),
+        }
+    )
+    assert waves_of(model, "orders").due(silent).keys() == {"due"}
+    assert waves_of(model).due(silent).keys() == {"due", "other"}
+    with pytest.raises(Refused, match=r"order  has no open region\n.*orders, users"):
+        waves_of(model, "order").due(silent)
+
+
+@given(st.dictionaries(st.text("xyz", min_size=1, max_size=4), st.sampled_from("abc"), min_size=1))
+def test_waves_compact_every_region_once(homes: dict[str, str]) -> None:
+    model = Model({name: stored(server) for name, server in homes.items()})
+    due = waves_of(model).due(silent)
+    expected, first = wave_sizes(due), next_wave(due)
+    run(model)
+    assert model.waves[0] == first
+    assert sorted(name for wave in model.waves for name in wave) == sorted(homes)
+    assert len(model.waves) == len(expected) == max(map(list(homes.values()).count, "abc"))
+    assert all(len({homes[name] for name in wave}) == len(wave) for wave in model.waves)
