@@ -11,6 +11,7 @@ from typing import Final
 from lab.hbase.cluster import LabServer
 from lab.hbase.control import LabControl
 from lab.hbase.experiment import Experiment, ScenarioResult, at_least, over_time
+from lab.hbase.overlay import varied
 from lab.hbase.read_history import ReadHistory, read_history
 from lab.hbase.result import Measurement
 from operations.compaction_waves import CompactionPatience, CompactionWaves
@@ -25,6 +26,9 @@ READS_PER_SECOND: Final = 80.0  # judgement: two cores serve this beside a compa
 THREADS: Final = 16
 LOAD_SECONDS: Final = 3600.0  # longer than any way takes; the load ends with it
 FLOOR: Final = 0.95
+LOWEST: Final = 0.9
+ROOM: Final = 1.4
+ROOM_WHY: Final = "room for a second copy of two of eight regions, because HBase keeps old files for a while"
 PATIENCE: Final = CompactionPatience(before=WARM_SECONDS, recovery=300.0, poll=1.0)
 WAVES: Final = "in waves"
 AT_ONCE: Final = "all regions at once"
@@ -63,7 +67,7 @@ def run(lab: Experiment) -> ScenarioResult:
         ),
         limits=(
             "The three servers share the cores of one machine, so a wave takes longer than on a cluster.",
-            "The caches together hold all data 1.65 times, as a plan that can lose a node does.",
+            f"The caches are {ROOM} times as large as those of the other scenarios, to have room for a wave.",
         ),
     )
 
@@ -71,7 +75,8 @@ def run(lab: Experiment) -> ScenarioResult:
 def _recorded(lab: Experiment, way: Callable[[LabControl, Experiment], None]) -> CompactionWay:
     """Return the record of a way under steady reads, which begins with caches that hold all data."""
     bench = lab.bench
-    bench.serve(LabServer(), cold=True)
+    size_mib = round(ROOM * lab.miniature.cache_mib)
+    bench.serve(LabServer(varied=varied({"hbase.bucketcache.size": str(size_mib)}, ROOM_WHY)), cold=True)
     bench.wait_until_full(lab.miniature.demand.blocks.count, PREFETCHED_SECONDS)
     bench.store.set(bench.latency)
     load = lab.load(seconds=LOAD_SECONDS, threads=THREADS, target_per_second=READS_PER_SECOND)
@@ -108,8 +113,8 @@ def _figures(case: str, way: CompactionWay) -> tuple[Measurement, ...]:
         figure(
             name="lowest hit ratio in 5 s",
             measured=way.lowest,
-            because="all servers together",
-            target=at_least(FLOOR) if case == WAVES else None,
+            because="all servers together; the floor holds after a wave, and within one some blocks are missing",
+            target=at_least(LOWEST) if case == WAVES else None,
         ),
         figure(
             name="GETs of store files",
