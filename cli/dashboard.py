@@ -10,6 +10,7 @@ from cli.options import chosen_cluster, cluster_option, environment_argument
 from cli.terminal import echo
 from configurations.launch import launch_of
 from environments.reader import read_environment
+from facts.whole_file import write_whole
 from sizing.problem import InvalidInput, Problem
 
 KINDS = (".html", ".png")
@@ -47,10 +48,8 @@ def dashboard(environment: str, cluster: str | None, preview: Path, board: str |
     plan = launch_of(read, chosen_cluster(read, cluster)).plan
     is_picture = preview.suffix == ".png"
     content = page_png(plan, read.root, board) if is_picture else page_html(plan, read.root).encode()
-    half = preview.with_name(f"{preview.name}.part")
     try:
-        half.write_bytes(content)
-        half.replace(preview)
+        write_whole(preview, content)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(preview)) from None
     echo(f"{preview}")

@@ -17,6 +17,7 @@ import click
 from cli.options import output_option
 from cli.terminal import echo
 from environments.reader.inspection import inspection_text
+from facts.whole_file import write_whole
 from hfile.checkpoint import Checkpoint
 from hfile.inspection import RootReport, SamplingOptions, inspect_root
 from hfile.local_root import LocalRoot
@@ -77,9 +78,7 @@ def inspect(root: str, write: Path | None, output: str, **chosen: int) -> None:
     if not inspection.families:
         checkpoint.remove()
         raise InvalidInput([_nothing(store.url, report)])
-    whole = target.with_suffix(".new")
-    whole.write_text(inspection_text(inspection), encoding="utf-8")
-    whole.replace(target)
+    write_whole(target, inspection_text(inspection).encode())
     checkpoint.remove()
     advised = advice(inspection)
     if output == "json":

@@ -6,13 +6,13 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import TypedDict, Unpack
 
 import click
 
 from cli.lint_page import LintPage, unfilled
 from cli.mend import MendOptions, mend_file
-from cli.options import chosen_cluster, cluster_option, yes_option
+from cli.options import ANSWER_IS_NO, chosen_cluster, cluster_option, yes_option
 from cli.terminal import echo, echo_styled, page_columns
 from configurations.launch import launch_of
 from configurations.planned_spec import planned_spec
@@ -25,7 +25,22 @@ from lint.reader import read_subject, with_tables
 from reports.json_text import json_text
 from reports.sarif import sarif_document
 
-ANSWER_IS_NO: Final = 3
+
+class LintOptions(TypedDict):
+    """The options of the command."""
+
+    file: Path | None
+    tables: tuple[Path, ...]
+    release: str | None
+    group: str | None
+    least: str
+    cluster: str | None
+    output: str
+    every: bool
+    strict: bool
+    fix: bool
+    dry_run: bool
+    yes: bool
 
 
 @click.command()
@@ -73,22 +88,7 @@ ANSWER_IS_NO: Final = 3
     show_default=True,
     help="Print a table for people, JSON for programs, or SARIF 2.1.0 for code scanning.",
 )
-def lint(  # noqa: PLR0913, PLR0917 - click's options
-    environment: str | None,
-    file: Path | None,
-    tables: tuple[Path, ...],
-    release: str | None,
-    group: str | None,
-    least: str,
-    cluster: str | None,
-    output: str,
-    *,
-    every: bool,
-    strict: bool,
-    fix: bool,
-    dry_run: bool,
-    yes: bool,
-) -> None:
+def lint(environment: str | None, **options: Unpack[LintOptions]) -> None:
     """Check a configuration, yours or anybody's, for mistakes.
 
     With ENV, warmbase checks what it would deploy; with --file, it checks a configuration from elsewhere. The
@@ -107,22 +107,24 @@ def lint(  # noqa: PLR0913, PLR0917 - click's options
     Exit codes: 3 there are errors, placeholders such as <your-jvm-heap-size> that nobody filled in, or, with
     --strict, warnings.
     """
+    file, output = options["file"], options["output"]
 
     def check() -> Report:
-        subject = with_tables(_subject(environment, file, release, cluster), tables)
-        return linted(subject, roles=_roles(subject, group))
+        subject = with_tables(_subject(environment, options), options["tables"])
+        return linted(subject, roles=_roles(subject, options["group"]))
 
-    if fix or dry_run:
-        report = mend_file(_file_to_mend(file, output, fix=fix), check, MendOptions(dry_run=dry_run, yes=yes))
+    if options["fix"] or options["dry_run"]:
+        mending = MendOptions(dry_run=options["dry_run"], yes=options["yes"])
+        report = mend_file(_file_to_mend(file, output, fix=options["fix"]), check, mending)
     else:
         report = check()
-        _print(report, _least(report, Severity(least)), output, every=every)
+        _print(report, _least(report, Severity(options["least"])), output, every=options["every"])
     if report.replaced_release:
         echo(
             f"warmbase: checked as {report.release}, because of --release; the file has {report.replaced_release}",
             err=True,
         )
-    if report.of(Severity.ERROR) or unfilled(report) or (strict and report.of(Severity.WARNING)):
+    if report.of(Severity.ERROR) or unfilled(report) or (options["strict"] and report.of(Severity.WARNING)):
         sys.exit(ANSWER_IS_NO)
 
 
@@ -145,7 +147,8 @@ def _print(report: Report, listed: Report, output: str, *, every: bool) -> None:
         echo_styled(LintPage(report=report, listed=listed, columns=page_columns(), every=every).text())
 
 
-def _subject(environment: str | None, file: Path | None, release: str | None, cluster: str | None) -> ClusterSpec:
+def _subject(environment: str | None, options: LintOptions) -> ClusterSpec:
+    file, release, cluster = options["file"], options["release"], options["cluster"]
     if (environment is None) == (file is None):
         raise click.UsageError("give either ENV or --file FILE")
     if file is not None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from difflib import unified_diff
@@ -14,6 +12,7 @@ from typing import Final
 
 from cli.options import confirm
 from cli.terminal import echo, page_columns
+from facts.whole_file import write_whole
 from lint.finding import Report, Severity
 from lint.mending import Mending, mend
 from lint.reader.source_text import STANDARD_INPUT
@@ -112,12 +111,4 @@ def _write(path: Path, before: bytes, content: bytes) -> None:
     if target.read_bytes() != before:
         fix = "run the same command again"
         raise InvalidInput.of(where=str(path), what="is not corrected", why="the file changed meanwhile", fix=fix)
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        Path(name).chmod(target.stat().st_mode)
-        Path(name).replace(target)
-    except OSError:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_whole(target, content, target.stat().st_mode)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final, Literal, TypedDict, Unpack, get_args
 
 import click
 
@@ -15,7 +16,26 @@ from environments.planning import advised_plan_of, infeasible, plan_of
 from environments.reader import read_environment
 from environments.unstated import unstated
 from lint.secret import redacted
+from sizing.cluster import ClusterChoice
 from sizing.plan import Plan
+from sizing.problem import WarmbaseError
+
+Page = Literal["why", "cost", "everything"]
+PAGES: Final[tuple[Page, ...]] = get_args(Page)
+
+
+class PlanOptions(TypedDict):
+    """The arguments and options of the command beside the environment."""
+
+    other: str | None
+    assignments: tuple[str, ...]
+    against: str | None
+    cluster: str | None
+    output: str
+    advice: bool
+    why: bool
+    cost: bool
+    everything: bool
 
 
 @click.command()
@@ -51,17 +71,7 @@ from sizing.plan import Plan
 @click.option(
     "--advice/--no-advice", default=True, help="Also look for block sizes and compression that would save money."
 )
-def plan(  # noqa: PLR0913, PLR0917 - one parameter for each argument
-    environment: str,
-    other: str | None,
-    assignments: tuple[str, ...],
-    against: str | None,
-    cluster: str | None,
-    output: str,
-    *,
-    advice: bool,
-    **pages: bool,
-) -> None:
+def plan(environment: str, **options: Unpack[PlanOptions]) -> None:
     """Show what to buy, what it does and what it costs.
 
     The plan is the cheapest cluster that meets the targets in the environment file. If the file states instance
@@ -83,44 +93,55 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each argument
 
     Exit codes: 3 no cluster meets the targets, or the pinned one does not; of two plans, the newer one counts.
     """
-    if other or assignments or against or output == "markdown":
-        if any(pages.values()):
+    pages = [page for page in PAGES if options[page]]
+    if options["other"] or options["assignments"] or options["against"] or options["output"] == "markdown":
+        if pages:
             raise click.UsageError("--why, --cost and --all print one plan. For two, use --output json.")
-        from cli.plan_comparison import ComparisonRequest, show_comparison  # noqa: PLC0415 - loads lint and changes
-
-        show_comparison(
-            ComparisonRequest(
-                environment=environment,
-                other=other,
-                assignments=assignments,
-                against=against,
-                cluster=cluster,
-                output=output,
-            )
-        )
+        _show_comparison(environment, options)
         return
     read = read_environment(environment)
-    sized = (advised_plan_of if advice else plan_of)(read, chosen_cluster(read, cluster))
+    choice = chosen_cluster(read, options["cluster"])
+    sized = (advised_plan_of if options["advice"] else plan_of)(read, choice)
     error = None if sized.meets_targets else infeasible(read.source, sized)
-    if output == "json":
-        from reports.json_text import json_text, plain  # noqa: PLC0415 - each output loads what it needs
-
-        overrides = [replace(override, value=redacted(override.key, override.value)) for override in read.overrides]
-        assumed = unstated(read, chosen_cluster(read, cluster))
-        echo(json_text(answer_document({**plain(sized), "overrides": overrides, "assumed": assumed}, error)))
+    if options["output"] == "json":
+        echo(_json(read, choice, sized, error))
     else:
-        show_plan(environment, read, sized, pages)
+        _show_plan(environment, read, sized, pages)
     if error:
         raise error
 
 
-def show_plan(name: str, environment: Environment, plan: Plan, pages: Mapping[str, bool]) -> None:
-    """Print the summary of a plan, or the pages that are asked for: `why`, `cost`, or `everything`."""
-    if not any(pages.values()):
+def _show_comparison(environment: str, options: PlanOptions) -> None:
+    from cli.plan_comparison import ComparisonRequest, show_comparison  # noqa: PLC0415 - loads lint and changes
+
+    show_comparison(
+        ComparisonRequest(
+            environment=environment,
+            other=options["other"],
+            assignments=options["assignments"],
+            against=options["against"],
+            cluster=options["cluster"],
+            output=options["output"],
+        )
+    )
+
+
+def _json(environment: Environment, cluster: ClusterChoice, plan: Plan, error: WarmbaseError | None) -> str:
+    """Return the plan as a JSON document, with the overrides, the assumed values, and the error if there is one."""
+    from reports.json_text import json_text, plain  # noqa: PLC0415 - each output loads what it needs
+
+    overrides = [replace(override, value=redacted(override.key, override.value)) for override in environment.overrides]
+    assumed = unstated(environment, cluster)
+    return json_text(answer_document({**plain(plan), "overrides": overrides, "assumed": assumed}, error))
+
+
+def _show_plan(name: str, environment: Environment, plan: Plan, pages: Sequence[Page] = ()) -> None:
+    """Print these pages of a plan, or its summary where there are none."""
+    if not pages:
         from cli.plan_summary import plan_summary  # noqa: PLC0415 - each output loads what it needs
 
         echo_styled(plan_summary(name, environment, plan, page_columns()))
         return
     from cli.plan_page import print_plan  # noqa: PLC0415 - rich is for people
 
-    print_plan(plan, environment.overrides, [page for page, wanted in pages.items() if wanted])
+    print_plan(plan, environment.overrides, pages)

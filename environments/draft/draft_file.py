@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Final
 
 from environments.draft.draft import REQUIRED, Draft
@@ -17,6 +16,7 @@ from environments.reader.assignment import Assignment, assigned
 from environments.reader.conflicts import shared_roots
 from environments.reader.document import parse_document, path_text
 from environments.reader.read import environment_of, new_path, quoted_path
+from facts.whole_file import written_beside
 from sizing.problem import InvalidInput, Problem
 
 SCHEMA: Final = "schema.json"
@@ -46,17 +46,11 @@ class DraftFile:
     def write(self) -> None:
         """Write the whole file, or nothing. Raises InvalidInput where a file exists."""
         self.path.parent.mkdir(exist_ok=True)
-        with NamedTemporaryFile("w", encoding="utf-8", dir=self.path.parent, prefix=".", delete=False) as file:
-            new = Path(file.name)
+        with written_beside(self.path, self.text.encode()) as new:
             try:
-                file.write(self.text)
-                file.flush()
-                new.chmod(0o666 & ~_umask())
                 os.link(new, self.path)
             except FileExistsError:
                 raise already_there(self.path) from None
-            finally:
-                new.unlink()
 
 
 def draft_file(path: Path, assignments: Sequence[Assignment], remarks: Mapping[str, str]) -> DraftFile:
@@ -124,9 +118,3 @@ def _environment(text: str, assignments: Sequence[Assignment], source: str) -> E
 
 def _schema(path: Path) -> str | None:
     return SCHEMA if (path.parent / SCHEMA).exists() else None
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Final
 
 from facts.prices import newest_file
+from facts.whole_file import written_beside
 from sizing.prices import PriceTable
 from sizing.problem import OperationFailed, Problem
 
@@ -21,6 +20,8 @@ __all__ = ["COMPUTE_COLUMNS", "SERVICE_COLUMNS", "PriceFile", "compute_rows", "s
 
 COMPUTE_COLUMNS: Final = ("instance_type", "ec2_usd_per_hour", "emr_fee_usd_per_hour", "emr_fee_confidence")
 SERVICE_COLUMNS: Final = ("item", "usd", "per", "confidence", "source")
+
+EVERYBODY_READS: Final = 0o644
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,21 +129,14 @@ def _check_newest(file: PriceFile, directory: Path) -> None:
 
 
 def _place(files: Iterable[tuple[PriceFile, Path]]) -> None:
-    """All texts to temporary files beside their places first; then they are only renamed."""
-    temporary: list[tuple[Path, Path]] = []
-    try:
-        for file, path in files:
-            with NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=".", delete=False) as text:
-                temporary.append((Path(text.name), path))
-                text.write(file.text)
-                text.flush()
-                os.fsync(text.fileno())
-            Path(text.name).chmod(0o644)  # a temporary file is its owner's alone; a fact is everybody's
-        for written, path in temporary:
-            written.replace(path)
-    finally:
-        for written, _ in temporary:
-            written.unlink(missing_ok=True)
+    """Write all texts to temporary files beside their places first; then these are only renamed."""
+    with ExitStack() as stack:
+        written = [
+            (stack.enter_context(written_beside(path, file.text.encode(), EVERYBODY_READS)), path)
+            for file, path in files
+        ]
+        for temporary, path in written:
+            temporary.replace(path)
 
 
 def _plain(usd: float) -> str:
