@@ -321,6 +321,7 @@ REASONS: Final[Mapping[str, str]] = {
     "inspect": "it reads the root of a lab that runs; tests/cli/test_inspect.py inspects store files",
     "kerberos": "commands for a primary node with a KDC; the local AWS has no nodes",
     "lab-cold-caches": LAB,
+    "lab-compaction": LAB,
     "lab-results": LAB,
     "lab-rolling-restart": LAB,
     "lab-three-servers": LAB,

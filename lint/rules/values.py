@@ -7,7 +7,9 @@ from typing import Final
 
 from configurations.properties import CATALOGUE, Property
 from emr.cluster_spec import BLANK_TO_FILL, Setting
+from facts.keys import hbase_keys
 from lint.amount import right_value
+from lint.default_kind import default_kind
 from lint.edit import Edit, new_value
 from lint.finding import Consequence, Severity
 from lint.node import SITE, LintedNode
@@ -48,6 +50,35 @@ def _certain_edit(entry: Property, setting: Setting) -> Edit | None:
 
 def _accepted(entry: Property) -> str:
     return f"{entry.values}, in {entry.unit}" if entry.unit else str(entry.values)
+
+
+@rule(
+    id="WB117",
+    severity=Severity.WARNING,
+    title="value of another kind than HBase's own default",
+    because="HBase reads numbers with Configuration.getInt and getLong, which throw an exception for other texts, and"
+    " uses the default of a switch whose value is neither true nor false",
+    fix="write a value of the same kind as the default, without a unit",
+    source="HBase's defaults by version (facts/keys/hbase.csv); Hadoop 3.4.1 Configuration",
+    proof="the catalogue has the keys that matter to the cache, and a boot for WB104 shows what a bad number does",
+    roles=BOTH,
+    of_hbase=False,
+)
+def _kind(node: LintedNode) -> Iterator[Violation]:
+    """Yield values of keys outside our catalogue; WB104 knows the others better."""
+    for (path, key), setting in node.settings.items():
+        known, catalogued = hbase_keys().get(key), {(path, key), (SITE, key)} & CATALOGUE.keys()
+        if path not in SITES or known is None or catalogued or setting.is_placeholder:
+            continue
+        version = node.release.hbase if node.release else None
+        default = known.default_in(version) if version else known.defaults[known.versions[-1]]
+        kind = default_kind(default)
+        if kind and not kind.accepts(setting.value):
+            yield Violation(
+                at=setting,
+                message=f"{key}: {setting.value!r} is not {kind.name}; HBase's default is {default}",
+                consequence=kind.consequence,
+            )
 
 
 @emr_rule(

@@ -120,6 +120,13 @@ KEYS = (
         says="the value of hbase.regionserver.handler.count is a JSON",
     ),
     Case(
+        id="WB117",
+        faulty=File(site={"hbase.rpc.timeout": "90s"}),
+        right=File(site={"hbase.rpc.timeout": "90000"}),
+        at="hbase.rpc.timeout",
+        says="'90s' is not a whole number; HBase's default is 60000",
+    ),
+    Case(
         id="WB901",
         faulty=File(others={"core-site": {"fs.s3a.secret.key": "x"}}),
         right=File(others={"core-site": {"fs.s3a.encryption.algorithm": "SSE-KMS"}}),
