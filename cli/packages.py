@@ -43,7 +43,19 @@ SETS: Final = (
         title="boto3",
         megabytes=36,
         commands=frozenset(
-            {"claim", "destroy", "pin", "prices", "reconfigure", "restart", "status", "teardown", "unlock", "verify"}
+            {
+                "claim",
+                "compact",
+                "destroy",
+                "pin",
+                "prices",
+                "reconfigure",
+                "restart",
+                "status",
+                "teardown",
+                "unlock",
+                "verify",
+            }
         ),
     ),
     PackageSet(
