@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from changes.change import Change, changes, new_cluster
 from changes.immutable_settings import NEWEST, ImmutableSettings, immutable_changes
-from configurations.bootstrap import Action, actions, program, script
+from configurations.bootstrap import Action, actions, lasting_arguments, program, script
 from configurations.launch import Launch
 from configurations.planned_spec import planned_spec
 from emr.cluster_spec import ClusterSpec
@@ -57,8 +57,9 @@ def _actions(record: LaunchRecord, launch: Launch) -> Iterator[Change]:
         if before is None or after is None:
             presence = ("absent", "present") if before is None else ("present", "absent")
             yield new_cluster(("core",), f"bootstrap action {name}", *presence, why)
-        elif before != after:
-            old, new = (" ".join(_beside(one, other)) for one, other in ((before, after), (after, before)))
+        elif lasting_arguments(before, before) != lasting_arguments(after, before):
+            pairs = ((before, after), (after, before))
+            old, new = (" ".join(_beside(lasting_arguments(one, before), other)) for one, other in pairs)
             yield new_cluster(("core",), f"bootstrap action {name}", old or "less", new or "less", why)
 
 

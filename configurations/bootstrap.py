@@ -40,6 +40,10 @@ KILLED_SECONDS: Final = 60  # judgement: hbase-daemon.sh kills at HBASE_STOP_TIM
 START_SECONDS: Final = 300
 INDEX_CHECK_SECONDS_PER_GIB: Final = 1.0  # judgement: reading a few bytes of each chunk takes far less
 REQUESTS: Final = "role_requests.py"
+OF_THE_LAUNCH: Final = ("--flags=", "--cache-mib=", "--index-mib=")
+"""Arguments that a running cluster does not depend on: flags are only tried at the launch, and a node takes the sizes
+of its cache and index from hbase-site.xml."""
+STOP: Final = "--stop-seconds="
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +114,21 @@ def _of_every_node(launch: Launch) -> Iterator[Action]:
 def start_seconds(plan: Plan) -> int:
     """Return the time after which systemd gives up the start of a RegionServer and the check of its index."""
     return START_SECONDS + math.ceil(INDEX_CHECK_SECONDS_PER_GIB * plan.persistence.index_bytes / 2**30)
+
+
+def lasting_arguments(arguments: Sequence[str], at_launch: Sequence[str]) -> tuple[str, ...]:
+    """Return those of an action's arguments that a cluster depends on that was launched with others.
+
+    The time that systemd leaves a RegionServer to stop is one of them only if it is too short: HBase's own time, which
+    is set in place, must end before it.
+    """
+    limit = max((int(argument.removeprefix(STOP)) for argument in at_launch if argument.startswith(STOP)), default=0)
+    return tuple(
+        argument
+        for argument in arguments
+        if not argument.startswith(OF_THE_LAUNCH)
+        and not (argument.startswith(STOP) and int(argument.removeprefix(STOP)) - KILLED_SECONDS <= limit)
+    )
 
 
 def stop_seconds(plan: Plan) -> int:

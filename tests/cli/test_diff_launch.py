@@ -11,6 +11,7 @@ import pytest
 
 import app
 from cli.diff import _around
+from configurations.bootstrap import lasting_arguments
 from tests.command import run
 from tests.stacks.recorded import launch_record_of
 
@@ -81,6 +82,23 @@ def test_every_difference_has_its_impact(environment: Path, tmp_path: Path) -> N
     page = diff(file).stdout
     assert max(map(len, page.splitlines())) <= 80
     assert "New cluster: cannot be changed on a running cluster" in page
+
+
+def test_a_change_of_heap_and_handlers_needs_no_new_cluster(environment: Path, tmp_path: Path) -> None:
+    """The action that tries the JVM's flags has others, and has run already."""
+    file = edited(environment, tmp_path, ("per_second: 200", "per_second: 10"))
+    document: Any = json.loads(diff(file, "--output", "json").stdout)
+    applied = {change["key"]: change["applied"] for change in document["changes"]}
+    assert set(applied.values()) == {"rolling restart"}
+    assert {"HBASE_REGIONSERVER_OPTS", "hbase.regionserver.handler.count"} <= applied.keys()
+
+
+@pytest.mark.parametrize(("planned", "lasts"), [(1000, False), (1060, False), (1061, True), (2000, True)])
+def test_a_unit_that_stops_too_soon_needs_a_new_cluster(planned: int, *, lasts: bool) -> None:
+    """HBase's own script ends a minute before systemd's limit."""
+    arguments = ("--volume=1", "--cache-mib=5", f"--stop-seconds={planned}")
+    kept = lasting_arguments(arguments, ("--volume=1", "--cache-mib=4", "--stop-seconds=1000"))
+    assert kept == ("--volume=1", *((f"--stop-seconds={planned}",) if lasts else ()))
 
 
 def test_without_a_record_the_message_says_how_to_get_one(tmp_path: Path) -> None:
