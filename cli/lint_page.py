@@ -66,7 +66,9 @@ class LintPage:
         bugs = [finding for finding in self.listed.findings if finding.id in BUGS]
         if bugs and not self.every:
             ids = ", ".join(sorted({finding.id for finding in bugs}))
-            yield self._filled(f"{len(bugs)} bugs of this HBase version: {ids}; --all lists them", hanging="  ")
+            what, them = ("bug", "it") if len(bugs) == 1 else ("bugs", "them")
+            text = f"{len(bugs)} {what} of this HBase version: {ids}; --all lists {them}"
+            yield self._filled(text, hanging="  ")
 
     def _totals(self) -> str:
         counts = Counter(finding.severity for finding in self.report.findings)

@@ -16,12 +16,17 @@ from facts.whole_file import write_whole
 from lint.finding import Report, Severity
 from lint.mending import Mending, mend
 from lint.reader.source_text import STANDARD_INPUT
+from lint.reader.terraform import is_terraform
 from lint.rules import BUGS
 from lint.secret_text import without_secrets
 from reports.amounts import printable
 from sizing.problem import InvalidInput
 
 CONTEXT_LINES: Final = 2
+NOT_TERRAFORM: Final = (
+    "--fix does not write Terraform. Change the values in the .tf file by hand, or keep the classifications in a JSON "
+    'file, configurations_json = file("emr.json"), which --fix corrects.'
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +76,8 @@ def _page(mending: Mending) -> str:
     ]
     decisions = list(_decisions(mending))
     lines = [*parts, "", title, *(f"  {line}" for line in mended)]
+    if decisions and _has_terraform(mending):
+        lines += ["", fill(NOT_TERRAFORM, columns, break_on_hyphens=False)]
     if decisions:
         lines += ["", f"{len(decisions)} left for you to decide"]
         lines += [
@@ -82,13 +89,17 @@ def _page(mending: Mending) -> str:
 
 def _decisions(mending: Mending) -> Iterator[str]:
     """Yield each error and warning that remains, with what speaks against its correction or with its fix."""
-    whys = {refusal.finding: refusal.why for refusal in mending.refusals}
+    whys = {} if _has_terraform(mending) else {refusal.finding: refusal.why for refusal in mending.refusals}
     for finding in mending.report.findings:
         if finding.severity is not Severity.INFO and finding.id not in BUGS:
-            what = f"{finding.property}: {finding.message}" if finding.property else finding.message
+            is_named = not finding.property or finding.property in finding.message
+            what = finding.sentence() if is_named else f"{finding.property}: {finding.sentence()}"
             place = f"{finding.id}  line {finding.line}" if finding.line else finding.id
-            stop = "" if what.endswith("?") else "."
-            yield f"{place}  {what}{stop} {_capitalized(whys.get(finding) or finding.fix)}"
+            yield f"{place}  {what} {_capitalized(whys.get(finding) or finding.fix)}"
+
+
+def _has_terraform(mending: Mending) -> bool:
+    return any(is_terraform(content.decode("utf-8-sig")) for content in mending.before.values())
 
 
 def _capitalized(text: str) -> str:

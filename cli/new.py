@@ -109,12 +109,13 @@ def _assignment(option: str, text: str) -> Assignment:
 
 
 def _foreign_cluster(file: Path) -> ForeignCluster:
-    from configurations.foreign_settings import foreign_settings  # noqa: PLC0415 - only a file needs the catalogue
+    from configurations.foreign_settings import foreign_settings, secret_names  # noqa: PLC0415 - only a file needs the catalogue
     from lint.reader import read_subject  # noqa: PLC0415
     from lint.secret import is_secret  # noqa: PLC0415
 
     spec = read_subject(file, None)
-    return ForeignCluster(spec=spec, overrides=foreign_settings(spec, is_secret))
+    overrides, secrets = foreign_settings(spec, is_secret), secret_names(spec, is_secret)
+    return ForeignCluster(spec=spec, overrides=overrides, secrets=secrets)
 
 
 def _draft(name: str, assignments: Mapping[YamlPath, Assignment], remarks: Mapping[str, str]) -> DraftFile:

@@ -1,4 +1,4 @@
-"""The settings of another cluster that warmbase leaves alone, and that can therefore be overrides."""
+"""The settings of another cluster that can be overrides: not secret, and left alone by warmbase."""
 
 from __future__ import annotations
 
@@ -33,6 +33,15 @@ def foreign_settings(spec: ClusterSpec, is_secret: Callable[[str, str], bool]) -
         if setting.value.strip() and not is_secret(setting.key, setting.value):
             overrides.setdefault(setting.classification, {})[setting.key] = setting.value
     return overrides
+
+
+def secret_names(spec: ClusterSpec, is_secret: Callable[[str, str], bool]) -> tuple[str, ...]:
+    """Return the classification and the key of each such property whose value is a secret."""
+    return tuple(
+        f"{setting.classification} {setting.key}"
+        for setting in _foreign(spec)
+        if setting.value.strip() and is_secret(setting.key, setting.value)
+    )
 
 
 def _foreign(spec: ClusterSpec) -> Iterator[Setting]:

@@ -53,6 +53,10 @@ class LintFinding:
     consequence: Consequence
     edit: Edit | None = None
 
+    def sentence(self) -> str:
+        """Return the message with its full stop; a message that ends with a question has its mark."""
+        return self.message if self.message.endswith("?") else f"{self.message}."
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:

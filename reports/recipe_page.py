@@ -48,5 +48,5 @@ def finding_item(finding: LintFinding) -> str:
     """Return a finding as an item of a list, in Markdown."""
     line = f", line {finding.line}" if finding.line else ""
     what = f" `{finding.property}`" if finding.property else ""
-    text = f"{finding.message}. *Because* {finding.because}. *Fix*: {finding.fix}."
+    text = f"{finding.sentence()} *Because* {finding.because}. *Fix*: {finding.fix}."
     return bullets(f"**{finding.id}**{what}{line}: {text.replace('<', '&lt;')}")

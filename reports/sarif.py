@@ -49,7 +49,7 @@ def _result(report: Report, finding: LintFinding, index: int) -> Json:
         "ruleId": finding.id,
         "ruleIndex": index,
         "level": LEVELS[finding.severity],
-        "message": {"text": f"{subject}{finding.message}. Because {finding.because}. Fix: {finding.fix}."},
+        "message": {"text": f"{subject}{finding.sentence()} Because {finding.because}. Fix: {finding.fix}."},
         # Code scanning shows only results with a place; a setting that is missing has none but the file.
         "locations": [
             {

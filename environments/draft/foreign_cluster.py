@@ -39,6 +39,8 @@ class ForeignCluster:
     """Properties that warmbase leaves alone, by classification."""
     omissions: tuple[str, ...] = ()
     """Properties among them that a draft does not have, because lint finds errors in them."""
+    secrets: tuple[str, ...] = ()
+    """Properties whose values are secrets, which a draft does not copy."""
 
     def without(self, refused: AbstractSet[tuple[str, str]]) -> ForeignCluster:
         """Return the cluster without the overrides that are refused; an empty key refuses a whole classification."""
@@ -177,9 +179,13 @@ class ForeignCluster:
         return f"From {self._file}: the plan evaluates these nodes. `{key}: auto` lets warmbase choose."
 
     def _overrides(self) -> Iterator[Finding]:
-        errors = f" Left out, because lint finds errors in them: {', '.join(self.omissions)}." if self.omissions else ""
+        omitted = "".join(
+            f" Left out, because {why}: {', '.join(names)}."
+            for why, names in (("lint finds errors in them", self.omissions), ("they are secrets", self.secrets))
+            if names
+        )
         if self.overrides:
-            remark = f"From {self._file}: properties that warmbase leaves alone. It sets all others itself.{errors}"
+            remark = f"From {self._file}: properties that warmbase leaves alone. It sets all others itself.{omitted}"
             yield Finding("overrides", {name: dict(keys) for name, keys in self.overrides.items()}, remark)
-        elif errors:
-            yield Finding("overrides", remark=f"From {self._file}, nothing.{errors}")
+        elif omitted:
+            yield Finding("overrides", remark=f"From {self._file}, nothing.{omitted}")

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Final
 
 from lint.reader.json_node import MOST_LEVELS
 from lint.reader.node import Array, Member, Node, Object, Scalar
-from lint.reader.source_text import SourceSpan, SourceText, load_source, refusal
+from lint.reader.source_text import SourceSpan, SourceText, load_source, quoted, refusal
 from lint.reader.written import Notation, Written
+from sizing.problem import InvalidInput
 
 if TYPE_CHECKING:
     from lark import Token, Tree
+    from lark.exceptions import LarkError
 
     Expression = Tree[Token]
 
@@ -28,6 +30,13 @@ DIRECTIVE: Final = re.compile(r"(?<!%)%\{")
 ESCAPES: Final = {"\\n": "\n", "\\t": "\t", "\\r": "\r", '\\"': '"', "\\\\": "\\"}
 ESCAPE: Final = re.compile(r'\\[ntr"\\]')
 LITERALS: Final = frozenset({"int_lit", "float_lit", "literal_value", "identifier"})
+CLOSING: Final = {
+    "RBRACE": "closing brace",
+    "RSQB": "closing bracket",
+    "RPAR": "closing parenthesis",
+    "DBLQUOTE": "quote",
+}
+LONGEST_QUOTE: Final = 40
 MODULE_PATH: Final = "${ path.module}/"
 
 
@@ -37,19 +46,32 @@ def hcl_object(passage: SourceText, folder: Path) -> Object:
     Raises InvalidInput where the text is not Terraform's language.
     """
     from hcl2.api import parses  # noqa: PLC0415 - only files of Terraform need it
-    from lark.exceptions import LarkError  # noqa: PLC0415
+    from lark.exceptions import LarkError as ParseError  # noqa: PLC0415
 
     try:
         tree = parses(passage.text if passage.text.endswith("\n") else f"{passage.text}\n")
-    except LarkError as error:
-        line = getattr(error, "line", 0)
-        where = SourceSpan(source=passage.source, line=line if isinstance(line, int) and line > 0 else 1)
-        why = str(error).partition("\n")[0]
-        raise refusal(where, what="is not Terraform", why=why, fix="run `terraform validate`") from None
+    except ParseError as error:
+        raise _syntax_refusal(passage, error) from None
     reader = _Reader(passage=passage, folder=folder, locals={})
     body = _parts(tree)[0]
     reader = _Reader(passage=passage, folder=folder, locals=dict(reader.local_values(body)))
     return reader.body(body)
+
+
+def _syntax_refusal(passage: SourceText, error: LarkError) -> InvalidInput:
+    """Return the error of a text that does not parse, with its line, its column and the text there."""
+    line, column = (getattr(error, name, None) for name in ("line", "column"))
+    if not isinstance(line, int) or not isinstance(column, int) or line < 1:
+        why, line = "it cannot be parsed", 1
+    elif getattr(getattr(error, "token", None), "type", "") == "$END":
+        closing = [CLOSING[name] for name in getattr(error, "expected", ()) if name in CLOSING]
+        why = f"the file ends before the {closing[0] if closing else 'end of the block'} of what begins here"
+    else:
+        rest = passage.text.splitlines()[line - 1][column - 1 :].strip()
+        why = f"column {column}: {quoted(rest[:LONGEST_QUOTE])} cannot stand here"
+    where = SourceSpan(source=passage.source, line=line)
+    fix = "correct this line; `terraform validate` checks the whole file"
+    return refusal(where, what="is not valid Terraform", why=why, fix=fix)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

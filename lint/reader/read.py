@@ -20,7 +20,7 @@ from lint.reader.json_node import json_node
 from lint.reader.letter_case import with_capitals
 from lint.reader.node import Array, Member, Node, Object, Scalar
 from lint.reader.source_text import SourceText, load_source, quoted, refusal
-from lint.reader.terraform import RESOURCE, file_object, is_plan, plan_object
+from lint.reader.terraform import file_object, is_plan, is_terraform, plan_object
 from lint.reader.yaml_node import yaml_node
 from lint.release_of import is_label, nearest_label
 from sizing.problem import InvalidInput
@@ -52,7 +52,7 @@ def read_subject(path: Path, release: str | None) -> ClusterSpec:
         return replace(subject, coprocessors=table_coprocessors(passage)) if has_tables(text) else subject
     if JSON.match(text):
         return _node_subject(json_node(passage), release)
-    if RESOURCE.search(text):
+    if is_terraform(text):
         return cluster_subject(file_object(hcl_object(passage, path.parent)), release, fills_in=True)
     if YAML.search(text):
         return _node_subject(yaml_node(passage), release)

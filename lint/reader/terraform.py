@@ -28,6 +28,11 @@ ONE: Final = "1"
 """Terraform's default for the number of nodes of a group, and of volumes."""
 
 
+def is_terraform(text: str) -> bool:
+    """Return whether a text is a file of Terraform with a cluster or an instance group."""
+    return RESOURCE.search(text) is not None
+
+
 def is_plan(node: Object) -> bool:
     """Return whether the object is the JSON of a plan or a state, as `terraform show -json` prints it."""
     return any(node.get(key) for key in PLAN_KEYS) and node.get("format_version") is not None

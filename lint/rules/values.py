@@ -38,9 +38,7 @@ def _value(node: LintedNode) -> Iterator[Violation]:
             continue
         why = entry.values.refusal(setting.value)
         if why is not None:
-            yield Violation(
-                at=setting, message=f"{key}: {why}", fix=f"use {_accepted(entry)}", edit=_certain_edit(entry, setting)
-            )
+            yield Violation(at=setting, message=why, fix=f"use {_accepted(entry)}", edit=_certain_edit(entry, setting))
 
 
 def _certain_edit(entry: Property, setting: Setting) -> Edit | None:

@@ -104,6 +104,18 @@ def test_a_correction_that_reveals_a_fault_is_a_decision(tmp_path: Path) -> None
     assert "With this corrected, WB201 would report" in " ".join(result.stdout.split())
 
 
+def test_terraform_is_not_written_and_the_page_says_what_to_do(tmp_path: Path) -> None:
+    file = tmp_path / "main.tf"
+    site = '{ Classification = "hbase-site", Properties = { "hbase.regionserver.handlers.count" = "60" } }'
+    text = f'resource "aws_emr_cluster" "c" {{\n  configurations_json = jsonencode([{site}])\n}}\n'
+    file.write_text(text)
+    result = run("lint", "--file", str(file), "--release", "emr-7.12.0", "--fix", "--yes")
+    page = " ".join(result.stdout.split())
+    assert file.read_text() == text
+    assert "--fix does not write Terraform. Change the values in the .tf file by hand" in page
+    assert "did you mean hbase.regionserver.handler.count? Write hbase.regionserver.handler.count" in page
+
+
 INVALID = [
     (("prod", "--fix"), "--fix needs --file"),
     (("--file", "x", "--dry-run"), "--dry-run needs --fix"),
