@@ -55,6 +55,7 @@ SETS: Final = (
                 "teardown",
                 "unlock",
                 "verify",
+                "warm",
             }
         ),
     ),

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from operations.aws import Aws
 from operations.hbase_control import CacheReads
+from sizing.warming import RATE_MINUTES, CacheMinute
 
 NAMESPACE: Final = "warmbase"
-FIGURES: Final = {"Fill": "Average", "Answering": "Minimum", "Hits": "Sum", "Misses": "Sum", "FreeBytes": "Average"}
+FIGURES: Final = {
+    "Fill": "Average",
+    "Answering": "Minimum",
+    "Hits": "Sum",
+    "Misses": "Sum",
+    "Evictions": "Sum",
+    "FreeBytes": "Average",
+}
 """Each with how its minutes are put together."""
 # judgement: long enough for a publisher that missed a minute or two, short enough to be called now.
 WINDOW_MINUTES: Final = 10
@@ -61,6 +69,32 @@ def caches(aws: Aws, cluster_id: str, until: datetime | None = None) -> tuple[Se
     )
 
 
+def cache_minutes(aws: Aws, cluster_id: str, until: datetime | None = None) -> Mapping[str, tuple[CacheMinute, ...]]:
+    """Return the published minutes of each instance before `until`, now by default: those of a rate, in order.
+
+    An instance without a fill in that time is missing. Raises botocore's errors.
+    """
+    end = until or datetime.now(UTC)
+    # One more for the first point of a rate, and one for a publisher that is late.
+    period = Period(end - timedelta(minutes=RATE_MINUTES + 2), end)
+    names = ("Fill", "Hits", "Misses", "Evictions")
+    series: dict[str, dict[str, Mapping[datetime, float]]] = {}
+    for instance, name, values in _series(aws, cluster_id, _instances(aws, cluster_id), period, names):
+        series.setdefault(instance, {})[name] = values
+    return {
+        instance: tuple(_minute(at, figures) for at in sorted(figures["Fill"]))
+        for instance, figures in series.items()
+        if "Fill" in figures
+    }
+
+
+def _minute(at: datetime, figures: Mapping[str, Mapping[datetime, float]]) -> CacheMinute:
+    hits, misses, evictions = (figures.get(name, {}).get(at, 0.0) for name in ("Hits", "Misses", "Evictions"))
+    return CacheMinute(
+        at_seconds=at.timestamp(), fill=figures["Fill"][at], hits=hits, misses=misses, evictions=evictions
+    )
+
+
 def reads_since(aws: Aws, cluster_id: str, instances: Iterable[str], since: datetime) -> Mapping[str, CacheReads]:
     """Return the reads of each instance that has published since; a minute counts if all of it is after `since`.
 
@@ -107,10 +141,22 @@ def _instances(aws: Aws, cluster_id: str) -> list[str]:
 def _figures(
     aws: Aws, cluster_id: str, instances: Iterable[str], period: Period, names: Iterable[str] = tuple(FIGURES)
 ) -> dict[str, dict[str, tuple[datetime, float]]]:
-    series = [(instance, name) for instance in instances for name in names]
     figures: dict[str, dict[str, tuple[datetime, float]]] = {}
-    for first in range(0, len(series), MOST_QUERIES):
-        some = series[first : first + MOST_QUERIES]
+    for instance, name, values in _series(aws, cluster_id, instances, period, names):
+        newest = max(values)
+        total = sum(values.values()) if FIGURES[name] == "Sum" else values[newest]
+        figures.setdefault(instance, {})[name] = (newest, total)
+    return figures
+
+
+def _series(
+    aws: Aws, cluster_id: str, instances: Iterable[str], period: Period, names: Iterable[str]
+) -> Iterator[tuple[str, str, Mapping[datetime, float]]]:
+    """Yield each figure of each instance that was published in the period, by its time."""
+    wanted = [(instance, name) for instance in instances for name in tuple(names)]
+    for first in range(0, len(wanted), MOST_QUERIES):
+        some = wanted[first : first + MOST_QUERIES]
+        values: dict[tuple[str, str], dict[datetime, float]] = {}
         pages: Any = aws.cloudwatch.get_paginator("get_metric_data").paginate(
             MetricDataQueries=[_query(number, cluster_id, *query) for number, query in enumerate(some)],
             StartTime=period.start,
@@ -118,13 +164,9 @@ def _figures(
         )
         for page in pages:
             for result in page["MetricDataResults"]:
-                instance, name = some[int(result["Id"].removeprefix("q"))]
-                if result["Values"]:
-                    pairs = list(zip(result["Timestamps"], result["Values"], strict=True))
-                    newest = max(pairs)
-                    total = sum(value for _, value in pairs) if FIGURES[name] == "Sum" else newest[1]
-                    figures.setdefault(instance, {})[name] = (newest[0], total)
-    return figures
+                query = some[int(result["Id"].removeprefix("q"))]
+                values.setdefault(query, {}).update(zip(result["Timestamps"], result["Values"], strict=True))
+        yield from ((*query, pairs) for query, pairs in values.items() if pairs)
 
 
 def _query(number: int, cluster_id: str, instance: str, name: str) -> Any:  # noqa: ANN401 - the API's own form

@@ -26,12 +26,11 @@ from operations.description import DescribedCluster, described_cluster
 from operations.plan_drift import read_running_cluster
 from operations.protection import read_protection
 from sizing.problem import Infeasible, OperationFailed
+from sizing.warming import target_of
 
 COLD, COOL = 0.80, 0.90  # hit ratios that a node counts itself under, bootstrap-actions/programs
 # judgement: long enough for a trend that a minute's pause does not hide.
 TREND_MINUTES: Final = 30
-# A cache smaller than its data evicts from 95 % of its slots down to 85 % (HBase 2.6 BucketCache.freeSpace).
-EVICTING_FRACTION: Final = 0.85
 # judgement: what a bucket's end and regions that are not quite even leave empty.
 WARM_FRACTION: Final = 0.95
 
@@ -202,9 +201,8 @@ def _of_plan(servers: tuple[ServerCache, ...], launch: Launch) -> float | None:
     fills = [server.fill for server in servers if server.fill is not None]
     if not fills:
         return None
-    plan = launch.plan
-    everything_bytes, _ = plan.hit_ratio.curve[-1]
-    expected = min(EVICTING_FRACTION, everything_bytes / (plan.cache.size_bytes * plan.core.count))
+    target = target_of(launch.plan)
+    expected = target.warm_bytes / target.cache_bytes
     return min(1.0, sum(fills) / len(fills) / expected)
 
 

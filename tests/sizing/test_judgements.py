@@ -472,6 +472,11 @@ def test_a_judgement_has_its_consequence(constant: str, consequence: Callable[[]
 
 
 NO_FIGURE = {
+    "warming.RATE_MINUTES": "how far back the rate of a running fill looks; test_warming holds the remaining time",
+    "warming.LEAST_MINUTES": "how many minutes a rate needs; test_warming holds the remaining time",
+    "warming.LEAST_GROWTH": "which growth of a running cache counts; test_warming holds the verdicts",
+    "warming.LEAST_RISE": "which rise of a measured hit ratio counts; test_warming holds the verdicts",
+    "warming.RATIO_MINUTES": "over how many minutes a hit ratio is measured; test_warming holds the verdicts",
     "region_size.LEAST_REGIONS": "how many regions a draft assumes; test_region_size holds the rule",
     "initial_load.BLOCKING_FILES": "a setting of a table during its load; test_initial_load_script holds it",
     "grid_points.FINEST_FRACTION": "how few caches are still tried; test_search tries random ones",
