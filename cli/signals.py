@@ -30,7 +30,10 @@ def catch_signals() -> None:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let every signal raise Stopped while the command asks: `input` loses an exception raised while it flushes."""
+    """Let every signal raise Stopped while the command asks.
+
+    `input` loses an exception that is raised while it flushes, and may report SIGINT by itself before the handler runs.
+    """
     caught = [number for number in ENDING if signal.getsignal(number) is _stop]
     for number in caught:
         signal.signal(number, _stop_asking)
@@ -38,6 +41,10 @@ def interruptible() -> Iterator[None]:
         yield
     except Stopped:
         _ignore_signals()
+        raise
+    except Exception as error:
+        if isinstance(error.__context__, KeyboardInterrupt):
+            _stop(signal.SIGINT, None)
         raise
     else:
         for number in caught:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import click
@@ -16,7 +17,6 @@ from cli.terminal import echo
 from cli.unit_text import DURATION, SHARE
 from configurations.launch import Launch
 from environments.reader import read_environment
-from operations.aws import Aws
 from operations.description import DescribedCluster
 from operations.identity import environment_aws
 from operations.plan_drift import read_running_cluster
@@ -52,8 +52,8 @@ def status_command(environment: str, cluster: str | None, output: str) -> None:
     Example:
       warmbase warm status prod
     """
-    aws, launch, running = running_cluster(environment, cluster)
-    servers = read_progress(aws, launch, running.id, Gate())
+    launch, running, read = _running_cluster(environment, cluster)
+    servers = read(Gate())
     if output == "json":
         document: dict[str, Any] = {"cluster": launch.plan.cluster, "id": running.id, "servers": plain(servers)}
         document["seconds"] = slowest_seconds(servers)
@@ -93,7 +93,7 @@ def wait_command(
             why="each is a condition of its own",
             fix=f"warmbase warm wait {environment} --hit-ratio {hit_ratio:g}",
         )
-    aws, launch, running = running_cluster(environment, cluster)
+    launch, _, read = _running_cluster(environment, cluster)
     gate = Gate(share=Gate().share if share is None else share, hit_ratio=hit_ratio)
     last: list[Servers] = []
 
@@ -101,7 +101,7 @@ def wait_command(
         last[:] = [servers]
         echo(f"{clock()}  {summary(servers)}", err=True)
 
-    if wait_until_warm(lambda: read_progress(aws, launch, running.id, gate), timeout, watch):
+    if wait_until_warm(lambda: read(gate), timeout, watch):
         echo(f"{launch.plan.cluster} is warm: {summary(last[0])}")
         return
     raise OperationFailed.of(
@@ -112,8 +112,10 @@ def wait_command(
     )
 
 
-def running_cluster(environment: str, cluster: str | None) -> tuple[Aws, Launch, DescribedCluster]:
-    """Return clients that only read, the plan of the running cluster, and the cluster itself.
+def _running_cluster(
+    environment: str, cluster: str | None
+) -> tuple[Launch, DescribedCluster, Callable[[Gate], Servers]]:
+    """Return the plan of the running cluster, the cluster, and what reads the progress of its caches.
 
     Raises Refused where its servers have no cache on disk.
     """
@@ -121,7 +123,8 @@ def running_cluster(environment: str, cluster: str | None) -> tuple[Aws, Launch,
     launch = deployable_cluster(read, chosen_cluster(read, cluster).name).launch
     refuse_uncached(launch)
     aws = environment_aws(read, os.environ)
-    return aws, launch, read_running_cluster(aws, launch).cluster
+    running = read_running_cluster(aws, launch).cluster
+    return launch, running, partial(read_progress, aws, launch, running.id)
 
 
 def slowest_seconds(servers: Servers) -> float | None:

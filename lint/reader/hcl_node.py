@@ -64,8 +64,9 @@ def _syntax_refusal(passage: SourceText, error: LarkError) -> InvalidInput:
     if not isinstance(line, int) or not isinstance(column, int) or line < 1:
         why, line = "it cannot be parsed", 1
     elif getattr(getattr(error, "token", None), "type", "") == "$END":
-        closing = [CLOSING[name] for name in getattr(error, "expected", ()) if name in CLOSING]
-        why = f"the file ends before the {closing[0] if closing else 'end of the block'} of what begins here"
+        # The parser names what it would accept in no order, and a quote wherever a text could begin.
+        closing = next((word for name, word in CLOSING.items() if name in getattr(error, "expected", ())), None)
+        why = f"the file ends before the {closing or 'end of the block'} of what begins here"
     else:
         rest = passage.text.splitlines()[line - 1][column - 1 :].strip()
         why = f"column {column}: {quoted(rest[:LONGEST_QUOTE])} cannot stand here"

@@ -158,7 +158,25 @@ main()
 def test_a_question_can_be_interrupted_again_where_input_dropped_the_first_signal(tmp_path: Path) -> None:
     terminal = Terminal(str(tmp_path / "events.yaml"), process=[sys.executable, "-c", SIGNALLED_AS_INPUT_FLUSHES])
     terminal.interrupt("How much data is stored", signal.SIGINT)
-    assert terminal.exit_code() == 130
+    assert (terminal.exit_code(), "Traceback" in terminal.screen) == (130, False), terminal.screen
+
+
+INTERRUPTED_BY_INPUT = """
+from cli.main import main
+from click import termui
+
+def interrupted(_text):
+    raise KeyboardInterrupt
+
+termui.visible_prompt_func = interrupted
+main()
+"""
+
+
+def test_an_interrupt_that_input_reports_by_itself_ends_the_question(tmp_path: Path) -> None:
+    terminal = Terminal(str(tmp_path / "events.yaml"), process=[sys.executable, "-c", INTERRUPTED_BY_INPUT])
+    assert (terminal.exit_code(), "Traceback" in terminal.screen) == (130, False), terminal.screen
+    assert "ended by SIGINT" in terminal.screen
 
 
 def test_yes_asks_nothing_on_a_terminal(tmp_path: Path) -> None:
