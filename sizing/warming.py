@@ -177,7 +177,7 @@ def _growth(recent: Sequence[CacheMinute]) -> float:
 
 def _hit_ratio(minutes: Sequence[CacheMinute]) -> float | None:
     hits, reads = sum(minute.hits for minute in minutes), sum(minute.hits + minute.misses for minute in minutes)
-    return hits / reads if reads >= LEAST_READS * len(minutes) else None
+    return hits / reads if minutes and reads >= LEAST_READS * len(minutes) else None
 
 
 def _rises(recent: Sequence[CacheMinute]) -> bool:
