@@ -37,7 +37,7 @@ from sizing.requirements import Requirements, World
 from sizing.resource import S3_GETS_PER_SECOND_PER_PREFIX, bottleneck
 from sizing.search import search
 from sizing.shortfalls import Shortfall
-from sizing.snapshot import Copy, eta
+from sizing.snapshot import eta, export_copy, import_copy
 from sizing.system_volume import hdfs_replication
 from sizing.units import SECONDS_PER_HOUR, format_usd
 from sizing.warning import Warning, missed_target, warnings  # noqa: A004
@@ -201,23 +201,12 @@ def _s3_requests(candidate: Candidate) -> S3Requests:
 
 
 def _snapshot(candidate: Candidate) -> Snapshot:
-    """Return the times of both copies, with one mapper per node or as many as the environment states.
-
-    HDFS receives every byte as often as it keeps copies.
-    """
-    mappers = candidate.question.requirements.snapshot_mappers or candidate.count
-    out = Copy(
-        copied_bytes=candidate.question.requirements.workload.stored_bytes,
-        servers=candidate.count,
-        mappers=mappers,
-        network_bytes_per_second=candidate.instance.network_sustained_bytes_per_second,
-    )
-    back = replace(out, replicas=candidate.question.mode.data_copies if candidate.disk else 1)
+    out, back = export_copy(candidate), import_copy(candidate)
     return Snapshot(
         export_seconds=eta(out).seconds,
         restore_seconds=eta(back).seconds,
-        mappers=mappers,
-        yarn_mib=YARN_MIB * math.ceil(mappers / candidate.count),
+        mappers=out.mappers,
+        yarn_mib=YARN_MIB * math.ceil(out.mappers / candidate.count),
     )
 
 

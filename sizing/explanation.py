@@ -27,7 +27,7 @@ __all__ = ["Explanation", "Explanations", "Kind", "Quantity", "constraint", "exp
 
 def _format_bytes(size_bytes: float) -> str:
     """A size in the unit that fits it, and below a MiB to the byte: blocks differ by bytes."""
-    return format_size(size_bytes) if size_bytes >= MIB else f"{format_number(size_bytes)} B"
+    return format_size(size_bytes) if abs(size_bytes) >= MIB else f"{format_number(size_bytes)} B"
 
 
 FORMATS: Final[Mapping[str, Callable[[float], str]]] = {

@@ -5,8 +5,10 @@ sends every byte again for each further replica, and that network is what a rest
 by.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
+
+from sizing.candidate import Candidate
 
 Limit = Literal["network", "disk", "streams"]
 
@@ -58,3 +60,18 @@ def eta(copy: Copy) -> Eta:
         rates["disk"] = copy.servers * copy.disk_bytes_per_second / copy.replicas
     limit = min(rates, key=lambda name: rates[name])
     return Eta(seconds=copy.copied_bytes / rates[limit], bytes_per_second=rates[limit], limit=limit)
+
+
+def export_copy(candidate: Candidate) -> Copy:
+    """Return the copy of all data to another bucket, with one mapper per node or as many as the environment states."""
+    return Copy(
+        copied_bytes=candidate.question.requirements.workload.stored_bytes,
+        servers=candidate.count,
+        mappers=candidate.question.requirements.snapshot_mappers or candidate.count,
+        network_bytes_per_second=candidate.instance.network_sustained_bytes_per_second,
+    )
+
+
+def import_copy(candidate: Candidate) -> Copy:
+    """Return the copy of all data into the cluster; HDFS receives every byte as often as it keeps copies."""
+    return replace(export_copy(candidate), replicas=candidate.question.mode.data_copies if candidate.disk else 1)

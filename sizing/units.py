@@ -104,7 +104,9 @@ def parse_fraction(value: float | str) -> float:
 
 
 def format_size(size_bytes: float) -> str:
-    """Return at most four figures and a binary unit: `1.21 TiB`, `64 KiB`, `0 B`."""
+    """Return at most four figures and a binary unit: `1.21 TiB`, `64 KiB`, `0 B`, `-8.28 GiB`."""
+    if size_bytes < 0:
+        return f"-{format_size(-size_bytes)}"
     for unit, factor in _LARGER_FIRST:
         if size_bytes >= factor or unit == "B":
             return f"{_figures(size_bytes / factor)} {unit}"

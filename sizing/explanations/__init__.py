@@ -16,6 +16,7 @@ from sizing.explanations.memory import memory_explanations
 from sizing.explanations.regions import region_explanations
 from sizing.explanations.restart import persistence_explanations, restart_explanations
 from sizing.explanations.service import service_explanations
+from sizing.explanations.snapshot import snapshot_explanations
 from sizing.explanations.threads import thread_explanations
 from sizing.explanations.volume import volume_explanations
 from sizing.explanations.writes import write_explanations
@@ -47,6 +48,7 @@ def explanations(candidate: Candidate, result: SearchResult, *, relaxed: bool = 
         **cold_explanations(candidate),
         **bad_hours_explanations(candidate),
         **restart_explanations(candidate),
+        **snapshot_explanations(candidate),
         **region_explanations(candidate),
         **hdfs_explanations(candidate),
         **role_explanations(candidate),

@@ -33,6 +33,7 @@ MEASURES = {
     "volume": "each node would need a volume of {with_one_fewer}, but EMR documents {needed} at most",
 }
 """How the shortfall of a cluster with one node fewer reads, by the target that it misses."""
+NO_PAGE_CACHE = "each node would lack {lacking} of RAM, even without the {needed} that the page cache needs"
 
 
 def choice_explanations(chosen: Candidate, result: SearchResult) -> dict[str, Explanation]:
@@ -144,14 +145,18 @@ def _with_one_node_fewer(chosen: Candidate) -> Evaluation | Shortfall:
 def _missed(shortfall: Shortfall, best: Evaluation) -> Explanation:
     """Explain why one node fewer is not enough: such a cluster misses this limit."""
     symbol = "<" if shortfall.actual < shortfall.limit else ">"
+    is_negative = shortfall.actual < 0
+    lacking = {"lacking": computed(-shortfall.actual, shortfall.unit, "sizing.shortfalls.shortfalls")}
     return constraint(
         f"with_one_fewer {symbol} needed",
-        "The fewest nodes that meet your targets: with one node fewer, " + MEASURES[shortfall.target] + ".",
+        "The fewest nodes that meet your targets: with one node fewer, "
+        f"{NO_PAGE_CACHE if is_negative else MEASURES[shortfall.target]}.",
         SEARCH,
         with_one_fewer=computed(shortfall.actual, shortfall.unit, "sizing.shortfalls.shortfalls"),
         needed=computed(shortfall.limit, shortfall.unit, "sizing.shortfalls.shortfalls"),
         lost_nodes=setting(best.candidate.question.requirements.targets.lost_nodes, "nodes", "targets.lost_nodes"),
         utilisation=constant(inputs, "UTILISATION", "fraction"),
+        **(lacking if is_negative else {}),
     )
 
 

@@ -253,6 +253,7 @@ def test_every_figure_that_decides_a_cluster_is_explained() -> None:
         (Quantity(value=0.7, unit="fraction"), "70 %"),
         (Quantity(value=65_950, unit="B"), "65,950 B"),
         (Quantity(value=3 * GIB, unit="B"), "3 GiB"),
+        (Quantity(value=-3 * GIB, unit="B"), "-3 GiB"),
         (Quantity(value=828_416, unit="MiB"), "809 GiB"),
         (Quantity(value=1_800, unit="s"), "30 min"),
         (Quantity(value=300_000, unit="ms"), "5 min"),

@@ -104,7 +104,8 @@ def test_a_duration_has_the_largest_unit_that_it_fills(seconds: float, text: str
 
 
 @pytest.mark.parametrize(
-    ("size_bytes", "text"), [(1_023, "1,023 B"), (KIB, "1 KiB"), (1_023 * KIB, "1,023 KiB"), (MIB, "1 MiB")]
+    ("size_bytes", "text"),
+    [(1_023, "1,023 B"), (KIB, "1 KiB"), (1_023 * KIB, "1,023 KiB"), (MIB, "1 MiB"), (-MIB, "-1 MiB")],
 )
 def test_a_size_has_the_largest_unit_that_it_fills(size_bytes: int, text: str) -> None:
     assert format_size(size_bytes) == text
