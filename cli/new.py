@@ -98,7 +98,10 @@ def new(name: str, *, file: Path | None, yes: bool, **values: str | None) -> Non
     if missing:
         if yes or not sys.stdin.isatty():
             raise _without_values(name, missing)
-        assignments |= _answers(assignments)
+        try:
+            assignments |= _answers(assignments)
+        except click.Abort:
+            raise _without_answers(name) from None
     drafted = _foreign_draft(name, foreign, assignments) if foreign else _draft(name, assignments, {})
     drafted.write()
     _print(drafted, name)
@@ -157,6 +160,15 @@ def _without_values(name: str, options: Sequence[str]) -> InvalidInput:
         what=", ".join(f"--{option}" for option in options),
         why="warmbase assumes no value for it, and asks only on a terminal and without --yes",
         fix="add it, such as --stored 3TiB --reads 2000 --row 2KiB --region eu-west-1",
+    )
+
+
+def _without_answers(name: str) -> InvalidInput:
+    return InvalidInput.of(
+        where=f"warmbase new {name}",
+        what="has an unanswered question",
+        why="standard input has ended, so nobody can answer; nothing was written",
+        fix="run it again, or answer with options: --stored 3TiB --reads 2000 --row 2KiB --region eu-west-1",
     )
 
 

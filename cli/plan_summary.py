@@ -20,7 +20,9 @@ IN_OUTCOME: Final = frozenset({"cold-load"})
 """Warnings that the rows about bad hours already contain."""
 LABEL: Final = 13
 SOME: Final = 3
-"""So many overrides are named."""
+"""So many overrides are named, or none where the page has no room for them."""
+REASONS: Final = 3
+"""The index of the block that names them."""
 Row = tuple[str, str]
 
 
@@ -36,10 +38,17 @@ def plan_summary(name: str, environment: Environment, plan: Plan, width: int) ->
         _lines(_reasons(plan, name, environment), width),
         _commands(_next(name, plan, environment.workload), width),
     ]
-    room = MOST_LINES - sum(map(len, blocks)) - len(blocks)
+    if _room(blocks) < LEAST_WATCH_LINES:
+        blocks[REASONS] = _lines(_reasons(plan, name, environment, named=0), width)
+    room = _room(blocks)
     watch = _watch(plan, name, width, max(room, LEAST_WATCH_LINES))
     blocks.insert(4, watch)
     return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def _room(blocks: list[list[str]]) -> int:
+    """Return how many lines are left, with an empty line between any two blocks."""
+    return MOST_LINES - sum(map(len, blocks)) - len(blocks)
 
 
 def _head(plan: Plan) -> list[str]:
@@ -112,7 +121,7 @@ def _bad_hours(plan: Plan) -> Iterator[Row]:
     yield "Restart", f"{format_duration(plan.restart.seconds)} per server (estimate){cache}"
 
 
-def _reasons(plan: Plan, name: str, environment: Environment) -> Iterator[Row]:
+def _reasons(plan: Plan, name: str, environment: Environment, named: int = SOME) -> Iterator[Row]:
     assumed = unstated(environment, environment.clusters[plan.cluster])
     used = sorted(plan.throughput.resources, key=lambda resource: resource.max_reads_per_second)[:2]
     shares = " and ".join(
@@ -133,9 +142,10 @@ def _reasons(plan: Plan, name: str, environment: Environment) -> Iterator[Row]:
         values = ", ".join(value.value for value in assumed)
         yield "Assumed", f"{values} (you did not state these; `warmbase explain {name} assumed`)"
     if environment.overrides:
-        names = [f"{override.classification} {override.key}" for override in environment.overrides[:SOME]]
+        names = [f"{override.classification} {override.key}" for override in environment.overrides[:named]]
         more = len(environment.overrides) - len(names)
-        yield "Overrides", f"{', '.join(names)}{f' and {more} more' if more else ''} (--why)"
+        others = [f"{more} more" if names else f"{more} setting{'s' * (more > 1)} of your own"] if more else []
+        yield "Overrides", f"{' and '.join([', '.join(names)] * bool(names) + others)} (--why)"
 
 
 def _watch(plan: Plan, environment: str, width: int, room: int) -> list[str]:
@@ -145,7 +155,9 @@ def _watch(plan: Plan, environment: str, width: int, room: int) -> list[str]:
     titles = dict.fromkeys([0], "Nearest" if plan.nearest else "Watch") | {len(plan.nearest): "Watch"}
     lines: list[str] = []
     for number, message in enumerate(messages):
-        more = f"{len(messages) - number} more: warmbase explain {environment} watch"
+        rest = len(messages) - number
+        kind = f"note{'s' * (rest > 1)}" if number in titles else "more"
+        more = f"{rest} {kind}: warmbase explain {environment} watch"
         following = _lines(iter([(titles.get(number, ""), message)]), width)
         last = number == len(messages) - 1
         if len(lines) + len(following) + (not last) > room:

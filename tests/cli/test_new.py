@@ -127,7 +127,7 @@ def test_enter_leaves_the_skew_to_the_assumption(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (None, 1)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (None, 2)])
 def test_an_interrupted_question_writes_nothing(number: signal.Signals | None, code: int, tmp_path: Path) -> None:
     terminal = Terminal(str(tmp_path / "events.yaml"))
     terminal.answer("How much data is stored", "3 TiB")

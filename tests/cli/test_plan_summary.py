@@ -12,6 +12,7 @@ import yaml
 from click.testing import CliRunner
 
 from cli.main import warmbase
+from cli.plan_outcome import outcome
 from cli.plan_summary import MOST_LINES, plan_summary
 from environments.environment import Environment
 from environments.planning import advised_plan_of
@@ -29,6 +30,8 @@ CASES: dict[str, dict[str, Any]] = {
     "budget that nothing meets": {"targets": {"budget_usd_per_month": 100}},
     "three lost nodes": {"targets": {"lost_nodes": 3}},
 }
+
+LONG_KEY = "a.setting.with.a.name.as.long.as.HBase.likes.them"
 
 
 def changed(name: str, case: str, directory: Path) -> Environment:
@@ -72,6 +75,33 @@ def test_the_summary_of_any_workload_fits_a_screen(seed: int, tmp_path: Path) ->
     lines = page(read_environment(str(file)), 80)
     assert len(lines) <= MOST_LINES
     assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("dev", f"hbase-site {LONG_KEY}.1, hbase-site {LONG_KEY}.2 and 1 more (--why)"),
+        ("prod", "Overrides 4 settings of your own (--why) Nearest"),
+    ],
+)
+def test_a_summary_without_room_counts_what_it_would_list(name: str, text: str, tmp_path: Path) -> None:
+    document = yaml.safe_load(locate(name).read_text())
+    document["targets"] = {"p99": "1 ms"}
+    document["workload"].pop("popularity", None)
+    document["workload"]["reads"]["peak_per_second"] = 1000
+    document["overrides"] = {"hbase-site": {f"{LONG_KEY}.{number}": "1" for number in range(4)}}
+    file = tmp_path / "changed.yaml"
+    file.write_text(yaml.safe_dump(document))
+    lines = page(read_environment(str(file)), 80)
+    assert text in " ".join(" ".join(lines).split())
+    assert len(lines) <= MOST_LINES
+
+
+def test_every_label_of_what_the_cluster_does_can_be_explained() -> None:
+    environment = read_environment("prod")
+    for label, _ in outcome(advised_plan_of(environment, environment.active)):
+        result = CliRunner().invoke(warmbase, ["explain", "prod", *label.split()])
+        assert (result.exit_code, bool(result.stdout.strip())) == (0, True), (label, result.output)
 
 
 @pytest.mark.parametrize("option", [(), ("--why",), ("--cost",), ("--all",)], ids=" ".join)
