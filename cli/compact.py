@@ -80,7 +80,7 @@ def compact(environment: str, **options: Unpack[CompactOptions]) -> None:
         before=time.time() - options["older_than"],
         floor=read.targets.hit_ratio if options["floor"] is None else options["floor"],
     )
-    echo("asking the master by an EMR step", err=True)
+    echo("asking the master through an EMR step", err=True)
     due = waves.due(_ignore)
     echo("\n".join(compact_page(running, due, waves, launch)))
     if not due:
@@ -95,4 +95,4 @@ def compact(environment: str, **options: Unpack[CompactOptions]) -> None:
 
 
 def _ignore(_: str) -> None:
-    """Take a line of progress that nobody needs."""
+    """Discard a line of progress."""

@@ -25,7 +25,9 @@ def compact_page(
     if not due:
         yield from page_entry("current", "every region was compacted lately; there is nothing to do")
         return
-    yield from page_entry("current", f"{len(due)} regions of {size} were not compacted lately: {', '.join(tables)}")
+    yield from page_entry(
+        "current", f"{len(due)} regions, {size} in all, were not compacted lately: {', '.join(tables)}"
+    )
     sizes, at_once = wave_sizes(due), len(next_wave(due))
     plural = f"{len(sizes)} waves" if len(sizes) > 1 else "1 wave"
     yield from page_entry("proposed", f"{plural} of at most {at_once} regions: one of each RegionServer at a time")

@@ -57,7 +57,7 @@ def restart(environment: str, cluster: str | None, *, rolling: bool, dry_run: bo
     running = read_running_cluster(aws, launch).cluster
     rolled = rolling_restart(aws, launch, running.id)
 
-    echo("asking the master by an EMR step, and each core node through Systems Manager", err=True)
+    echo("asking the master through an EMR step, and each core node through Systems Manager", err=True)
     state = rolled.hbase.state(_ignore)
     proposal = RestartProposal(state=state, journal=rolled.check(state, _ignore))
     echo("\n".join(restart_page(running, proposal, rolled, launch)))
@@ -73,4 +73,4 @@ def restart(environment: str, cluster: str | None, *, rolling: bool, dry_run: bo
 
 
 def _ignore(_: str) -> None:
-    """Take a line of progress that nobody needs."""
+    """Discard a line of progress."""

@@ -1,4 +1,4 @@
-"""`warmbase warm` shows how far the caches of a cluster are, and waits until they are warm."""
+"""`warmbase warm` shows how warm the caches of a cluster are, and waits until they are warm."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def wait_command(
         raise InvalidInput.of(
             where="warmbase warm wait",
             what="takes --share or --hit-ratio",
-            why="each is a condition of its own",
+            why="these are two conditions, and the command waits for one",
             fix=f"warmbase warm wait {environment} --hit-ratio {hit_ratio:g}",
         )
     launch, _, read = _running_cluster(environment, cluster)

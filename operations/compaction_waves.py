@@ -180,4 +180,4 @@ def _lowest(low: Mapping[str, float]) -> str:
 
 
 def _ignore(_: str) -> None:
-    """Take a line of progress that nobody needs."""
+    """Discard a line of progress."""

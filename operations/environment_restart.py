@@ -72,13 +72,13 @@ def _problems(launch: Launch) -> Iterator[Problem]:
         yield Problem(
             where=where,
             what="is a read replica, which this command does not restart",
-            why="EMR's read replicas keep a hbase:meta of their own, and nobody has tried whether their regions return",
+            why="read replicas have their own hbase:meta, and nobody has tested whether their regions return",
             fix=fix,
         )
     if (*RETAINS, "true") not in flattened(launch.settings.effective("primary")):
         yield Problem(
             where=where,
             what="would spread the regions of a server that restarts over the others",
-            why=f"its master does not wait for the server: {RETAINS[1]} is not set, and HBase has it from 2.6.0 on",
+            why=f"its master does not wait for the server: {RETAINS[1]} is not set; HBase has it since 2.6.0",
             fix="launch a cluster with a newer release",
         )

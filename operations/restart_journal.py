@@ -46,7 +46,7 @@ class S3RestartJournal:
             ) from None
 
     def write(self, journal: RestartJournal) -> None:
-        """Keep this journal in place of any other. Raises OperationFailed."""
+        """Replace any other journal with this one. Raises OperationFailed."""
         with translated(f"could not write {self.url}", AGAIN):
             self.aws.s3.put_object(Bucket=self.bucket, Key=self.key, Body=json.dumps(asdict(journal)).encode())
 

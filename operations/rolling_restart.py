@@ -67,7 +67,7 @@ class RestartJournalStore(Protocol):
         """Return the journal of the restart that was interrupted; None where none was."""
 
     def write(self, journal: RestartJournal) -> None:
-        """Keep this journal in place of any other."""
+        """Replace any other journal with this one."""
 
     def clear(self) -> None:
         """Forget the journal."""
@@ -110,7 +110,7 @@ class RollingRestart:
                 where=server,
                 what=f"would lose its cache if it restarted now{_and_more(len(unready))}",
                 why=why,
-                fix="put that right, then run the same command again",
+                fix="resolve that, then run the same command again",
             )
 
     def _prepare(self, say: Say) -> str:

@@ -1,4 +1,4 @@
-"""How far each cache of a cluster is: the core nodes that EMR lists, with the minutes that they published."""
+"""How full each cache of a cluster is: the core nodes that EMR lists, with the minutes that they published."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class Gate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far one server's cache is. `seconds` until its share passes the gate; None where it is not growing.
+    """How full one server's cache is. `seconds` until its share passes the gate; None where it is not growing.
 
     `hit_ratio` is that of the last minutes; None with too few reads. `reason` explains a verdict other than warm.
     """
@@ -92,7 +92,7 @@ def target_of(plan: Plan) -> Target:
 
 
 def progress(instance: str, minutes: Sequence[CacheMinute], target: Target, gate: Gate) -> Progress:
-    """Return how far a cache is, from its published minutes in the order of time."""
+    """Return how full a cache is, from its published minutes in the order of time."""
     if not minutes:
         return Progress(instance=instance, verdict="unknown", reason="no figures were published in the last minutes")
     recent = _RecentMinutes(recent=tuple(minutes[-RATE_MINUTES - 1 :]), target=target, gate=gate)

@@ -209,7 +209,7 @@ def _duplicate_key(source: str, path: YamlPath, line: int, first: int) -> Proble
     return Problem(
         where=f"{source}:{line}",
         what=path_text(path),
-        why=f"stands in line {first} already, and YAML would silently keep only the last",
+        why=f"is already in line {first}, and YAML would silently keep only the last",
         fix="remove one of the two",
     )
 

@@ -1,4 +1,4 @@
-"""The lab's HBase as commands see it that keep caches warm: its regions, its caches, and the restart of one process."""
+"""The lab's HBase as the commands that keep caches warm see it: regions, caches, and the restart of one process."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class MemoryJournal:
         return self.journal
 
     def write(self, journal: RestartJournal) -> None:
-        """Keep this journal in place of any other."""
+        """Replace any other journal with this one."""
         self.journal = journal
 
     def clear(self) -> None:

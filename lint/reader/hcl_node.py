@@ -69,7 +69,7 @@ def _syntax_refusal(passage: SourceText, error: LarkError) -> InvalidInput:
         why = f"the file ends before the {closing or 'end of the block'} of what begins here"
     else:
         rest = passage.text.splitlines()[line - 1][column - 1 :].strip()
-        why = f"column {column}: {quoted(rest[:LONGEST_QUOTE])} cannot stand here"
+        why = f"column {column}: {quoted(rest[:LONGEST_QUOTE])} is not valid here"
     where = SourceSpan(source=passage.source, line=line)
     fix = "correct this line; `terraform validate` checks the whole file"
     return refusal(where, what="is not valid Terraform", why=why, fix=fix)

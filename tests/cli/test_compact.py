@@ -42,7 +42,7 @@ def run(here: Deployed, *options: str) -> Result:
 def test_the_proposal_counts_the_waves_and_changes_nothing(here: Deployed, model: Model) -> None:
     result = run(here, "--dry-run", "--floor", "90%")
     assert result.exit_code == 0, result.output
-    assert "5 regions of 1.27 KiB were not compacted lately: orders" in result.stdout
+    assert "5 regions, 1.27 KiB in all, were not compacted lately: orders" in result.stdout
     assert "3 waves of at most 2 regions" in result.stdout
     assert "must answer 90 % of its reads" in " ".join(result.stdout.split())
     assert max(map(len, result.stdout.splitlines())) <= 80

@@ -104,4 +104,4 @@ def test_a_cluster_without_a_cache_is_refused(tmp_path: Path) -> None:
 
 
 def test_share_and_hit_ratio_are_two_conditions(here: Deployed) -> None:
-    assert "each is a condition of its own" in str(run(here, "wait", "--share", "0.9", "--hit-ratio", "0.9").exception)
+    assert "these are two conditions" in str(run(here, "wait", "--share", "0.9", "--hit-ratio", "0.9").exception)

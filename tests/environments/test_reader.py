@@ -242,7 +242,7 @@ FAULTS = [
     ("{role: active}", "{core: {count: 1}}", "core.count", "write-ahead log twice", "2 or more"),
     ("{role: active}", "{core: {families: [z9]}}", "core.families", "no family 'z9'", "r8g"),
     ("  blue: {role: active}", "  blue: {}\n  green: {}", "clusters", "2 are active", "keep one"),
-    ("  blue: {role: active}", "  blue: {}\n  blue: {}", ":13  clusters.blue", "stands in line 12", "remove"),
+    ("  blue: {role: active}", "  blue: {}\n  blue: {}", ":13  clusters.blue", "already in line 12", "remove"),
     ("name: try", "name: [try", "is not YAML", "expected", "mend the line"),
     ("name: try", "name: try\nfencing: stop\nstorage: {mode: hdfs}", ":2  fencing", "a root in S3", "remove it"),
     ("name: try", "name: try\nstorage: {wal: emr-wal, mode: hdfs}", ":2  storage.wal", "for data in S3", "use hdfs"),
@@ -384,7 +384,7 @@ def test_rules_speak_beside_wrong_fields_and_keys_said_twice(write: Write) -> No
         "workload.row\n  a row of 100 B cannot hold a cell",
         "workload.reads\n  a load is open (per_second) or closed (concurrency), and neither",
         "workload.reads.knd\n  unknown key",
-        ":13  region\n  stands in line 2 already",
+        ":13  region\n  is already in line 2",
     ):
         assert any(said in problem for problem in found)
     assert len(found) == 5

@@ -123,7 +123,7 @@ def test_local_values_and_files_are_read(read: Read) -> None:
 
 PROBLEMS = [
     (f"{HEAD}  x = [\n", "the file ends before the closing bracket"),
-    (f"{HEAD}  name = = 1\n}}\n", "column 10: '= 1' cannot stand here"),
+    (f"{HEAD}  name = = 1\n}}\n", "column 10: '= 1' is not valid here"),
     (f"{HEAD}}}\n{HEAD.replace('reads', 'more')}}}\n", "2 resources of type aws_emr_cluster"),
     (f"{HEAD}  configurations_json = <<EOF\n[{{]\nEOF\n}}\n", "main.tf:6"),
 ]
