@@ -12,6 +12,7 @@ import click
 
 from changes.change import Change, changes
 from changes.cost import ImpactCost, impact_cost
+from changes.plan_comparison import OF_NODES
 from changes.recorded_launch import changes_since_launch, recorded_spec
 from changes.recorded_security import security_of_file
 from cli.change_lines import WIDTH, change_lines, cost_lines, wrapped
@@ -35,6 +36,10 @@ TITLES: Final = {
     Applied.ROLLING_RESTART: "Rolling restart",
     Applied.NEW_CLUSTER: "New cluster: cannot be changed on a running cluster",
 }
+KEPT_NODES: Final = (
+    "A running cluster keeps the type and the volumes of its nodes: `warmbase reconfigure {environment}` computes all"
+    " other settings for the nodes that run, and launches no new cluster."
+)
 
 
 @click.command()
@@ -137,6 +142,8 @@ def _page(
         listed = [change for change in pending if change.applied is applied]
         if listed:
             yield "\n".join([TITLES[applied], *(line for change in listed for line in change_lines(change))])
+    if any(change.key in OF_NODES for change in pending):
+        yield fill(KEPT_NODES.format(environment=launch.environment.name), WIDTH, break_on_hyphens=False)
     if pending:
         yield "\n".join(["Cost of applying all of it", *cost_lines(cost, launch)])
 

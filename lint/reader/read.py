@@ -135,7 +135,8 @@ def _label_refusal(release: str) -> InvalidInput:
 def _unknown(passage: SourceText, path: Path) -> InvalidInput:
     if len(ENVIRONMENT.findall(passage.text)) > 1:
         name = path.stem if path.absolute().parent.name == "environments" else path
-        why, fix = "it is an environment of warmbase", f"you mean `warmbase lint {name}`"
+        why = "it is an environment of warmbase"
+        fix = f"you mean `warmbase lint {name}`; to compare it with another one: `warmbase plan ENV {name}`"
         return refusal(passage.place(0), what="is not a configuration of EMR", why=why, fix=fix)
     why = "the file is not JSON, YAML or XML with EMR settings, and has no `aws emr create-cluster` with options"
     return refusal(passage.place(0), what="is not a configuration", why=why, fix=FORMS)
