@@ -36,7 +36,7 @@ TITLES: Final = {
     Applied.ROLLING_RESTART: "Rolling restart",
     Applied.NEW_CLUSTER: "New cluster: cannot be changed on a running cluster",
 }
-KEPT_NODES: Final = (
+UNCHANGED_NODES: Final = (
     "A running cluster keeps the type and the volumes of its nodes: `warmbase reconfigure {environment}` computes all"
     " other settings for the nodes that run, and launches no new cluster."
 )
@@ -143,7 +143,7 @@ def _page(
         if listed:
             yield "\n".join([TITLES[applied], *(line for change in listed for line in change_lines(change))])
     if any(change.key in OF_NODES for change in pending):
-        yield fill(KEPT_NODES.format(environment=launch.environment.name), WIDTH, break_on_hyphens=False)
+        yield fill(UNCHANGED_NODES.format(environment=launch.environment.name), WIDTH, break_on_hyphens=False)
     if pending:
         yield "\n".join(["Cost of applying all of it", *cost_lines(cost, launch)])
 
