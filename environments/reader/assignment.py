@@ -35,7 +35,9 @@ class Assignment:
             raise InvalidInput.of(
                 where=f"{OPTION} {text}",
                 what="is not PATH=VALUE",
-                why=f"the path {written!r} is not one of keys and dots" if equals else "there is no equals sign",
+                why=f"the path {written!r} is not a series of keys with dots between them"
+                if equals
+                else "there is no equals sign",
                 fix=f"write it like {EXAMPLE}",
             )
         document = _value(value, f"{OPTION} {path_text(path)}")
