@@ -97,7 +97,7 @@ def mute(aws: Aws, environment: str, cluster_name: str) -> str:
     aws.cloudwatch.disable_alarm_actions(AlarmNames=names)
     return (
         f"{why}, so the notifications of {_count(names)} are disabled; if you keep the cluster, enable them:"
-        " warmbase deploy ENV"
+        f" warmbase deploy {environment}"
     )
 
 

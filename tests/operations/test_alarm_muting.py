@@ -81,7 +81,7 @@ def test_where_a_rule_is_refused_the_actions_are_disabled(
     refuse(monkeypatch, "PutAlarmMuteRule", code)
     line = mute(here.aws, "dev", "blue")
     assert f"CloudWatch refused a mute rule ({code}), so the notifications of 5 alarms are disabled" in line
-    assert line.endswith("warmbase deploy ENV")
+    assert line.endswith("warmbase deploy dev")
     assert set(silence(here).disabled) == CALLS
     unmute(here.aws, "dev", "blue")
     assert silence(here).lines == ()
