@@ -16,7 +16,7 @@ from typing import Final
 import click
 
 from cli.errors import is_json, print_error, print_json_error, print_notes
-from cli.signals import Stopped, catch_signals
+from cli.signals import Stopped, catch_signals, ignore_signals
 from cli.terminal import echo
 from sizing.problem import WarmbaseError
 
@@ -161,6 +161,7 @@ def main() -> None:
     except WarmbaseError as error:
         sys.exit(print_error(error))
     except Stopped as stopped:
+        ignore_signals()
         echo(str(stopped), err=True)
         print_notes(stopped)
         sys.exit(stopped.exit_code)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Final, NoReturn
 
@@ -40,7 +40,7 @@ def interruptible() -> Iterator[None]:
     try:
         yield
     except Stopped:
-        _ignore_signals()
+        ignore_signals()
         raise
     except Exception as error:
         if isinstance(error.__context__, KeyboardInterrupt):
@@ -53,7 +53,7 @@ def interruptible() -> Iterator[None]:
 
 def _stop(number: int, _frame: FrameType | None) -> NoReturn:
     # Once is enough: a second signal would stop the cleaning up, which has bounds of its own.
-    _ignore_signals()
+    ignore_signals()
     raise Stopped(number)
 
 
@@ -61,6 +61,10 @@ def _stop_asking(number: int, _frame: FrameType | None) -> NoReturn:
     raise Stopped(number)
 
 
-def _ignore_signals() -> None:
-    for number in ENDING:
-        signal.signal(number, signal.SIG_IGN)
+def ignore_signals() -> None:
+    """Ignore every further signal, even if one arrives meanwhile: as Python ends, it would change the exit code."""
+    remaining = list(ENDING)
+    while remaining:
+        with suppress(Stopped):
+            signal.signal(remaining[-1], signal.SIG_IGN)
+            remaining.pop()

@@ -179,6 +179,32 @@ def test_an_interrupt_that_input_reports_by_itself_ends_the_question(tmp_path: P
     assert "ended by SIGINT" in terminal.screen
 
 
+SIGNALLED_AS_SIGNALS_ARE_IGNORED = """
+import os, signal
+from cli import signals
+from cli.main import main
+
+ignored = []
+set_handler = signal.signal
+
+def signalled(number, handler):
+    if handler is signal.SIG_IGN and len(ignored) < 2:
+        ignored.append(number)
+        os.kill(os.getpid(), signal.SIGINT)
+    return set_handler(number, handler)
+
+signals.signal.signal = signalled
+main()
+"""
+
+
+def test_more_signals_while_a_question_ends_change_nothing(tmp_path: Path) -> None:
+    process = [sys.executable, "-c", SIGNALLED_AS_SIGNALS_ARE_IGNORED]
+    terminal = Terminal(str(tmp_path / "events.yaml"), process=process)
+    terminal.interrupt("How much data is stored", signal.SIGINT)
+    assert (terminal.exit_code(), "Traceback" in terminal.screen) == (130, False), terminal.screen
+
+
 def test_yes_asks_nothing_on_a_terminal(tmp_path: Path) -> None:
     terminal = Terminal(str(tmp_path / "events.yaml"), "--yes", "--reads", "2000")
     assert terminal.exit_code() == 2
