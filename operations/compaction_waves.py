@@ -141,7 +141,7 @@ class CompactionWaves:
             reported, since = now, time.time()
         missing = ", ".join(sorted(observed - low.keys()))
         raise OperationFailed.of(
-            where=min(low, key=lambda server: low[server], default=missing),
+            where=min(sorted(low), key=lambda server: low[server], default=missing),
             what=_lowest(low) if low else "has published no reads since the wave",
             why=f"the floor is {format_percent(self.floor)}, and {self.patience.recovery / 60:,.0f} minutes have passed"
             " since the wave; the compaction stops here",
@@ -175,7 +175,7 @@ def _regions(count: int) -> str:
 
 
 def _lowest(low: Mapping[str, float]) -> str:
-    server = min(low, key=lambda name: low[name])
+    server = min(sorted(low), key=lambda name: low[name])
     return f"{server} answers {format_percent(low[server])} of its reads from its cache"
 
 
