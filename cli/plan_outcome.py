@@ -18,6 +18,7 @@ from sizing.units import (
 )
 
 LITTLE_MORE = 1.1
+MILLION = 1_000_000
 USUAL_HIT_RATIOS = (0.8, 0.9, 0.95)
 Rows = Iterable[tuple[str, ...]]
 
@@ -130,8 +131,13 @@ def _bad_hours(plan: Plan) -> Rows:
             f"until then the hit ratio is {format_percent(new.hit_ratio)}, p99 {new.p99_latency_ms:,.0f} ms, and the "
             f"cluster serves {new.reads_per_second:,.0f} reads/s"
         )
-        warm = f", and a warm cache {format_duration(new.warm_seconds)} later; {while_cold}" if new.warm_seconds else ""
-        yield "replaced", f"EMR replaces a lost instance; the new node has its regions after {regions} (ESTIMATE){warm}"
+        gets = f"{new.gets / MILLION:,.1f} million GETs"
+        warm = f", and a warm cache after another {format_duration(new.warm_seconds)} and {gets}; {while_cold}"
+        warm = warm if new.warm_seconds else ""
+        yield (
+            "replaced",
+            f"EMR replaces a lost instance; the new node has its regions after {regions} (ESTIMATE){warm}",
+        )
     yield "load", f"at least {format_duration(plan.bad_hours.initial_load_seconds)} to load all data with puts"
 
 

@@ -17,7 +17,7 @@ from typing import Final
 from sizing.candidate import Candidate
 from sizing.cold_start import ColdStart
 from sizing.performance import performance
-from sizing.prefetching import cold_start
+from sizing.prefetching import GET_BYTES, cold_start, fill_of
 from sizing.read import Hits
 
 __all__ = ["ReplacedNode", "cold_node", "replaced_node", "warm_seconds"]
@@ -38,7 +38,8 @@ class ReplacedNode:
     The new node runs after `launch_seconds`. Another `regions_seconds` later, the rows of a lost node that had
     `hbase:meta` are online and the balancer has moved `regions` to the new node. After another `warm_seconds` it has
     prefetched its share beside the load; `seconds` is the sum. While its cache is empty, the cluster has `hit_ratio`
-    and `p99_latency_ms`, and serves `reads_per_second`.
+    and `p99_latency_ms`, and serves `reads_per_second`. Until the cache is warm, the node sends `gets` to S3 that it
+    would not send with a warm cache.
     """
 
     launch_seconds: float
@@ -49,6 +50,7 @@ class ReplacedNode:
     hit_ratio: float
     reads_per_second: float
     p99_latency_ms: float
+    gets: float
 
 
 def replaced_node(candidate: Candidate) -> ReplacedNode | None:
@@ -75,7 +77,18 @@ def replaced_node(candidate: Candidate) -> ReplacedNode | None:
         hit_ratio=hit_ratio,
         reads_per_second=served,
         p99_latency_ms=reads.percentiles.p99_ms,
+        gets=_gets(candidate, served * (candidate.hit_ratio(nodes) - hit_ratio)) if warm else 0.0,
     )
+
+
+def _gets(candidate: Candidate, missing_per_second: float) -> float:
+    """Return the GETs until the new node is warm: those of its prefetch, and one for each block that its reads miss.
+
+    So many reads a second miss at first; a prefetch fills the cache evenly, so half as many miss on average.
+    """
+    fill = fill_of(candidate.question.demand, candidate.share_of(candidate.count))
+    misses = missing_per_second * candidate.question.read.blocks * warm_seconds(candidate) / 2
+    return fill.s3_bytes / GET_BYTES + misses
 
 
 def warm_seconds(candidate: Candidate) -> float:
