@@ -13,7 +13,7 @@ from typing import Final
 
 from configurations.metrics import metric
 from dashboards.alarm import Alarm, alarm_above, alarm_below
-from dashboards.expected import warm_fill, warming_seconds
+from dashboards.expected import lost_node_advice, warm_fill, warming_seconds
 from dashboards.graph import FIVE_MINUTES, MINUTE, Exact
 from dashboards.node import FULL, of_cluster
 from dashboards.query import Aggregate, insights
@@ -93,7 +93,7 @@ def _core_node_missing(plan: Plan) -> Alarm:
         period_seconds=FIVE_MINUTES,
         missing="breaching",
         description=f"Fewer than {plan.core.count} core nodes are running. A replacement node starts with an empty "
-        f"cache. Run warmbase plan {plan.environment} to see how many nodes the targets allow you to lose.",
+        f"cache. {lost_node_advice(plan)}Run warmbase plan {plan.environment} to see how many nodes you may lose.",
     )
 
 
@@ -158,7 +158,7 @@ def _of_claim(plan: Plan) -> Iterator[Alarm]:
 
 
 def _of_servers(plan: Plan, *, replica: bool) -> Iterator[Alarm]:
-    count, minutes = plan.core.count, _absence_minutes(plan)
+    count, minutes, advice = plan.core.count, _absence_minutes(plan), lost_node_advice(plan)
     yield alarm_below(
         name="server-silent",
         watched=_of_nodes("Answering", "SUM"),
@@ -167,7 +167,7 @@ def _of_servers(plan: Plan, *, replica: bool) -> Iterator[Alarm]:
         missing="breaching",
         description=f"Fewer than {count} RegionServers have answered on their nodes for {minutes} minutes, one and a "
         "half times what a restart takes by the plan. A RegionServer or its node is down, or the node's metrics timer "
-        f"has stopped, and then no other alarm sees that node. Run {_status(plan)} to see which.",
+        f"has stopped, and then no other alarm sees that node. {advice}Run {_status(plan)} to see which.",
     )
     if not replica:
         yield alarm_below(
@@ -176,7 +176,7 @@ def _of_servers(plan: Plan, *, replica: bool) -> Iterator[Alarm]:
             threshold=1,
             periods=minutes,
             description=f"No RegionServer has served hbase:meta for {minutes} minutes, so clients cannot locate rows "
-            f"that they have not read before. Run {_status(plan)} to see whether all servers answer.",
+            f"that they have not read before. {advice}Run {_status(plan)} to see whether all servers answer.",
         )
 
 

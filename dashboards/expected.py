@@ -6,7 +6,7 @@ from typing import Final
 
 from sizing.allocator import ACCEPT_FACTOR, MIN_FACTOR
 from sizing.plan import Plan
-from sizing.units import MIB
+from sizing.units import MIB, format_duration
 
 # judgement: the planned time is an estimate, and reads arrive unevenly.
 SLACK: Final = 1.5
@@ -30,3 +30,22 @@ def warming_seconds(plan: Plan) -> int:
     warm_ratio = NEARLY_WARM * plan.hit_ratio.predicted
     hours = next((hours for hours, ratio in plan.warm_up.curve if ratio >= warm_ratio), plan.warm_up.curve[-1][0])
     return 60 * round(max(MIN_SECONDS, SLACK * 3600 * hours) / 60)
+
+
+def lost_node_advice(plan: Plan) -> str:
+    """Return when HBase opens the regions of a lost node elsewhere; empty where there is no other node."""
+    lost = plan.bad_hours.lost_node
+    if lost is None:
+        return ""
+    offline, with_meta = format_duration(lost.offline_seconds), format_duration(lost.offline_with_meta_seconds)
+    return (
+        f"If a node is lost, other servers serve its rows after about {offline}, or {with_meta} if it had hbase:meta. "
+        f"{_waiting_master(plan)}"
+    )
+
+
+def _waiting_master(plan: Plan) -> str:
+    """Return the advice to leave a master alone that waits for a server; empty where it does not wait."""
+    if not plan.restart.retain_retries:
+        return ""
+    return "Do not restart the master before that, because it may then never open them. "

@@ -131,6 +131,17 @@ def alarm(plan: Plan, end: str) -> Alarm:
     return match
 
 
+@pytest.mark.parametrize("end", ["core-node-missing", "server-silent", "meta-unassigned"])
+def test_an_alarm_about_a_missing_server_says_when_its_rows_are_back(end: str, launches: Launches) -> None:
+    waits = launches("prod").plan
+    for plan in (waits, replace(waits, restart=replace(waits.restart, retain_retries=0))):
+        text = alarm(plan, end).description
+        assert "serve its rows after about 8.73 min, or 15.6 min if it had hbase:meta" in text
+        assert ("Do not restart the master" in text) == (plan is waits)
+    alone = replace(waits, bad_hours=replace(waits.bad_hours, lost_node=None))
+    assert "serve its rows" not in alarm(alone, end).description
+
+
 def test_the_disk_alarm_comes_before_yarn_gives_up_a_full_volume(launches: Launches) -> None:
     """YARN marks a disk over 0.90 as unhealthy, and EMR replaces the node; a pinned volume may be fuller than that."""
     plan = launches("prod").plan
