@@ -1,0 +1,135 @@
+"""The assignment of regions to RegionServers with the most cached bytes, under a bound on the regions of a server.
+
+This is a transport problem: a minimum-cost flow from regions through servers, exact in integers. Every region begins on
+the server where it is worth most. While a server has too many, the flow takes the cheapest chain of moves from it to a
+server with room. Chains lead over servers, of which there are few: for each pair of servers a heap has the region whose
+move costs least. Successive shortest paths keep the flow optimal (Ahuja, Magnanti and Orlin, Network Flows, 9.7).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from heapq import heapify, heappop, heappush
+from typing import Final
+
+__all__ = ["SLACK", "CachedRegion", "best_assignment", "region_bound"]
+
+# HBase's own balancers tolerate this fraction above the mean (hbase.regions.slop, 0.2 in HBase 2.6's hbase-default.xml).
+SLACK: Final = 0.2
+UNREACHED: Final = math.inf
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CachedRegion:
+    """A region: the server that has it open, and its bytes in the cache of each server that has any."""
+
+    server: str
+    cached_bytes: Mapping[str, int]
+
+    def bytes_on(self, server: str) -> int:
+        """Return how much of the region the cache of that server has."""
+        return self.cached_bytes.get(server, 0)
+
+
+def region_bound(regions: int, servers: int, slack: float = SLACK) -> int:
+    """Return the most regions of a server, if none may have more than this fraction above the mean."""
+    return math.ceil(Fraction(regions, servers) * (1 + Fraction(str(slack))))
+
+
+def best_assignment(
+    regions: Mapping[str, CachedRegion], servers: Sequence[str], bound: int, move_bytes: int = 0
+) -> dict[str, str]:
+    """Return the server of each region, so that as many bytes as possible are cached where their region is.
+
+    No server gets a region beyond the bound; one that has more already may keep them, so that no cache is given up for
+    evenness alone. A move must gain more than `move_bytes`. Of the best assignments, this is one with the fewest moves.
+    Raises KeyError where a region is open on a server that is not listed.
+    """
+    if not regions:
+        return {}
+    flow = _Flow(regions, servers, bound, move_bytes)
+    flow.solve()
+    return {name: servers[number] for name, number in zip(regions, flow.places, strict=True)}
+
+
+class _Flow:
+    """The server of each region by number, improved until no server has too many."""
+
+    def __init__(
+        self, regions: Mapping[str, CachedRegion], servers: Sequence[str], bound: int, move_bytes: int
+    ) -> None:
+        numbers = {server: number for number, server in enumerate(servers)}
+        # A byte outweighs all regions that stay, and among equals a region that stays outweighs one that moves.
+        scale = len(regions) + 1
+        self.values = [
+            [
+                scale * (region.bytes_on(server) - move_bytes * (server != region.server)) + (server == region.server)
+                for server in servers
+            ]
+            for region in regions.values()
+        ]
+        before = Counter(numbers[region.server] for region in regions.values())
+        self.room = [max(bound, before[number]) for number in range(len(servers))]
+        self.places = [max(range(len(servers)), key=row.__getitem__) for row in self.values]
+        self.loads = Counter(self.places)
+        self.heaps: dict[tuple[int, int], list[tuple[int, int]]] = {
+            (here, there): [] for here in numbers.values() for there in numbers.values() if here != there
+        }
+        for region, row in enumerate(self.values):
+            for pair, loss in self._losses(region, row):
+                self.heaps[pair].append((loss, region))
+        for heap in self.heaps.values():
+            heapify(heap)
+
+    def solve(self) -> None:
+        """Move regions until no server has more than its room."""
+        for server, room in enumerate(self.room):
+            while self.loads[server] > room:
+                self._relieve(server)
+
+    def _relieve(self, source: int) -> None:
+        """Take one region from the source along the cheapest chain that ends at a server with room."""
+        edges = {pair: edge for pair in self.heaps if (edge := self._cheapest(pair)) is not None}
+        costs, previous = self._chains(source, {pair: loss for pair, (loss, _) in edges.items()})
+        server = min(
+            (number for number, room in enumerate(self.room) if self.loads[number] < room), key=costs.__getitem__
+        )
+        self.loads[server] += 1
+        self.loads[source] -= 1
+        while server != source:
+            here = previous[server]
+            self._move(edges[here, server][1], server)
+            server = here
+
+    def _chains(self, source: int, losses: Mapping[tuple[int, int], int]) -> tuple[list[float], dict[int, int]]:
+        """Return the cost of the cheapest chain to each server, and the server before it, by Bellman and Ford."""
+        costs: list[float] = [UNREACHED] * len(self.room)
+        costs[source] = 0
+        previous: dict[int, int] = {}
+        improved = True
+        while improved:
+            improved = False
+            for (here, there), loss in losses.items():
+                if costs[here] + loss < costs[there]:
+                    costs[there], previous[there], improved = costs[here] + loss, here, True
+        return costs, previous
+
+    def _cheapest(self, pair: tuple[int, int]) -> tuple[int, int] | None:
+        """Return the least loss of a move between two servers and its region; entries of moved regions are dropped."""
+        heap = self.heaps[pair]
+        while heap and self.places[heap[0][1]] != pair[0]:
+            heappop(heap)
+        return heap[0] if heap else None
+
+    def _move(self, region: int, server: int) -> None:
+        self.places[region] = server
+        for pair, loss in self._losses(region, self.values[region]):
+            heappush(self.heaps[pair], (loss, region))
+
+    def _losses(self, region: int, row: Sequence[int]) -> Iterator[tuple[tuple[int, int], int]]:
+        here = self.places[region]
+        return (((here, there), row[here] - value) for there, value in enumerate(row) if there != here)

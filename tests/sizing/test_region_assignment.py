@@ -1,0 +1,124 @@
+"""The best assignment of regions: equal to brute force on small cases, and lawful on all."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sizing.region_assignment import SLACK, CachedRegion, best_assignment, region_bound
+
+SERVERS = ("a", "b", "c")
+Regions = dict[str, CachedRegion]
+
+
+def a_region(server: str, cached: tuple[int, int, int]) -> CachedRegion:
+    return CachedRegion(server=server, cached_bytes={name: size for name, size in zip(SERVERS, cached, strict=True) if size})
+
+
+some_bytes = st.integers(min_value=0, max_value=5)
+some_regions: st.SearchStrategy[Regions] = st.lists(
+    st.builds(a_region, st.sampled_from(SERVERS), st.tuples(some_bytes, some_bytes, some_bytes)), max_size=6
+).map(lambda regions: {f"r{number}": region for number, region in enumerate(regions)})
+bounds = st.integers(min_value=0, max_value=6)
+
+
+def cached(regions: Regions, places: Mapping[str, str]) -> int:
+    return sum(regions[name].bytes_on(server) for name, server in places.items())
+
+
+def moves(regions: Regions, places: Mapping[str, str]) -> int:
+    return sum(regions[name].server != server for name, server in places.items())
+
+
+def now(regions: Regions) -> dict[str, str]:
+    return {name: region.server for name, region in regions.items()}
+
+
+def is_within(regions: Regions, places: Mapping[str, str], bound: int) -> bool:
+    before, after = Counter(now(regions).values()), Counter(places.values())
+    return all(count <= max(bound, before[server]) for server, count in after.items())
+
+
+def brute_force(regions: Regions, bound: int, move_bytes: int) -> tuple[int, int]:
+    """Return the most bytes after the price of the moves, and the fewest moves with which they are reached."""
+    every = (dict(zip(regions, places, strict=True)) for places in product(SERVERS, repeat=len(regions)))
+    values = (
+        (cached(regions, places) - move_bytes * moves(regions, places), -moves(regions, places))
+        for places in every
+        if is_within(regions, places, bound)
+    )
+    most, fewest = max(values)
+    return most, -fewest
+
+
+@given(some_regions, bounds, st.integers(min_value=0, max_value=3))
+def test_no_other_assignment_is_better(regions: Regions, bound: int, move_bytes: int) -> None:
+    places = best_assignment(regions, SERVERS, bound, move_bytes)
+    count = moves(regions, places)
+    assert (cached(regions, places) - move_bytes * count, count) == brute_force(regions, bound, move_bytes)
+
+
+@given(some_regions, bounds, st.integers(min_value=0, max_value=3))
+def test_the_bound_holds_and_no_cached_bytes_are_lost(regions: Regions, bound: int, move_bytes: int) -> None:
+    places = best_assignment(regions, SERVERS, bound, move_bytes)
+    assert is_within(regions, places, bound)
+    assert cached(regions, places) >= cached(regions, now(regions)) + move_bytes * moves(regions, places)
+
+
+@given(some_regions, bounds)
+def test_a_looser_bound_never_gives_fewer_cached_bytes(regions: Regions, bound: int) -> None:
+    tight, loose = (best_assignment(regions, SERVERS, limit) for limit in (bound, bound + 1))
+    assert cached(regions, loose) >= cached(regions, tight)
+
+
+@given(some_regions, bounds, st.integers(min_value=0, max_value=3))
+def test_after_the_moves_no_move_is_better(regions: Regions, bound: int, move_bytes: int) -> None:
+    places = best_assignment(regions, SERVERS, bound, move_bytes)
+    moved = {name: replace(region, server=places[name]) for name, region in regions.items()}
+    assert best_assignment(moved, SERVERS, bound, move_bytes) == places
+
+
+def test_a_large_cluster_takes_no_time() -> None:
+    """Every region is best on the same few servers, so that most of them cannot be where they are worth most."""
+    draw = random.Random(1)
+    servers = [f"s{number}" for number in range(11)]
+    regions = {
+        f"r{number}": CachedRegion(
+            server=draw.choice(servers),
+            cached_bytes={server: draw.randrange(1 << 30) // (place + 1) for place, server in enumerate(servers)},
+        )
+        for number in range(2_640)
+    }
+    began = time.process_time()
+    places = best_assignment(regions, servers, region_bound(len(regions), len(servers)))
+    assert time.process_time() - began < 5.0
+    assert max(Counter(places.values()).values()) <= 288
+
+
+def test_regions_return_to_the_server_that_lost_them() -> None:
+    caches = {f"r{number}": SERVERS[number % 3] for number in range(24)}
+    regions = {
+        name: CachedRegion(server="a" if home == "c" else home, cached_bytes={home: 8, "a": 1})
+        for name, home in caches.items()
+    }
+    assert best_assignment(regions, SERVERS, region_bound(24, 3)) == caches
+
+
+def test_a_region_on_an_unknown_server_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        best_assignment({"r": a_region("a", (1, 0, 0))}, ("b", "c"), 1)
+
+
+@pytest.mark.parametrize(
+    ("regions", "servers", "slack", "bound"), [(24, 3, SLACK, 10), (2_640, 11, SLACK, 288), (5, 2, 0.0, 3), (1, 3, 0.0, 1)]
+)
+def test_the_bound_is_a_fraction_above_the_mean(regions: int, servers: int, slack: float, bound: int) -> None:
+    assert region_bound(regions, servers, slack) == bound
