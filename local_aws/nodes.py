@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ from typing import Any, Final
 
 from configurations.bootstrap import DIRECTORY
 from configurations.layout import INDEX_FILE
-from local_aws import api
+from local_aws import api, simulated_hbase
 from local_aws.instance_metadata import instance_metadata
 
 CLAIM: Final = "claim-root"
@@ -55,8 +56,6 @@ exec {python} -E "$@" --metadata={metadata} --s3={endpoint} --emr={endpoint} --j
 """
 
 GUARD: Final = "before_regionserver.py"
-WHOLE_INDEX: Final = "PBUF\x01\x00"
-"""A persisted index of the old format, which every guard accepts: its magic, and one message of a byte."""
 
 _endpoint: list[str] = []
 
@@ -111,11 +110,11 @@ class Node:
     hbase: SimulatedHBase
     host: str = ""
 
-    def put(self, name: str, content: str, mode: int = 0o644) -> None:
+    def put(self, name: str, content: str | bytes, mode: int = 0o644) -> None:
         """Write a file of the node."""
         file = self.root / name.lstrip("/")
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(content, encoding="utf-8")
+        file.write_bytes(content if isinstance(content, bytes) else content.encode())
         file.chmod(mode)
 
     def run(self, script: str, *arguments: str, seconds: float) -> ProgramEnd:
@@ -224,9 +223,11 @@ def run_on_core_node(region: str, hbase: SimulatedHBase, host: str, text: str) -
         guard = (DIRECTORY / "programs" / GUARD).read_text(encoding="utf-8")
         node.put(f"/usr/local/lib/warmbase/{GUARD}", guard)
         node.put("/etc/systemd/system/hbase-regionserver.service.d/10-warmbase.conf", "")
-        node.put("/var/lib/warmbase/cache-counters.json", '{"changed_at": null}')
+        node.put("/var/lib/warmbase/cache-counters.json", json.dumps({"at": time.time(), "changed_at": None}))
         if hbase.state != "unready":
-            node.put(INDEX_FILE, WHOLE_INDEX)
+            servers = [f"{name}:{simulated_hbase.PORT}" for name in hbase.hosts]
+            index = simulated_hbase.persisted_index(servers, f"{host}:{simulated_hbase.PORT}")
+            node.put(INDEX_FILE, index)
         return node.run(text, "_script.sh", seconds=STEP_SECONDS)
 
 

@@ -5,6 +5,7 @@
 this project. TMPDIR has the state, SERVERS the hosts of the RegionServers, and STATE names what is wrong:
 
 - `transition`: a region is in transition; `moved`: the last region of the first table was moved from the first server
+- `away`: the regions of the last server are open on the first, while its cache keeps their blocks
 - `elsewhere`: a region of a server that restarts opens on another one; `lost`: a server that restarts does not return
 """
 
@@ -27,16 +28,17 @@ LAUNCH_MS = 1_762_500_000_000
 AWAY_SECONDS = 0.2  # long enough that a command sees a server that is away
 NEVER = 1e12
 STORED_BYTES = 512 << 20
+BLOCK_BYTES = 65_536
+BLOCKS = 128
+"""The blocks of each store file that are in the cache of the server that had its region at first."""
 
 
 def begun() -> dict[str, Any]:
     """Return a new HBase: every server has regions of both tables, and the first one has hbase:meta."""
     servers = [f"{host}:{PORT}" for host in os.environ.get("SERVERS", "stand-in-1 stand-in-2").split()]
     regions = {META: {"table": "hbase:meta", "server": servers[0], "moved": False}}
-    for table in TABLES:
-        for number in range(REGIONS_PER_SERVER * len(servers)):
-            name = hashlib.md5(f"{table},{number}".encode(), usedforsecurity=False).hexdigest()
-            regions[name] = {"table": table, "server": servers[number % len(servers)], "moved": False}
+    for name, (table, server) in first_homes(servers).items():
+        regions[name] = {"table": table, "server": server, "moved": False}
     if os.environ["STATE"] == "moved":
         name = [name for name, region in regions.items() if region["table"] == TABLES[0]][-1]
         regions[name]["moved"] = True
@@ -51,10 +53,57 @@ def begun() -> dict[str, Any]:
     }
 
 
+def first_homes(servers: list[str]) -> dict[str, tuple[str, str]]:
+    """Return the table of each region, and the server that had it at first."""
+    return {
+        digest(f"{table},{number}"): (table, servers[number % len(servers)])
+        for table in TABLES
+        for number in range(REGIONS_PER_SERVER * len(servers))
+    }
+
+
+def digest(text: str) -> str:
+    """Return a name as HBase makes them."""
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def persisted_index(servers: list[str], server: str) -> bytes:
+    """Return the index of a server's cache, in HBase's old format: the blocks of the regions that it had at first."""
+    entries = b"".join(
+        entry(digest(name), offset)
+        for name, (_, home) in first_homes(servers).items()
+        if home == server
+        for offset in range(0, BLOCKS * BLOCK_BYTES, BLOCK_BYTES)
+    )
+    # A cache without blocks has an index too, of its capacity alone.
+    whole = field(5, entries) if entries else b"\x08\x00"
+    return b"PBUF" + varint(len(whole)) + whole
+
+
+def entry(file: str, offset: int) -> bytes:
+    """Return the entry of one block: its key and its value, as BucketCacheEntry.proto describes them."""
+    key = field(1, file.encode()) + b"\x10" + varint(offset) + b"\x18\x00\x20\x01"
+    value = b"\x08" + varint(offset) + b"\x10" + varint(BLOCK_BYTES) + b"\x18\x00\x20\x00\x28\x00\x30\x00"
+    return field(1, field(1, key) + field(2, value))
+
+
+def field(number: int, content: bytes) -> bytes:
+    """Return a field of protobuf that has a length."""
+    return bytes([number << 3 | 2]) + varint(len(content)) + content
+
+
+def varint(number: int) -> bytes:
+    """Return a number in protobuf's bytes of 7 bits."""
+    head, rest = number & 0x7F, number >> 7
+    return bytes([head | 0x80]) + varint(rest) if rest else bytes([head])
+
+
 def main() -> None:
     """Read the state, answer, and write it."""
     file = Path(os.environ["TMPDIR"]) / "hbase-state.json"
     hbase = json.loads(file.read_text(encoding="utf-8")) if file.exists() else begun()
+    if os.environ["STATE"] == "away" and "has_gone_away" not in hbase:
+        go_away(hbase)
     if sys.argv[1] == "restart":
         restart(hbase, f"{sys.argv[2]}:{PORT}")
     else:
@@ -97,6 +146,29 @@ def reopen(hbase: dict[str, Any], *tables: str) -> dict[str, list[str]]:
         region["moved"] = region["moved"] and region["table"] not in tables
     hbase["events"] += [f"reopen {table}" for table in tables]
     return {"reopened": list(tables)}
+
+
+def files(hbase: dict[str, Any]) -> dict[str, list[str]]:
+    """Return the store files of each open region of a user table."""
+    return {name: [digest(name)] for name in stored(hbase)}
+
+
+def move(hbase: dict[str, Any], *words: str) -> dict[str, list[str]]:
+    """Move each region, written REGION@SERVER."""
+    moves = [word.split("@") for word in words]
+    for name, server in moves:
+        hbase["regions"][name].update(server=server, moved=True)
+        hbase["events"].append(f"move {name} to {server}; balancer on: {hbase['balancer_is_on']}")
+    return {"moved": [name for name, _ in moves]}
+
+
+def go_away(hbase: dict[str, Any]) -> None:
+    """Let the regions of the last server be open on the first, as after the death of its process."""
+    servers = list(hbase["starts"])
+    for name, (_, home) in first_homes(servers).items():
+        if home == servers[-1]:
+            hbase["regions"][name].update(server=servers[0], moved=True)
+    hbase["has_gone_away"] = True
 
 
 def events(hbase: dict[str, Any]) -> dict[str, list[str]]:
@@ -144,6 +216,8 @@ VERBS: dict[str, Callable[..., Any]] = {
     "state": state,
     "balancer": balancer,
     "reopen": reopen,
+    "files": files,
+    "move": move,
     "stored": stored,
     "compact": compact,
     "events": events,

@@ -19,7 +19,8 @@ from operations.aws_errors import AGAIN, translated
 from operations.caches import reads_since
 from operations.cluster_step import PrimaryShell
 from operations.compaction_waves import StoredRegion
-from operations.hbase_control import CacheReads, HBaseState, Region
+from operations.hbase_control import CacheContents, CacheReads, HBaseState, Region, RegionMove
+from operations.node_caches import read_contents
 from operations.node_command import run_on_node
 from operations.progress import Say
 from sizing.problem import OperationFailed
@@ -57,9 +58,14 @@ class CacheIndex:
         )
 
     @property
+    def variables(self) -> dict[str, str]:
+        """Return the variables by which programs on a node know it."""
+        return {"INDEX": self.file, "FORMAT": self.format}
+
+    @property
     def text(self) -> str:
         """Return the shell text that checks it on a node."""
-        values = {"INDEX": self.file, "FORMAT": self.format, "LONGEST_SECONDS": str(self.longest_seconds)}
+        values = {**self.variables, "LONGEST_SECONDS": str(self.longest_seconds)}
         assignments = " ".join(f"{name}={shlex.quote(value)}" for name, value in values.items())
         return f"{assignments}\n{READINESS.read_text(encoding='utf-8')}"
 
@@ -90,6 +96,21 @@ class EmrHBase:
     def reopen(self, tables: Sequence[str], say: Say) -> None:
         """Close and open every region of these tables on the server that has it."""
         self.primary.run(STEP, say, "reopen", *tables)
+
+    def region_files(self, say: Say) -> Mapping[str, Sequence[str]]:
+        """Return the names of the store files of every open region of a user table."""
+        answer: Mapping[str, Sequence[str]] = self.primary.run(STEP, say, "files")
+        return answer
+
+    def cache_contents(self, servers: Sequence[str], say: Say) -> Mapping[str, CacheContents]:
+        """Return the contents of these servers' caches, by the index that each node reads of its own."""
+        say(f"reading the indexes of {len(servers)} caches through Systems Manager")
+        instances = {server: self._instance(server) for server in servers}
+        return read_contents(self.primary, instances, self.index.variables, self.index.longest_seconds)
+
+    def move(self, moves: Sequence[RegionMove], say: Say) -> None:
+        """Move one region after another; each is open at its target before the next one."""
+        self.primary.run(STEP, say, "move", *(f"{move.region}@{move.target}" for move in moves))
 
     def stored_regions(self, say: Say) -> Mapping[str, StoredRegion]:
         """Return every open region of a user table, by its encoded name."""

@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from hfile.cache_index import CachedFile
 from operations.progress import Say
+from sizing.problem import Refused
 
 META_TABLE: Final = "hbase:meta"
 
@@ -59,6 +61,30 @@ class HBaseState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RegionMove:
+    """The move of one region from the server that has it open to another."""
+
+    region: str
+    table: str
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheContents:
+    """The files that a server's cache holds, by its persisted index: of each the blocks and bytes.
+
+    `age_seconds` is the age of the index. The cache may have differed from it for `behind_seconds`; past
+    `longest_seconds`, HBase should have written a new one.
+    """
+
+    age_seconds: float
+    behind_seconds: float
+    longest_seconds: float
+    files: Mapping[str, CachedFile]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CacheReads:
     """Block reads of one server that its BucketCache answered, and those that it did not."""
 
@@ -72,8 +98,8 @@ class CacheReads:
         return self.hits / reads if reads else None
 
 
-class HBaseControl(Protocol):
-    """Reads and changes a running HBase. Every method raises OperationFailed where the cluster does not do it."""
+class RegionControl(Protocol):
+    """Reads and reopens the regions of a running HBase. Every method raises OperationFailed where that fails."""
 
     def state(self, say: Say) -> HBaseState:
         """Return what the master knows now."""
@@ -83,6 +109,10 @@ class HBaseControl(Protocol):
 
     def reopen(self, tables: Sequence[str], say: Say) -> None:
         """Close and open every region of these tables on the server that has it."""
+
+
+class HBaseControl(RegionControl, Protocol):
+    """Restarts servers too, and reads their caches. Every method raises OperationFailed where that fails."""
 
     def unready(self, servers: Sequence[str], say: Say) -> Mapping[str, str]:
         """Return the servers that would lose their cache if they restarted now, each with the reason."""
@@ -96,3 +126,20 @@ class HBaseControl(Protocol):
         Only whole periods count: a server whose figures are published by the minute is missing until one whole minute
         after that time is published.
         """
+
+
+def refuse_unquiet(state: HBaseState, why: str) -> None:
+    """Refuse to act, for this reason, while regions are in transition or not open. Raises Refused."""
+    counts = {
+        "regions are in transition": state.in_transition,
+        "regions of enabled tables are not open": state.closed,
+    }
+    for reason, count in counts.items():
+        if count:
+            raise Refused.of(
+                where="HBase",
+                what=f"is not quiet: {count} {reason}",
+                why=why,
+                fix="wait until every region is open (the master's page, or warmbase status), then run the same command"
+                " again",
+            )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -65,8 +66,20 @@ def outcome(aws: Aws, command: str, instance: str, seconds: float) -> CommandOut
 
 def run_on_node(aws: Aws, instance: str, text: str, seconds: float) -> str:
     """Run the text on the instance and return what it prints. Raises OperationFailed where it does not succeed."""
-    with translated(f"could not run a command on {instance}", AGAIN):
-        command = send(aws, instance, text, seconds)
+    return run_on_nodes(aws, {instance: text}, seconds)[instance]
+
+
+def run_on_nodes(aws: Aws, texts: Mapping[str, str], seconds: float) -> dict[str, str]:
+    """Run a text on each instance, on all at once, and return what each prints. Raises as `run_on_node` does."""
+    commands: dict[str, str | None] = {}
+    for instance, text in texts.items():
+        with translated(f"could not run a command on {instance}", AGAIN):
+            commands[instance] = send(aws, instance, text, seconds)
+    return {instance: _printed(aws, instance, command, seconds) for instance, command in commands.items()}
+
+
+def _printed(aws: Aws, instance: str, command: str | None, seconds: float) -> str:
+    with translated(f"could not read the outcome of a command on {instance}", AGAIN):
         ended = None if command is None else outcome(aws, command, instance, seconds)
     if ended is not None and ended.has_succeeded:
         return ended.output

@@ -9,12 +9,12 @@ restart continue: it has the start time of every server, and a server that has a
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, Protocol
 
-from operations.hbase_control import META_TABLE, HBaseControl, HBaseState
+from operations.hbase_control import META_TABLE, HBaseControl, HBaseState, refuse_unquiet
 from operations.polling import turns
 from operations.progress import Say, Stage
 from sizing.problem import OperationFailed, Refused
@@ -23,6 +23,7 @@ from sizing.units import format_percent
 HIT_RATIO_TOLERANCE: Final = 0.01
 """A server passes its gate if its hit ratio is within a point of the ratio before the restart."""
 FIRST_POLL_SECONDS: Final = 0.5
+UNQUIET: Final = "a server that restarts now would take more rows offline, and its regions may not return"
 CONTINUE: Final = "run the same command again: it continues with the servers that have not been restarted"
 
 
@@ -98,7 +99,7 @@ class RollingRestart:
         """
         journal = self.journals.read()
         if journal is None:
-            _refuse_unquiet(state)
+            refuse_unquiet(state, UNQUIET)
             self._refuse_unready(state, say)
         return journal
 
@@ -155,7 +156,7 @@ class RollingRestart:
         before = self.hbase.state(say)
         if journal.restarted(server, before):
             return f"was restarted already: {self._gate(server, journal, say)}"
-        _refuse_unquiet(before)
+        refuse_unquiet(before, UNQUIET)
         if before.balancer_is_on:
             # Somebody has switched it on meanwhile, and it may already have planned moves.
             self.hbase.switch_balancer(say, on=False)
@@ -190,7 +191,7 @@ class RollingRestart:
 
     def _quiet(self, say: Say) -> HBaseState:
         state = self.hbase.state(say)
-        _refuse_unquiet(state)
+        refuse_unquiet(state, UNQUIET)
         return state
 
     def _home(self, journal: RestartJournal, say: Say, server: str | None = None) -> HBaseState:
@@ -257,22 +258,6 @@ def restart_title(server: str) -> str:
     return f"restart {server} in place"
 
 
-def _refuse_unquiet(state: HBaseState) -> None:
-    reasons: Mapping[str, Callable[[], int]] = {
-        "regions are in transition": lambda: state.in_transition,
-        "regions of enabled tables are not open": lambda: state.closed,
-    }
-    for reason, count in reasons.items():
-        if count():
-            raise Refused.of(
-                where="HBase",
-                what=f"is not quiet: {count()} {reason}",
-                why="a server that restarts now would take more rows offline, and its regions may not return",
-                fix="wait until every region is open (the master's page, or warmbase status), then run the same command"
-                " again",
-            )
-
-
 def _elsewhere(homes: Mapping[str, str], here: Mapping[str, str], elsewhere: list[str]) -> OperationFailed:
     name = elsewhere[0]
     return OperationFailed.of(
@@ -280,8 +265,7 @@ def _elsewhere(homes: Mapping[str, str], here: Mapping[str, str], elsewhere: lis
         what=f"did not get back {len(elsewhere)} of its regions",
         why=f"the master has opened them on other servers, for instance {name} on {here[name]}, whose caches do not"
         " hold them; the restart stops here",
-        fix="in HBase's shell on a primary node, move each back to the server whose cache holds its blocks:"
-        " move 'REGION', 'HOST,PORT,START'; then run the same command again, which reopens them there",
+        fix="bring them home to the caches that hold their blocks: warmbase heal ENV; then run the same command again",
     )
 
 

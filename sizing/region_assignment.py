@@ -18,7 +18,7 @@ from typing import Final
 
 __all__ = ["SLACK", "CachedRegion", "best_assignment", "region_bound"]
 
-# HBase's own balancers tolerate this fraction above the mean (hbase.regions.slop, 0.2 in HBase 2.6's hbase-default.xml).
+# judgement: what HBase's SimpleLoadBalancer tolerates above the mean (hbase.regions.slop in hbase-default.xml).
 SLACK: Final = 0.2
 UNREACHED: Final = math.inf
 

@@ -1,4 +1,5 @@
-# Runs in the HBase shell, after control-regions.sh has sent it there: reads regions, switches the balancer, reopens tables.
+# Runs in the HBase shell, after control-regions.sh has sent it there: reads and moves regions, switches the balancer,
+# reopens tables.
 require 'java'
 require 'json'
 
@@ -7,6 +8,8 @@ module WarmbaseRegions
   BYTES = org.apache.hadoop.hbase.util.Bytes
   NAMES = org.apache.hadoop.hbase.TableName
   CLIENT = org.apache.hadoop.hbase.client
+  MOVE_SECONDS = 120
+  AGAIN_SECONDS = 10
 
   class << self
     def run(verb, *words)
@@ -36,14 +39,24 @@ module WarmbaseRegions
       { table: table, server: open ? servers.first : nil, moved: servers.uniq.size > 1 }
     end
 
-    # Every region of the enabled tables; a region that was split is none any more.
+    def catalogue
+      @link.getTable(NAMES::META_TABLE_NAME)
+    end
+
+    # The rows of hbase:meta with their regions; a region that was split is none any more.
+    def rows
+      scan = CLIENT.Scan.new.addFamily(BYTES.toBytes('info')).readVersions(2).setCaching(1000)
+      catalogue.getScanner(scan).map do |row|
+        bytes = row.getValue(BYTES.toBytes('info'), BYTES.toBytes('regioninfo'))
+        [row, bytes && CLIENT.RegionInfo.parseFromOrNull(bytes)]
+      end.reject { |_, info| info.nil? || info.isSplitParent }
+    end
+
+    # Every region of the enabled tables.
     def regions
       enabled = Hash.new { |known, name| known[name] = @master.isTableEnabled(name) }
-      scan = CLIENT.Scan.new.addFamily(BYTES.toBytes('info')).readVersions(2).setCaching(1000)
-      @link.getTable(NAMES::META_TABLE_NAME).getScanner(scan).each_with_object({}) do |row, all|
-        bytes = row.getValue(BYTES.toBytes('info'), BYTES.toBytes('regioninfo'))
-        info = bytes && CLIENT.RegionInfo.parseFromOrNull(bytes)
-        next if info.nil? || info.isSplitParent || !enabled[info.getTable]
+      rows.each_with_object({}) do |(row, info), all|
+        next unless enabled[info.getTable]
         all[info.getEncodedName] = region(row, info.getTable.getNameAsString)
       end
     end
@@ -52,6 +65,48 @@ module WarmbaseRegions
       place = @link.getRegionLocator(NAMES::META_TABLE_NAME).getRegionLocation(BYTES.toBytes(''), true)
       server = place.getServerName
       { place.getRegion.getEncodedName => { table: 'hbase:meta', server: server && server.getAddress.to_s, moved: false } }
+    end
+
+    # The live servers by their addresses.
+    def servers
+      @master.getClusterMetrics.getLiveServerMetrics.keySet.map { |server| [server.getAddress.to_s, server] }.to_h
+    end
+
+    # The names of the store files that each server has open for its regions of user tables.
+    def files
+      families = Hash.new { |known, name| known[name] = @master.getDescriptor(name).getColumnFamilyNames.to_a }
+      util = org.apache.hadoop.hbase.shaded.protobuf.ProtobufUtil
+      servers.each_value.with_object({}) do |server, all|
+        there = @link.getAdmin(server)
+        @master.getRegions(server).reject { |info| info.getTable.isSystemTable }.each do |info|
+          all[info.getEncodedName] = families[info.getTable].flat_map do |family|
+            util.getStoreFiles(there, info.getRegionName, family).map { |path| File.basename(path) }
+          end
+        end
+      end
+    end
+
+    # Each word is REGION@SERVER. A region that was split or dropped meanwhile is left out.
+    def move(*words)
+      keys = rows.map { |row, info| [info.getEncodedName, row.getRow] }.to_h
+      moves = words.map { |word| word.split('@') }.select { |name, _| keys[name] }
+      moves.each { |name, address| carry(name, keys[name], servers[address] || raise("#{address} is not a live server")) }
+      { moved: moves.map(&:first) }
+    end
+
+    # The master picks another server for a region whose target has just joined, so a move is asked for again.
+    def carry(name, key, server)
+      ends, asked = Time.now + MOVE_SECONDS, Time.at(0)
+      loop do
+        here = region(catalogue.get(CLIENT.Get.new(key)), nil)[:server]
+        return if here == server.getAddress.to_s
+        raise "#{name} is not open on #{server} after #{MOVE_SECONDS} s" if Time.now > ends
+        if here && Time.now - asked > AGAIN_SECONDS
+          @master.move(BYTES.toBytes(name), server)
+          asked = Time.now
+        end
+        sleep 0.2
+      end
     end
 
     def state

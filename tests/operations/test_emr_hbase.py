@@ -15,10 +15,13 @@ from environments.reader import read_environment
 from local_aws.server import local_aws
 from operations import cluster_step, node_command
 from operations.aws import Aws, any_call
+from operations.cache_heal import Heal, HealPatience, HealProposal
 from operations.cluster_step import PrimaryShell
 from operations.compaction_waves import CompactionWaves
 from operations.emr_hbase import CacheIndex, EmrHBase
 from operations.hbase_control import HBaseState
+from operations.heal_journal import S3HealJournal
+from operations.node_caches import contents
 from operations.progress import carry_out
 from operations.restart_journal import S3RestartJournal
 from operations.rolling_restart import Patience, RollingRestart, restart_order
@@ -28,6 +31,7 @@ from tests.operations.deployed import WHEN, Cut, Killed
 LOGS = "logs-of-restarts"
 NODES = 3
 QUICK = Patience(before=600, home=10, elsewhere=0.2, warm=0.5, poll=0.05)
+QUICK_HEAL = HealPatience(opened=5, first_poll=0.02, poll=0.05)
 CLUSTER: dict[str, Any] = {
     "Name": "one",
     "LogUri": f"s3://{LOGS}/emr/",
@@ -71,6 +75,18 @@ class Cluster:
         restart = RollingRestart(hbase=self.hbase, journals=self.journal, patience=QUICK)
         carry_out(restart.stages(self.state), progress)
         return progress
+
+    @property
+    def heal_journal(self) -> S3HealJournal:
+        return S3HealJournal(aws=self.aws, bucket=LOGS, cluster_id=self.id)
+
+    def heal(self, progress: Cut | None = None) -> HealProposal:
+        """Heal the cluster as a new command would, and return the proposal."""
+        heal = Heal(hbase=self.hbase, journal=self.heal_journal, patience=QUICK_HEAL)
+        proposal = heal.propose(silent)
+        if proposal.moves or proposal.interrupted:
+            carry_out(heal.stages(proposal), progress or Cut())
+        return proposal
 
     def be(self, state: str) -> None:
         """Makes something be wrong with HBase."""
@@ -172,6 +188,75 @@ def test_a_region_that_opens_elsewhere_stops_before_the_next_server(cluster: Clu
     with pytest.raises(OperationFailed, match="did not get back 1 of its regions"):
         cluster.restart()
     assert len(restarts(cluster.events)) == 1
+
+
+def test_regions_come_home_to_the_caches_that_hold_them(cluster: Cluster) -> None:
+    """Each node reads its own index. The regions of the last server are open on the first."""
+    homes = cluster.state.homes
+    cluster.be("away")
+    proposal = cluster.heal()
+    assert len(proposal.moves) == 4
+    assert proposal.gets_saved == 4 * 128
+    assert proposal.gained_bytes == 4 * 128 * 65_536
+    assert all(0 <= contents.age_seconds < 60 for contents in proposal.contents.values())
+    assert all(contents.behind_seconds < 60 for contents in proposal.contents.values())
+    after, events = cluster.state, cluster.events
+    assert after.homes == homes
+    assert after.moved_tables == ()
+    assert events[0] == "balancer off"
+    assert {event.partition("; ")[2] for event in events if event.startswith("move")} == {"balancer on: False"}
+    assert events[-3:] == ["reopen stand-in-users", "reopen stand_in:events", "balancer on"]
+    assert cluster.heal_journal.read() is None
+    assert cluster.heal().moves == ()
+
+
+HEAL_CUTS = [
+    pytest.param(stage, when, marks=() if (stage, when) == (1, "end") else pytest.mark.thorough)
+    for stage in range(5)
+    for when in WHEN
+    if (stage, when) != (4, "end")
+]
+
+
+@pytest.mark.parametrize(("stage", "when"), HEAL_CUTS)
+def test_a_heal_that_is_killed_continues(cluster: Cluster, stage: int, when: str) -> None:
+    """The stages: check, move, reopen, check again, the balancer."""
+    homes = cluster.state.homes
+    cluster.be("away")
+    with pytest.raises(Killed):
+        cluster.heal(Cut(stage, when))
+    cluster.heal()
+    after, events = cluster.state, cluster.events
+    assert after.homes == homes
+    assert after.moved_tables == ()
+    assert len([event for event in events if event.startswith("move")]) == 4
+    assert after.balancer_is_on
+    assert cluster.heal_journal.read() is None
+
+
+def test_a_node_without_an_index_refuses_before_any_move(cluster: Cluster) -> None:
+    cluster.be("unready")
+    with pytest.raises(OperationFailed, match=r"there is no index at /warmbase/cache/index/bucketcache\.index"):
+        cluster.heal()
+    assert cluster.events == []
+
+
+@pytest.mark.parametrize(
+    ("publisher", "written_at", "behind"),
+    [
+        ({"at": 990.0, "changed_at": None}, 10.0, 10.0),
+        ({"at": 990.0, "changed_at": 400.0}, 10.0, 600.0),
+        ({"at": 100.0, "changed_at": None}, 300.0, 700.0),
+    ],
+)
+def test_an_old_index_of_an_unchanged_cache_is_current(
+    publisher: dict[str, float | None], written_at: float, behind: float
+) -> None:
+    """The publisher looks each minute; what it has not seen may have changed the cache."""
+    document = {"now": 1000.0, "written_at": written_at, "publisher": publisher, "files": {"f": [2, 9]}}
+    cache = contents(document, 600.0)
+    assert (cache.age_seconds, cache.behind_seconds) == (1000.0 - written_at, behind)
+    assert cache.files == {"f": (2, 9)}
 
 
 def test_a_server_of_no_node_is_named(cluster: Cluster) -> None:

@@ -97,6 +97,7 @@ CASES = [
     ),
     ("control-regions", "well", ("balancer", "off"), {"was_on": True}),
     ("control-regions", "well", ("reopen", "stand-in-users"), {"reopened": ["stand-in-users"]}),
+    ("control-regions", "away", ("move", f"{REGION}@stand-in-2:16020"), {"moved": [REGION]}),
     ("compact-regions", "well", ("compact", REGION), {"compacted": [REGION]}),
     ("inspect-primary", "well", ("/nowhere",), {"master_caches": None, "forgotten": FORGOTTEN}),
     ("verify-export", "well", ("s3://our-backups/hbase/",), {"missing": [], "stale": []}),
@@ -142,6 +143,13 @@ def test_store_files_are_those_of_every_region_of_a_user_table(tmp_path: Path) -
         for table in ("stand-in-users", "stand_in:events")
         for server in ("stand-in-1:16020", "stand-in-2:16020")
     }
+
+
+def test_each_open_region_of_a_user_table_has_its_store_files(tmp_path: Path) -> None:
+    status, answer, stderr = run(tmp_path, "control-regions", "well", "files")
+    assert status == 0, stderr
+    assert len(answer) == 8
+    assert {len(files) for files in answer.values()} == {1}
 
 
 @pytest.mark.parametrize("lost", [1, 2])

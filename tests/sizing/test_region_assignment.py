@@ -20,7 +20,9 @@ Regions = dict[str, CachedRegion]
 
 
 def a_region(server: str, cached: tuple[int, int, int]) -> CachedRegion:
-    return CachedRegion(server=server, cached_bytes={name: size for name, size in zip(SERVERS, cached, strict=True) if size})
+    return CachedRegion(
+        server=server, cached_bytes={name: size for name, size in zip(SERVERS, cached, strict=True) if size}
+    )
 
 
 some_bytes = st.integers(min_value=0, max_value=5)
@@ -118,7 +120,8 @@ def test_a_region_on_an_unknown_server_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("regions", "servers", "slack", "bound"), [(24, 3, SLACK, 10), (2_640, 11, SLACK, 288), (5, 2, 0.0, 3), (1, 3, 0.0, 1)]
+    ("regions", "servers", "slack", "bound"),
+    [(24, 3, SLACK, 10), (2_640, 11, SLACK, 288), (5, 2, 0.0, 3), (1, 3, 0.0, 1)],
 )
 def test_the_bound_is_a_fraction_above_the_mean(regions: int, servers: int, slack: float, bound: int) -> None:
     assert region_bound(regions, servers, slack) == bound

@@ -1,0 +1,290 @@
+"""The way of regions back to the servers whose caches hold their blocks, and the proposal that is made first.
+
+A server that dies loses its regions to others, which read them from S3, while its own cache keeps their blocks. What a
+cache holds is read from its persisted index: HBase's own map of cached regions is rebuilt only from files that were
+prefetched whole, and does not go down with evictions. A move makes hbase:meta name two servers for a region, and a
+restart of the second would send it to the first: so the tables of moved regions are reopened in place at the end.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Final, Protocol
+
+from operations.basis import Basis
+from operations.hbase_control import CacheContents, HBaseState, RegionControl, RegionMove, refuse_unquiet
+from operations.polling import turns
+from operations.progress import Say, Stage
+from sizing.problem import OperationFailed, Problem, Refused
+from sizing.region_assignment import SLACK, CachedRegion, best_assignment, region_bound
+
+LEAST_GETS: Final = 50
+"""judgement: a move must save more GETs. The lab measured 44 for one, with the prefetch of blocks that were missing."""
+MOVES_AT_A_TIME: Final = 25  # judgement: a minute of moves for each step, whose HBase shell takes 20 s to start
+SYSTEM_TABLES: Final = "hbase:"
+UNQUIET: Final = "moves would compete with the openings that the master is busy with"
+CONTINUE: Final = "run the same command again: it reads the caches anew, and continues with the moves that remain"
+
+
+class HealControl(RegionControl, Protocol):
+    """Reads caches and moves regions too. Every method raises OperationFailed where the cluster does not do it."""
+
+    def region_files(self, say: Say) -> Mapping[str, Sequence[str]]:
+        """Return the names of the store files of every open region of a user table."""
+
+    def cache_contents(self, servers: Sequence[str], say: Say) -> Mapping[str, CacheContents]:
+        """Return the contents of these servers' caches."""
+
+    def move(self, moves: Sequence[RegionMove], say: Say) -> None:
+        """Move one region after another; each is open at its target before the next one."""
+
+
+class HealJournal(Protocol):
+    """The place of whether the balancer was on before the moves, until the regions are healed."""
+
+    def read(self) -> bool | None:
+        """Return whether it was on; None where no heal was interrupted."""
+
+    def write(self, balancer_was_on: bool) -> None:  # noqa: FBT001 - the value of the journal
+        """Keep this in place of any other."""
+
+    def clear(self) -> None:
+        """Forget it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealPatience:
+    """How long to wait for regions that are reopened, in seconds."""
+
+    opened: float = 600.0  # judgement: the master opens the regions of a table in batches, each in seconds
+    first_poll: float = 0.5
+    poll: float = 10.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class HealProposal:
+    """The state and caches of a cluster, and the moves that bring the most cached bytes home.
+
+    `slack` is how far above the mean the regions of a server may be, `interrupted` is true where a heal was.
+    """
+
+    state: HBaseState
+    contents: Mapping[str, CacheContents]
+    files: Mapping[str, Sequence[str]]
+    slack: float = SLACK
+    interrupted: bool = False
+
+    @cached_property
+    def regions(self) -> dict[str, CachedRegion]:
+        """Return every open region of a user table, with its bytes in each cache."""
+        return {
+            name: CachedRegion(
+                server=region.server,
+                cached_bytes={
+                    server: size for server in self.contents if (size := self._cached(server, name, "size_bytes"))
+                },
+            )
+            for name, region in sorted(self.state.regions.items())
+            if region.server is not None and not region.table.startswith(SYSTEM_TABLES)
+        }
+
+    @cached_property
+    def bound(self) -> int:
+        """Return the most regions that a move may leave on a server."""
+        return region_bound(len(self.regions), len(self.contents), self.slack)
+
+    @cached_property
+    def moves(self) -> tuple[RegionMove, ...]:
+        """Return the moves, those to the same server one after the other."""
+        best = best_assignment(self.regions, sorted(self.contents), self.bound, self._move_bytes)
+        moves = (
+            RegionMove(region=name, table=self.state.regions[name].table, source=region.server, target=best[name])
+            for name, region in self.regions.items()
+            if best[name] != region.server
+        )
+        return tuple(sorted(moves, key=lambda move: (move.target, move.table, move.region)))
+
+    @property
+    def cached_bytes(self) -> int:
+        """Return the bytes that some cache holds: of each region, those of the cache with most of it."""
+        return sum(max(region.cached_bytes.values(), default=0) for region in self.regions.values())
+
+    @property
+    def home_bytes(self) -> int:
+        """Return the bytes that are cached on the server that has their region open."""
+        return sum(region.bytes_on(region.server) for region in self.regions.values())
+
+    @property
+    def gained_bytes(self) -> int:
+        """Return by how much the moves raise `home_bytes`."""
+        return sum(
+            self.regions[move.region].bytes_on(move.target) - self.regions[move.region].bytes_on(move.source)
+            for move in self.moves
+        )
+
+    @property
+    def gets_saved(self) -> int:
+        """Return the blocks that come home: reading each of them once elsewhere would take a GET."""
+        return sum(
+            self._cached(move.target, move.region, "blocks") - self._cached(move.source, move.region, "blocks")
+            for move in self.moves
+        )
+
+    @property
+    def basis(self) -> Basis:
+        """Return the facts that the proposal was made from."""
+        facts = {f"RegionServer {server}": f"started at {start}" for server, start in self.state.servers.items()}
+        homes = self.state.homes
+        return facts | {f"region {move.region}": f"on {homes[move.region]}" for move in self.moves}
+
+    def at_home(self, homes: Mapping[str, str]) -> int:
+        """Return how many regions are where no other cache holds so much more of them that a move would pay."""
+        return sum(
+            region.bytes_on(homes[name]) + self._move_bytes >= max(region.cached_bytes.values(), default=0)
+            for name, region in self.regions.items()
+            if name in homes
+        )
+
+    @cached_property
+    def _move_bytes(self) -> int:
+        """Return the bytes of the blocks that a move must bring home."""
+        cached = [file for contents in self.contents.values() for file in contents.files.values()]
+        blocks = sum(file.blocks for file in cached)
+        return LEAST_GETS * sum(file.size_bytes for file in cached) // blocks if blocks else 0
+
+    def _cached(self, server: str, region: str, field: str) -> int:
+        held = self.contents[server].files
+        return sum(getattr(held[name], field) for name in self.files.get(region, ()) if name in held)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heal:
+    """The heal of one running HBase."""
+
+    hbase: HealControl
+    journal: HealJournal
+    patience: HealPatience = HealPatience()
+
+    def propose(self, say: Say, slack: float = SLACK) -> HealProposal:
+        """Return the proposal for the cluster as it is now. Raises Refused where its state or an index forbids it."""
+        state = self.hbase.state(say)
+        refuse_unquiet(state, UNQUIET)
+        _refuse_orphaned(state)
+        contents = self.hbase.cache_contents(sorted(state.servers), say)
+        _refuse_stale(contents)
+        return HealProposal(
+            state=state,
+            contents=contents,
+            files=self.hbase.region_files(say),
+            slack=slack,
+            interrupted=self.journal.read() is not None,
+        )
+
+    def stages(self, proposal: HealProposal) -> Iterator[Stage]:
+        """Yield the stages of a proposal; each looks first, so that it can be repeated."""
+        moves = proposal.moves
+        yield Stage(title="check that the cluster is quiet, and switch the balancer off", act=self._prepare)
+        for first in range(0, len(moves), MOVES_AT_A_TIME):
+            some = moves[first : first + MOVES_AT_A_TIME]
+            yield Stage(title=_title(first, len(some), len(moves)), act=partial(self._move, some))
+        yield Stage(title="reopen tables with moved regions in place", act=self._reopen)
+        yield Stage(title="check where the regions are", act=partial(self._verify, proposal))
+        yield Stage(title="restore the balancer", act=self._finish)
+
+    def _prepare(self, say: Say) -> str:
+        state = self.hbase.state(say)
+        refuse_unquiet(state, UNQUIET)
+        if self.journal.read() is None:
+            self.journal.write(state.balancer_is_on)
+        if state.balancer_is_on:
+            self.hbase.switch_balancer(say, on=False)
+        return f"{len(state.servers)} servers, {len(state.homes)} regions, none in transition"
+
+    def _move(self, moves: Sequence[RegionMove], say: Say) -> str:
+        state = self.hbase.state(say)
+        refuse_unquiet(state, UNQUIET)
+        if state.balancer_is_on:
+            # Somebody has switched it on meanwhile, and it may already have planned moves.
+            self.hbase.switch_balancer(say, on=False)
+        remaining = [move for move in moves if state.homes.get(move.region, move.target) != move.target]
+        if remaining:
+            self.hbase.move(remaining, say)
+        return f"each of {len(moves)} is open on its server"
+
+    def _reopen(self, say: Say) -> str:
+        tables = self.hbase.state(say).moved_tables
+        if not tables:
+            return "no table has moved regions"
+        self.hbase.reopen(tables, say)
+        for _ in turns(self.patience.opened, self.patience.first_poll, self.patience.poll):
+            state = self.hbase.state(say)
+            if not (state.closed or state.in_transition or state.moved_tables):
+                return f"{', '.join(tables)}: a restart keeps every region on its server"
+        raise OperationFailed.of(
+            where=", ".join(tables),
+            what="has regions that are not open, or would not return to their server after a restart",
+            why=f"{self.patience.opened / 60:,.0f} minutes have passed since it was reopened",
+            fix=f"read the master's log for the regions in transition; then {CONTINUE}",
+        )
+
+    def _verify(self, proposal: HealProposal, say: Say) -> str:
+        homes = self.hbase.state(say).homes
+        lost = [move for move in proposal.moves if homes.get(move.region, move.target) != move.target]
+        if lost:
+            raise OperationFailed.of(
+                where=lost[0].region,
+                what=f"is not on {lost[0].target}" + (f", nor are {len(lost) - 1} more" if lost[1:] else ""),
+                why="they were moved there, and something has moved them again",
+                fix=f"find out what moves regions (the master's log); then {CONTINUE}",
+            )
+        regions = sum(name in homes for name in proposal.regions)
+        return f"{proposal.at_home(homes)} of {regions} regions are where their blocks are"
+
+    def _finish(self, say: Say) -> str:
+        was_on = self.journal.read()
+        if was_on:
+            self.hbase.switch_balancer(say, on=True)
+        self.journal.clear()
+        return "the balancer is on again" if was_on else "the balancer stays off, as it was before"
+
+
+def moves_by_target(moves: Sequence[RegionMove]) -> Mapping[str, int]:
+    """Return the number of moves to each server that gets any."""
+    return Counter(move.target for move in moves)
+
+
+def _refuse_orphaned(state: HBaseState) -> None:
+    if gone := sorted(set(state.homes.values()) - state.servers.keys()):
+        raise Refused.of(
+            where=gone[0],
+            what="has regions in hbase:meta, but is not among the live RegionServers",
+            why="the master has not assigned them to other servers yet",
+            fix="wait until it is back, or its regions are open elsewhere (warmbase status); then run the same command"
+            " again",
+        )
+
+
+def _refuse_stale(contents: Mapping[str, CacheContents]) -> None:
+    problems = [
+        Problem(
+            where=server,
+            what=f"may hold other blocks than its index says: they may have differed for {cache.behind_seconds:,.0f} s",
+            why=f"HBase writes the index after a change, and more than two intervals, {cache.longest_seconds:,.0f} s,"
+            " have passed; moves that follow an old index can be wrong",
+            fix="read its log for `Error occurred while persisting bucket cache`, and check the node: warmbase verify;"
+            " when the index is written again, run the same command again",
+        )
+        for server, cache in sorted(contents.items())
+        if cache.behind_seconds > cache.longest_seconds
+    ]
+    if problems:
+        raise Refused(problems)
+
+
+def _title(first: int, count: int, total: int) -> str:
+    if count == total:
+        return f"move {count} region{'s' * (count != 1)}, one after another"
+    return f"move regions {first + 1} to {first + count} of {total}, one after another"

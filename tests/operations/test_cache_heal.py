@@ -1,0 +1,289 @@
+"""Regions come home to the caches that hold them, wherever the command is interrupted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from hfile.cache_index import CachedFile
+from operations import cache_heal
+from operations.cache_heal import LEAST_GETS, Heal, HealPatience, HealProposal, moves_by_target
+from operations.hbase_control import META_TABLE, CacheContents, HBaseState, Region, RegionMove
+from operations.progress import Say, carry_out
+from sizing.problem import OperationFailed, Refused
+from sizing.units import KIB
+
+QUICK = HealPatience(opened=0.05, first_poll=0.002, poll=0.002)
+SERVERS = ("a:16020", "b:16020", "c:16020")
+META = "1588230740"
+BLOCKS = 100
+BLOCK_BYTES = 64 * KIB
+
+
+class Killed(BaseException):
+    """The command is ended here."""
+
+
+@dataclass
+class HealModel:
+    """An HBase of three servers. The last was away, and its four regions are open on the first."""
+
+    caches: dict[str, str] = field(default_factory=dict)
+    """The server whose cache has each region."""
+    homes: dict[str, str] = field(default_factory=dict)
+    lasts: dict[str, str] = field(default_factory=dict)
+    blocks: int = BLOCKS
+    balancer: bool = True
+    journal: bool | None = None
+    behind: float = 0.0
+    in_transition: int = 0
+    moves: list[str] = field(default_factory=list)
+    mischief: str | None = None
+    calls: int = 0
+    kill_at: int | None = None
+    kill_before: bool = True
+
+    def __post_init__(self) -> None:
+        """Put hbase:meta on the first server."""
+        self.caches = {f"r{number:02}": SERVERS[number % 3] for number in range(12)}
+        self.homes = {name: SERVERS[0] if home == SERVERS[2] else home for name, home in self.caches.items()}
+        self.homes[META] = SERVERS[0]
+        self.lasts = dict(self.homes)
+
+    @contextmanager
+    def call(self) -> Iterator[None]:
+        """Count a call, and end the command before or after the one that is named."""
+        self.calls += 1
+        if self.calls == self.kill_at and self.kill_before:
+            raise Killed
+        yield
+        if self.calls == self.kill_at:
+            raise Killed
+
+    def state(self, say: Say) -> HBaseState:
+        del say
+        with self.call():
+            return HBaseState(
+                servers=dict.fromkeys(SERVERS, 1),
+                regions={
+                    name: Region(
+                        table=META_TABLE if name == META else "orders", server=home, moved=home != self.lasts[name]
+                    )
+                    for name, home in self.homes.items()
+                },
+                in_transition=self.in_transition,
+                balancer_is_on=self.balancer,
+            )
+
+    def switch_balancer(self, say: Say, *, on: bool) -> None:
+        del say
+        with self.call():
+            self.balancer = on
+
+    def reopen(self, tables: Sequence[str], say: Say) -> None:
+        del say
+        with self.call():
+            assert not self.balancer
+            assert list(tables) == ["orders"]
+            self.lasts = dict(self.homes)
+
+    def region_files(self, say: Say) -> Mapping[str, Sequence[str]]:
+        del say
+        with self.call():
+            return {name: [f"file-of-{name}", f"uncached-{name}"] for name in self.caches}
+
+    def cache_contents(self, servers: Sequence[str], say: Say) -> Mapping[str, CacheContents]:
+        del say
+        with self.call():
+            return {
+                server: CacheContents(
+                    age_seconds=5,
+                    behind_seconds=self.behind,
+                    longest_seconds=600,
+                    files={
+                        f"file-of-{name}": CachedFile(self.blocks, self.blocks * BLOCK_BYTES)
+                        for name, home in self.caches.items()
+                        if home == server
+                    }
+                    | {"archived": CachedFile(10, 10 * BLOCK_BYTES)},
+                )
+                for server in servers
+            }
+
+    def move(self, moves: Sequence[RegionMove], say: Say) -> None:
+        del say
+        for move in moves:
+            with self.call():
+                assert not self.balancer
+                assert self.homes[move.region] != move.target
+                self.homes[move.region] = move.target
+                self.moves.append(move.region)
+        if self.mischief:
+            self.homes[self.mischief] = SERVERS[1]
+
+    def read(self) -> bool | None:
+        with self.call():
+            return self.journal
+
+    def write(self, balancer_was_on: bool) -> None:  # noqa: FBT001 - the protocol's
+        with self.call():
+            self.journal = balancer_was_on
+
+    def clear(self) -> None:
+        with self.call():
+            self.journal = None
+
+
+class Lines:
+    """Collects what the stages say."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    @contextmanager
+    def step(self, title: str) -> Iterator[Say]:
+        self.lines.append(title)
+        yield self.lines.append
+
+
+def silent(_: str) -> None:
+    """Ignore the line."""
+
+
+def proposal_of(model: HealModel) -> HealProposal:
+    return Heal(hbase=model, journal=model, patience=QUICK).propose(silent)
+
+
+def run(model: HealModel) -> list[str]:
+    """Heal as a new command would, and return what it says."""
+    heal, lines = Heal(hbase=model, journal=model, patience=QUICK), Lines()
+    proposal = heal.propose(silent)
+    if proposal.moves or proposal.interrupted:
+        carry_out(heal.stages(proposal), lines)
+    return lines.lines
+
+
+def user_regions(model: HealModel) -> dict[str, str]:
+    return {name: home for name, home in model.homes.items() if name != META}
+
+
+def test_every_region_comes_home_by_the_fewest_moves() -> None:
+    model = HealModel()
+    lines = run(model)
+    assert user_regions(model) == model.caches
+    assert len(model.moves) == 4
+    assert model.lasts == model.homes
+    assert model.balancer
+    assert model.journal is None
+    assert "move 4 regions, one after another" in lines
+    assert "12 of 12 regions are where their blocks are" in lines
+    assert "the balancer is on again" in lines
+
+
+def test_the_proposal_counts_what_comes_home() -> None:
+    proposal = proposal_of(HealModel())
+    assert moves_by_target(proposal.moves) == {"c:16020": 4}
+    assert proposal.gained_bytes == 4 * BLOCKS * BLOCK_BYTES
+    assert proposal.gets_saved == 4 * BLOCKS
+    assert (proposal.home_bytes, proposal.cached_bytes) == (8 * BLOCKS * BLOCK_BYTES, 12 * BLOCKS * BLOCK_BYTES)
+    assert proposal.bound == 5
+
+
+def test_a_healed_cluster_has_nothing_to_gain() -> None:
+    model = HealModel()
+    run(model)
+    calls = len(model.moves)
+    assert run(model) == []
+    assert len(model.moves) == calls
+
+
+@pytest.mark.parametrize(("blocks", "moves"), [(LEAST_GETS, 0), (LEAST_GETS + 1, 4)])
+def test_a_move_must_save_more_gets_than_it_costs(blocks: int, moves: int) -> None:
+    assert LEAST_GETS == 50
+    assert len(proposal_of(HealModel(blocks=blocks)).moves) == moves
+
+
+def test_a_balancer_that_was_off_stays_off() -> None:
+    model = HealModel(balancer=False)
+    assert "the balancer stays off, as it was before" in run(model)
+    assert not model.balancer
+
+
+def test_many_moves_are_made_in_several_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache_heal, "MOVES_AT_A_TIME", 3)
+    lines = run(HealModel())
+    assert "move regions 1 to 3 of 4, one after another" in lines
+    assert "move regions 4 to 4 of 4, one after another" in lines
+
+
+def uninterrupted_calls() -> int:
+    model = HealModel()
+    run(model)
+    return model.calls
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before the call", "after the call"])
+def test_wherever_it_is_killed_the_same_command_finishes(before: bool) -> None:  # noqa: FBT001
+    for place in range(1, uninterrupted_calls() + 1):
+        model = HealModel(kill_at=place, kill_before=before)
+        with pytest.raises(Killed):
+            run(model)
+        run(model)
+        assert user_regions(model) == model.caches, place
+        assert sorted(model.moves) == ["r02", "r05", "r08", "r11"], place
+        assert model.lasts == model.homes, place
+        assert model.balancer, place
+        assert model.journal is None, place
+
+
+def test_a_stale_index_refuses_it() -> None:
+    model = HealModel(behind=601)
+    with pytest.raises(Refused, match=r"a:16020  may hold other blocks than its index says: .* for 601 s\n.*600 s"):
+        run(model)
+    assert model.moves == []
+
+
+def test_a_region_in_transition_refuses_it() -> None:
+    with pytest.raises(Refused, match="is not quiet: 1 regions are in transition"):
+        run(HealModel(in_transition=1))
+
+
+def test_regions_of_a_dead_server_refuse_it() -> None:
+    model = HealModel()
+    model.homes["r00"] = "dead:16020"
+    with pytest.raises(Refused, match="dead:16020  has regions in hbase:meta, but is not among the live"):
+        run(model)
+
+
+def test_a_region_that_was_moved_again_is_named() -> None:
+    model = HealModel(mischief="r02")
+    with pytest.raises(OperationFailed, match=r"r02  is not on c:16020\n"):
+        run(model)
+    assert model.journal is True
+    model.mischief = None
+    run(model)
+    assert user_regions(model) == model.caches
+    assert model.balancer
+
+
+def test_a_split_region_is_left_out() -> None:
+    model = HealModel()
+    heal, lines = Heal(hbase=model, journal=model, patience=QUICK), Lines()
+    proposal = heal.propose(silent)
+    del model.homes["r02"]
+    carry_out(heal.stages(proposal), lines)
+    assert model.moves == ["r05", "r08", "r11"]
+    assert "11 of 11 regions are where their blocks are" in lines.lines
+
+
+def test_the_basis_changes_with_a_server_or_a_region_that_moves() -> None:
+    model = HealModel()
+    before = proposal_of(model)
+    assert before.basis == proposal_of(model).basis
+    restarted = replace(before, state=replace(before.state, servers={**before.state.servers, SERVERS[0]: 2}))
+    assert restarted.basis != before.basis
+    model.homes["r02"] = SERVERS[1]
+    assert proposal_of(model).basis != before.basis
