@@ -47,6 +47,7 @@ SETS: Final = (
                 "claim",
                 "compact",
                 "destroy",
+                "heal",
                 "pin",
                 "prices",
                 "reconfigure",

@@ -73,6 +73,10 @@ def _status(plan: Plan) -> str:
     return f"warmbase status {plan.environment}"
 
 
+def _heal(plan: Plan) -> str:
+    return f"warmbase heal {plan.environment} --dry-run"
+
+
 def _absence_minutes(plan: Plan) -> int:
     """Return how long a RegionServer may be away before it counts as missing."""
     seconds = RESTART_SLACK * (plan.restart.stop_seconds + plan.restart.away_seconds)
@@ -191,7 +195,8 @@ def _of_hit_ratios(plan: Plan) -> Iterator[Alarm]:
         threshold=MIN_MISSES_PER_SECOND * MINUTE,
         periods=minutes,
         description=f"The caches have answered less than 0.{tier} of the cluster's block reads for {minutes} minutes; "
-        f"the plan expects {predicted:.3g}. Run {_status(plan)} to see the ratio of each server.",
+        f"the plan expects {predicted:.3g}. Run {_status(plan)} to see the ratio of each server, and "
+        f"{_heal(plan)} to see whether regions are away from the caches that hold their blocks.",
     )
     yield alarm_above(
         name="server-cold",
@@ -200,7 +205,8 @@ def _of_hit_ratios(plan: Plan) -> Iterator[Alarm]:
         periods=minutes,
         description=f"The cache of a RegionServer has answered less than 0.80 of its block reads for {minutes} "
         f"minutes; the plan expects {predicted:.3g}. A multi-get is as slow as the coldest server. Run "
-        f"{_status(plan)} to see which.",
+        f"{_status(plan)} to see which, and {_heal(plan)} to see whether regions are away from the caches that hold "
+        "their blocks.",
     )
 
 

@@ -58,7 +58,8 @@ def _descriptions(environment: str) -> Mapping[CompositeName, str]:
         "servers": "RegionServers or core nodes are missing, no server serves hbase:meta, or another cluster may write "
         f"to the HBase root. Run {status} to see which, and warmbase claim {environment} to see the claim.",
         "cache": "Reads that the cache should answer go to S3, although no cache is warming up and no server is "
-        f"missing. Run {status} to see fill and hit ratio of each server.",
+        f"missing. Run {status} to see fill and hit ratio of each server. If all are full, run warmbase heal "
+        f"{environment} to bring regions back to the caches that hold their blocks.",
         "writes-to-cache": "Blocks do not reach the cache, or a cache does not reach its index file. Run warmbase "
         f"verify {environment} to check the nodes.",
         "room": f"The cache or its volume is too small. Run warmbase plan {environment} to see the size it needs.",

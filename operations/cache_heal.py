@@ -136,9 +136,13 @@ class HealProposal:
     @property
     def basis(self) -> Basis:
         """Return the facts that the proposal was made from."""
-        facts = {f"RegionServer {server}": f"started at {start}" for server, start in self.state.servers.items()}
-        homes = self.state.homes
-        return facts | {f"region {move.region}": f"on {homes[move.region]}" for move in self.moves}
+        return self.basis_in(self.state)
+
+    def basis_in(self, state: HBaseState) -> Basis:
+        """Return the same facts in another state: the servers, and where the regions are that would move."""
+        facts = {f"RegionServer {server}": f"started at {start}" for server, start in state.servers.items()}
+        homes = state.homes
+        return facts | {f"region {move.region}": f"on {homes.get(move.region, 'no server')}" for move in self.moves}
 
     def at_home(self, homes: Mapping[str, str]) -> int:
         """Return how many regions are where no other cache holds so much more of them that a move would pay."""
@@ -156,8 +160,8 @@ class HealProposal:
         return LEAST_GETS * sum(file.size_bytes for file in cached) // blocks if blocks else 0
 
     def _cached(self, server: str, region: str, field: str) -> int:
-        held = self.contents[server].files
-        return sum(getattr(held[name], field) for name in self.files.get(region, ()) if name in held)
+        cached = self.contents[server].files
+        return sum(getattr(cached[name], field) for name in self.files.get(region, ()) if name in cached)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,9 +261,9 @@ def moves_by_target(moves: Sequence[RegionMove]) -> Mapping[str, int]:
 
 
 def _refuse_orphaned(state: HBaseState) -> None:
-    if gone := sorted(set(state.homes.values()) - state.servers.keys()):
+    if absent := sorted(set(state.homes.values()) - state.servers.keys()):
         raise Refused.of(
-            where=gone[0],
+            where=absent[0],
             what="has regions in hbase:meta, but is not among the live RegionServers",
             why="the master has not assigned them to other servers yet",
             fix="wait until it is back, or its regions are open elsewhere (warmbase status); then run the same command"

@@ -1,0 +1,29 @@
+"""The heal of one environment's cluster, and the modes in which no cache could be healed."""
+
+from __future__ import annotations
+
+from configurations.launch import Launch
+from operations.aws import Aws
+from operations.cache_heal import Heal
+from operations.environment_restart import emr_hbase
+from operations.heal_journal import S3HealJournal
+from sizing.problem import Refused
+
+
+def refuse_unhealable(launch: Launch) -> None:
+    """Refuse a cluster without caches on disk, whose indexes could be read. Raises Refused."""
+    plan = launch.plan
+    if not plan.mode.has_bucket_cache:
+        raise Refused.of(
+            where=f"cluster {plan.cluster} of {plan.environment}",
+            what="has no caches that regions could be away from",
+            why=f"in mode {plan.mode} a RegionServer has no cache on disk whose index says what it holds",
+            fix="to see how its regions are spread, use the master's page",
+        )
+
+
+def environment_heal(aws: Aws, launch: Launch, cluster_id: str) -> Heal:
+    """Return the heal of a running cluster, with its journal in the log bucket."""
+    hbase = emr_hbase(aws, launch, cluster_id)
+    journal = S3HealJournal(aws=aws, bucket=hbase.primary.log_bucket, cluster_id=cluster_id)
+    return Heal(hbase=hbase, journal=journal)
