@@ -7,7 +7,7 @@ from typing import Final
 
 from cli.page_entry import page_entry
 from configurations.launch import Launch
-from operations.cache_heal import Heal, HealProposal, moves_by_target
+from operations.cache_heal import LEAST_GETS, Heal, HealProposal, moves_by_target
 from operations.description import DescribedCluster
 from sizing.units import format_duration, format_size
 
@@ -31,7 +31,7 @@ def heal_page(cluster: DescribedCluster, proposal: HealProposal, heal: Heal, lau
     if proposal.interrupted:
         yield from page_entry("continues", "a heal that was interrupted")
     elif not proposal.moves:
-        yield from page_entry("proposed", "nothing: no move gains enough, so there is nothing to be gained")
+        yield from page_entry("proposed", f"nothing to be gained: no move would save more than {LEAST_GETS} GETs")
         return
     titles = [stage.title for stage in heal.stages(proposal)]
     for number, title in enumerate(titles):

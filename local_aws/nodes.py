@@ -55,6 +55,7 @@ SYSTEM_PYTHON: Final = """#!/bin/sh
 exec {python} -E "$@" --metadata={metadata} --s3={endpoint} --emr={endpoint} --job-flow={job_flow} --wait-seconds=0.1
 """
 
+INDEX_AGE_SECONDS: Final = 40
 GUARD: Final = "before_regionserver.py"
 
 _endpoint: list[str] = []
@@ -228,6 +229,8 @@ def run_on_core_node(region: str, hbase: SimulatedHBase, host: str, text: str) -
             servers = [f"{name}:{simulated_hbase.PORT}" for name in hbase.hosts]
             index = simulated_hbase.persisted_index(servers, f"{host}:{simulated_hbase.PORT}")
             node.put(INDEX_FILE, index)
+            written = time.time() - INDEX_AGE_SECONDS
+            os.utime(node.root / INDEX_FILE.lstrip("/"), (written, written))
         return node.run(text, "_script.sh", seconds=STEP_SECONDS)
 
 

@@ -21,6 +21,14 @@ def refuse_unhealable(launch: Launch) -> None:
             fix="to see how its regions are spread, use the master's page",
         )
 
+    if launch.environment.clusters[plan.cluster].role == "replica":
+        raise Refused.of(
+            where=f"cluster {plan.cluster} of {plan.environment}",
+            what="is a read replica, whose regions this command does not move",
+            why="EMR's read replicas cannot modify tables, so moved regions would not stay after a restart",
+            fix="to move a region there, use HBase's shell on its primary node",
+        )
+
 
 def environment_heal(aws: Aws, launch: Launch, cluster_id: str) -> Heal:
     """Return the heal of a running cluster, with its journal in the log bucket."""

@@ -45,9 +45,10 @@ def best_assignment(
 ) -> dict[str, str]:
     """Return the server of each region, so that as many bytes as possible are cached where their region is.
 
-    No server gets a region beyond the bound; one that has more already may keep them, so that no cache is given up for
-    evenness alone. A move must gain more than `move_bytes`. Of the best assignments, this is one with the fewest moves.
-    Raises KeyError where a region is open on a server that is not listed.
+    No server gets a region beyond the bound. One that has more already loses them only where another cache has as much
+    of them, so that nothing cached is given up for evenness. Any other move must gain more than `move_bytes`. Of the
+    best assignments, this is one with the fewest moves. Raises KeyError where a region is open on a server that is not
+    listed.
     """
     if not regions:
         return {}
@@ -57,14 +58,16 @@ def best_assignment(
 
 
 class _Flow:
-    """The server of each region by number, improved until no server has too many."""
+    """The server of each region by number, improved until a server accepts each of them."""
 
     def __init__(
         self, regions: Mapping[str, CachedRegion], servers: Sequence[str], bound: int, move_bytes: int
     ) -> None:
         numbers = {server: number for number, server in enumerate(servers)}
-        # A byte outweighs all regions that stay, and among equals a region that stays outweighs one that moves.
-        scale = len(regions) + 1
+        # A byte outweighs all that follows. Among equals a region that stays outweighs one that moves, unless it is
+        # beyond the bound: being there costs as much as a move, and a little more.
+        scale = 3 * len(regions) + 1
+        self.surplus = scale * move_bytes + 2
         self.values = [
             [
                 scale * (region.bytes_on(server) - move_bytes * (server != region.server)) + (server == region.server)
@@ -73,9 +76,11 @@ class _Flow:
             for region in regions.values()
         ]
         before = Counter(numbers[region.server] for region in regions.values())
-        self.room = [max(bound, before[number]) for number in range(len(servers))]
+        self.bound = bound
+        self.most = [max(bound, before[number]) for number in range(len(servers))]
         self.places = [max(range(len(servers)), key=row.__getitem__) for row in self.values]
-        self.loads = Counter(self.places)
+        loads = Counter(self.places)
+        self.accepted = [min(loads[number], bound) for number in range(len(servers))]
         self.heaps: dict[tuple[int, int], list[tuple[int, int]]] = {
             (here, there): [] for here in numbers.values() for there in numbers.values() if here != there
         }
@@ -86,28 +91,32 @@ class _Flow:
             heapify(heap)
 
     def solve(self) -> None:
-        """Move regions until no server has more than its room."""
-        for server, room in enumerate(self.room):
-            while self.loads[server] > room:
-                self._relieve(server)
+        """Let some server accept each region that is beyond the bound where it is worth most."""
+        loads = Counter(self.places)
+        for server, accepted in enumerate(tuple(self.accepted)):
+            for _ in range(loads[server] - accepted):
+                self._accept(server)
 
-    def _relieve(self, source: int) -> None:
-        """Take one region from the source along the cheapest chain that ends at a server with room."""
+    def _accept(self, source: int) -> None:
+        """Take one region from the source along the cheapest chain, which may end at the source itself."""
         edges = {pair: edge for pair in self.heaps if (edge := self._cheapest(pair)) is not None}
         costs, previous = self._chains(source, {pair: loss for pair, (loss, _) in edges.items()})
-        server = min(
-            (number for number, room in enumerate(self.room) if self.loads[number] < room), key=costs.__getitem__
-        )
-        self.loads[server] += 1
-        self.loads[source] -= 1
+        server = min(range(len(costs)), key=lambda number: costs[number] + self._acceptance(number))
+        self.accepted[server] += 1
         while server != source:
             here = previous[server]
             self._move(edges[here, server][1], server)
             server = here
 
+    def _acceptance(self, server: int) -> float:
+        """Return the cost of one more region on that server."""
+        if self.accepted[server] < self.bound:
+            return 0
+        return self.surplus if self.accepted[server] < self.most[server] else UNREACHED
+
     def _chains(self, source: int, losses: Mapping[tuple[int, int], int]) -> tuple[list[float], dict[int, int]]:
         """Return the cost of the cheapest chain to each server, and the server before it, by Bellman and Ford."""
-        costs: list[float] = [UNREACHED] * len(self.room)
+        costs: list[float] = [UNREACHED] * len(self.most)
         costs[source] = 0
         previous: dict[int, int] = {}
         improved = True

@@ -199,12 +199,14 @@ BEFORE: Final[Mapping[str, Callable[[Checkout], object]]] = {
     f"{WARMBASE} reconfigure prod --yes ": arrest,
     f"{WARMBASE} status dev": publish_metrics,
     f"{WARMBASE} teardown prod blue --yes ": leave_edits,
+    f"{WARMBASE} heal dev": lambda checkout: checkout.tag("dev", "local-aws:hbase", "away"),
 }
 """Makes true what the page says of a command, by how the command begins."""
 NOTHING: Final[Callable[[Checkout], object]] = lambda _: None  # noqa: E731
 AFTER: Final[Mapping[str, Callable[[Checkout], object]]] = {
     "npx cdk diff -c environment=prod ": lambda checkout: checkout.edit("prod", "name: production", "name: prod"),
     f"{WARMBASE} teardown prod blue --yes ": lambda checkout: checkout.tag("prod", "local-aws:hbase", ""),
+    f"{WARMBASE} heal dev": lambda checkout: checkout.tag("dev", "local-aws:hbase", ""),
 }
 CODES: Final[Mapping[str, int]] = {
     f"{WARMBASE} deploy prod --dry-run": 3,  # the demo deploys by plain CDK, and the page says so

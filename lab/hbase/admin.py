@@ -107,6 +107,15 @@ class Admin:
         answer: dict[str, dict[str, Any]] = self._call("stored")["regions"]
         return answer
 
+    def files(self) -> dict[str, list[str]]:
+        """Return the names of the store files of every region of a user table."""
+        answer: dict[str, list[str]] = self._call("files")["regions"]
+        return answer
+
+    def balance(self, seconds: float = CALL_SECONDS) -> bool:
+        """Run HBase's balancer once and wait for its moves; return whether it ran."""
+        return bool(self._call("balance", seconds)["ran"])
+
     def await_regions(self, table: str, seconds: float = CALL_SECONDS) -> float:
         """Wait until all regions of the table and of HBase's own tables answer a read; return the seconds."""
         return float(self._call("await_regions", seconds, table=table)["waited_seconds"])

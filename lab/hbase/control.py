@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from facts.releases import releases
+from hfile.cache_index import cached_files
 from lab.hbase.admin import Admin
 from lab.hbase.cluster import LabCluster, LabServer
+from lab.hbase.overlay import PERSIST_INTERVAL_MS
 from lab.hbase.read_history import ReadHistory
 from operations.compaction_waves import StoredRegion
-from operations.hbase_control import CacheReads, HBaseState, Region
+from operations.emr_hbase import STALE_INTERVALS
+from operations.hbase_control import CacheContents, CacheReads, HBaseState, Region, RegionMove
 from operations.progress import Say
 from operations.rolling_restart import RestartJournal
 
@@ -52,6 +57,34 @@ class LabControl:
             say(f"reopening {table}")
             self.admin.reopen(table)
 
+    def region_files(self, say: Say) -> Mapping[str, Sequence[str]]:  # noqa: ARG002 - the protocol's
+        """Return the names of the store files of every region of a user table."""
+        return self.admin.files()
+
+    def cache_contents(self, servers: Sequence[str], say: Say) -> Mapping[str, CacheContents]:  # noqa: ARG002 - the protocol's
+        """Return what the index of each server's cache has; one with another number of blocks is behind the cache."""
+        return {server: self._contents(self._number(server)) for server in servers}
+
+    def _contents(self, number: int) -> CacheContents:
+        index = self.cluster.volume(LabServer(number=number)) / "index" / "bucketcache.index"
+        streamed = releases()[self.cluster.launch.plan.release].index_restored_in_background
+        age = time.time() - index.stat().st_mtime
+        files = cached_files(index, "streamed" if streamed else "chunked")
+        counters = self.cluster.counters(number)
+        is_same = counters is not None and counters.l2_blocks == sum(file.blocks for file in files.values())
+        return CacheContents(
+            age_seconds=age,
+            behind_seconds=0.0 if is_same else age,
+            longest_seconds=STALE_INTERVALS * PERSIST_INTERVAL_MS / 1000,
+            files=files,
+        )
+
+    def move(self, moves: Sequence[RegionMove], say: Say) -> None:
+        """Move one region after another."""
+        for move in moves:
+            seconds = self.admin.move(move.region, move.target.replace(":", ","))
+            say(f"moved {move.region} to {move.target} in {seconds:.1f} s")
+
     def stored_regions(self, say: Say) -> Mapping[str, StoredRegion]:  # noqa: ARG002 - the protocol's
         """Return every region of a user table with its store files."""
         return {name: StoredRegion(**region) for name, region in self.admin.stored().items()}
@@ -90,6 +123,25 @@ class LabControl:
 
     def _number(self, server: str) -> int:
         return self.cluster.place.ports.servers.index(int(server.rpartition(":")[2]))
+
+
+@dataclass(slots=True)
+class MemoryHealJournal:
+    """The journal of a heal whose process does not end before it."""
+
+    balancer_was_on: bool | None = None
+
+    def read(self) -> bool | None:
+        """Return whether the balancer was on; None where no heal runs."""
+        return self.balancer_was_on
+
+    def write(self, balancer_was_on: bool) -> None:  # noqa: FBT001 - the value of the journal
+        """Keep this in place of any other."""
+        self.balancer_was_on = balancer_was_on
+
+    def clear(self) -> None:
+        """Forget it."""
+        self.balancer_was_on = None
 
 
 @dataclass(slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -113,3 +114,13 @@ def test_a_cluster_without_a_cache_on_disk_is_refused(mode: str, tmp_path: Path)
     environment = read_environment(str(file))
     with pytest.raises(Refused, match="has no caches that regions could be away from"):
         refuse_unhealable(launch_of(environment, environment.active))
+
+
+def test_a_replica_is_refused() -> None:
+    environment = read_environment("prod")
+    launch = launch_of(environment, environment.active)
+    refuse_unhealable(launch)
+    name = launch.plan.cluster
+    clusters = {**environment.clusters, name: replace(environment.clusters[name], role="replica")}
+    with pytest.raises(Refused, match="is a read replica"):
+        refuse_unhealable(replace(launch, environment=replace(environment, clusters=clusters)))

@@ -36,6 +36,7 @@ BENCHED: Final[Mapping[str, str]] = {
     "crash": "scenarios.crash",
     "rolling-restart": "scenarios.rolling",
     "compaction": "scenarios.compaction",
+    "heal": "scenarios.heal",
 }
 """Scenarios that load a table of the environment's kind and read it; their modules below `lab.hbase`."""
 

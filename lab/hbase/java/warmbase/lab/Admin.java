@@ -115,10 +115,12 @@ public final class Admin implements AutoCloseable {
       case "move" -> cluster().move(request);
       case "state" -> topology().state();
       case "stored" -> topology().stored();
+      case "files" -> topology().files();
       case "unload" -> topology().mover(request, true);
       case "load" -> topology().mover(request, false);
       case "probe" -> probe(request);
       case "probed" -> probed();
+      case "balance" -> cluster().balance();
       case "balancer" -> cluster().balancer(request.flag("on", true));
       default -> throw new IllegalArgumentException("there is no call " + name);
     };

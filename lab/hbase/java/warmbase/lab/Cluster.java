@@ -115,6 +115,11 @@ final class Cluster {
     return answer;
   }
 
+  /** Runs the balancer once and waits for its moves; it does nothing while it is switched off. */
+  JsonObject balance() throws IOException {
+    return Admin.answer("ran", admin.balance());
+  }
+
   JsonObject balancer(boolean on) throws IOException {
     return Admin.answer("was", admin.balancerSwitch(on, true));
   }

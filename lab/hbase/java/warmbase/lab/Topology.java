@@ -10,6 +10,7 @@ import org.apache.hadoop.hbase.HRegionLocation;
 import org.apache.hadoop.hbase.ServerName;
 import org.apache.hadoop.hbase.Size;
 import org.apache.hadoop.hbase.TableName;
+import org.apache.hadoop.hbase.client.ClusterConnection;
 import org.apache.hadoop.hbase.client.Connection;
 import org.apache.hadoop.hbase.client.RegionInfo;
 import org.apache.hadoop.hbase.client.RegionLocator;
@@ -17,8 +18,11 @@ import org.apache.hadoop.hbase.client.Result;
 import org.apache.hadoop.hbase.client.ResultScanner;
 import org.apache.hadoop.hbase.client.Scan;
 import org.apache.hadoop.hbase.client.Table;
+import org.apache.hadoop.hbase.shaded.protobuf.ProtobufUtil;
+import org.apache.hadoop.hbase.shaded.protobuf.generated.AdminProtos.AdminService;
 import org.apache.hadoop.hbase.util.Bytes;
 import org.apache.hadoop.hbase.util.RegionMover;
+import org.apache.hbase.thirdparty.com.google.gson.JsonArray;
 import org.apache.hbase.thirdparty.com.google.gson.JsonObject;
 
 /** The servers and regions as {@code operations/steps/regions.rb} reads them, and HBase's own way to empty a server. */
@@ -104,6 +108,26 @@ final class Topology {
           regions.add(RegionInfo.encodeRegionName(name), stored);
         }
       });
+    }
+    return Admin.answer("regions", regions);
+  }
+
+  /** The names of the store files of each region of a user table, as {@code operations/steps/regions.rb} reads them. */
+  JsonObject files() throws IOException {
+    JsonObject regions = new JsonObject();
+    for (ServerName server : admin.getRegionServers()) {
+      AdminService.BlockingInterface there = ((ClusterConnection) connection).getAdmin(server);
+      for (RegionInfo region : admin.getRegions(server)) {
+        if (!region.getTable().isSystemTable()) {
+          JsonArray names = new JsonArray();
+          for (byte[] family : admin.getDescriptor(region.getTable()).getColumnFamilyNames()) {
+            for (String path : ProtobufUtil.getStoreFiles(there, region.getRegionName(), family)) {
+              names.add(path.substring(path.lastIndexOf('/') + 1));
+            }
+          }
+          regions.add(region.getEncodedName(), names);
+        }
+      }
     }
     return Admin.answer("regions", regions);
   }

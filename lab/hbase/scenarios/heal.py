@@ -1,0 +1,259 @@
+"""A killed server returns after its regions went elsewhere: `warmbase heal` beside HBase's own balancer, under load."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from lab.hbase.cluster import LabServer
+from lab.hbase.control import LabControl, MemoryHealJournal
+from lab.hbase.experiment import Experiment, ScenarioResult, at_least, at_most, over_time
+from lab.hbase.overlay import PERSIST_INTERVAL_MS, varied
+from lab.hbase.read_history import ReadHistory, read_history
+from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
+from operations.cache_heal import Heal, HealPatience
+from operations.hbase_control import META_TABLE, HBaseState
+from operations.polling import turns
+from sizing.problem import OperationFailed
+
+TITLE: Final = "Regions that come home to their caches"
+QUESTION: Final = "After a server was killed and is back, which way brings its regions home to its cache?"
+SERVERS: Final = 3
+PREFETCHED_SECONDS: Final = 600.0
+WARM_SECONDS: Final = 20.0
+AFTER_SECONDS: Final = {False: 60.0, True: 20.0}
+OPENED_SECONDS: Final = 300.0
+READS_PER_SECOND: Final = 80.0  # judgement: two cores serve this beside regions that open
+THREADS: Final = 16
+LOAD_SECONDS: Final = 3600.0  # longer than any way takes; the load ends with it
+BALANCES: Final = 3
+ROOM: Final = 1.5
+ROOM_WHY: Final = "two servers can hold all data, so that no cache evicts before the third is back"
+RETAIN: Final = "hbase.master.scp.retain.assignment"
+EXPIRED: Final = varied(
+    {RETAIN: "false", f"{RETAIN}.force": "false"}, "regions of the killed server are assigned as when the wait is over"
+)
+HIT_RATIO: Final = 0.995
+MORE_MOVES: Final = 1.1
+PATIENCE: Final = HealPatience(opened=OPENED_SECONDS, poll=1.0)
+HEAL: Final = "warmbase heal"
+BALANCE: Final = "HBase's balancer"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealWay:
+    """One way to bring regions home, as it was recorded. Times are in seconds since 1970.
+
+    `moves` counts how often a region changed its server. The regions are those of the table, by their servers.
+    """
+
+    history: ReadHistory
+    numbers: range
+    before: Mapping[str, str]
+    away: Mapping[str, str]
+    after: Mapping[str, str]
+    moved: int
+    moves: int
+    warm: float
+    killed: float
+    began: float
+    ended: float
+    until: float
+
+    def hit_ratio(self, since: float, until: float) -> float:
+        """Return the hit ratio of all servers in that time."""
+        reads = [self.history.reads(number, since, until) for number in self.numbers]
+        hits, misses = sum(read.hits for read in reads), sum(read.misses for read in reads)
+        return hits / (hits + misses) if hits + misses else 0.0
+
+    def at_home(self, homes: Mapping[str, str]) -> int:
+        """Return the number of regions that are on the server on which they were before."""
+        return sum(homes.get(name) == server for name, server in self.before.items())
+
+
+def run(lab: Experiment) -> ScenarioResult:
+    """Kill a server and let it return, twice; then bring its regions home, once by our stages and once by HBase."""
+    lab = lab.filled()
+    ways = {HEAL: _recorded(lab, _heal), BALANCE: _recorded(lab, _balance)}
+    return ScenarioResult(
+        figures=tuple(figure for name, way in ways.items() for figure in _figures(name, way)),
+        charts=tuple(
+            over_time(
+                f"Hit ratio since the kill: {name}",
+                "share of block reads that hit, in 5 s",
+                [("measured", way.history.hit_ratios(way.killed, way.until))],
+            )
+            for name, way in ways.items()
+        ),
+        limits=(
+            "The three servers share the cores of one machine, so regions open more slowly than on a cluster.",
+            f"The caches are {ROOM} times as large as those of the other scenarios: {ROOM_WHY}.",
+            "All caches were prefetched whole, which is the case in which HBase's own map of cached regions is best.",
+        ),
+    )
+
+
+def _recorded(lab: Experiment, way: Callable[[LabControl, Experiment], int]) -> HealWay:
+    """Return the record of a way under steady reads, with caches that hold all data and one server that was killed."""
+    bench = lab.bench
+    size_mib = round(ROOM * lab.miniature.cache_mib)
+    server = LabServer(varied=varied({"hbase.bucketcache.size": str(size_mib)}, ROOM_WHY))
+    bench.serve(server, cold=True)
+    bench.wait_until_full(lab.miniature.demand.blocks.count, PREFETCHED_SECONDS)
+    bench.admin.switch_balancer(on=False)
+    bench.cluster.restart_master(EXPIRED)
+    bench.store.set(bench.latency)
+    load = lab.load(seconds=LOAD_SECONDS, threads=THREADS, target_per_second=READS_PER_SECOND)
+    start = bench.sample(0.0).cache
+    with read_history(bench.cluster, bench.store) as history, bench.ycsb.steady(lab.table, load, {}):
+        control = LabControl(cluster=bench.cluster, admin=bench.admin, history=history)
+        bench.wait_until(lambda now: now.reads > start.reads + READS_PER_SECOND, PREFETCHED_SECONDS)
+        warm = history.ticks[-1].at
+        time.sleep(WARM_SECONDS)
+        before, killed = _homes(control.state(bench.say), lab), history.ticks[-1].at
+        _lose_and_return(control, lab, server)
+        away, began = _homes(control.state(bench.say), lab), history.ticks[-1].at
+        moves = way(control, lab)
+        ended = history.ticks[-1].at
+        time.sleep(AFTER_SECONDS[lab.short])
+        state = control.state(bench.say)
+    return HealWay(
+        history=history,
+        numbers=bench.cluster.numbers,
+        before=before,
+        away=away,
+        after=_homes(state, lab),
+        moved=sum(region.moved for region in state.regions.values() if region.table == lab.table.name),
+        moves=moves,
+        warm=warm,
+        killed=killed,
+        began=began,
+        ended=ended,
+        until=history.ticks[-1].at,
+    )
+
+
+def _homes(state: HBaseState, lab: Experiment) -> dict[str, str]:
+    """Return the server of each region of the table."""
+    return {name: server for name, server in state.homes.items() if state.regions[name].table == lab.table.name}
+
+
+def _lose_and_return(control: LabControl, lab: Experiment, server: LabServer) -> None:
+    """Kill a server without hbase:meta, wait until its regions are open elsewhere, and start it again."""
+    bench, state = lab.bench, control.state(lab.bench.say)
+    meta = next(region.server for region in state.regions.values() if region.table == META_TABLE)
+    ports = bench.cluster.place.ports.servers
+    number = next(number for number in bench.cluster.numbers if meta != f"localhost:{ports[number]}")
+    name = f"localhost:{ports[number]}"
+    bench.cluster.kill_server(number)
+    _await(control, lambda now: name not in now.servers and name not in now.homes.values(), "regions to open elsewhere")
+    bench.cluster.start_server(LabServer(number=number, varied=server.varied))
+    _await(control, lambda now: name in now.servers, "the server to return")
+    # Every index is written after the last block that the openings have brought into the caches.
+    bench.wait_until_still(OPENED_SECONDS)
+    time.sleep(2 * PERSIST_INTERVAL_MS / 1000)
+
+
+def _await(control: LabControl, ready: Callable[[HBaseState], bool], what: str) -> None:
+    for _ in turns(OPENED_SECONDS, 1.0, 1.0):
+        state = control.state(lambda _: None)
+        if ready(state) and not (state.closed or state.in_transition):
+            return
+    raise OperationFailed.of(
+        where="HBase",
+        what=f"was waited for in vain: {what}",
+        why=f"{OPENED_SECONDS:.0f} s have passed",
+        fix="read the master's log; then run the scenario again",
+    )
+
+
+def _heal(control: LabControl, lab: Experiment) -> int:
+    say = lab.bench.say
+    heal = Heal(hbase=control, journal=MemoryHealJournal(), patience=PATIENCE)
+    proposal = heal.propose(say)
+    say(
+        f"  {len(proposal.moves)} moves bring {proposal.gained_bytes / 1e6:.0f} MB home, {proposal.gets_saved:,} blocks"
+    )
+    for stage in heal.stages(proposal):
+        say(f"  {stage.title}: {stage.act(say)}")
+    return len(proposal.moves)
+
+
+def _balance(control: LabControl, lab: Experiment) -> int:
+    """Run HBase's balancer three times, and return how many regions it has moved."""
+    say, moves = lab.bench.say, 0
+    control.switch_balancer(say, on=True)
+    for _ in range(BALANCES):
+        before = _homes(control.state(say), lab)
+        control.admin.balance()
+        _await(control, lambda _: True, "the balancer's moves to end")
+        after = _homes(control.state(say), lab)
+        count = sum(after[name] != server for name, server in before.items())
+        say(f"  balance: {count} regions moved")
+        moves += count
+    control.switch_balancer(say, on=False)
+    return moves
+
+
+def _figures(case: str, way: HealWay) -> tuple[Measurement, ...]:
+    figure, heals = partial(Measurement, case=case, unit=""), case == HEAL
+    away = len(way.before) - way.at_home(way.away)
+    return (
+        figure(
+            name="regions at home afterwards",
+            measured=float(way.at_home(way.after)),
+            predicted=float(len(way.before)) if heals else None,
+            because=f"each region on the server whose cache was filled with it; {away} were away",
+            target=MeasurementTarget(kind=TargetKind.SAME) if heals else None,
+        ),
+        figure(
+            name="moves",
+            measured=float(way.moves),
+            predicted=float(away) if heals else None,
+            because="one for each region that is away is the fewest",
+            target=at_most(MORE_MOVES * away) if heals else None,
+        ),
+        figure(
+            name="hit ratio afterwards",
+            measured=way.hit_ratio(way.ended, way.until),
+            predicted=way.hit_ratio(way.warm, way.killed) if heals else None,
+            because="all servers, for the time after the last stage; predicted is the ratio before the kill",
+            target=at_least(HIT_RATIO) if heals else None,
+        ),
+        *_costs(case, way),
+    )
+
+
+def _costs(case: str, way: HealWay) -> tuple[Measurement, ...]:
+    figure = partial(Measurement, case=case, unit="")
+    return (
+        figure(
+            name="GETs of store files since the kill until the server was back",
+            measured=float(way.history.gets(way.killed, way.began)),
+            because="the other servers open its regions and prefetch them; counted in front of S3",
+        ),
+        figure(
+            name="GETs of store files by the way home",
+            measured=float(way.history.gets(way.began, way.ended)),
+            because="moves, and regions that are reopened in place",
+        ),
+        figure(
+            name="GETs of store files afterwards",
+            measured=float(way.history.gets(way.ended, way.until)),
+            because="reads that miss",
+        ),
+        figure(
+            name="regions that the next restart would lose",
+            measured=float(way.moved),
+            because="hbase:meta has two servers for them, and the master would assign them to the earlier one",
+        ),
+        figure(
+            name="seconds",
+            unit="s",
+            measured=way.ended - way.began,
+            because="on cores that everything here shares",
+        ),
+    )
