@@ -86,7 +86,9 @@ def setup() -> None:
     help="Directory of the results.",
 )
 @click.option(
-    "--short", is_flag=True, help="Measure 20 s instead of a minute after each restart or compaction of three servers."
+    "--short",
+    is_flag=True,
+    help="Measure 20 s instead of a minute after each restart, compaction or heal of three servers.",
 )
 @click.option("--resume", is_flag=True, help="Keep the results of an earlier run, except for the scenarios named here.")
 def run(*, results: Path, resume: bool, **chosen: Unpack[Chosen]) -> None:

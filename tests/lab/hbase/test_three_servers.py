@@ -19,16 +19,20 @@ import pytest
 from configurations.launch import Launch
 from lab.hbase.availability import probed
 from lab.hbase.cluster import LabServer
+from lab.hbase.control import LabControl, MemoryHealJournal
 from lab.hbase.experiment import Experiment
 from lab.hbase.jvm import FIRST_TIER, Java
 from lab.hbase.kdc import jar_paths
 from lab.hbase.laboratory import laboratory, small_of
 from lab.hbase.limits.machine import memory
+from lab.hbase.overlay import PERSIST_INTERVAL_MS
+from lab.hbase.read_history import ReadHistory
 from lab.hbase.software import problems
 from lab.hbase.software.jars import SHELL
 from lab.hbase.store.settings import Settings
 from lab.hbase.ycsb import YcsbTable
 from lab.model.scaled_plan import Small
+from operations.cache_heal import Heal
 from operations.cluster_step import script
 from sizing.units import GIB, MIB
 
@@ -190,6 +194,32 @@ def test_a_server_that_is_emptied_and_filled_again_holds_regions_that_would_not_
     regions = admin.state()["regions"]
     assert {name: regions[name]["server"] for name in homes} == homes
     assert {name for name in homes if regions[name]["moved"]} == {name for name in homes if homes[name] == server}
+
+
+def test_the_step_names_store_files_and_moves_regions(experiment: Experiment, tmp_path: Path) -> None:
+    """The files are those that the servers' caches have blocks of, by the indexes."""
+    bench, table = experiment.bench, experiment.table.name
+    bench.serve(LabServer(), cold=True)
+    bench.wait_until_full(experiment.miniature.demand.blocks.count, 300.0)
+    time.sleep(2 * PERSIST_INTERVAL_MS / 1000)
+    before = bench.admin.regions(table)
+    files = control_regions(experiment, tmp_path, "files")
+    assert files == bench.admin.files()
+    control = LabControl(cluster=bench.cluster, admin=bench.admin, history=ReadHistory())
+    proposal = Heal(hbase=control, journal=MemoryHealJournal()).propose(lambda _: None)
+    assert proposal.moves == ()
+    assert proposal.home_bytes == proposal.cached_bytes > 0
+    assert proposal.at_home(proposal.state.homes) == len(before)
+    assert all(contents.behind_seconds == 0 for contents in proposal.contents.values())
+    name, home = next(iter(before.items()))
+    other = next(server for server in bench.admin.servers() if server != home)
+    bench.admin.switch_balancer(on=False)
+    for server in (other, home):
+        address = ":".join(server.split(",")[:2])
+        assert control_regions(experiment, tmp_path, "move", f"{name}@{address}") == {"moved": [name]}
+        assert bench.admin.regions(table)[name] == server
+    bench.admin.reopen(table)
+    bench.await_regions()
 
 
 def test_the_step_waits_for_the_server_of_meta_while_it_restarts(experiment: Experiment, tmp_path: Path) -> None:
