@@ -161,7 +161,8 @@ class HealProposal:
 
     def _cached(self, server: str, region: str, field: str) -> int:
         cached = self.contents[server].files
-        return sum(getattr(cached[name], field) for name in self.files.get(region, ()) if name in cached)
+        names = map(cached_name, self.files.get(region, ()))
+        return sum(getattr(cached[name], field) for name in names if name in cached)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,6 +254,16 @@ class Heal:
             self.hbase.switch_balancer(say, on=True)
         self.journal.clear()
         return "the balancer is on again" if was_on else "the balancer stays off, as it was before"
+
+
+def cached_name(store_file: str) -> str:
+    """Return the name by which a cache knows the blocks of a store file.
+
+    A link, TABLE=REGION-HFILE, shares the blocks of its target. A reference, HFILE.PARENT, also one to a link, has
+    blocks of its own. Source: HBase 2.6, StoreFileInfo.createReaderContext and HFileLink.
+    """
+    target = store_file.rpartition("-")[2]
+    return target if "=" in store_file and "." not in target else store_file
 
 
 def moves_by_target(moves: Sequence[RegionMove]) -> Mapping[str, int]:

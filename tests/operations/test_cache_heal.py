@@ -10,7 +10,7 @@ import pytest
 
 from hfile.cache_index import CachedFile
 from operations import cache_heal
-from operations.cache_heal import LEAST_GETS, Heal, HealPatience, HealProposal, moves_by_target
+from operations.cache_heal import LEAST_GETS, Heal, HealPatience, HealProposal, cached_name, moves_by_target
 from operations.hbase_control import META_TABLE, CacheContents, HBaseState, Region, RegionMove
 from operations.progress import Say, carry_out
 from sizing.problem import OperationFailed, Refused
@@ -288,3 +288,20 @@ def test_the_basis_changes_with_a_server_or_a_region_that_moves() -> None:
     assert proposal.basis_in(restarted) != proposal.basis
     model.homes["r02"] = SERVERS[1]
     assert proposal.basis_in(model.state(silent)) != proposal.basis
+
+
+HFILE, PARENT = "9f2c4be0a5d14c6e8f0b7a3d1e5c9f42", "1588230740aabbccddeeff0011223344"
+
+
+@pytest.mark.parametrize(
+    ("store_file", "name"),
+    [
+        (HFILE, HFILE),
+        (f"{HFILE}_SeqId_12_", f"{HFILE}_SeqId_12_"),
+        (f"{HFILE}.{PARENT}", f"{HFILE}.{PARENT}"),
+        (f"user-data.v2={PARENT}-{HFILE}", HFILE),
+        (f"user-data={PARENT}-{HFILE}.{PARENT}", f"user-data={PARENT}-{HFILE}.{PARENT}"),
+    ],
+)
+def test_the_blocks_of_a_link_are_those_of_its_target(store_file: str, name: str) -> None:
+    assert cached_name(store_file) == name
