@@ -7,8 +7,9 @@ from typing import Final
 
 from cli.page_entry import page_entry
 from configurations.launch import Launch
-from operations.cache_heal import LEAST_GETS, Heal, HealProposal, moves_by_target
+from operations.cache_heal import Heal
 from operations.description import DescribedCluster
+from operations.heal_proposal import LEAST_GETS, HealProposal, moves_by_target
 from sizing.units import format_duration, format_size
 
 # judgement: the lab measured 2.6 s for a move; on S3 a region opens its files with a few round trips more.

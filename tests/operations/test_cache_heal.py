@@ -10,8 +10,9 @@ import pytest
 
 from hfile.cache_index import CachedFile
 from operations import cache_heal
-from operations.cache_heal import LEAST_GETS, Heal, HealPatience, HealProposal, cached_name, moves_by_target
+from operations.cache_heal import Heal, HealPatience
 from operations.hbase_control import META_TABLE, CacheContents, HBaseState, Region, RegionMove
+from operations.heal_proposal import LEAST_GETS, HealProposal, cached_name, moves_by_target
 from operations.progress import Say, carry_out
 from sizing.problem import OperationFailed, Refused
 from sizing.units import KIB

@@ -15,13 +15,13 @@ from environments.reader import read_environment
 from local_aws.server import local_aws
 from operations import cluster_step, node_command
 from operations.aws import Aws, any_call
-from operations.cache_heal import Heal, HealPatience, HealProposal
+from operations.cache_heal import Heal, HealPatience
 from operations.cluster_step import PrimaryShell
 from operations.compaction_waves import CompactionWaves
 from operations.emr_hbase import CacheIndex, EmrHBase
 from operations.hbase_control import HBaseState
 from operations.heal_journal import S3HealJournal
-from operations.node_caches import contents
+from operations.heal_proposal import HealProposal
 from operations.progress import carry_out
 from operations.restart_journal import S3RestartJournal
 from operations.rolling_restart import Patience, RollingRestart, restart_order
@@ -239,24 +239,6 @@ def test_a_node_without_an_index_refuses_before_any_move(cluster: Cluster) -> No
     with pytest.raises(OperationFailed, match=r"there is no index at /warmbase/cache/index/bucketcache\.index"):
         cluster.heal()
     assert cluster.events == []
-
-
-@pytest.mark.parametrize(
-    ("publisher", "written_at", "behind"),
-    [
-        ({"at": 990.0, "changed_at": None}, 10.0, 10.0),
-        ({"at": 990.0, "changed_at": 400.0}, 10.0, 600.0),
-        ({"at": 100.0, "changed_at": None}, 300.0, 700.0),
-    ],
-)
-def test_an_old_index_of_an_unchanged_cache_is_current(
-    publisher: dict[str, float | None], written_at: float, behind: float
-) -> None:
-    """The publisher looks each minute; what it has not seen may have changed the cache."""
-    document = {"now": 1000.0, "written_at": written_at, "publisher": publisher, "files": {"f": [2, 9]}}
-    cache = contents(document, 600.0)
-    assert (cache.age_seconds, cache.behind_seconds) == (1000.0 - written_at, behind)
-    assert cache.files == {"f": (2, 9)}
 
 
 def test_a_server_of_no_node_is_named(cluster: Cluster) -> None:

@@ -1,0 +1,133 @@
+"""The proposal of a heal: where every region is, what the caches hold of it, and the moves that bring the most home."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from operations.basis import Basis
+from operations.hbase_control import CacheContents, HBaseState, RegionMove
+from sizing.region_assignment import SLACK, CachedRegion, best_assignment, region_bound
+
+# judgement: a move must save more. The lab counted 12 GETs for a region that is reopened, and a heal opens it twice.
+LEAST_GETS: Final = 25
+SYSTEM_TABLES: Final = "hbase:"
+
+
+@dataclass(frozen=True, kw_only=True)
+class HealProposal:
+    """The state and caches of a cluster, and the moves that bring the most cached bytes home.
+
+    `slack` is how far above the mean the regions of a server may be, `interrupted` is true where a heal was.
+    """
+
+    state: HBaseState
+    contents: Mapping[str, CacheContents]
+    files: Mapping[str, Sequence[str]]
+    slack: float = SLACK
+    interrupted: bool = False
+
+    @cached_property
+    def regions(self) -> dict[str, CachedRegion]:
+        """Return every open region of a user table, with its bytes in each cache."""
+        return {
+            name: CachedRegion(
+                server=region.server,
+                cached_bytes={
+                    server: size for server in self.contents if (size := self._cached(server, name, "size_bytes"))
+                },
+            )
+            for name, region in sorted(self.state.regions.items())
+            if region.server is not None and not region.table.startswith(SYSTEM_TABLES)
+        }
+
+    @cached_property
+    def bound(self) -> int:
+        """Return the most regions that a move may leave on a server."""
+        return region_bound(len(self.regions), len(self.contents), self.slack)
+
+    @cached_property
+    def moves(self) -> tuple[RegionMove, ...]:
+        """Return the moves, those to the same server one after the other."""
+        best = best_assignment(self.regions, sorted(self.contents), self.bound, self._move_bytes)
+        moves = (
+            RegionMove(region=name, table=self.state.regions[name].table, source=region.server, target=best[name])
+            for name, region in self.regions.items()
+            if best[name] != region.server
+        )
+        return tuple(sorted(moves, key=lambda move: (move.target, move.table, move.region)))
+
+    @property
+    def cached_bytes(self) -> int:
+        """Return the bytes that some cache holds: of each region, those of the cache with most of it."""
+        return sum(max(region.cached_bytes.values(), default=0) for region in self.regions.values())
+
+    @property
+    def home_bytes(self) -> int:
+        """Return the bytes that are cached on the server that has their region open."""
+        return sum(region.bytes_on(region.server) for region in self.regions.values())
+
+    @property
+    def gained_bytes(self) -> int:
+        """Return by how much the moves raise `home_bytes`."""
+        return sum(
+            self.regions[move.region].bytes_on(move.target) - self.regions[move.region].bytes_on(move.source)
+            for move in self.moves
+        )
+
+    @property
+    def gets_saved(self) -> int:
+        """Return the blocks that come home: reading each of them once elsewhere would take a GET."""
+        return sum(
+            self._cached(move.target, move.region, "blocks") - self._cached(move.source, move.region, "blocks")
+            for move in self.moves
+        )
+
+    @property
+    def basis(self) -> Basis:
+        """Return the facts that the proposal was made from."""
+        return self.basis_in(self.state)
+
+    def basis_in(self, state: HBaseState) -> Basis:
+        """Return the same facts in another state: the servers, and where the regions are that would move."""
+        facts = {f"RegionServer {server}": f"started at {start}" for server, start in state.servers.items()}
+        homes = state.homes
+        return facts | {f"region {move.region}": f"on {homes.get(move.region, 'no server')}" for move in self.moves}
+
+    def at_home(self, homes: Mapping[str, str]) -> int:
+        """Return how many regions are where no other cache holds so much more of them that a move would pay."""
+        return sum(
+            region.bytes_on(homes[name]) + self._move_bytes >= max(region.cached_bytes.values(), default=0)
+            for name, region in self.regions.items()
+            if name in homes
+        )
+
+    @cached_property
+    def _move_bytes(self) -> int:
+        """Return the bytes of the blocks that a move must bring home."""
+        cached = [file for contents in self.contents.values() for file in contents.files.values()]
+        blocks = sum(file.blocks for file in cached)
+        return LEAST_GETS * sum(file.size_bytes for file in cached) // blocks if blocks else 0
+
+    def _cached(self, server: str, region: str, field: str) -> int:
+        cached = self.contents[server].files
+        names = map(cached_name, self.files.get(region, ()))
+        return sum(getattr(cached[name], field) for name in names if name in cached)
+
+
+def cached_name(store_file: str) -> str:
+    """Return the name by which a cache knows the blocks of a store file.
+
+    A link, TABLE=REGION-HFILE, shares the blocks of its target. A reference, HFILE.PARENT, also one to a link, has
+    blocks of its own. Source: HBase 2.6, StoreFileInfo.createReaderContext and HFileLink.
+    """
+    target = store_file.rpartition("-")[2]
+    return target if "=" in store_file and "." not in target else store_file
+
+
+def moves_by_target(moves: Sequence[RegionMove]) -> Mapping[str, int]:
+    """Return the number of moves to each server that gets any."""
+    return Counter(move.target for move in moves)
