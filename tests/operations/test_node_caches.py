@@ -1,4 +1,4 @@
-"""What a node answers about the index of its cache, and what follows from its age."""
+"""The answer of a node names the files in its cache, and shows how far its index may be behind."""
 
 from __future__ import annotations
 
