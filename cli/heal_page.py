@@ -32,7 +32,10 @@ def heal_page(cluster: DescribedCluster, proposal: HealProposal, heal: Heal, lau
     if proposal.interrupted:
         yield from page_entry("continues", "a heal that was interrupted")
     elif not proposal.moves:
-        yield from page_entry("proposed", f"nothing to be gained: no move would save more than {LEAST_GETS} GETs")
+        yield from page_entry(
+            "proposed",
+            f"nothing to be gained: no move would save more than {LEAST_GETS} GETs, or make room in a cache",
+        )
         return
     titles = [stage.title for stage in heal.stages(proposal)]
     for number, title in enumerate(titles):
@@ -56,6 +59,10 @@ def _moves(proposal: HealProposal) -> Iterator[str]:
         f"{format_size(proposal.gained_bytes)} come home; then {healed} of"
         f" {format_size(proposal.cached_bytes)} are cached where their region is",
     )
+    if proposal.freed_bytes:
+        yield from page_entry(
+            "", f"{format_size(proposal.freed_bytes)} of second copies in other caches make room for other blocks"
+        )
     yield from page_entry(
         "s3",
         f"{proposal.gets_saved:,} GETs saved, one for each block that reads would fetch again; the moves cost a few for"

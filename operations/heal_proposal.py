@@ -79,6 +79,12 @@ class HealProposal:
         )
 
     @property
+    def freed_bytes(self) -> int:
+        """Return the second copies that the moves leave in caches, which make room for other blocks."""
+        regions = [(self.regions[move.region], move) for move in self.moves]
+        return sum(min(region.bytes_on(move.source), region.bytes_on(move.target)) for region, move in regions)
+
+    @property
     def gets_saved(self) -> int:
         """Return the blocks that come home: reading each of them once elsewhere would take a GET."""
         return sum(

@@ -45,10 +45,11 @@ def best_assignment(
 ) -> dict[str, str]:
     """Return the server of each region, so that as many bytes as possible are cached where their region is.
 
-    No server gets a region beyond the bound. One that has more already loses them only where another cache has as much
-    of them, so that nothing cached is given up for evenness. Any other move must gain more than `move_bytes`. Of the
-    best assignments, this is one with the fewest moves. Raises KeyError where a region is open on a server that is not
-    listed.
+    No server gets a region beyond the bound, but one that has more already may keep them. A move must gain more than
+    `move_bytes`. There is one exception: a server with more than the mean gives away regions that another cache has as
+    much of, because each cache has room for its share, and a second copy takes the room of other blocks. So nothing
+    that is cached is given up. Of the best assignments, this is one with the fewest moves. Raises KeyError where a
+    region is open on a server that is not listed.
     """
     if not regions:
         return {}
@@ -64,23 +65,22 @@ class _Flow:
         self, regions: Mapping[str, CachedRegion], servers: Sequence[str], bound: int, move_bytes: int
     ) -> None:
         numbers = {server: number for number, server in enumerate(servers)}
-        # A byte outweighs all that follows. Among equals a region that stays outweighs one that moves, unless it is
-        # beyond the bound: being there costs as much as a move, and a little more.
-        scale = 3 * len(regions) + 1
-        self.surplus = scale * move_bytes + 2
+        # A byte outweighs all that decides among equals.
+        scale = 5 * len(regions) + 1
+        self.move = scale * move_bytes + 1
+        # A region beyond the mean costs what a move costs and a little more, so that relief alone justifies a move. A
+        # move to a cache without the region costs that too, so that it needs another justification.
+        self.surplus = self.move + 1
         self.values = [
-            [
-                scale * (region.bytes_on(server) - move_bytes * (server != region.server)) + (server == region.server)
-                for server in servers
-            ]
+            [scale * region.bytes_on(server) - self._price(region, server, move_bytes) for server in servers]
             for region in regions.values()
         ]
         before = Counter(numbers[region.server] for region in regions.values())
-        self.bound = bound
+        self.even = min(bound, region_bound(len(regions), len(servers), slack=0))
         self.most = [max(bound, before[number]) for number in range(len(servers))]
         self.places = [max(range(len(servers)), key=row.__getitem__) for row in self.values]
         loads = Counter(self.places)
-        self.accepted = [min(loads[number], bound) for number in range(len(servers))]
+        self.accepted = [min(loads[number], self.even) for number in range(len(servers))]
         self.heaps: dict[tuple[int, int], list[tuple[int, int]]] = {
             (here, there): [] for here in numbers.values() for there in numbers.values() if here != there
         }
@@ -90,8 +90,14 @@ class _Flow:
         for heap in self.heaps.values():
             heapify(heap)
 
+    def _price(self, region: CachedRegion, server: str, move_bytes: int) -> int:
+        """Return what it costs that the region is on that server."""
+        if server == region.server:
+            return 0
+        return self.move if region.bytes_on(server) > move_bytes else self.move + self.surplus
+
     def solve(self) -> None:
-        """Let some server accept each region that is beyond the bound where it is worth most."""
+        """Let some server accept each region that is beyond the mean where it is worth most."""
         loads = Counter(self.places)
         for server, accepted in enumerate(tuple(self.accepted)):
             for _ in range(loads[server] - accepted):
@@ -110,7 +116,7 @@ class _Flow:
 
     def _acceptance(self, server: int) -> float:
         """Return the cost of one more region on that server."""
-        if self.accepted[server] < self.bound:
+        if self.accepted[server] < self.even:
             return 0
         return self.surplus if self.accepted[server] < self.most[server] else UNREACHED
 

@@ -50,10 +50,13 @@ def is_within(regions: Regions, places: Mapping[str, str], bound: int) -> bool:
 
 
 def worth(regions: Regions, places: Mapping[str, str], bound: int, move_bytes: int) -> tuple[int, int]:
-    """Return the bytes after the price of moves and of regions beyond the bound, and what decides among equals."""
-    count = moves(regions, places)
-    surplus = sum(max(0, load - bound) for load in Counter(places.values()).values())
-    return cached(regions, places) - move_bytes * (count + surplus), -count - 2 * surplus
+    """Return the bytes after what is paid for, and what decides among equals."""
+    moved = [name for name, server in places.items() if regions[name].server != server]
+    blind = sum(regions[name].bytes_on(places[name]) <= move_bytes for name in moved)
+    even = min(bound, region_bound(len(regions), len(SERVERS), 0)) if regions else 0
+    surplus = sum(max(0, load - even) for load in Counter(places.values()).values())
+    paid = len(moved) + blind + surplus
+    return cached(regions, places) - move_bytes * paid, -len(moved) - 2 * (blind + surplus)
 
 
 def brute_force(regions: Regions, bound: int, move_bytes: int) -> tuple[int, int]:
@@ -114,12 +117,27 @@ def test_regions_return_to_the_server_that_lost_them() -> None:
     assert best_assignment(regions, SERVERS, region_bound(24, 3)) == caches
 
 
-def test_a_server_beyond_the_bound_gives_away_only_what_another_cache_has() -> None:
-    """Two caches have the first two regions, which follow evenness; the others have bytes in one cache only."""
+def test_a_server_beyond_the_mean_gives_away_only_what_another_cache_has() -> None:
+    """Two caches have the first two regions, which follow evenness; of the others, the first cache has more."""
     regions = {f"r{number}": a_region("a", (8, 8 if number < 2 else 7, 0)) for number in range(6)}
-    places = best_assignment(regions, SERVERS, bound=3, move_bytes=4)
+    places = best_assignment(regions, SERVERS, bound=6, move_bytes=4)
     assert [name for name, server in places.items() if server == "b"] == ["r0", "r1"]
-    assert best_assignment(regions, SERVERS, bound=6, move_bytes=4) == now(regions)
+
+
+def test_regions_that_no_cache_has_stay() -> None:
+    regions = {f"r{number}": a_region("a", (0, 0, 0)) for number in range(6)}
+    assert best_assignment(regions, SERVERS, bound=2, move_bytes=4) == now(regions)
+
+
+def test_a_cache_with_second_copies_does_not_keep_the_regions_of_a_server_that_returned() -> None:
+    """Both caches have all of the regions, which were prefetched after their server had died."""
+    caches = {f"r{number:02}": SERVERS[number % 3] for number in range(24)}
+    regions = {
+        name: CachedRegion(server=place, cached_bytes={home: 8, place: 8})
+        for number, (name, home) in enumerate(caches.items())
+        for place in [SERVERS[number % 2] if home == "c" else home]
+    }
+    assert best_assignment(regions, SERVERS, region_bound(24, 3), move_bytes=2) == caches
 
 
 def test_a_region_on_an_unknown_server_is_an_error() -> None:
