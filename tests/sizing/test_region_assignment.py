@@ -130,7 +130,7 @@ def test_regions_that_no_cache_has_stay() -> None:
 
 
 def test_a_cache_with_second_copies_does_not_keep_the_regions_of_a_server_that_returned() -> None:
-    """Both caches have all of the regions, which were prefetched after their server had died."""
+    """The regions were prefetched by other servers after theirs had died, so two caches have all of each."""
     caches = {f"r{number:02}": SERVERS[number % 3] for number in range(24)}
     regions = {
         name: CachedRegion(server=place, cached_bytes={home: 8, place: 8})

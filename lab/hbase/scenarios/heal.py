@@ -61,7 +61,7 @@ class HealWay:
     killed: float
     began: float
     ended: float
-    settled: float
+    quiet_at: float
     until: float
 
     def hit_ratio(self, since: float, until: float) -> float:
@@ -118,7 +118,7 @@ def _recorded(lab: Experiment, way: Callable[[LabControl, Experiment], int]) -> 
         moves = way(control, lab)
         ended = history.ticks[-1].at
         time.sleep(SETTLING_SECONDS)
-        settled = history.ticks[-1].at
+        quiet_at = history.ticks[-1].at
         time.sleep(AFTER_SECONDS[lab.short])
         state = control.state(bench.say)
     return HealWay(
@@ -133,7 +133,7 @@ def _recorded(lab: Experiment, way: Callable[[LabControl, Experiment], int]) -> 
         killed=killed,
         began=began,
         ended=ended,
-        settled=settled,
+        quiet_at=quiet_at,
         until=history.ticks[-1].at,
     )
 
@@ -219,9 +219,9 @@ def _figures(case: str, way: HealWay) -> tuple[Measurement, ...]:
         ),
         figure(
             name="hit ratio afterwards",
-            measured=way.hit_ratio(way.settled, way.until),
+            measured=way.hit_ratio(way.quiet_at, way.until),
             predicted=way.hit_ratio(way.warm, way.killed) if heals else None,
-            because=f"all servers, from {SETTLING_SECONDS:.0f} s after the last move; predicted is the ratio before the kill",
+            because=f"all servers, {SETTLING_SECONDS:.0f} s after the way; predicted is the ratio before the kill",
             target=at_least(HIT_RATIO) if heals else None,
         ),
         *_costs(case, way),
