@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+BOOST_ROLE: Final = "BoostRole"
+"""The logical id, in a cluster's stack, of the role that takes raised volumes back."""
+BOOST_TAG: Final = "warmbase-boost"
+"""The tag of a volume that this role may change; its value is the name of the schedule group."""
+
 
 def network_stack(environment: str) -> str:
     """Return the name of the stack that holds the VPC, its endpoints and the security groups."""
@@ -36,6 +43,11 @@ def stacks_around(environment: str, cluster_name: str) -> tuple[str, str, str, s
 def emr_cluster_name(environment: str, cluster_name: str) -> str:
     """The cluster in EMR; what begins with it and a hyphen is that cluster's."""
     return f"warmbase-{environment}-{cluster_name}"
+
+
+def boost_group(environment: str, cluster_name: str) -> str:
+    """Return the name of the group of the schedules that take raised volumes of a cluster back."""
+    return emr_cluster_name(environment, cluster_name)
 
 
 def cluster_id_parameter(environment: str, cluster_name: str) -> str:

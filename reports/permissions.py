@@ -12,6 +12,7 @@ Template: TypeAlias = Mapping[str, Any]
 ROLES: Final = {
     "RolesNode": "Permissions of the nodes: the role of the instance profile",
     "RolesService": "Permissions of EMR: the service role",
+    "BoostRole": "Permissions of the schedules that end a boost",
     "VpcFlowLog": "Permissions of VPC Flow Logs, in a new VPC",
 }
 """The roles by how their logical ids begin."""

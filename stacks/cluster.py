@@ -21,6 +21,7 @@ from environments.names import cluster_id_parameter, cluster_stack, emr_cluster_
 from sizing.cost import EMR_ROOT_VOLUME
 from sizing.plan import PrimaryGroup
 from stacks.app import environment_stack, tag
+from stacks.boost import BoostSchedules
 from stacks.bootstrap import BootstrapActions, RecordedBootstrap
 from stacks.kerberos import attributes, authentication
 from stacks.nag_suppressions import suppress
@@ -66,6 +67,8 @@ class ClusterStack(cdk.Stack):
         # Nodes use their policy as soon as they boot: a role without it fails the first bootstrap action.
         for role in (self._roles.nodes, self._roles.service):
             self.cluster.node.add_dependency(role.node.find_child("DefaultPolicy"))
+        if environment.mode.has_bucket_cache:
+            BoostSchedules(self, plan.environment, plan.cluster)
         parameter = cluster_id_parameter(plan.environment, plan.cluster)
         ssm.StringParameter(self, "ClusterId", parameter_name=parameter, string_value=self.cluster.ref)
 

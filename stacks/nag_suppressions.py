@@ -21,6 +21,9 @@ REASONS = {
     "IAM5[Resource::arn:<AWS::Partition>:ec2:<AWS::Region>:<AWS::AccountId>:instance/*]": (
         "each node registers itself with Systems Manager; its id is not known in advance"
     ),
+    "IAM5[Resource::arn:<AWS::Partition>:ec2:<AWS::Region>:<AWS::AccountId>:volume/*]": (
+        "a boost tags the volumes that its schedules take back; their ids are not known in advance"
+    ),
     "IAM5[Resource::*]": "IAM defines no resources for the channels of Session Manager; metrics are limited to two"
     " namespaces",
 }
