@@ -19,10 +19,12 @@ from local_aws import (
     core_nodes,
     instance_groups,
     mute_rules,
+    schedules,
     stack_drift,
     stack_requests,
     steps,
     template,
+    volumes,
 )
 from local_aws.exports import wanted_outputs
 from local_aws.moto_internals import Json, Untyped, replace
@@ -47,6 +49,8 @@ def install() -> None:
         stack_drift,
         change_set_requests,
         mute_rules,
+        volumes,
+        schedules,
     ):
         part.install()
     _replace_resolver()

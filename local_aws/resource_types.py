@@ -21,7 +21,7 @@ from local_aws.resources.network import (
 )
 from local_aws.resources.s3 import BucketPolicy, BucketType
 from local_aws.resources.security_group import SecurityGroupRule, SecurityGroupType
-from local_aws.resources.simple import AlarmType, Blank, Dashboard, KeyType, LogGroupType, Parameter
+from local_aws.resources.simple import AlarmType, Blank, Dashboard, KeyType, LogGroupType, Parameter, ScheduleGroupType
 from local_aws.resources.topic import Subscription, TopicPolicy, TopicType
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ OWN_TYPES: Final[dict[str, ResourceType]] = {
     "AWS::Logs::LogGroup": LogGroupType(),
     "AWS::S3::Bucket": BucketType(),
     "AWS::S3::BucketPolicy": BucketPolicy(),
+    "AWS::Scheduler::ScheduleGroup": ScheduleGroupType(),
     "AWS::SNS::Subscription": Subscription(),
     "AWS::SNS::Topic": TopicType(),
     "AWS::SNS::TopicPolicy": TopicPolicy(),

@@ -1,4 +1,4 @@
-"""Resources that one or two API calls keep: alarms, dashboards, SSM parameters, log groups and KMS keys."""
+"""Resources that a few API calls keep: alarms, dashboards, SSM parameters, schedule and log groups, KMS keys."""
 
 from __future__ import annotations
 
@@ -97,6 +97,32 @@ class Parameter(ApiType):
         api.call("ssm", request.region, "put_parameter", **{**properties, "Name": name, **options})
         attributes = {key: str(properties[key]) for key in ("Type", "Value")}
         return ApiResource(physical_resource_id=name, attributes=attributes)
+
+
+class ScheduleGroupType(ApiType):
+    """A group of EventBridge Scheduler, whose deletion deletes the schedules in it. Only its tags can change."""
+
+    attributes = frozenset({"Arn"})
+
+    def create(self, request: ResourceRequest) -> ApiResource:
+        """Return the new group, under the template's name or a generated one."""
+        name = str(request.properties.get("Name") or request.generated_name)
+        tags = request.properties.get("Tags", [])
+        arn = api.call("scheduler", request.region, "create_schedule_group", Name=name, Tags=tags)["ScheduleGroupArn"]
+        return ApiResource(physical_resource_id=name, attributes={"Arn": arn})
+
+    def update(self, resource: ApiResource, request: ResourceRequest) -> ApiResource:
+        """Return the same group with the requested tags."""
+        arn, tags = resource.attributes["Arn"], request.properties.get("Tags", [])
+        listed = api.call("scheduler", request.region, "list_tags_for_resource", ResourceArn=arn)["Tags"]
+        old = [tag["Key"] for tag in listed]
+        api.call("scheduler", request.region, "untag_resource", ResourceArn=arn, TagKeys=old)
+        api.call("scheduler", request.region, "tag_resource", ResourceArn=arn, Tags=tags)
+        return resource
+
+    def delete(self, resource: ApiResource, request: ResourceRequest) -> None:
+        """Delete the group with its schedules."""
+        api.call("scheduler", request.region, "delete_schedule_group", Name=resource.physical_resource_id)
 
 
 class LogGroupType(MotoType):
