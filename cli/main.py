@@ -42,7 +42,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "Operate": {
         "status": "Show nodes, caches, drift, alarms and cost on one screen.",
-        "warm": "Show how warm the caches are, or wait until they are.",
+        "warm": "Show how warm the caches are, wait until they are, or boost their fill.",
         "restart": "Restart the RegionServers of a cluster with their caches.",
         "heal": "Move regions back to the caches that hold their blocks.",
         "compact": "Run a major compaction in waves, so that the caches keep answering.",

@@ -1,4 +1,4 @@
-"""`warmbase warm` shows how warm the caches of a cluster are, and waits until they are warm."""
+"""`warmbase warm` shows how warm the caches of a cluster are, waits until they are warm, and boosts their fill."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from cli.options import chosen_cluster, cluster_option, environment_argument, ou
 from cli.page_entry import page_entry
 from cli.terminal import echo
 from cli.unit_text import DURATION, SHARE
+from cli.warm_boost import boost_command, boost_line
 from configurations.launch import Launch
 from environments.reader import read_environment
+from operations.boosting import BoostState
+from operations.cluster_boost import read_boost
 from operations.description import DescribedCluster
 from operations.identity import environment_aws
 from operations.plan_drift import read_running_cluster
@@ -29,13 +32,17 @@ from sizing.warming import Gate, Progress
 
 @click.group()
 def warm() -> None:
-    """Show how warm the caches are, or wait until they are.
+    """Show how warm the caches are, wait until they are, or boost their fill.
 
     \b
     Example:
       warmbase warm status prod
       warmbase warm wait prod --timeout 3h
+      warmbase warm boost prod --dry-run
     """
+
+
+warm.add_command(boost_command)
 
 
 @warm.command(name="status")
@@ -46,20 +53,22 @@ def status_command(environment: str, cluster: str | None, output: str) -> None:
     """Show the share, rate and remaining time of each server's cache.
 
     The share is of the bytes that the plan expects in a warm cache. The remaining time follows the rate of the last ten
-    minutes.
+    minutes. Where cache volumes are raised by a boost, the page says so, and when they go back.
 
     \b
     Example:
       warmbase warm status prod
     """
-    launch, running, read = _running_cluster(environment, cluster)
-    servers = read(Gate())
+    launch, running, read, boost = _running_cluster(environment, cluster)
+    servers, boosted = read(Gate()), boost()
     if output == "json":
         document: dict[str, Any] = {"cluster": launch.plan.cluster, "id": running.id, "servers": plain(servers)}
         document["seconds"] = slowest_seconds(servers)
+        document["boost"] = boosted and {"raised": sorted(boosted.raised), "ends_at": boosted.ends_at}
         echo(json_text(document))
         return
-    echo("\n".join(status_page(launch, running, servers)))
+    lines = page_entry("boost", boost_line(boosted)) if boosted and boosted.raised else []
+    echo("\n".join([*status_page(launch, running, servers), *lines]))
 
 
 @warm.command(name="wait")
@@ -93,7 +102,7 @@ def wait_command(
             why="these are two conditions, and the command waits for one",
             fix=f"warmbase warm wait {environment} --hit-ratio {hit_ratio:g}",
         )
-    launch, _, read = _running_cluster(environment, cluster)
+    launch, _, read, _ = _running_cluster(environment, cluster)
     gate = Gate(share=Gate().share if share is None else share, hit_ratio=hit_ratio)
     last: list[Servers] = []
 
@@ -114,8 +123,8 @@ def wait_command(
 
 def _running_cluster(
     environment: str, cluster: str | None
-) -> tuple[Launch, DescribedCluster, Callable[[Gate], Servers]]:
-    """Return the plan of the running cluster, the cluster, and what reads the progress of its caches.
+) -> tuple[Launch, DescribedCluster, Callable[[Gate], Servers], Callable[[], BoostState | None]]:
+    """Return the plan of the running cluster, the cluster, and what reads the progress of its caches and its boost.
 
     Raises Refused where its servers have no cache on disk.
     """
@@ -124,7 +133,7 @@ def _running_cluster(
     refuse_uncached(launch)
     aws = environment_aws(read, os.environ)
     running = read_running_cluster(aws, launch).cluster
-    return launch, running, partial(read_progress, aws, launch, running.id)
+    return launch, running, partial(read_progress, aws, launch, running.id), partial(read_boost, aws, launch, running)
 
 
 def slowest_seconds(servers: Servers) -> float | None:

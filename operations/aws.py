@@ -136,6 +136,12 @@ class Aws:
         return self._guarded(self._session.client("ec2", endpoint_url=self._endpoint, config=PATIENT))
 
     @cached_property
+    def scheduler(self) -> Any:  # noqa: ANN401 - its types are not installed
+        """Return the client of Amazon EventBridge Scheduler."""
+        make: Any = self._session.client
+        return self._guarded(make("scheduler", endpoint_url=self._endpoint, config=PATIENT))
+
+    @cached_property
     def quotas(self) -> Any:  # noqa: ANN401 - one call is not worth its types
         """Return the client of Service Quotas."""
         make: Any = self._session.client

@@ -19,6 +19,7 @@ SERVICES = {
     "emr": "elasticmapreduce",
     "quotas": "servicequotas",
     "s3": "s3",
+    "scheduler": "scheduler",
     "ssm": "ssm",
     "lock_client": "ssm",
 }

@@ -1,0 +1,204 @@
+"""`warmbase warm boost` raises the throughput of the cache volumes for a fill; schedules take it back by themselves."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from typing import Final, TypedDict, Unpack
+
+import click
+
+from changes.planned_cluster import deployable_cluster
+from cli.boost_text import LEVELS, limits_text
+from cli.options import chosen_cluster, cluster_option, confirm, dry_run_option, environment_argument, yes_option
+from cli.page_entry import page_entry
+from cli.progress import TerminalProgress
+from cli.terminal import echo
+from cli.unit_text import DURATION
+from configurations.launch import Launch
+from environments.reader import read_environment
+from operations.basis import refuse_moved
+from operations.boosting import BoostEnd, BoostState, CacheBoost, moment
+from operations.cluster_boost import ClusterBoost, cluster_boost
+from operations.description import DescribedCluster
+from operations.identity import environment_aws
+from operations.lock import environment_lock
+from operations.plan_drift import read_running_cluster
+from operations.progress import Stage, carry_out
+from operations.warming import refuse_uncached
+from sizing.boost import Boost
+from sizing.problem import InvalidInput, Refused
+from sizing.units import format_duration, format_usd
+
+LEAST_SECONDS: Final = 900.0  # judgement: three times the margin that a schedule needs
+MOST_SECONDS: Final = 24 * 3600.0  # judgement: a fill takes hours; for longer, plan volumes with more throughput
+# judgement: reads delay a fill, and EC2 takes a while to act; an hour more costs less than a boost that ends too early.
+RESERVE_SECONDS: Final = 3600.0
+HOUR_SECONDS: Final = 3600.0
+
+
+class BoostOptions(TypedDict):
+    """The options of the command; `seconds` is the time of the boost."""
+
+    cluster: str | None
+    level: str | None
+    seconds: float | None
+    end: bool
+    dry_run: bool
+    yes: bool
+
+
+@click.command(name="boost")
+@environment_argument
+@cluster_option
+@click.option(
+    "--level",
+    type=click.Choice(["sustained", "burst"]),
+    help="The rates of the nodes to use.  [default: the fastest that the plan names]",
+)
+@click.option(
+    "--for",
+    "seconds",
+    type=DURATION,
+    metavar="TIME",
+    help="How long, from now on.  [default: the planned fill and an hour]",
+)
+@click.option("--end", is_flag=True, help="Take the volumes back at once.")
+@dry_run_option
+@yes_option
+def boost_command(environment: str, **options: Unpack[BoostOptions]) -> None:
+    """Raise the throughput of the cache volumes while they fill.
+
+    Before the first volume is raised, each gets one-time schedules of EventBridge that take it back, so it goes back
+    even if this machine does not run then. The same command continues an interrupted boost, and extends the time of one
+    that runs. A boost begins only where no volume was modified within 24 hours.
+
+    \b
+    Example:
+      warmbase warm boost prod --dry-run
+      warmbase warm boost prod --for 3h
+      warmbase warm boost prod --end
+
+    Exit codes: 3 more throughput would not help, or a volume cannot be raised now.
+    """
+    read = read_environment(environment)
+    launch = deployable_cluster(read, chosen_cluster(read, options["cluster"]).name).launch
+    refuse_uncached(launch)
+    aws = environment_aws(read, os.environ)
+    running = read_running_cluster(aws, launch).cluster
+    control = cluster_boost(aws, launch, running)
+    control.refuse_undeployed()
+    state = control.state()
+    proposed = _end(control, state) if options["end"] else _boost(control, state, launch, options)
+    if proposed is None:
+        echo(f"{launch.plan.cluster}: no cache volume is raised")
+        return
+    stages, lines = proposed
+    echo("\n".join([f"{launch.plan.cluster}: {running.id}, {running.state}", *_current(running, state), *lines]))
+    if options["dry_run"]:
+        return
+    if not options["yes"]:
+        confirm("Take them back?" if options["end"] else "Raise them?")
+    with environment_lock(aws, read, "warm boost"):
+        refuse_moved(state.basis, control.state().basis)
+        carry_out(stages, TerminalProgress())
+
+
+Proposed = tuple[Iterator[Stage], list[str]]
+"""The stages, and the lines that propose them."""
+
+
+def _end(control: ClusterBoost, state: BoostState) -> Proposed | None:
+    """Return the end of a boost; None where nothing is raised or scheduled."""
+    if not state.raised and not state.ways_back:
+        return None
+    throughput_mib_s, iops = control.launch_provision
+    text = f"{len(state.raised)} volumes back to {throughput_mib_s:,} MiB/s and {iops:,} IOPS; then no schedule remains"
+    return BoostEnd(control=control).stages(), page_entry("proposed", text)
+
+
+def _boost(control: ClusterBoost, state: BoostState, launch: Launch, options: BoostOptions) -> Proposed:
+    """Return the boost. Raises Refused where it would not help, or a volume cannot be raised."""
+    planned = chosen_boost(launch, options["level"])
+    wanted = options["seconds"]
+    seconds = default_seconds(planned.seconds) if wanted is None else wanted
+    if not LEAST_SECONDS <= seconds <= MOST_SECONDS:
+        raise InvalidInput.of(
+            where="--for",
+            what=format_duration(seconds),
+            why="a boost lasts 15 minutes to 24 hours",
+            fix="for longer, plan volumes with more throughput: warmbase plan",
+        )
+    boost = CacheBoost(control=control, provision=(planned.throughput_mib_s, planned.iops), seconds=seconds)
+    boost.check(state)
+    return boost.stages(), list(_proposal(launch, planned, state, seconds))
+
+
+def chosen_boost(launch: Launch, level: str | None) -> Boost:
+    """Return the planned boost of this level, or the fastest. Raises Refused where the plan has none."""
+    plan, boosts = launch.plan, launch.plan.warm_up.boosts
+    server = plan.warm_up.server
+    for boost in reversed(boosts):
+        if level in {None, boost.level}:
+            return boost
+    why = "no EBS volume holds the cache"
+    if server is not None:
+        limits = server.boosted(server.volume.throughput_mib_s, "sustained").limits
+        why = f"the fill takes as long with more throughput: its limit is {limits_text(limits)}"
+    raise Refused.of(
+        where=f"cluster {plan.cluster} of {plan.environment}",
+        what=f"would not fill noticeably faster{f' {LEVELS[level]}' if level else ''}",  # type: ignore[index]
+        why=why,
+        fix=f"use --level {boosts[-1].level}" if boosts else "see what limits it: warmbase plan",
+    )
+
+
+def default_seconds(fill_seconds: float) -> float:
+    """Return how long a boost lasts by default: the fill with a reserve, in whole hours."""
+    return math.ceil((fill_seconds + RESERVE_SECONDS) / HOUR_SECONDS) * HOUR_SECONDS
+
+
+def _current(cluster: DescribedCluster, state: BoostState) -> Iterator[str]:
+    yield from page_entry("current", boost_line(state))
+    nodes = cluster.groups["core"].running
+    if len(state.volumes) < nodes:
+        yield from page_entry("", f"only {len(state.volumes)} cache volumes were found on {nodes} core nodes")
+
+
+def boost_line(state: BoostState) -> str:
+    """Return what the cache volumes are provisioned with, and when those that are raised go back, in one line."""
+    provisions = sorted({volume.provision for volume in state.volumes.values()})
+    texts = " or ".join(f"{throughput:,} MiB/s and {iops:,} IOPS" for throughput, iops in provisions)
+    line = f"{len(state.volumes)} cache volumes with {texts or 'nothing'} each"
+    if not state.raised:
+        return line
+    end = state.ends_at
+    back = (
+        f"back by themselves at {moment(end)}" if end else "and no schedule takes them back: warmbase warm boost --end"
+    )
+    return f"{line}; {len(state.raised)} raised, {back}"
+
+
+def _proposal(launch: Launch, boost: Boost, state: BoostState, seconds: float) -> Iterator[str]:
+    server = launch.plan.warm_up.server
+    raised = f"{boost.throughput_mib_s:,} MiB/s and {boost.iops:,} IOPS for {format_duration(seconds)}"
+    remark = f"{len(state.raised)} volumes are raised already: only their schedules change"
+    extended = f"; {remark}" if state.raised else ""
+    yield from page_entry("proposed", f"{raised}{extended}")
+    if server is not None:
+        now = server.time(server.volume.throughput_mib_s, server.sustained)
+        yield from page_entry(
+            "why",
+            f"an empty cache fills in {format_duration(boost.seconds)} instead of {format_duration(now.seconds)}"
+            f" without reads, {LEVELS[boost.level]} (estimates); then the limit is {limits_text(boost.limits)}",
+        )
+    yield from page_entry(
+        "back",
+        "by itself: one-time schedules of EventBridge take each volume back at the end, and try again 6 and 24 hours"
+        " later, because EC2 refuses while it still applies the raise",
+    )
+    hours = seconds / HOUR_SECONDS
+    yield from page_entry(
+        "cost", f"{format_usd(boost.usd_per_hour)} an hour, {format_usd(hours * boost.usd_per_hour)} in all (estimate)"
+    )

@@ -1,0 +1,286 @@
+"""A boost of the cache volumes of a running cluster, which takes itself back.
+
+Before the first volume is raised, each has schedules that take it back, and they have been read again: a command that
+ends anywhere leaves nothing raised for longer than announced. EC2 refuses to modify a volume until its last
+modification is `completed`, which can take hours, and reports only the latest. So each volume has three schedules, and
+a boost begins only where nothing was modified within the last 24 hours: with the raise, they are the four modifications
+that EBS allows in that time.
+
+Source: EC2 API Reference, ModifyVolume and DescribeVolumesModifications; EBS User Guide,
+monitoring-volume-modifications (about 6 hours for a full volume of 1 TiB, more than 24 in some cases).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import Final, Protocol
+
+from operations.basis import Basis
+from operations.polling import turns
+from operations.progress import Say, Stage
+from sizing.gp3 import Provision
+from sizing.problem import OperationFailed, Problem, Refused
+
+WINDOW_SECONDS: Final = 24 * 3600.0
+ATTEMPTS_SECONDS: Final = (0.0, 6 * 3600.0, 24 * 3600.0)
+"""When the schedules of a volume fire, counted from the announced end."""
+# judgement: a schedule must not fire while its volume is being raised.
+MARGIN_SECONDS: Final = 300.0
+SOON_SECONDS: Final = 600.0  # judgement: longer than it takes to take all volumes back by hand
+END: Final = "warmbase warm boost ENV --end"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheVolume:
+    """A cache volume: what it is provisioned with, and was at the launch of its cluster.
+
+    `modified_at` is when its latest modification began, in seconds since 1970, and `modification` the state of that;
+    both are None for a volume that was never modified.
+    """
+
+    provision: Provision
+    launch_provision: Provision
+    modified_at: float | None = None
+    modification: str | None = None
+
+    @property
+    def is_raised(self) -> bool:
+        """Return whether it has more than at the launch."""
+        return any(now > before for now, before in zip(self.provision, self.launch_provision, strict=True))
+
+    @property
+    def is_changing(self) -> bool:
+        """Return whether EC2 would refuse to modify it now."""
+        return self.modification in {"modifying", "optimizing"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WayBack:
+    """The schedules of one volume: when the next one fires, in seconds since 1970, and what it provisions then."""
+
+    at: float
+    provision: Provision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoostState:
+    """The cache volumes of a cluster by id, and the ways back that are scheduled."""
+
+    volumes: Mapping[str, CacheVolume]
+    ways_back: Mapping[str, WayBack]
+
+    @property
+    def raised(self) -> dict[str, CacheVolume]:
+        """Return the volumes that have more than at the launch."""
+        return {name: volume for name, volume in self.volumes.items() if volume.is_raised}
+
+    @property
+    def ends_at(self) -> float | None:
+        """Return when the last raised volume goes back by itself; None where none is raised, or none does."""
+        return max((self.ways_back[name].at for name in self.raised if name in self.ways_back), default=None)
+
+    @property
+    def basis(self) -> Basis:
+        """Return the facts that a proposal is made from."""
+        return {
+            f"volume {name}": f"{_text(volume.provision)}, {'' if name in self.ways_back else 'not '}scheduled"
+            for name, volume in self.volumes.items()
+        }
+
+
+class BoostControl(Protocol):
+    """Reads and modifies the cache volumes of one cluster. Each method raises OperationFailed where AWS refuses."""
+
+    def state(self) -> BoostState:
+        """Return the volumes and the schedules as they are now."""
+
+    def schedule(self, volume: str, provision: Provision, times: tuple[float, ...]) -> None:
+        """Write the schedules that give the volume this provision at these times, in place of any others of it."""
+
+    def unschedule(self, volume: str) -> None:
+        """Delete the schedules of a volume, if it has any."""
+
+    def modify(self, volume: str, provision: Provision) -> None:
+        """Give a volume this provision now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoostPatience:
+    """How long to wait until EC2 accepts a modification, and the pauses between two looks, in seconds."""
+
+    modifiable: float = 900.0  # judgement: beyond that it takes hours, and the schedules do it
+    first_poll: float = 1.0
+    poll: float = 15.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheBoost:
+    """The boost of all cache volumes to `provision` for so many seconds; `clock` is in seconds since 1970."""
+
+    control: BoostControl
+    provision: Provision
+    seconds: float
+    clock: Callable[[], float] = time.time
+
+    def check(self, state: BoostState) -> None:
+        """Raise Refused where a volume could not be raised, or its way back would not be certain."""
+        if problems := [problem for name, volume in state.volumes.items() for problem in self._of(name, volume, state)]:
+            raise Refused(problems)
+
+    def _of(self, name: str, volume: CacheVolume, state: BoostState) -> Iterator[Problem]:
+        if volume.is_raised:
+            if name not in state.ways_back:
+                yield Problem(
+                    where=name,
+                    what=f"is raised to {_text(volume.provision)}, and no schedule takes it back",
+                    why=f"its cluster was launched with {_text(volume.launch_provision)}",
+                    fix=f"take it back: {END}",
+                )
+        elif volume.is_changing:
+            yield Problem(
+                where=name,
+                what=f"is {volume.modification}",
+                why="EC2 modifies a volume only once its last modification is completed",
+                fix="wait until then (EC2's console, volumes), and run the same command again",
+            )
+        elif volume.modified_at is not None and self.clock() - volume.modified_at < WINDOW_SECONDS:
+            yield Problem(
+                where=name,
+                what=f"was modified at {moment(volume.modified_at)}",
+                why="EBS allows four modifications of a volume in 24 hours and reports only the latest, so its way back"
+                " would not be certain",
+                fix=f"run the same command again after {moment(volume.modified_at + WINDOW_SECONDS)}",
+            )
+
+    def stages(self) -> Iterator[Stage]:
+        """Yield the stages. Each looks first, so that an interrupted boost continues."""
+        until = self.clock() + self.seconds
+        yield Stage(title=f"schedule the way back for {moment(until)}", act=partial(self._schedule, until))
+        yield Stage(title=f"raise the cache volumes to {_text(self.provision)}", act=self._raise)
+
+    def _schedule(self, until: float, say: Say) -> str:
+        state = self.control.state()
+        self.check(state)
+        times = tuple(until + seconds for seconds in ATTEMPTS_SECONDS)
+        for number, (name, volume) in enumerate(state.volumes.items(), 1):
+            known = state.ways_back.get(name)
+            before = known.provision if volume.is_raised and known is not None else volume.provision
+            self.control.schedule(name, before, times)
+            say(f"{number} of {len(state.volumes)} volumes scheduled")
+        now = self.control.state()
+        for name in state.volumes:
+            self._certain(name, now)
+        return f"{len(state.volumes)} volumes go back by themselves, with {len(times)} attempts each"
+
+    def _raise(self, say: Say) -> str:
+        raised = 0
+        for name in self.control.state().volumes:
+            state = self.control.state()
+            volume = state.volumes.get(name)
+            if volume is None or volume.is_raised:
+                continue
+            self._certain(name, state)
+            self.control.modify(name, self.provision)
+            raised += 1
+            say(f"{name} raised")
+        end = self.control.state().ends_at
+        already = "" if raised else "all of them were raised before; "
+        return f"{already}{raised} volumes raised, until {moment(end)}" if end else f"{already}{raised} volumes raised"
+
+    def _certain(self, name: str, state: BoostState) -> None:
+        """Raise OperationFailed where no schedule takes a volume back to what it has, or had, early enough."""
+        volume, way = state.volumes.get(name), state.ways_back.get(name)
+        if volume is None:
+            return
+        is_right = way is not None and (volume.is_raised or way.provision == volume.provision)
+        if way is None or not is_right or way.at < self.clock() + MARGIN_SECONDS:
+            raise OperationFailed.of(
+                where=name,
+                what="was not raised",
+                why="no schedule would take it back" if way is None else f"its schedule fires at {moment(way.at)}",
+                fix="run the same command again",
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoostEnd:
+    """The end of a boost at once: the schedules come forward, the volumes go back, and the schedules are deleted."""
+
+    control: BoostControl
+    patience: BoostPatience = BoostPatience()
+    clock: Callable[[], float] = time.time
+
+    def stages(self) -> Iterator[Stage]:
+        """Yield the stages. Each looks first, so that an interrupted end continues."""
+        yield Stage(title="bring the schedules forward", act=self._forward)
+        yield Stage(title="take the cache volumes back", act=self._back)
+        yield Stage(title="delete the schedules", act=self._clean)
+
+    def _forward(self, say: Say) -> str:
+        state, soon = self.control.state(), self.clock() + SOON_SECONDS
+        for name, volume in state.raised.items():
+            way = state.ways_back.get(name)
+            if way is None or way.at > soon:
+                times = tuple(soon + seconds for seconds in ATTEMPTS_SECONDS)
+                self.control.schedule(name, _before(volume, way), times)
+                say(f"{name} goes back at {moment(soon)} at the latest")
+        return f"{len(state.raised)} raised volumes"
+
+    def _back(self, say: Say) -> str:
+        count = 0
+        for name in self.control.state().volumes:
+            count += self._one_back(name, say)
+        return f"{count} volumes taken back"
+
+    def _one_back(self, name: str, say: Say) -> bool:
+        """Wait until EC2 accepts it, take a raised volume back, and return whether it was raised."""
+        reported = ""
+        for _ in turns(self.patience.modifiable, self.patience.first_poll, self.patience.poll):
+            state = self.control.state()
+            volume = state.volumes.get(name)
+            if volume is None or not volume.is_raised:
+                return False
+            if not volume.is_changing:
+                self.control.modify(name, _before(volume, state.ways_back.get(name)))
+                return True
+            if volume.modification != reported:
+                reported = str(volume.modification)
+                say(f"{name} is {reported}: EC2 modifies it once that has ended")
+        raise OperationFailed.of(
+            where=name,
+            what=f"is still {reported} after {self.patience.modifiable / 60:,.0f} minutes",
+            why="EC2 modifies a volume only once its last modification is completed, which can take hours",
+            fix="nothing: its schedules try again within 10 minutes, after 6 hours and after 24; or run the same"
+            " command again later",
+        )
+
+    def _clean(self, _: Say) -> str:
+        state = self.control.state()
+        if state.raised:
+            raise OperationFailed.of(
+                where=", ".join(state.raised),
+                what="is raised again",
+                why="another command or person has raised it since",
+                fix="run the same command again",
+            )
+        for name in state.ways_back:
+            self.control.unschedule(name)
+        return f"the schedules of {len(state.ways_back)} volumes deleted"
+
+
+def _before(volume: CacheVolume, way: WayBack | None) -> Provision:
+    return volume.launch_provision if way is None else way.provision
+
+
+def moment(at: float) -> str:
+    """Return a time in UTC, in words."""
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _text(provision: Provision) -> str:
+    throughput_mib_s, iops = provision
+    return f"{throughput_mib_s:,} MiB/s and {iops:,} IOPS"

@@ -1,0 +1,167 @@
+"""`warmbase warm boost` on the local AWS: the way back exists first, and volumes go back by themselves."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from moto import mock_aws
+
+from cli import warm as group
+from cli import warm_boost as command
+from environments.names import boost_group
+from local_aws import clock, volumes
+from local_aws.extension import install
+from operations.boosting import WINDOW_SECONDS, BoostState
+from operations.cluster_boost import ClusterBoost, read_boost
+from operations.lock import environment_lock
+from operations.plan_drift import read_running_cluster
+from sizing.problem import InvalidInput, OperationFailed, Refused
+from tests.operations.deployed import Deployed, deployed
+from tests.operations.mocked_aws import clients
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
+    install()
+    monkeypatch.setattr(volumes, "OPTIMIZING", [timedelta()])
+    with mock_aws():
+        here = deployed(clients(), tmp_path)
+        monkeypatch.setattr(command, "environment_aws", lambda *_: here.aws)
+        monkeypatch.setattr(group, "environment_aws", lambda *_: here.aws)
+        yield here
+    clock.reset()
+
+
+def run(here: Deployed, *options: str) -> Result:
+    return CliRunner().invoke(group.warm, ["boost", str(here.file), *options])
+
+
+def state(here: Deployed) -> BoostState:
+    found = read_boost(here.aws, here.launch, read_running_cluster(here.aws, here.launch).cluster)
+    assert found is not None
+    return found
+
+
+def test_a_dry_run_shows_the_boost_and_changes_nothing(here: Deployed) -> None:
+    result = run(here, "--dry-run", "--level", "sustained")
+    assert result.exit_code == 0, result.output
+    assert "2 cache volumes with 125 MiB/s and 3,000 IOPS each" in result.stdout
+    assert "150 MiB/s and 3,000 IOPS for 2 h" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    assert (state(here).raised, state(here).ways_back) == ({}, {})
+
+
+def test_volumes_are_raised_shown_and_go_back_by_themselves(here: Deployed) -> None:
+    result = run(here, "--yes", "--for", "2h")
+    assert result.exit_code == 0, result.output
+    now = state(here)
+    assert len(now.raised) == 2
+    assert {volume.provision for volume in now.raised.values()} == {(575, 3000)}
+    assert now.ways_back.keys() == now.volumes.keys()
+    shown = CliRunner().invoke(group.warm, ["status", str(here.file)]).stdout
+    assert "2 raised, back" in " ".join(shown.split())
+    clock.advance(2 * 3600 + 1)
+    assert state(here).raised == {}
+
+
+def test_a_boosted_volume_is_no_drift(here: Deployed) -> None:
+    before = read_running_cluster(here.aws, here.launch).changes(here.launch)
+    assert run(here, "--yes").exit_code == 0
+    assert read_running_cluster(here.aws, here.launch).changes(here.launch) == before
+
+
+def test_a_modification_that_outlasts_the_boost_is_taken_back_later(
+    here: Deployed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(volumes, "OPTIMIZING", [timedelta(hours=5)])
+    assert run(here, "--yes", "--for", "1h").exit_code == 0
+    clock.advance(3600 + 1)
+    assert len(state(here).raised) == 2
+    clock.advance(6 * 3600)
+    assert state(here).raised == {}
+
+
+def test_ending_takes_the_volumes_back_and_deletes_the_schedules(here: Deployed) -> None:
+    assert "no cache volume is raised" in run(here, "--end").stdout
+    assert run(here, "--yes").exit_code == 0
+    result = run(here, "--end", "--yes")
+    assert result.exit_code == 0, result.output
+    assert (state(here).raised, state(here).ways_back) == ({}, {})
+
+
+def test_a_second_boost_on_the_same_day_is_refused(here: Deployed) -> None:
+    assert run(here, "--yes").exit_code == 0
+    assert run(here, "--end", "--yes").exit_code == 0
+    error = run(here, "--yes").exception
+    assert isinstance(error, Refused)
+    assert "four modifications" in str(error)
+
+
+def test_running_it_again_extends_the_time(here: Deployed) -> None:
+    assert run(here, "--yes", "--for", "1h").exit_code == 0
+    first = state(here).ends_at
+    result = run(here, "--yes", "--for", "3h")
+    assert result.exit_code == 0, result.output
+    assert "only their schedules change" in " ".join(result.stdout.split())
+    last = state(here).ends_at
+    assert first is not None
+    assert last is not None
+    assert last - first == pytest.approx(2 * 3600, abs=60)
+    assert len(state(here).raised) == 2
+
+
+def test_a_stack_without_the_role_is_refused(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ClusterBoost, "_role", lambda _: "")
+    error = run(here, "--yes").exception
+    assert isinstance(error, Refused)
+    assert "warmbase deploy ENV" in str(error)
+    assert state(here).ways_back == {}
+
+
+def test_a_schedule_that_the_scheduler_refuses_raises_nothing(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ClusterBoost, "_role", lambda _: "arn:aws:iam::123456789012:role/other")
+    assert isinstance(run(here, "--yes").exception, OperationFailed)
+    assert state(here).raised == {}
+
+
+def test_a_second_operator_is_refused_by_the_lock(here: Deployed) -> None:
+    with environment_lock(here.aws, here.environment, "restart --rolling"):
+        error = run(here, "--yes").exception
+    assert isinstance(error, Refused)
+    assert state(here).ways_back == {}
+
+
+@pytest.mark.parametrize("seconds", ["10min", "25h"])
+def test_a_boost_lasts_15_minutes_to_24_hours(here: Deployed, seconds: str) -> None:
+    assert isinstance(run(here, "--yes", "--for", seconds).exception, InvalidInput)
+
+
+def test_the_stack_takes_its_schedules_along(here: Deployed) -> None:
+    assert run(here, "--yes").exit_code == 0
+    group_name = boost_group("dev", "blue")
+    here.aws.scheduler.delete_schedule_group(Name=group_name)
+    assert state(here).ways_back == {}
+
+
+def test_by_default_a_boost_lasts_the_fill_and_an_hour_in_whole_hours() -> None:
+    assert command.default_seconds(1) == 2 * 3600
+    assert command.default_seconds(3600) == 2 * 3600
+    assert command.default_seconds(3601) == 3 * 3600
+
+
+def test_ec2_refuses_a_fifth_modification_within_24_hours(here: Deployed) -> None:
+    name = next(iter(state(here).volumes))
+    for number in range(4):
+        here.aws.ec2.modify_volume(VolumeId=name, Throughput=150 + number, Iops=3000)
+    with pytest.raises(here.aws.ec2.exceptions.ClientError, match="VolumeModificationRateExceeded"):
+        here.aws.ec2.modify_volume(VolumeId=name, Throughput=125, Iops=3000)
+    clock.advance(WINDOW_SECONDS + 1)
+    here.aws.ec2.modify_volume(VolumeId=name, Throughput=125, Iops=3000)
+    modified = state(here).volumes[name].modified_at
+    assert modified is not None
+    assert modified > time.time()
