@@ -18,6 +18,10 @@ from tests.tiers import quick_where
 
 # Each action or resource with a wildcard that a statement may have, and why no narrower one would do.
 WILDCARDS = {
+    (
+        "VolumesBack",
+        "arn:aws:ec2:REGION:ACCOUNT:volume/*",
+    ): "only volumes that a boost has tagged; their ids are not known",
     ("ClaimHolder", "arn:aws:elasticmapreduce:REGION:ACCOUNT:cluster/*"): "the id of the holder is not known",
     ("Logs", "arn:aws:s3:::warmbase-env-logs-ACCOUNT-us-east-1/emr/*"): "EMR names the objects below its log URI",
     ("Metrics", "*"): "a condition names the two namespaces; only OTLP data sets have ARNs",
@@ -79,7 +83,7 @@ def test_a_role_with_a_wildcard_of_every_account_has_a_condition() -> None:
 
 
 def test_the_service_role_alone_has_a_managed_policy() -> None:
-    assert [role.managed for role in roles()] == [(), ("AmazonEMRServicePolicy_v2",), ()]
+    assert [role.managed for role in roles()] == [(), ("AmazonEMRServicePolicy_v2",), (), ()]
 
 
 def test_the_page_has_every_role_of_every_shape() -> None:
