@@ -26,6 +26,7 @@ from sizing.inputs import SizingInputs
 from sizing.memory import NotEnoughMemory, split_memory
 from sizing.modes import HDFS, S3_PLAIN
 from sizing.plan import Plan
+from sizing.region_assignment import region_bound
 from sizing.reopening import reopening
 from sizing.requirements import Requirements, World
 from sizing.sampling import estimate, strata
@@ -416,6 +417,7 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
     ("sampling.CONFIDENCE", sampled_total, (3655.71883116883, 3625.9964665969082, 3683.276059156666)),
     ("sampling.LEAST_ERROR", even_total, (2340.0, 2338.72, 2341.28)),
     ("sampling.FEWEST_DEGREES", small_total, (3590.025974025974, 3490.737358964501, 3732.0795515484974)),
+    ("region_assignment.SLACK", lambda: region_bound(240, 10), 29),
     ("search.MOST_NODES", most_nodes, "91,501 reads/s (138 x i8g.24xlarge, $1,057,828 a month)"),
     ("skew.PLACEMENTS", figure("throughput.busiest_server.requests"), 1.567683436336177),
     ("skew.SINGLE", figure("throughput.busiest_server.requests"), 1.567683436336177),
