@@ -26,6 +26,7 @@ VARYING: Final = (
     (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC"), "DATE AND TIME"),
     (re.compile(r"(?<=blue-)\d{4}-\d\d-\d\d(?=\.md)"), "DATE"),
     (re.compile(r"\d+\.\d min remaining"), "TIME remaining"),
+    (re.compile(r"written [\d.]+ (s|min) ago"), "written TIME ago"),
     (re.compile(r"(?<=\[y/N\]: )y$"), ""),
 )
 
