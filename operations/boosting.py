@@ -1,10 +1,10 @@
 """A boost of the cache volumes of a running cluster, which takes itself back.
 
-Before the first volume is raised, each has schedules that take it back, and they have been read again: a command that
-ends anywhere leaves nothing raised for longer than announced. EC2 refuses to modify a volume until its last
-modification is `completed`, which can take hours, and reports only the latest. So each volume has three schedules, and
-a boost begins only where nothing was modified within the last 24 hours: with the raise, they are the four modifications
-that EBS allows in that time.
+Before the first volume is raised, each has schedules that take it back, and they have been read again. So a command
+that is killed leaves no volume without a way back. EC2 refuses to modify a volume until its last modification is
+`completed`, which can take hours: then the volume stays raised beyond the announced end, until a later schedule. Each
+volume has three. EC2 reports only the latest modification, so a boost begins only where nothing was modified within the
+last 24 hours: the raise and the three schedules are the four modifications that EBS allows in that time.
 
 Source: EC2 API Reference, ModifyVolume and DescribeVolumesModifications; EBS User Guide,
 monitoring-volume-modifications (about 6 hours for a full volume of 1 TiB, more than 24 in some cases).
@@ -31,7 +31,6 @@ ATTEMPTS_SECONDS: Final = (0.0, 6 * 3600.0, 24 * 3600.0)
 # judgement: a schedule must not fire while its volume is being raised.
 MARGIN_SECONDS: Final = 300.0
 SOON_SECONDS: Final = 600.0  # judgement: longer than it takes to take all volumes back by hand
-END: Final = "warmbase warm boost ENV --end"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +137,7 @@ class CacheBoost:
                     where=name,
                     what=f"is raised to {_text(volume.provision)}, and no schedule takes it back",
                     why=f"its cluster was launched with {_text(volume.launch_provision)}",
-                    fix=f"take it back: {END}",
+                    fix="take it back: run the same command with --end",
                 )
         elif volume.is_changing:
             yield Problem(

@@ -148,7 +148,7 @@ class ClusterBoost:
             where=f"stack {self.stack}",
             what="has no role for the schedules that take raised volumes back",
             why="an earlier version of warmbase deployed it, and without them nothing is raised",
-            fix="deploy it again, which changes nothing of the running cluster: warmbase deploy ENV",
+            fix="deploy the environment again (warmbase deploy), which changes nothing of the running cluster",
         )
 
     def _role(self) -> str:

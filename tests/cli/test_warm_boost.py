@@ -119,7 +119,7 @@ def test_a_stack_without_the_role_is_refused(here: Deployed, monkeypatch: pytest
     monkeypatch.setattr(ClusterBoost, "_role", lambda _: "")
     error = run(here, "--yes").exception
     assert isinstance(error, Refused)
-    assert "warmbase deploy ENV" in str(error)
+    assert "deploy the environment again (warmbase deploy)" in str(error)
     assert state(here).ways_back == {}
 
 
