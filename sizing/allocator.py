@@ -8,9 +8,10 @@ or when a size finds no bucket. Source: HBase 2.6.2 BucketAllocator and BucketCa
 from __future__ import annotations
 
 import struct
-from collections import Counter
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from sizing.block import LengthHistogram
@@ -74,12 +75,13 @@ class BucketAllocator:
 
     def claims(self, histogram: LengthHistogram) -> dict[int, int]:
         """Return how many of the histogram's blocks go to each size; those longer than the largest go to none."""
-        claimed: Counter[int] = Counter()
-        for length, blocks in histogram.pairs:
-            slot = self.slot_bytes(length)
-            if slot is not None:
-                claimed[slot] += blocks
-        return dict(claimed)
+        lengths = [length for length, _ in histogram.pairs]
+        ends = [bisect_right(lengths, size) for size in self.sizes]
+        return {
+            size: sum(blocks for _, blocks in histogram.pairs[begin:end])
+            for size, (begin, end) in zip(self.sizes, pairwise([0, *ends]), strict=True)
+            if begin < end
+        }
 
     def slot_efficiency_fraction(self, histogram: LengthHistogram) -> float:
         """Bytes of blocks over bytes of the slots they claim; 0 where no block fits."""

@@ -11,10 +11,16 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sizing.problem import InvalidInput, Problem
+
+Floats = NDArray[np.float64]
 
 HEADER_BYTES: Final = 33  # HConstants.HFILEBLOCK_HEADER_SIZE, with checksum fields
 METADATA_BYTES: Final = 13  # HFileBlock.BLOCK_METADATA_SPACE: checksum flag, file offset, next on-disk size
@@ -141,11 +147,8 @@ def block_lengths(
     if not (payload_ratio > 0 and 0 <= ratio_spread_fraction < 1):
         raise InvalidInput([_bad_shape(f"ratio is {payload_ratio}, its spread is {ratio_spread_fraction}")])
     least, greatest = payload_range(block_bytes, cell_bytes)
-    ratios = [payload_ratio * (1 + share) for share in _evenly(-ratio_spread_fraction, ratio_spread_fraction)]
-    payloads = [round(payload) for payload in _evenly(least, greatest, OVERSHOOT_POINTS)]
-    return LengthHistogram.of(
-        (cached_bytes(max(1, round(payload * ratio))), 1) for payload in payloads for ratio in ratios
-    )
+    payloads = np.rint(_evenly(least, greatest, OVERSHOOT_POINTS))
+    return _cached_lengths(payloads, _ratios(payload_ratio, ratio_spread_fraction))
 
 
 def spread_block_lengths(
@@ -164,11 +167,8 @@ def spread_block_lengths(
     uniform = block_lengths(
         block_bytes, cell_bytes, payload_ratio=payload_ratio, ratio_spread_fraction=ratio_spread_fraction
     )
-    tail = LengthHistogram.of(
-        (cached_bytes(max(1, round((block_bytes + over) * ratio))), 1)
-        for over in _exponential(cell_bytes)
-        for ratio in [payload_ratio * (1 + share) for share in _evenly(-ratio_spread_fraction, ratio_spread_fraction)]
-    )
+    ratios = _ratios(payload_ratio, ratio_spread_fraction)
+    tail = _cached_lengths(block_bytes + cell_bytes * _exponential(), ratios)
     in_tail, in_uniform = tail.blocks, uniform.blocks
     return LengthHistogram.of(
         [(length, blocks * in_tail) for length, blocks in uniform.pairs]
@@ -176,17 +176,26 @@ def spread_block_lengths(
     )
 
 
-def _exponential(mean: float) -> list[float]:
-    """Points of equal weight that stand for an exponential spread with that mean; the longest is seven means."""
-    return [-mean * math.log(1 - (point + 0.5) / TAIL_POINTS) for point in range(TAIL_POINTS)]
+def _cached_lengths(payloads: Floats, ratios: Floats) -> LengthHistogram:
+    """Return the cached lengths of blocks with each of these payloads at each of these ratios, one block of each."""
+    payload_bytes = np.maximum(1, np.rint(payloads[:, None] * ratios)).astype(np.int64)
+    lengths, blocks = np.unique(payload_bytes + cached_bytes(0), return_counts=True)
+    return LengthHistogram(pairs=tuple(zip(lengths.tolist(), blocks.tolist(), strict=True)))
 
 
-def _evenly(least: float, greatest: float, points: int = RATIO_POINTS) -> list[float]:
+def _ratios(mean: float, spread_fraction: float) -> Floats:
+    return mean * (1 + _evenly(-spread_fraction, spread_fraction))
+
+
+@cache
+def _exponential() -> Floats:
+    """Points of equal weight that stand for an exponential spread with mean 1; the longest is seven means."""
+    return np.array([-math.log(1 - (point + 0.5) / TAIL_POINTS) for point in range(TAIL_POINTS)])
+
+
+def _evenly(least: float, greatest: float, points: int = RATIO_POINTS) -> Floats:
     """Points spread evenly over [least, greatest], both ends among them; one where they coincide."""
-    if least == greatest:
-        return [least]
-    step = (greatest - least) / (points - 1)
-    return [least + step * point for point in range(points)]
+    return np.linspace(least, greatest, points if least < greatest else 1)
 
 
 def _bad_shape(why: str) -> Problem:

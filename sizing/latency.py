@@ -201,10 +201,12 @@ def _sum_of(spread: Spread, counts: NDArray[np.int64], normal: Floats) -> Floats
     Fenton and Wilkinson's approximation: exact for one, and good above the median, which is the part that is
     read.
     """
-    several = np.maximum(np.arange(counts.max() + 1), 1)
-    variance = np.log1p((exp(spread.sigma**2) - 1) / several)
     total = np.zeros(len(counts))
     (some,) = np.nonzero(counts)
+    if not len(some):
+        return total
+    several = np.maximum(np.arange(counts.max() + 1), 1)
+    variance = np.log1p((exp(spread.sigma**2) - 1) / several)
     count = counts[some]
     total[some] = count * spread.mean_seconds * np.exp(np.sqrt(variance)[count] * normal[some] - variance[count] / 2)
     return total
