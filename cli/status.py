@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import click
 
+from cli.boost_text import boost_warnings, volumes_text
 from cli.options import environment_argument, output_option
 from cli.terminal import echo
 from environments.environment import Environment
@@ -82,7 +83,7 @@ def _page(state: EnvironmentState) -> Iterator[str]:
     yield from _entry("claim", _claim(state))
     for cluster in state.clusters:
         yield ""
-        yield from _cluster(cluster)
+        yield from _cluster(cluster, state.environment)
 
 
 def _claim(state: EnvironmentState) -> str:
@@ -94,7 +95,7 @@ def _claim(state: EnvironmentState) -> str:
     return f"{claim.cluster}, {claim.state or 'unknown to EMR'}, since {claim.claimed_at}"
 
 
-def _cluster(state: ClusterState) -> Iterator[str]:
+def _cluster(state: ClusterState, environment: str) -> Iterator[str]:
     cluster = state.cluster
     if cluster is None or state.why:
         yield f"{state.name}, {state.role}: {state.why}"
@@ -109,6 +110,7 @@ def _cluster(state: ClusterState) -> Iterator[str]:
     yield from _entry("nodes", "; ".join(nodes))
     if state.caches is not None:
         yield from _caches(state.caches)
+    yield from _boost(state, environment)
     yield from _entry("drift", f"{state.differences} differences from today's plan" if state.differences else "none")
     yield from _entry("alarms", ", ".join(state.alarms) or "none")
     if state.silenced:
@@ -117,6 +119,15 @@ def _cluster(state: ClusterState) -> Iterator[str]:
         yield from _entry("missing", f"{', '.join(state.unprotected)}. `warmbase deploy` restores it")
     if state.usd_per_month is not None:
         yield from _entry("cost", f"{format_usd(state.usd_per_month)} a month, as planned (estimate)")
+
+
+def _boost(state: ClusterState, environment: str) -> Iterator[str]:
+    """Yield an entry where cache volumes are raised, with a warning for those that should be back."""
+    if state.boost is None or not state.boost.raised:
+        return
+    yield from _entry("boost", volumes_text(state.boost))
+    for warning in boost_warnings(state.boost, environment):
+        yield from _entry("", warning)
 
 
 def _support(state: ClusterState) -> Iterator[str]:

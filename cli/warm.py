@@ -10,15 +10,16 @@ from typing import Any
 import click
 
 from changes.planned_cluster import deployable_cluster
+from cli.boost_text import boost_warnings, volumes_text
 from cli.change_lines import wrapped
 from cli.options import chosen_cluster, cluster_option, environment_argument, output_option
 from cli.page_entry import page_entry
 from cli.terminal import echo
 from cli.unit_text import DURATION, SHARE
-from cli.warm_boost import boost_command, boost_line
+from cli.warm_boost import boost_command
 from configurations.launch import Launch
 from environments.reader import read_environment
-from operations.boosting import BoostState
+from operations.boost_state import BoostState
 from operations.cluster_boost import read_boost
 from operations.description import DescribedCluster
 from operations.identity import environment_aws
@@ -64,11 +65,10 @@ def status_command(environment: str, cluster: str | None, output: str) -> None:
     if output == "json":
         document: dict[str, Any] = {"cluster": launch.plan.cluster, "id": running.id, "servers": plain(servers)}
         document["seconds"] = slowest_seconds(servers)
-        document["boost"] = boosted and {"raised": sorted(boosted.raised), "ends_at": boosted.ends_at}
+        document["boost"] = plain(boosted)
         echo(json_text(document))
         return
-    lines = page_entry("boost", boost_line(boosted)) if boosted and boosted.raised else []
-    echo("\n".join([*status_page(launch, running, servers), *lines]))
+    echo("\n".join([*status_page(launch, running, servers), *_boost(boosted, environment)]))
 
 
 @warm.command(name="wait")
@@ -134,6 +134,14 @@ def _running_cluster(
     aws = environment_aws(read, os.environ)
     running = read_running_cluster(aws, launch).cluster
     return launch, running, partial(read_progress, aws, launch, running.id), partial(read_boost, aws, launch, running)
+
+
+def _boost(state: BoostState | None, environment: str) -> Iterator[str]:
+    """Yield the entry about raised volumes; nothing where none is raised."""
+    if state is not None and state.raised:
+        yield from page_entry("boost", volumes_text(state))
+        for warning in boost_warnings(state, environment):
+            yield from page_entry("", warning)
 
 
 def slowest_seconds(servers: Servers) -> float | None:

@@ -10,7 +10,7 @@ from typing import Final, TypedDict, Unpack
 import click
 
 from changes.planned_cluster import deployable_cluster
-from cli.boost_text import LEVELS, limits_text
+from cli.boost_text import LEVELS, boost_warnings, limits_text, volumes_text
 from cli.options import chosen_cluster, cluster_option, confirm, dry_run_option, environment_argument, yes_option
 from cli.page_entry import page_entry
 from cli.progress import TerminalProgress
@@ -19,7 +19,8 @@ from cli.unit_text import DURATION
 from configurations.launch import Launch
 from environments.reader import read_environment
 from operations.basis import refuse_moved
-from operations.boosting import BoostEnd, BoostState, CacheBoost, moment
+from operations.boost_state import BoostState
+from operations.boosting import BoostEnd, CacheBoost
 from operations.cluster_boost import ClusterBoost, cluster_boost
 from operations.description import DescribedCluster
 from operations.identity import environment_aws
@@ -95,7 +96,11 @@ def boost_command(environment: str, **options: Unpack[BoostOptions]) -> None:
         echo(f"{launch.plan.cluster}: no cache volume is raised")
         return
     stages, lines = proposed
-    echo("\n".join([f"{launch.plan.cluster}: {running.id}, {running.state}", *_current(running, state), *lines]))
+    echo(
+        "\n".join(
+            [f"{launch.plan.cluster}: {running.id}, {running.state}", *_current(environment, running, state), *lines]
+        )
+    )
     if options["dry_run"]:
         return
     if not options["yes"]:
@@ -159,25 +164,13 @@ def default_seconds(fill_seconds: float) -> float:
     return math.ceil((fill_seconds + RESERVE_SECONDS) / HOUR_SECONDS) * HOUR_SECONDS
 
 
-def _current(cluster: DescribedCluster, state: BoostState) -> Iterator[str]:
-    yield from page_entry("current", boost_line(state))
+def _current(environment: str, cluster: DescribedCluster, state: BoostState) -> Iterator[str]:
+    yield from page_entry("current", volumes_text(state))
+    for warning in boost_warnings(state, environment):
+        yield from page_entry("", warning)
     nodes = cluster.groups["core"].running
     if len(state.volumes) < nodes:
         yield from page_entry("", f"only {len(state.volumes)} cache volumes were found on {nodes} core nodes")
-
-
-def boost_line(state: BoostState) -> str:
-    """Return what the cache volumes are provisioned with, and when those that are raised go back, in one line."""
-    provisions = sorted({volume.provision for volume in state.volumes.values()})
-    texts = " or ".join(f"{throughput:,} MiB/s and {iops:,} IOPS" for throughput, iops in provisions)
-    line = f"{len(state.volumes)} cache volumes with {texts or 'nothing'} each"
-    if not state.raised:
-        return line
-    end = state.ends_at
-    back = (
-        f"back by themselves at {moment(end)}" if end else "and no schedule takes them back: warmbase warm boost --end"
-    )
-    return f"{line}; {len(state.raised)} raised, {back}"
 
 
 def _proposal(launch: Launch, boost: Boost, state: BoostState, seconds: float) -> Iterator[str]:

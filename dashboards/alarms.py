@@ -13,7 +13,7 @@ from typing import Final
 
 from configurations.metrics import metric
 from dashboards.alarm import Alarm, alarm_above, alarm_below
-from dashboards.expected import lost_node_advice, warm_fill, warming_seconds
+from dashboards.expected import filling_advice, lost_node_advice, warm_fill, warming_seconds
 from dashboards.graph import FIVE_MINUTES, MINUTE, Exact
 from dashboards.node import FULL, of_cluster
 from dashboards.query import Aggregate, insights
@@ -206,7 +206,7 @@ def _of_hit_ratios(plan: Plan) -> Iterator[Alarm]:
         description=f"The cache of a RegionServer has answered less than 0.80 of its block reads for {minutes} "
         f"minutes; the plan expects {predicted:.3g}. A multi-get is as slow as the coldest server. Run "
         f"{_status(plan)} to see which, and {_heal(plan)} to see whether regions are away from the caches that hold "
-        "their blocks.",
+        f"their blocks. {filling_advice(plan)}",
     )
 
 
@@ -219,8 +219,8 @@ def _of_warming(plan: Plan) -> Iterator[Alarm]:
         periods=_cold_minutes(plan) + SETTLING_MINUTES,
         datapoints=1,
         description=f"A cache is filled to less than {fill}, which is {MIN_FILL_OF_PLAN:.0%} of its fill when warm. "
-        "This alarm notifies nobody: together with server-young it means that the cache is warming up. Run "
-        f"{_status(plan)} to see its fill.",
+        "This alarm notifies nobody: together with server-young it means that the cache is warming up. "
+        f"{filling_advice(plan)}",
     )
     yield alarm_below(
         name="server-young",
@@ -228,14 +228,15 @@ def _of_warming(plan: Plan) -> Iterator[Alarm]:
         threshold=seconds,
         periods=1,
         description=f"A RegionServer has been up for less than {seconds / 60:,.0f} minutes, one and a half times what "
-        f"the plan expects a cold cache to take. This alarm notifies nobody. Run {_status(plan)} to see its fill.",
+        f"the plan expects a cold cache to take. This alarm notifies nobody. {filling_advice(plan)}",
     )
     yield alarm_above(
         name="cache-lost",
         watched=_of_nodes("CacheLost", "SUM"),
         threshold=0,
         description="A RegionServer restarted with less than half of its cache, and has had 5 minutes to read its "
-        f"index file. Run warmbase verify {plan.environment} to check the index file and the volume.",
+        f"index file. Run warmbase verify {plan.environment} to check the index file and the volume. "
+        f"{filling_advice(plan)}",
     )
 
 

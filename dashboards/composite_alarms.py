@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from dashboards.alarm import NEVER, AlarmRule, CompositeAlarm, any_of, in_alarm
 from dashboards.alarms import alarms
+from dashboards.expected import filling_advice
 from environments.names import emr_cluster_name
 from environments.root import Root
 from sizing.modes.mode import CompositeName
@@ -21,7 +22,7 @@ def composite_alarms(plan: Plan, root: Root, *, replica: bool = False) -> tuple[
     """Return the notifications of the plan's storage mode, without those whose alarms the cluster does not have."""
     name = emr_cluster_name(plan.environment, plan.cluster)
     rules = _rules(name, frozenset(alarm.name for alarm in alarms(plan, root, replica=replica)))
-    descriptions = _descriptions(plan.environment)
+    descriptions = _descriptions(plan)
     return tuple(
         CompositeAlarm(name=f"{name}-call-{cause}", description=descriptions[cause], rule=str(rules[cause]))
         for cause in plan.mode.composite_alarms
@@ -52,14 +53,15 @@ def _rules(prefix: str, existing: frozenset[str]) -> Mapping[CompositeName, Alar
     }
 
 
-def _descriptions(environment: str) -> Mapping[CompositeName, str]:
-    status = f"warmbase status {environment}"
+def _descriptions(plan: Plan) -> Mapping[CompositeName, str]:
+    environment, status = plan.environment, f"warmbase status {plan.environment}"
+    filling = f" {filling_advice(plan)}" if plan.mode.has_bucket_cache else ""
     return {
         "servers": "RegionServers or core nodes are missing, no server serves hbase:meta, or another cluster may write "
         f"to the HBase root. Run {status} to see which, and warmbase claim {environment} to see the claim.",
         "cache": "Reads that the cache should answer go to S3, although no cache is warming up and no server is "
         f"missing. Run {status} to see fill and hit ratio of each server. If all are full, run warmbase heal "
-        f"{environment} to bring regions back to the caches that hold their blocks.",
+        f"{environment} to bring regions back to the caches that hold their blocks.{filling}",
         "writes-to-cache": "Blocks do not reach the cache, or a cache does not reach its index file. Run warmbase "
         f"verify {environment} to check the nodes.",
         "room": f"The cache or its volume is too small. Run warmbase plan {environment} to see the size it needs.",

@@ -44,6 +44,17 @@ def lost_node_advice(plan: Plan) -> str:
     )
 
 
+def filling_advice(plan: Plan) -> str:
+    """Return the commands for a cache that fills; a boost only where the plan expects it to help."""
+    environment = plan.environment
+    advice = (
+        f"While a cache fills, warmbase warm status {environment} shows when it will be warm, and warmbase warm wait "
+        f"{environment} ends when all are."
+    )
+    boost = f" To fill it faster, run warmbase warm boost {environment}, which shows time and price first."
+    return f"{advice}{boost}" if plan.warm_up.boosts else advice
+
+
 def _waiting_master(plan: Plan) -> str:
     """Return the advice to leave a master alone that waits for a server; empty where it does not wait."""
     if not plan.restart.retain_retries:

@@ -13,82 +13,21 @@ monitoring-volume-modifications (about 6 hours for a full volume of 1 TiB, more 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from typing import Final, Protocol
 
-from operations.basis import Basis
+from operations.boost_state import ATTEMPTS_SECONDS, BoostState, CacheVolume, WayBack, moment, provision_text
 from operations.polling import turns
 from operations.progress import Say, Stage
 from sizing.gp3 import Provision
 from sizing.problem import OperationFailed, Problem, Refused
 
 WINDOW_SECONDS: Final = 24 * 3600.0
-ATTEMPTS_SECONDS: Final = (0.0, 6 * 3600.0, 24 * 3600.0)
-"""When the schedules of a volume fire, counted from the announced end."""
 # judgement: a schedule must not fire while its volume is being raised.
 MARGIN_SECONDS: Final = 300.0
 SOON_SECONDS: Final = 600.0  # judgement: longer than it takes to take all volumes back by hand
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheVolume:
-    """A cache volume: what it is provisioned with, and was at the launch of its cluster.
-
-    `modified_at` is when its latest modification began, in seconds since 1970, and `modification` the state of that;
-    both are None for a volume that was never modified.
-    """
-
-    provision: Provision
-    launch_provision: Provision
-    modified_at: float | None = None
-    modification: str | None = None
-
-    @property
-    def is_raised(self) -> bool:
-        """Return whether it has more than at the launch."""
-        return any(now > before for now, before in zip(self.provision, self.launch_provision, strict=True))
-
-    @property
-    def is_changing(self) -> bool:
-        """Return whether EC2 would refuse to modify it now."""
-        return self.modification in {"modifying", "optimizing"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WayBack:
-    """The schedules of one volume: when the next one fires, in seconds since 1970, and what it provisions then."""
-
-    at: float
-    provision: Provision
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoostState:
-    """The cache volumes of a cluster by id, and the ways back that are scheduled."""
-
-    volumes: Mapping[str, CacheVolume]
-    ways_back: Mapping[str, WayBack]
-
-    @property
-    def raised(self) -> dict[str, CacheVolume]:
-        """Return the volumes that have more than at the launch."""
-        return {name: volume for name, volume in self.volumes.items() if volume.is_raised}
-
-    @property
-    def ends_at(self) -> float | None:
-        """Return when the last raised volume goes back by itself; None where none is raised, or none does."""
-        return max((self.ways_back[name].at for name in self.raised if name in self.ways_back), default=None)
-
-    @property
-    def basis(self) -> Basis:
-        """Return the facts that a proposal is made from."""
-        return {
-            f"volume {name}": f"{_text(volume.provision)}, {'' if name in self.ways_back else 'not '}scheduled"
-            for name, volume in self.volumes.items()
-        }
 
 
 class BoostControl(Protocol):
@@ -135,8 +74,8 @@ class CacheBoost:
             if name not in state.ways_back:
                 yield Problem(
                     where=name,
-                    what=f"is raised to {_text(volume.provision)}, and no schedule takes it back",
-                    why=f"its cluster was launched with {_text(volume.launch_provision)}",
+                    what=f"is raised to {provision_text(volume.provision)}, and no schedule takes it back",
+                    why=f"its cluster was launched with {provision_text(volume.launch_provision)}",
                     fix="take it back: run the same command with --end",
                 )
         elif volume.is_changing:
@@ -159,7 +98,7 @@ class CacheBoost:
         """Yield the stages. Each looks first, so that an interrupted boost continues."""
         until = self.clock() + self.seconds
         yield Stage(title=f"schedule the way back for {moment(until)}", act=partial(self._schedule, until))
-        yield Stage(title=f"raise the cache volumes to {_text(self.provision)}", act=self._raise)
+        yield Stage(title=f"raise the cache volumes to {provision_text(self.provision)}", act=self._raise)
 
     def _schedule(self, until: float, say: Say) -> str:
         state = self.control.state()
@@ -273,13 +212,3 @@ class BoostEnd:
 
 def _before(volume: CacheVolume, way: WayBack | None) -> Provision:
     return volume.launch_provision if way is None else way.provision
-
-
-def moment(at: float) -> str:
-    """Return a time in UTC, in words."""
-    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"
-
-
-def _text(provision: Provision) -> str:
-    throughput_mib_s, iops = provision
-    return f"{throughput_mib_s:,} MiB/s and {iops:,} IOPS"

@@ -8,8 +8,8 @@ Source: EventBridge Scheduler User Guide, managing-targets-universal; API Refere
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -17,11 +17,13 @@ from botocore.exceptions import ClientError
 
 from configurations.launch import Launch
 from environments.names import BOOST_ROLE, BOOST_TAG, boost_group, cluster_stack
+from facts.prices import price_table
 from operations.aws import Aws
 from operations.aws_errors import AGAIN, error_code, translated
-from operations.boosting import ATTEMPTS_SECONDS, BoostState, CacheVolume, WayBack
+from operations.boost_state import ATTEMPTS_SECONDS, BoostState, CacheVolume, WayBack
 from operations.description import DescribedCluster
-from sizing.gp3 import INCLUDED_IOPS, INCLUDED_MIB_S, Provision
+from sizing.boost import extra_usd_per_hour
+from sizing.gp3 import INCLUDED_IOPS, INCLUDED_MIB_S, Provision, gp3_volume
 from sizing.problem import Refused
 
 MODIFY_VOLUME: Final = "arn:aws:scheduler:::aws-sdk:ec2:modifyVolume"
@@ -33,7 +35,10 @@ NO_GROUP: Final = "ResourceNotFoundException"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterBoost:
-    """The boost of one running cluster whose cache volumes have this size and had this provision at its launch."""
+    """The boost of one running cluster whose cache volumes have this size and had this provision at its launch.
+
+    `usd_per_hour` is the price of a provision above that of the launch, for one volume.
+    """
 
     aws: Aws
     group: str
@@ -41,6 +46,7 @@ class ClusterBoost:
     cluster_id: str
     size_gib: int
     launch_provision: Provision
+    usd_per_hour: Callable[[Provision], float]
 
     def state(self) -> BoostState:
         """Return the volumes and the schedules as they are now. Raises OperationFailed."""
@@ -66,11 +72,13 @@ class ClusterBoost:
         modifications = self._modifications([volume["VolumeId"] for volume in described])
         for volume in described:
             latest = modifications.get(volume["VolumeId"], {})
+            provision = (volume.get("Throughput") or INCLUDED_MIB_S, volume.get("Iops") or INCLUDED_IOPS)
             yield (
                 volume["VolumeId"],
                 CacheVolume(
-                    provision=(volume.get("Throughput") or INCLUDED_MIB_S, volume.get("Iops") or INCLUDED_IOPS),
+                    provision=provision,
                     launch_provision=self.launch_provision,
+                    usd_per_hour=self.usd_per_hour(provision),
                     modified_at=latest["StartTime"].timestamp() if latest else None,
                     modification=latest.get("ModificationState"),
                 ),
@@ -95,8 +103,9 @@ class ClusterBoost:
             return {}
         for name in names:
             volume, way = _parsed(aws.scheduler.get_schedule(GroupName=self.group, Name=name))
-            if volume not in ways or way.at < ways[volume].at:
-                ways[volume] = way
+            known = ways.get(volume, way)
+            remaining = known.remaining + 1 if volume in ways else 1
+            ways[volume] = replace(min(way, known, key=lambda one: one.at), remaining=remaining)
         return ways
 
     def schedule(self, volume: str, provision: Provision, times: tuple[float, ...]) -> None:
@@ -181,13 +190,17 @@ def cluster_boost(aws: Aws, launch: Launch, cluster: DescribedCluster) -> Cluste
             fix="to see the volumes, use warmbase status --output json",
         )
     [size], first = sizes, at_launch[0]
+    provision = (first.throughput_mib_s or INCLUDED_MIB_S, first.iops or INCLUDED_IOPS)
+    volume = gp3_volume("cache", size, provision)
+    prices = price_table(launch.environment.region).discounted(launch.environment.discount)
     return ClusterBoost(
         aws=aws,
         group=boost_group(plan.environment, plan.cluster),
         stack=cluster_stack(plan.environment, plan.cluster),
         cluster_id=cluster.id,
         size_gib=size,
-        launch_provision=(first.throughput_mib_s or INCLUDED_MIB_S, first.iops or INCLUDED_IOPS),
+        launch_provision=provision,
+        usd_per_hour=lambda raised: extra_usd_per_hour(volume, raised, prices),
     )
 
 
@@ -199,4 +212,5 @@ def _names(volume: str, count: int) -> Iterator[str]:
 def _parsed(schedule: Any) -> tuple[str, WayBack]:  # noqa: ANN401 - the API's own form
     call = json.loads(schedule["Target"]["Input"])
     at = datetime.strptime(schedule["ScheduleExpression"], AT).replace(tzinfo=UTC)
-    return call["VolumeId"], WayBack(at=at.timestamp(), provision=(call["Throughput"], call["Iops"]))
+    attempt = int(schedule["Name"].rpartition("-")[2])
+    return call["VolumeId"], WayBack(at=at.timestamp(), provision=(call["Throughput"], call["Iops"]), attempt=attempt)

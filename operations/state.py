@@ -19,8 +19,10 @@ from environments.record_files import launch_records
 from operations.alarm_muting import read_silence
 from operations.aws import Aws
 from operations.aws_errors import MISSING, error_code, translated
+from operations.boost_state import BoostState
 from operations.caches import ServerCache, caches
 from operations.claims import Claim, claim_of
+from operations.cluster_boost import read_boost
 from operations.described_alarm import described_alarms
 from operations.description import DescribedCluster, described_cluster
 from operations.plan_drift import read_running_cluster
@@ -64,6 +66,7 @@ class ClusterState:
     launched_at: str | None
     recorded: bool
     caches: Caches | None
+    boost: BoostState | None
     differences: int | None
     alarms: tuple[str, ...]
     silenced: tuple[str, ...]
@@ -127,6 +130,7 @@ def _cluster(aws: Aws, environment: Environment, cluster_name: str, record: Laun
             launched_at=record.launched_at if record else None,
             recorded=record is not None,
             caches=_caches(aws, cluster, launch) if launch.plan.mode.has_bucket_cache else None,
+            boost=read_boost(aws, launch, cluster),
             differences=len(read_running_cluster(aws, launch).changes(launch)),
             alarms=_alarms(aws, environment.name, cluster_name),
             silenced=read_silence(aws, environment.name, cluster_name).lines,
@@ -145,6 +149,7 @@ def _nothing(
         launched_at=record.launched_at if record else None,
         recorded=record is not None,
         caches=None,
+        boost=None,
         differences=None,
         alarms=(),
         silenced=(),

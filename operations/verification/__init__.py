@@ -24,12 +24,20 @@ from operations.verification.monitoring import MONITORING_CHECKS
 from operations.verification.nodes import NODE_CHECKS
 from operations.verification.probe import probe_core_nodes, probe_primary
 from operations.verification.region_server import READ_ONLY, REGION_SERVER_CHECKS, SITES
+from operations.verification.volumes import VOLUME_CHECKS
 
 __all__ = ["PAGE", "ROW", "CheckResult", "unsettled", "verification"]
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "unconfirmed.md"
 ROW: Final = re.compile(r"^\| (?!what \||---)(?P<what>.+?) \| (?P<why>.*) \| (?P<check>.*) \|$", re.MULTILINE)
-CHECKS: Final = (*LAUNCH_CHECKS, *ENDPOINT_CHECKS, *MONITORING_CHECKS, *NODE_CHECKS, *REGION_SERVER_CHECKS)
+CHECKS: Final = (
+    *LAUNCH_CHECKS,
+    *ENDPOINT_CHECKS,
+    *VOLUME_CHECKS,
+    *MONITORING_CHECKS,
+    *NODE_CHECKS,
+    *REGION_SERVER_CHECKS,
+)
 
 
 def verification(aws: Aws, launch: Launch, say: Say) -> tuple[CheckResult, ...]:

@@ -22,6 +22,7 @@ CLUSTER = ClusterState(
     launched_at=None,
     recorded=False,
     caches=None,
+    boost=None,
     differences=None,
     silenced=(),
     unprotected=(),

@@ -13,13 +13,17 @@ from moto import mock_aws
 
 from cli import warm as group
 from cli import warm_boost as command
+from cli.status import status
 from environments.names import boost_group
 from local_aws import clock, volumes
 from local_aws.extension import install
-from operations.boosting import WINDOW_SECONDS, BoostState
+from operations.boost_state import FIRING_SECONDS, BoostState
+from operations.boosting import WINDOW_SECONDS
 from operations.cluster_boost import ClusterBoost, read_boost
 from operations.lock import environment_lock
 from operations.plan_drift import read_running_cluster
+from operations.verification.check import VerificationContext
+from operations.verification.volumes import VOLUME_CHECKS
 from sizing.problem import InvalidInput, OperationFailed, Refused
 from tests.operations.deployed import Deployed, deployed
 from tests.operations.mocked_aws import clients
@@ -33,6 +37,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
         here = deployed(clients(), tmp_path)
         monkeypatch.setattr(command, "environment_aws", lambda *_: here.aws)
         monkeypatch.setattr(group, "environment_aws", lambda *_: here.aws)
+        monkeypatch.setattr("cli.status.environment_aws", lambda *_: here.aws)
         yield here
     clock.reset()
 
@@ -64,9 +69,46 @@ def test_volumes_are_raised_shown_and_go_back_by_themselves(here: Deployed) -> N
     assert {volume.provision for volume in now.raised.values()} == {(575, 3000)}
     assert now.ways_back.keys() == now.volumes.keys()
     shown = CliRunner().invoke(group.warm, ["status", str(here.file)]).stdout
-    assert "2 raised, back" in " ".join(shown.split())
+    assert "2 raised until" in " ".join(shown.split())
+    assert "OVERDUE" not in shown
     clock.advance(2 * 3600 + 1)
     assert state(here).raised == {}
+
+
+def results(here: Deployed) -> dict[str, bool | None]:
+    cluster = read_running_cluster(here.aws, here.launch).cluster
+    context = VerificationContext(aws=here.aws, launch=here.launch, cluster=cluster, nodes={}, primary="not asked")
+    return {result.check: result.good for check in VOLUME_CHECKS for result in check(context)}
+
+
+def overview(here: Deployed) -> str:
+    return " ".join(CliRunner().invoke(status, [str(here.file)]).stdout.split())
+
+
+def test_status_and_verify_show_a_boost_and_warn_when_it_is_overdue(
+    here: Deployed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(volumes, "OPTIMIZING", [timedelta(hours=5)])
+    assert "boost" not in overview(here)
+    assert results(here) == {"end of a boost": True}
+    assert run(here, "--yes", "--for", "1h").exit_code == 0
+    assert "2 raised until" in overview(here)
+    assert "for $0.05 an hour more" in overview(here)
+    assert results(here) == {"end of a boost": True, "schedules of a boost": True, "raised volumes and EMR": True}
+    clock.advance(3600 + FIRING_SECONDS + 1)
+    later = time.time() + 3600 + FIRING_SECONDS + 1
+    monkeypatch.setattr(time, "time", lambda: later)
+    assert "OVERDUE: 2 volumes are still raised after that time; the next attempt" in overview(here)
+    assert "warmbase warm boost dev --end" in overview(here)
+    assert results(here) == {"end of a boost": False, "schedules of a boost": True, "raised volumes and EMR": True}
+
+
+def test_a_volume_that_somebody_raised_has_no_way_back(here: Deployed) -> None:
+    name = next(iter(state(here).volumes))
+    here.aws.ec2.modify_volume(VolumeId=name, Throughput=250, Iops=3000)
+    assert "1 volume is raised without a schedule that goes back" in overview(here)
+    assert results(here)["end of a boost"] is False
+    assert results(here)["schedules of a boost"] is False
 
 
 def test_a_boosted_volume_is_no_drift(here: Deployed) -> None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from cli.main import COMMANDS
+from cli.warm import warm
 from configurations.launch import Launch, launch_of
 from configurations.metrics import METRICS, MetricSource, metric
 from dashboards.alarm import NEVER, Alarm, AlarmRule, any_of, in_alarm
@@ -40,12 +41,23 @@ def test_every_description_names_a_command_that_exists(name: str, launches: Laun
         call.description for call in composite_alarms(plan, ROOT)
     ]
     for description in descriptions:
-        commands = re.findall(r"warmbase (\w+) ([\w-]+)", description)
+        commands = re.findall(rf"warmbase (\w+)(?: (?:{'|'.join(warm.commands)}))? ([\w-]+)", description)
         assert commands, description
         for command, environment in commands:
             assert command in COMMANDS
             assert environment == name
         assert len(description) < 1_024  # PutMetricAlarm, AlarmDescription
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_alarms_about_a_cold_cache_name_the_commands_that_fill_it(name: str, launches: Launches) -> None:
+    plan = launches(name).plan
+    texts = {alarm.name: alarm.description for alarm in (*alarms(plan, ROOT), *composite_alarms(plan, ROOT))}
+    cold = ("server-cold", "cache-filling", "server-young", "cache-lost", "call-cache")
+    for alarm_name, text in texts.items():
+        if alarm_name.endswith(cold) and plan.mode.has_bucket_cache:
+            assert f"warmbase warm wait {name}" in text
+            assert (f"warmbase warm boost {name}" in text) is bool(plan.warm_up.boosts)
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)

@@ -8,17 +8,8 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from operations.boosting import (
-    ATTEMPTS_SECONDS,
-    MARGIN_SECONDS,
-    WINDOW_SECONDS,
-    BoostEnd,
-    BoostPatience,
-    BoostState,
-    CacheBoost,
-    CacheVolume,
-    WayBack,
-)
+from operations.boost_state import ATTEMPTS_SECONDS, BoostState, CacheVolume, WayBack
+from operations.boosting import MARGIN_SECONDS, WINDOW_SECONDS, BoostEnd, BoostPatience, CacheBoost
 from operations.progress import Say, carry_out
 from sizing.gp3 import Provision
 from sizing.problem import OperationFailed, Refused
