@@ -24,25 +24,34 @@ LEVELS: Final[Mapping[Level, str]] = {
     "sustained": "at the rates that the nodes sustain",
     "burst": "while the nodes burst, 30 minutes a day",
 }
+SHORT_LEVELS: Final[Mapping[Level, str]] = {"sustained": "at the sustained limit", "burst": "in burst"}
+LEAST_USD: Final = 0.01
 
 
-def boost_text(plan: Plan) -> str:
-    """Return the time of a fill without reads, and with each boost; empty where no EBS volume has a cache."""
+def boost_text(plan: Plan, most: int | None = None) -> str:
+    """Return the time of a fill without reads, and with each boost, or with so many of the fastest.
+
+    Empty where no EBS volume has a cache.
+    """
     server = plan.warm_up.server
     if server is None:
         return ""
     now = server.time(server.volume.throughput_mib_s, server.sustained)
-    fill = f"a fill without reads takes {format_duration(now.seconds)}"
+    fill = f"{format_duration(now.seconds)} to fill without reads"
     if not plan.warm_up.boosts:
         return f"{fill}; more throughput would not shorten it: the limit is {limits_text(now.limits)}"
-    return f"{fill}; {'; '.join(_with_boost(boost) for boost in plan.warm_up.boosts)} (estimates)"
+    command = f"`warmbase warm boost {plan.environment}`"
+    return f"{fill}; {'; '.join(_with_boosts(plan.warm_up.boosts[-(most or 0) :]))} (estimates; {command})"
 
 
-def _with_boost(boost: Boost) -> str:
-    return (
-        f"{format_duration(boost.seconds)} with {boost.throughput_mib_s:,} MiB/s {LEVELS[boost.level]}, for "
-        f"{format_usd(boost.usd_per_hour)} an hour"
-    )
+def _with_boosts(boosts: tuple[Boost, ...]) -> Iterator[str]:
+    for number, boost in enumerate(boosts):
+        raised = (
+            f"with {'one' if number else 'a boost'} to {boost.throughput_mib_s:,} MiB/s {SHORT_LEVELS[boost.level]}"
+        )
+        cents = boost.usd_per_hour >= LEAST_USD
+        usd = format_usd(boost.usd_per_hour) if cents else f"less than {format_usd(LEAST_USD)}"
+        yield f"{format_duration(boost.seconds)} {raised}, {usd}/h"
 
 
 def limits_text(limits: tuple[FillLimit, ...]) -> str:

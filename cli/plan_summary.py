@@ -8,6 +8,7 @@ from typing import Final
 
 import click
 
+from cli.boost_text import boost_text
 from environments.environment import Environment
 from environments.unstated import unstated
 from sizing.plan import Plan
@@ -113,6 +114,8 @@ def _bad_hours(plan: Plan) -> Iterator[Row]:
             late = "never all" if cold.carried_seconds is None else f"all after {format_duration(cold.carried_seconds)}"
             served = f"{cold.reads_per_second:,.0f} of {offered:,.0f} reads/s, limited by {cold.bottleneck}; {late}"
         yield "Cold", f"{served}; {warm} (estimates)"
+    if plan.warm_up.boosts and plan.meets_targets:
+        yield "Boost", boost_text(plan, most=1)
     lost = plan.bad_hours.lost_node
     if lost is not None:
         offline = f"{format_percent(lost.rows_fraction)} of rows offline for {format_duration(lost.offline_seconds)}"
