@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final, TypedDict, Unpack
 
 import click
@@ -27,10 +28,11 @@ from operations.identity import environment_aws
 from operations.lock import environment_lock
 from operations.plan_drift import read_running_cluster
 from operations.progress import Stage, carry_out
-from operations.warming import refuse_uncached
-from sizing.boost import Boost
+from operations.warming import Servers, read_progress, refuse_uncached
+from sizing.boost import Boost, FillTime, ServerFill
 from sizing.problem import InvalidInput, Refused
-from sizing.units import format_duration, format_usd
+from sizing.units import format_duration, format_percent, format_usd
+from sizing.warming import Gate, missing_fraction
 
 LEAST_SECONDS: Final = 900.0  # judgement: three times the margin that a schedule needs
 MOST_SECONDS: Final = 24 * 3600.0  # judgement: a fill takes hours; for longer, plan volumes with more throughput
@@ -91,7 +93,11 @@ def boost_command(environment: str, **options: Unpack[BoostOptions]) -> None:
     control = cluster_boost(aws, launch, running)
     control.refuse_undeployed()
     state = control.state()
-    proposed = _end(control, state) if options["end"] else _boost(control, state, launch, options)
+    if options["end"]:
+        proposed = _end(control, state)
+    else:
+        chosen = fill_boost(launch, options["level"], read_progress(aws, launch, running.id, Gate()))
+        proposed = _boost(control, state, chosen, options["seconds"])
     if proposed is None:
         echo(f"{launch.plan.cluster}: no cache volume is raised")
         return
@@ -123,11 +129,10 @@ def _end(control: ClusterBoost, state: BoostState) -> Proposed | None:
     return BoostEnd(control=control).stages(), page_entry("proposed", text)
 
 
-def _boost(control: ClusterBoost, state: BoostState, launch: Launch, options: BoostOptions) -> Proposed:
-    """Return the boost. Raises Refused where it would not help, or a volume cannot be raised."""
-    planned = chosen_boost(launch, options["level"])
-    wanted = options["seconds"]
-    seconds = default_seconds(planned.seconds) if wanted is None else wanted
+def _boost(control: ClusterBoost, state: BoostState, chosen: FillBoost, wanted: float | None) -> Proposed:
+    """Return the boost. Raises Refused where a volume cannot be raised."""
+    planned = chosen.boost
+    seconds = default_seconds(chosen.time.seconds) if wanted is None else wanted
     if not LEAST_SECONDS <= seconds <= MOST_SECONDS:
         raise InvalidInput.of(
             where="--for",
@@ -137,7 +142,57 @@ def _boost(control: ClusterBoost, state: BoostState, launch: Launch, options: Bo
         )
     boost = CacheBoost(control=control, provision=(planned.throughput_mib_s, planned.iops), seconds=seconds)
     boost.check(state)
-    return boost.stages(), list(_proposal(launch, planned, state, seconds))
+    return boost.stages(), list(_proposal(chosen, state, seconds))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FillBoost:
+    """A boost for what the emptiest of the caches still lacks: `fill` is that, by the figures of `servers`."""
+
+    boost: Boost
+    fill: ServerFill
+    servers: Servers
+
+    @property
+    def time(self) -> FillTime:
+        """Return the time of the fill with the boost, without reads."""
+        return self.fill.boosted(self.boost.throughput_mib_s, self.boost.level)
+
+    @property
+    def why(self) -> str:
+        """Return the time with the boost beside the time without, and what the caches are known to hold."""
+        now = self.fill.boosted(self.fill.volume.throughput_mib_s, "sustained")
+        return (
+            f"{self._held} {format_duration(self.time.seconds)} instead of {format_duration(now.seconds)} without"
+            f" reads, {LEVELS[self.boost.level]} (estimates); then the limit is {limits_text(self.time.limits)}"
+        )
+
+    @property
+    def _held(self) -> str:
+        silent = sum(server.share is None for server in self.servers)
+        if silent == len(self.servers):
+            return "it is not known what the caches hold, because none has published figures; an empty one fills in"
+        if silent:
+            return f"{silent} of {len(self.servers)} caches have published no figures; an empty cache fills in"
+        share = format_percent(1 - missing_fraction(self.servers))
+        return f"the emptiest cache holds {share} of the planned bytes; the rest takes"
+
+
+def fill_boost(launch: Launch, level: str | None, servers: Servers) -> FillBoost:
+    """Return the planned boost of this level, or the fastest, for what the caches lack.
+
+    Raises Refused where the plan has none, or every cache is warm.
+    """
+    boost, server, plan = chosen_boost(launch, level), launch.plan.warm_up.server, launch.plan
+    if servers and all(one.verdict == "warm" for one in servers):
+        raise Refused.of(
+            where=f"cluster {plan.cluster} of {plan.environment}",
+            what="is warm already",
+            why=f"each of its {len(servers)} caches holds what the plan expects, so a boost would shorten nothing",
+            fix=f"see each cache: warmbase warm status {plan.environment}",
+        )
+    assert server is not None  # noqa: S101 - a boost is planned only with it
+    return FillBoost(boost=boost, fill=server.remaining(missing_fraction(servers)), servers=servers)
 
 
 def chosen_boost(launch: Launch, level: str | None) -> Boost:
@@ -173,19 +228,13 @@ def _current(environment: str, cluster: DescribedCluster, state: BoostState) -> 
         yield from page_entry("", f"only {len(state.volumes)} cache volumes were found on {nodes} core nodes")
 
 
-def _proposal(launch: Launch, boost: Boost, state: BoostState, seconds: float) -> Iterator[str]:
-    server = launch.plan.warm_up.server
+def _proposal(chosen: FillBoost, state: BoostState, seconds: float) -> Iterator[str]:
+    boost = chosen.boost
     raised = f"{boost.throughput_mib_s:,} MiB/s and {boost.iops:,} IOPS for {format_duration(seconds)}"
     remark = f"{len(state.raised)} volumes are raised already: only their schedules change"
     extended = f"; {remark}" if state.raised else ""
     yield from page_entry("proposed", f"{raised}{extended}")
-    if server is not None:
-        now = server.time(server.volume.throughput_mib_s, server.sustained)
-        yield from page_entry(
-            "why",
-            f"an empty cache fills in {format_duration(boost.seconds)} instead of {format_duration(now.seconds)}"
-            f" without reads, {LEVELS[boost.level]} (estimates); then the limit is {limits_text(boost.limits)}",
-        )
+    yield from page_entry("why", chosen.why)
     yield from page_entry(
         "back",
         "by itself: one-time schedules of EventBridge take each volume back at the end, and try again 6 and 24 hours"

@@ -102,6 +102,14 @@ class ServerFill:
         files = self.volume.count
         return WRITER_THREADS * writer_bytes_per_second(1, self.batch_bytes, disk_bytes_per_second, files)
 
+    def remaining(self, fraction: float) -> ServerFill:
+        """Return the fill of a cache that lacks only this fraction of what it holds when it is warm."""
+        fill = self.fill
+        blocks, s3_bytes, slot_bytes = (
+            round(fraction * amount) for amount in (fill.blocks, fill.s3_bytes, fill.slot_bytes)
+        )
+        return replace(self, fill=Fill(blocks=blocks, s3_bytes=s3_bytes, slot_bytes=slot_bytes))
+
     def boosted(self, throughput_mib_s: float, level: Level) -> FillTime:
         """Return the time at this throughput. A burst ends after half an hour; the rest takes the sustained rates."""
         sustained = self.time(throughput_mib_s, self.sustained)

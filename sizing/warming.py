@@ -16,7 +16,7 @@ from typing import Final, Literal, TypeAlias
 
 from sizing.plan import Plan
 
-__all__ = ["CacheMinute", "Gate", "Progress", "Target", "Verdict", "progress", "target_of"]
+__all__ = ["CacheMinute", "Gate", "Progress", "Target", "Verdict", "missing_fraction", "progress", "target_of"]
 
 Verdict: TypeAlias = Literal["warm", "filling", "turning over", "not filling", "unknown"]
 
@@ -108,6 +108,11 @@ def progress(instance: str, minutes: Sequence[CacheMinute], target: Target, gate
         seconds=missing_bytes / recent.bytes_per_second if recent.grows and missing_bytes else None,
         hit_ratio=recent.hit_ratio,
     )
+
+
+def missing_fraction(servers: Sequence[Progress]) -> float:
+    """Return the fraction of the planned bytes that the emptiest cache lacks; one without figures counts as empty."""
+    return max((1.0 - (server.share or 0.0) for server in servers), default=1.0)
 
 
 @dataclass(frozen=True, kw_only=True)

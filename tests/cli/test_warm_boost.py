@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -24,7 +25,11 @@ from operations.lock import environment_lock
 from operations.plan_drift import read_running_cluster
 from operations.verification.check import VerificationContext
 from operations.verification.volumes import VOLUME_CHECKS
+from operations.warming import read_progress
 from sizing.problem import InvalidInput, OperationFailed, Refused
+from sizing.units import format_percent
+from sizing.warming import Gate, missing_fraction
+from tests.cli.test_warm import publish
 from tests.operations.deployed import Deployed, deployed
 from tests.operations.mocked_aws import clients
 
@@ -59,6 +64,29 @@ def test_a_dry_run_shows_the_boost_and_changes_nothing(here: Deployed) -> None:
     assert "150 MiB/s and 3,000 IOPS for 2 h" in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 80
     assert (state(here).raised, state(here).ways_back) == ({}, {})
+
+
+def test_the_predicted_time_is_for_what_the_emptiest_cache_lacks(here: Deployed) -> None:
+    shown = " ".join(run(here, "--dry-run").stdout.split())
+    assert "it is not known what the caches hold, because none has published figures; an empty one fills" in shown
+    publish(here, 0.25, 0.5)
+    chosen = command.fill_boost(here.launch, None, read_progress(here.aws, here.launch, here.cluster_id, Gate()))
+    assert chosen.time.seconds == pytest.approx(chosen.boost.seconds / 2, rel=0.06)
+    shown = " ".join(run(here, "--dry-run").stdout.split())
+    share = format_percent(1 - missing_fraction(chosen.servers))
+    assert f"the emptiest cache holds {share} of the planned bytes; the rest takes" in shown
+    silent = replace(chosen.servers[0], share=None)
+    some = command.fill_boost(here.launch, None, (silent, *chosen.servers[1:]))
+    assert some.time.seconds == pytest.approx(chosen.boost.seconds)
+    assert some.why.startswith("1 of 2 caches have published no figures; an empty cache fills in")
+
+
+def test_no_boost_begins_where_every_cache_is_warm(here: Deployed) -> None:
+    publish(here, 0.9, 1.0)
+    error = run(here, "--yes").exception
+    assert isinstance(error, Refused)
+    assert "is warm already" in str(error)
+    assert state(here).ways_back == {}
 
 
 def test_volumes_are_raised_shown_and_go_back_by_themselves(here: Deployed) -> None:

@@ -30,6 +30,12 @@ def fill_of_prod(**changes: object) -> ServerFill:
 BASE = fill_of_prod()
 
 
+def test_what_remains_of_a_fill_takes_its_share_of_the_time() -> None:
+    for throughput_mib_s in (125, MOST_MIB_S):
+        whole, half = (fill.time(throughput_mib_s, BASE.sustained).seconds for fill in (BASE, BASE.remaining(0.5)))
+        assert half == pytest.approx(whole / 2, rel=1e-4)
+
+
 @st.composite
 def fills(draw: st.DrawFn) -> ServerFill:
     """Draw servers in which each of the limits can be the slowest."""
