@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TypedDict, Unpack
+from typing import Final, TypedDict, Unpack
 
 import click
 
@@ -12,23 +12,28 @@ from cli.heal_page import heal_page
 from cli.options import chosen_cluster, cluster_option, confirm, dry_run_option, environment_argument, yes_option
 from cli.progress import TerminalProgress
 from cli.terminal import echo
-from cli.unit_text import SHARE
+from cli.unit_text import SHARE, UnitText
 from environments.reader import read_environment
 from operations.aws import examining
 from operations.basis import refuse_moved
 from operations.environment_heal import environment_heal, refuse_unhealable
+from operations.heal_proposal import LONGEST_PAUSE_SECONDS, PAUSE_SECONDS
 from operations.identity import environment_aws
 from operations.lock import environment_lock
 from operations.plan_drift import read_running_cluster
 from operations.progress import carry_out
 from sizing.region_assignment import SLACK
+from sizing.units import parse_duration
+
+PAUSE: Final = UnitText("time", parse_duration, most=LONGEST_PAUSE_SECONDS)
 
 
 class HealOptions(TypedDict):
-    """The options of the command: `slack` is a share."""
+    """The options of the command: `slack` is a share, `pause` in seconds."""
 
     cluster: str | None
     slack: float
+    pause: float
     dry_run: bool
     yes: bool
 
@@ -42,6 +47,13 @@ class HealOptions(TypedDict):
     metavar="SHARE",
     default=SLACK,
     help="How far above the mean the number of regions of a RegionServer may be.  [default: 20%]",
+)
+@click.option(
+    "--pause",
+    type=PAUSE,
+    metavar="TIME",
+    default=PAUSE_SECONDS,
+    help="How long to wait after each move before the next one, at most 10 min.  [default: 0 s]",
 )
 @dry_run_option
 @yes_option
@@ -69,7 +81,7 @@ def heal(environment: str, **options: Unpack[HealOptions]) -> None:
     healer = environment_heal(aws, launch, running.id)
 
     echo("asking the master by EMR steps, and each core node through Systems Manager", err=True)
-    proposal = healer.propose(_ignore, options["slack"])
+    proposal = healer.propose(_ignore, options["slack"], options["pause"])
     echo("\n".join(heal_page(running, proposal, healer, launch)))
     if options["dry_run"] or not (proposal.moves or proposal.interrupted):
         return

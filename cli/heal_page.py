@@ -12,8 +12,6 @@ from operations.description import DescribedCluster
 from operations.heal_proposal import LEAST_GETS, HealProposal, moves_by_target
 from sizing.units import format_duration, format_size
 
-# judgement: the lab measured 2.6 s for a move; on S3 a region opens its files with a few round trips more.
-MOVE_SECONDS: Final = 5
 # judgement: the shell of a step starts in 20 s, and EMR starts a step within 20 s.
 STEP_SECONDS: Final = 40
 
@@ -71,9 +69,9 @@ def _moves(proposal: HealProposal) -> Iterator[str]:
 
 
 def _cost(proposal: HealProposal, stages: int) -> Iterator[str]:
-    moves = len(proposal.moves)
-    seconds = moves * MOVE_SECONDS + stages * STEP_SECONDS
-    yield from page_entry("time", f"{format_duration(seconds)}, most of it for EMR steps to start (estimate)")
+    seconds = proposal.move_seconds + stages * STEP_SECONDS
+    most = "moves and pauses" if proposal.move_seconds > seconds / 2 else "EMR steps to start"
+    yield from page_entry("time", f"{format_duration(seconds)}, most of it for {most} (estimate)")
     yield from page_entry(
         "offline",
         "each region for seconds while it moves, and again while its table is reopened; clients retry",

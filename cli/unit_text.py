@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Final
 
 import click
@@ -13,10 +14,11 @@ from sizing.units import parse_duration, parse_fraction
 class UnitText(click.ParamType[float]):
     """A command-line value with a unit, such as `4 GiB`."""
 
-    def __init__(self, name: str, parse: Callable[[str], float], least: float = 0) -> None:
+    def __init__(self, name: str, parse: Callable[[str], float], least: float = 0, most: float = inf) -> None:
         self.name = name
         self._parse = parse
         self._least = least
+        self._most = most
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number; a default that is a number stays."""
@@ -28,6 +30,8 @@ class UnitText(click.ParamType[float]):
             self.fail(f"{value!r}: {error}", param, ctx)
         if amount < self._least:
             self.fail(f"{value!r} is too small", param, ctx)
+        if amount > self._most:
+            self.fail(f"{value!r} is too large", param, ctx)
         return amount
 
 

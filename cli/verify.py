@@ -36,7 +36,7 @@ def verify(environment: str, cluster: str | None, output: str) -> None:
     """Check a running cluster against our documentation.
 
     warmbase asks EMR, EC2, CloudWatch and CloudFormation, and inspects every core node through Systems Manager (units,
-    mounts, the JVM and its flags, logs, the settings in force, the size of the cache) and the first primary node
+    mounts, the JVM and its flags, logs, the settings in force, the cache and its index) and the first primary node
     through an EMR step. It changes nothing. A dated report is written beside the environment file; if it shows a
     mismatch, please send it to us.
 

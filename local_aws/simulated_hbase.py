@@ -153,12 +153,13 @@ def files(hbase: dict[str, Any]) -> dict[str, list[str]]:
     return {name: [digest(name)] for name in stored(hbase)}
 
 
-def move(hbase: dict[str, Any], *words: str) -> dict[str, list[str]]:
-    """Move each region, written REGION@SERVER."""
+def move(hbase: dict[str, Any], pause_seconds: str, *words: str) -> dict[str, list[str]]:
+    """Move each region, written REGION@SERVER, with a pause after each."""
     moves = [word.split("@") for word in words]
     for name, server in moves:
         hbase["regions"][name].update(server=server, moved=True)
         hbase["events"].append(f"move {name} to {server}; balancer on: {hbase['balancer_is_on']}")
+        time.sleep(float(pause_seconds))
     return {"moved": [name for name, _ in moves]}
 
 

@@ -14,13 +14,12 @@ from functools import partial
 from typing import Final, Protocol
 
 from operations.hbase_control import CacheContents, HBaseState, RegionControl, RegionMove, refuse_unquiet
-from operations.heal_proposal import HealProposal
+from operations.heal_proposal import PAUSE_SECONDS, HealProposal
 from operations.polling import turns
 from operations.progress import Say, Stage
 from sizing.problem import OperationFailed, Problem, Refused
 from sizing.region_assignment import SLACK
 
-MOVES_AT_A_TIME: Final = 25  # judgement: a minute of moves for each step, whose HBase shell takes 20 s to start
 UNQUIET: Final = "moves would compete with the openings that the master is busy with"
 CONTINUE: Final = "run the same command again: it reads the caches anew, and continues with the moves that remain"
 
@@ -34,8 +33,8 @@ class HealControl(RegionControl, Protocol):
     def cache_contents(self, servers: Sequence[str], say: Say) -> Mapping[str, CacheContents]:
         """Return the contents of these servers' caches."""
 
-    def move(self, moves: Sequence[RegionMove], say: Say) -> None:
-        """Move one region after another; each is open at its target before the next one."""
+    def move(self, moves: Sequence[RegionMove], pause_seconds: float, say: Say) -> None:
+        """Move one region after another, with a pause after each; each is open at its target before the next one."""
 
 
 class HealJournal(Protocol):
@@ -68,7 +67,7 @@ class Heal:
     journal: HealJournal
     patience: HealPatience = HealPatience()
 
-    def propose(self, say: Say, slack: float = SLACK) -> HealProposal:
+    def propose(self, say: Say, slack: float = SLACK, pause_seconds: float = PAUSE_SECONDS) -> HealProposal:
         """Return the proposal for the cluster as it is now. Raises Refused where its state or an index forbids it."""
         state = self.hbase.state(say)
         refuse_unquiet(state, UNQUIET)
@@ -80,6 +79,7 @@ class Heal:
             contents=contents,
             files=self.hbase.region_files(say),
             slack=slack,
+            pause_seconds=pause_seconds,
             interrupted=self.journal.read() is not None,
         )
 
@@ -87,9 +87,11 @@ class Heal:
         """Yield the stages of a proposal; each looks first, so that it can be repeated."""
         moves = proposal.moves
         yield Stage(title="check that the cluster is quiet, and switch the balancer off", act=self._prepare)
-        for first in range(0, len(moves), MOVES_AT_A_TIME):
-            some = moves[first : first + MOVES_AT_A_TIME]
-            yield Stage(title=_title(first, len(some), len(moves)), act=partial(self._move, some))
+        for first in range(0, len(moves), proposal.moves_at_a_time):
+            some = moves[first : first + proposal.moves_at_a_time]
+            yield Stage(
+                title=_title(first, len(some), len(moves)), act=partial(self._move, some, proposal.pause_seconds)
+            )
         yield Stage(title="reopen tables with moved regions in place", act=self._reopen)
         yield Stage(title="check where the regions are", act=partial(self._verify, proposal))
         yield Stage(title="restore the balancer", act=self._finish)
@@ -103,7 +105,7 @@ class Heal:
             self.hbase.switch_balancer(say, on=False)
         return f"{len(state.servers)} servers, {len(state.homes)} regions, none in transition"
 
-    def _move(self, moves: Sequence[RegionMove], say: Say) -> str:
+    def _move(self, moves: Sequence[RegionMove], pause_seconds: float, say: Say) -> str:
         state = self.hbase.state(say)
         refuse_unquiet(state, UNQUIET)
         if state.balancer_is_on:
@@ -111,7 +113,7 @@ class Heal:
             self.hbase.switch_balancer(say, on=False)
         remaining = [move for move in moves if state.homes.get(move.region, move.target) != move.target]
         if remaining:
-            self.hbase.move(remaining, say)
+            self.hbase.move(remaining, pause_seconds, say)
         return "it is open on its server" if len(moves) == 1 else f"all {len(moves)} are open on their servers"
 
     def _reopen(self, say: Say) -> str:

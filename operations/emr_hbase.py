@@ -108,9 +108,9 @@ class EmrHBase:
         instances = {server: self._instance(server) for server in servers}
         return read_contents(self.primary, instances, self.index.variables, self.index.longest_seconds)
 
-    def move(self, moves: Sequence[RegionMove], say: Say) -> None:
-        """Move one region after another; each is open at its target before the next one."""
-        self.primary.run(STEP, say, "move", *(f"{move.region}@{move.target}" for move in moves))
+    def move(self, moves: Sequence[RegionMove], pause_seconds: float, say: Say) -> None:
+        """Move one region after another, with a pause after each; each is open at its target before the next one."""
+        self.primary.run(STEP, say, "move", f"{pause_seconds:g}", *(f"{move.region}@{move.target}" for move in moves))
 
     def stored_regions(self, say: Say) -> Mapping[str, StoredRegion]:
         """Return every open region of a user table, by its encoded name."""

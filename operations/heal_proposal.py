@@ -9,11 +9,18 @@ from functools import cached_property
 from typing import Final
 
 from operations.basis import Basis
+from operations.cluster_step import LONGEST_SECONDS
 from operations.hbase_control import CacheContents, HBaseState, RegionMove
 from sizing.region_assignment import SLACK, CachedRegion, best_assignment, region_bound
 
 # judgement: a move must save more. The lab counted 12 GETs for a region that is reopened, and a heal opens it twice.
 LEAST_GETS: Final = 25
+# judgement: a region is away from its blocks until it is moved, and each move waits until the one before is open.
+PAUSE_SECONDS: Final = 0.0
+LONGEST_PAUSE_SECONDS: Final = 600.0
+MOVE_SECONDS: Final = 5  # judgement: the lab measured 2.6 s; on S3 a region opens its files with a few round trips more
+LONGEST_MOVE_SECONDS: Final = 120  # steps/regions.rb
+MOVES_AT_A_TIME: Final = 25  # judgement: a minute of moves for each step, whose HBase shell takes 20 s to start
 SYSTEM_TABLES: Final = "hbase:"
 
 
@@ -21,13 +28,15 @@ SYSTEM_TABLES: Final = "hbase:"
 class HealProposal:
     """The state and caches of a cluster, and the moves that bring the most cached bytes home.
 
-    `slack` is how far above the mean the regions of a server may be, `interrupted` is true where a heal was.
+    `slack` is how far above the mean the regions of a server may be, and `pause_seconds` the pause after each move.
+    `interrupted` is true where a heal was.
     """
 
     state: HBaseState
     contents: Mapping[str, CacheContents]
     files: Mapping[str, Sequence[str]]
     slack: float = SLACK
+    pause_seconds: float = PAUSE_SECONDS
     interrupted: bool = False
 
     @cached_property
@@ -59,6 +68,16 @@ class HealProposal:
             if best[name] != region.server
         )
         return tuple(sorted(moves, key=lambda move: (move.target, move.table, move.region)))
+
+    @property
+    def moves_at_a_time(self) -> int:
+        """Return the number of moves for one step, which must end within its time even if each move is slow."""
+        return min(MOVES_AT_A_TIME, int(LONGEST_SECONDS / (LONGEST_MOVE_SECONDS + self.pause_seconds)))
+
+    @property
+    def move_seconds(self) -> float:
+        """Return the estimated time of all moves, with their pauses."""
+        return len(self.moves) * (MOVE_SECONDS + self.pause_seconds)
 
     @property
     def cached_bytes(self) -> int:

@@ -79,11 +79,12 @@ class LabControl:
             files=files,
         )
 
-    def move(self, moves: Sequence[RegionMove], say: Say) -> None:
-        """Move one region after another."""
+    def move(self, moves: Sequence[RegionMove], pause_seconds: float, say: Say) -> None:
+        """Move one region after another, with a pause after each."""
         for move in moves:
             seconds = self.admin.move(move.region, move.target.replace(":", ","))
             say(f"moved {move.region} to {move.target} in {seconds:.1f} s")
+            time.sleep(pause_seconds)
 
     def stored_regions(self, say: Say) -> Mapping[str, StoredRegion]:  # noqa: ARG002 - the protocol's
         """Return every region of a user table with its store files."""

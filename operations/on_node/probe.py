@@ -27,7 +27,7 @@ SIMPLE_PREAMBLE = b"HBas\x00\x50"
 REFUSAL_SECONDS = 5.0
 BEAN = "Hadoop:service=HBase,name=RegionServer,sub=Server"
 MAIN_CLASS = "org.apache.hadoop.hbase.regionserver.HRegionServer"
-FIGURES = ("l2CacheSize", "l2CacheFreeSize", "shortCircuitBytesRead")
+FIGURES = ("l2CacheSize", "l2CacheFreeSize", "l2CacheCount", "shortCircuitBytesRead")
 UNITS = {
     "hbase-regionserver.service": ("DropInPaths", "ExecStop", "TimeoutStopUSec", "ActiveState"),
     "hadoop-hdfs-datanode.service": ("DropInPaths", "ActiveState"),

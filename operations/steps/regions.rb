@@ -86,11 +86,15 @@ module WarmbaseRegions
       end
     end
 
-    # Each word is REGION@SERVER. A region that was split or dropped meanwhile is left out.
-    def move(*words)
+    # Each word is REGION@SERVER, and after each move follows the pause. A region that was split or dropped meanwhile is
+    # left out.
+    def move(pause_seconds, *words)
       keys = rows.map { |row, info| [info.getEncodedName, row.getRow] }.to_h
       moves = words.map { |word| word.split('@') }.select { |name, _| keys[name] }
-      moves.each { |name, address| carry(name, keys[name], servers[address] || raise("#{address} is not a live server")) }
+      moves.each do |name, address|
+        carry(name, keys[name], servers[address] || raise("#{address} is not a live server"))
+        sleep pause_seconds.to_f
+      end
       { moved: moves.map(&:first) }
     end
 

@@ -22,7 +22,7 @@ from operations.verification.endpoints import ENDPOINT_CHECKS
 from operations.verification.launch import LAUNCH_CHECKS
 from operations.verification.monitoring import MONITORING_CHECKS
 from operations.verification.nodes import NODE_CHECKS
-from operations.verification.probe import probe_core_nodes, probe_primary
+from operations.verification.probe import probe_caches, probe_core_nodes, probe_primary
 from operations.verification.region_server import READ_ONLY, REGION_SERVER_CHECKS, SITES
 from operations.verification.volumes import VOLUME_CHECKS
 
@@ -47,8 +47,15 @@ def verification(aws: Aws, launch: Launch, say: Say) -> tuple[CheckResult, ...]:
         cluster = described_cluster(aws, plan.environment, plan.cluster)
         nodes = probe_core_nodes(aws, cluster.id, _keys(launch), say)
         logs = launch.environment.in_account(launch.environment.log_bucket, aws.account)
-        primary = probe_primary(PrimaryShell(aws=aws, cluster_id=cluster.id, log_bucket=logs), say)
-        context = VerificationContext(aws=aws, launch=launch, cluster=cluster, nodes=nodes, primary=primary)
+        shell = PrimaryShell(aws=aws, cluster_id=cluster.id, log_bucket=logs)
+        context = VerificationContext(
+            aws=aws,
+            launch=launch,
+            cluster=cluster,
+            nodes=nodes,
+            primary=probe_primary(shell, say),
+            caches=probe_caches(shell, launch, nodes, say),
+        )
         say("querying EMR, CloudWatch and CloudFormation")
         return tuple(finding for check in CHECKS for finding in check(context))
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from configurations.launch import Launch
 from operations.aws import Aws
 from operations.description import DescribedCluster
+from operations.hbase_control import CacheContents
 
 Facts = Mapping[str, Any]
 """The state of one node, as the node reports it."""
@@ -80,6 +81,8 @@ class VerificationContext:
     nodes: Nodes
     primary: Facts | str
     """The facts of the first primary node; the reason where it does not answer."""
+    caches: Mapping[str, CacheContents] | str
+    """The contents of each core node's cache, by its persisted index; the reason where they cannot be read."""
 
     @cached_property
     def instances(self) -> list[str]:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from configurations.launch import Launch
 from operations.aws import Aws
 from operations.cluster_step import PrimaryShell
+from operations.emr_hbase import CacheIndex
+from operations.hbase_control import CacheContents
+from operations.node_caches import read_contents
 from operations.node_command import outcome, send
 from operations.progress import Say
 from operations.verification.check import Facts, Nodes
@@ -45,6 +50,19 @@ def probe_primary(primary: PrimaryShell, say: Say) -> Facts | str:
     """Return the facts of the first primary node; the reason where it does not answer."""
     try:
         return primary.run("inspect-primary", say)
+    except OperationFailed as failed:
+        return failed.summary
+
+
+def probe_caches(primary: PrimaryShell, launch: Launch, nodes: Nodes, say: Say) -> Mapping[str, CacheContents] | str:
+    """Return the contents of the cache of each node that answered; the reason where an index cannot be read."""
+    instances = {instance: instance for instance, facts in nodes.items() if facts is not None}
+    if not (launch.plan.mode.has_bucket_cache and instances):
+        return {}
+    say(f"reading the indexes of {len(instances)} caches through Systems Manager")
+    index = CacheIndex.of(launch)
+    try:
+        return read_contents(primary, instances, index.variables, index.longest_seconds)
     except OperationFailed as failed:
         return failed.summary
 

@@ -11,12 +11,14 @@ from configurations.layout import GC_LOG
 from configurations.node_files import exported, region_server_flags
 from configurations.properties import CATALOGUE
 from emr.classification import flattened
+from operations.hbase_control import CacheContents
 from operations.verification.check import Check, CheckResult, Facts, VerificationContext
 from sizing.units import GIB, MIB
 
 SITES: Final = ("core-site", "hbase-site")
 """The files that a RegionServer reads, in this order: a later file overrides an earlier one."""
 READ_ONLY: Final = "hbase.global.readonly.enabled"
+COUNT_FRACTION: Final = 0.02  # judgement: blocks come and go between the two readings
 CACHE_FRACTION: Final = 0.02  # the cache does not use a part of a bucket at its end
 EMR_CACHE_BYTES: Final = 8 * GIB  # EMR Release Guide, emr-hbase-s3: the default of hbase.bucketcache.size
 ALLOCATOR: Final = "org.apache.hadoop.hbase.io.hfile.bucket.BucketAllocator"
@@ -159,6 +161,39 @@ def _cache_checks(context: VerificationContext) -> Iterator[CheckResult]:
     ).results_by_node(context.nodes, size)
 
 
+def _index_checks(context: VerificationContext) -> Iterator[CheckResult]:
+    """Compare the blocks that each persisted index has with the count of the RegionServer itself."""
+    if not context.launch.plan.mode.has_bucket_cache:
+        return
+    check = Check(
+        "index of the cache",
+        "A core node can read the persisted index of its cache",
+        "as many blocks as the RegionServer counts",
+        "do not use warmbase heal; read the log of the RegionServer, and compare its release with hfile/cache_index.py",
+    )
+    caches = context.caches
+    if isinstance(caches, str):
+        yield check.result(caches, good=False)
+        return
+    counts = {instance: _counts(context.nodes[instance], cache) for instance, cache in sorted(caches.items())}
+    differ = {instance: pair for instance, pair in counts.items() if abs(pair[0] - pair[1]) > COUNT_FRACTION * pair[1]}
+    # An index that was written before the last change of its cache may have another count.
+    changed = [instance for instance in differ if caches[instance].behind_seconds > 0]
+    for instance, (indexed, counted) in sorted(differ.items(), key=lambda entry: entry[0] in changed)[:1]:
+        note = ", but the cache has changed since the index was written" if instance in changed else ""
+        observed = f"{instance}: {indexed:,} blocks in the index, {counted:,} in the cache{note}"
+        yield check.result(observed, good=None if instance in changed else False)
+    if not differ:
+        observed = f"{sum(indexed for indexed, _ in counts.values()):,} blocks on {len(counts)} nodes"
+        yield check.result(observed if counts else "no node answered", good=True if counts else None)
+
+
+def _counts(facts: Facts | None, cache: CacheContents) -> tuple[int, int]:
+    """Return the blocks in the index, and those that the RegionServer counts."""
+    figures = (facts or {}).get("figures") or {}
+    return sum(file.blocks for file in cache.files.values()), int(figures.get("l2CacheCount", 0))
+
+
 def _default_checks(context: VerificationContext) -> Iterator[CheckResult]:
     """Check EMR's default cache where warmbase configures none, and short-circuit reads from HDFS."""
     mode = context.launch.plan.mode
@@ -192,5 +227,13 @@ def _figure(name: str, verdict: Callable[[float], tuple[bool, str]]) -> Callable
     return check
 
 
-REGION_SERVER_CHECKS = (_java_checks, _log_checks, _setting_checks, _replica_checks, _cache_checks, _default_checks)
+REGION_SERVER_CHECKS = (
+    _java_checks,
+    _log_checks,
+    _setting_checks,
+    _replica_checks,
+    _cache_checks,
+    _index_checks,
+    _default_checks,
+)
 """Every check, in the order of the report."""

@@ -99,6 +99,14 @@ def test_a_region_that_moves_while_the_question_waits_refuses_it(
     assert (model.moves, model.balancer) == ([], True)
 
 
+def test_a_pause_follows_each_move(here: Deployed, model: HealModel) -> None:
+    page = " ".join(run(here, "--pause", "30 s", "--dry-run").stdout.split())
+    assert "5.67 min, most of it for EMR steps to start" in page
+    assert run(here, "--pause", "1 min", "--yes").exit_code == 0
+    assert model.pauses == [60] * 4
+    assert "is too large" in run(here, "--pause", "11 min").stderr
+
+
 def test_without_slack_every_server_has_as_many_regions(here: Deployed, model: HealModel) -> None:
     model.caches = dict.fromkeys(model.caches, "c:16020")
     result = run(here, "--slack", "0", "--yes")

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from hfile.cache_index import CachedFile
-from operations import cache_heal
+from operations import heal_proposal
 from operations.cache_heal import Heal, HealPatience
 from operations.hbase_control import META_TABLE, CacheContents, HBaseState, Region, RegionMove
-from operations.heal_proposal import LEAST_GETS, HealProposal, cached_name, moves_by_target
+from operations.heal_proposal import LEAST_GETS, LONGEST_PAUSE_SECONDS, HealProposal, cached_name, moves_by_target
 from operations.progress import Say, carry_out
 from sizing.problem import OperationFailed, Refused
 from sizing.units import KIB
@@ -42,6 +42,7 @@ class HealModel:
     behind: float = 0.0
     in_transition: int = 0
     moves: list[str] = field(default_factory=list)
+    pauses: list[float] = field(default_factory=list)
     mischief: str | None = None
     calls: int = 0
     kill_at: int | None = None
@@ -114,8 +115,9 @@ class HealModel:
                 for server in servers
             }
 
-    def move(self, moves: Sequence[RegionMove], say: Say) -> None:
+    def move(self, moves: Sequence[RegionMove], pause_seconds: float, say: Say) -> None:
         del say
+        self.pauses += [pause_seconds] * len(moves)
         for move in moves:
             with self.call():
                 assert not self.balancer
@@ -214,10 +216,17 @@ def test_a_balancer_that_was_off_stays_off() -> None:
 
 
 def test_many_moves_are_made_in_several_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache_heal, "MOVES_AT_A_TIME", 3)
+    monkeypatch.setattr(heal_proposal, "MOVES_AT_A_TIME", 3)
     lines = run(HealModel())
     assert "move regions 1 to 3 of 4, one after another" in lines
     assert "move regions 4 to 4 of 4, one after another" in lines
+
+
+@pytest.mark.parametrize(("pause_seconds", "moves"), [(0, 25), (60, 25), (120, 22), (LONGEST_PAUSE_SECONDS, 7)])
+def test_slow_moves_with_their_pauses_fit_into_a_step(pause_seconds: float, moves: int) -> None:
+    proposal = replace(proposal_of(HealModel()), pause_seconds=pause_seconds)
+    assert proposal.moves_at_a_time == moves
+    assert proposal.move_seconds == len(proposal.moves) * (5 + pause_seconds)
 
 
 def uninterrupted_calls() -> int:

@@ -97,7 +97,7 @@ CASES = [
     ),
     ("control-regions", "well", ("balancer", "off"), {"was_on": True}),
     ("control-regions", "well", ("reopen", "stand-in-users"), {"reopened": ["stand-in-users"]}),
-    ("control-regions", "away", ("move", f"{REGION}@stand-in-2:16020"), {"moved": [REGION]}),
+    ("control-regions", "away", ("move", "0", f"{REGION}@stand-in-2:16020"), {"moved": [REGION]}),
     ("compact-regions", "well", ("compact", REGION), {"compacted": [REGION]}),
     ("inspect-primary", "well", ("/nowhere",), {"master_caches": None, "forgotten": FORGOTTEN}),
     ("verify-export", "well", ("s3://our-backups/hbase/",), {"missing": [], "stale": []}),

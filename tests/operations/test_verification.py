@@ -19,8 +19,10 @@ from cli.verify import _page, _report
 from configurations.node_files import exported, region_server_flags
 from emr.classification import flattened
 from environments.kerberos import HBaseSecurity, Kerberos
+from hfile.cache_index import CachedFile
 from local_aws.extension import install
 from operations import verification as module
+from operations.hbase_control import CacheContents
 from operations.verification import PAGE, ROW, CheckResult, monitoring, unsettled, verification
 from operations.verification.launch import LAUNCH_CHECKS
 from operations.verification.nodes import NODE_CHECKS
@@ -28,6 +30,8 @@ from operations.verification.region_server import READ_ONLY, REGION_SERVER_CHECK
 from sizing.units import GIB, MIB
 from tests.operations.deployed import Deployed, deployed
 from tests.operations.mocked_aws import clients
+
+BLOCKS = 1000
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +83,7 @@ def facts_of(here: Deployed) -> dict[str, Any]:
         "actions": {"mount-volumes": "done", "guard-regionserver": "done", "watch-claim": "done"},
         "figures": {
             "l2CacheSize": 0,
+            "l2CacheCount": BLOCKS,
             "l2CacheFreeSize": launch.plan.cache.size_mib * MIB,
             "shortCircuitBytesRead": MIB,
         },
@@ -98,6 +103,7 @@ def facts_of(here: Deployed) -> dict[str, Any]:
     }
 
 
+CACHE = CacheContents(age_seconds=60, behind_seconds=0, longest_seconds=1200, files={"f": CachedFile(BLOCKS, 10)})
 PRIMARY = {"master_caches": 0, "forgotten": "(InvalidRequestException): Cluster id 'j-0000000000000' is not valid."}
 
 
@@ -110,6 +116,7 @@ def results(
         change(other)
     monkeypatch.setattr(module, "probe_core_nodes", lambda *_: {"i-1": healthy, "i-2": other})
     monkeypatch.setattr(module, "probe_primary", lambda *_: PRIMARY)
+    monkeypatch.setattr(module, "probe_caches", lambda *_: dict.fromkeys(("i-1", "i-2"), CACHE))
     return {result.check: result for result in verification(here.aws, here.launch, lambda _: None)}
 
 
@@ -127,6 +134,7 @@ OF_NODES = {
     "volume at /warmbase/system",
     "properties in force",
     "cache size",
+    "index of the cache",
     "EMR's partition",
     "owner of the DataNode's directory",
     "garbage collector log",
@@ -251,6 +259,24 @@ def test_results_are_unknown_where_no_node_answers(here: Deployed, monkeypatch: 
 
 
 @pytest.mark.parametrize(
+    ("counted", "behind", "good"),
+    [(BLOCKS, 0, True), (1019, 600, True), (1021, 0, False), (900, 0, False), (1100, 30, None)],
+)
+def test_an_index_has_the_blocks_that_its_server_counts_unless_the_cache_has_changed_since(
+    counted: int, behind: float, good: object, here: Deployed
+) -> None:
+    [check] = [check for check in REGION_SERVER_CHECKS if "index" in check.__name__]
+    nodes: Any = {"i-1": {"figures": {"l2CacheCount": BLOCKS}}, "i-2": {"figures": {"l2CacheCount": counted}}}
+    caches = {"i-1": CACHE, "i-2": replace(CACHE, behind_seconds=behind)}
+    context: Any = SimpleNamespace(launch=here.launch, nodes=nodes, caches=caches)
+    [result] = check(context)
+    assert result.good is good
+    assert ("i-2: 1,000 blocks in the index" in result.found) == (good is not True)
+    context.caches = "there is no index at /warmbase/cache/index/bucketcache.index"
+    assert [result.good for result in check(context)] == [False]
+
+
+@pytest.mark.parametrize(
     ("check", "difference"),
     [
         ("cache of the master", {"master_caches": 2}),
@@ -273,6 +299,7 @@ def on_primary(
     healthy = facts_of(here)
     monkeypatch.setattr(module, "probe_core_nodes", lambda *_: {"i-1": healthy})
     monkeypatch.setattr(module, "probe_primary", lambda *_: PRIMARY | difference)
+    monkeypatch.setattr(module, "probe_caches", lambda *_: {"i-1": CACHE})
     return {result.check: result for result in verification(here.aws, here.launch, lambda _: None)}
 
 

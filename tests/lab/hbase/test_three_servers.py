@@ -216,7 +216,7 @@ def test_the_step_names_store_files_and_moves_regions(experiment: Experiment, tm
     bench.admin.switch_balancer(on=False)
     for server in (other, home):
         address = ":".join(server.split(",")[:2])
-        assert control_regions(experiment, tmp_path, "move", f"{name}@{address}") == {"moved": [name]}
+        assert control_regions(experiment, tmp_path, "move", "0", f"{name}@{address}") == {"moved": [name]}
         assert bench.admin.regions(table)[name] == server
     bench.admin.reopen(table)
     bench.await_regions()
