@@ -28,7 +28,7 @@ from operations.warming import Servers, clock, read_progress, refuse_uncached, w
 from reports.json_text import json_text, plain
 from sizing.problem import InvalidInput, OperationFailed
 from sizing.units import format_duration, format_percent, format_rate, format_size
-from sizing.warming import Gate, Progress
+from sizing.warming import Gate, Progress, slowest_seconds
 
 
 @click.group()
@@ -142,11 +142,6 @@ def _boost(state: BoostState | None, environment: str) -> Iterator[str]:
         yield from page_entry("boost", volumes_text(state))
         for warning in boost_warnings(state, environment):
             yield from page_entry("", warning)
-
-
-def slowest_seconds(servers: Servers) -> float | None:
-    """Return the remaining time of the slowest cache that grows; None where none does."""
-    return max((server.seconds for server in servers if server.seconds is not None), default=None)
 
 
 def summary(servers: Servers) -> str:

@@ -7,16 +7,28 @@ short, and grows from look to look.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from statistics import linear_regression
 from typing import Final, Literal, TypeAlias
 
+from sizing.allocator import ACCEPT_FACTOR
 from sizing.plan import Plan
 
-__all__ = ["CacheMinute", "Gate", "Progress", "Target", "Verdict", "missing_fraction", "progress", "target_of"]
+__all__ = [
+    "CacheMinute",
+    "Gate",
+    "Progress",
+    "Target",
+    "Verdict",
+    "missing_fraction",
+    "progress",
+    "slowest_seconds",
+    "target",
+    "target_of",
+]
 
 Verdict: TypeAlias = Literal["warm", "filling", "turning over", "not filling", "unknown"]
 
@@ -84,11 +96,22 @@ class Progress:
 def target_of(plan: Plan) -> Target:
     """Return what each server's cache holds when it is warm, if regions are spread evenly."""
     everything_bytes, _ = plan.hit_ratio.curve[-1]
-    share_bytes = everything_bytes / plan.core.count
-    room_bytes = EVICTING_FRACTION * plan.cache.size_bytes
-    return Target(
-        cache_bytes=plan.cache.size_bytes, warm_bytes=min(room_bytes, share_bytes), fits=share_bytes < room_bytes
-    )
+    return target(plan.cache.size_bytes, everything_bytes / plan.core.count)
+
+
+def target(cache_bytes: int, everything_bytes: float) -> Target:
+    """Return what a cache of this size holds when it is warm.
+
+    A cache of `everything_bytes` would hold all blocks of its server's regions without an eviction, so a part of it
+    would stay free.
+    """
+    room_bytes, share_bytes = EVICTING_FRACTION * cache_bytes, ACCEPT_FACTOR * everything_bytes
+    return Target(cache_bytes=cache_bytes, warm_bytes=min(room_bytes, share_bytes), fits=share_bytes < room_bytes)
+
+
+def slowest_seconds(servers: Iterable[Progress]) -> float | None:
+    """Return the remaining time of the slowest cache that grows; None where none does."""
+    return max((server.seconds for server in servers if server.seconds is not None), default=None)
 
 
 def progress(instance: str, minutes: Sequence[CacheMinute], target: Target, gate: Gate) -> Progress:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from configurations.launch import Launch
 from sizing.units import GIB
-from sizing.warming import CacheMinute, Gate, Target, progress
+from sizing.warming import CacheMinute, Gate, Target, progress, slowest_seconds, target
 
 TARGET = Target(cache_bytes=1000 * GIB, warm_bytes=800 * GIB, fits=True)
 SMALLER = Target(cache_bytes=1000 * GIB, warm_bytes=850 * GIB, fits=False)
@@ -40,6 +42,24 @@ def test_the_remaining_time_is_within_15_percent_of_the_truth(share: float, minu
     found = progress("i-1", course[: now + 1], TARGET, GATE)
     assert found.verdict == "filling"
     assert found.seconds == pytest.approx(60 * (end - now), rel=0.15, abs=60)
+
+
+def test_a_cache_with_room_is_warm_when_it_has_every_block(launches: Callable[[str], Launch]) -> None:
+    """A plan's size for everything includes the part of a cache that stays free; the published bytes do not."""
+    plan = launches("prod").plan
+    everything_bytes = plan.hit_ratio.curve[-1][0] / plan.core.count
+    assert plan.warm_up.server is not None
+    slot_bytes = plan.warm_up.server.fill.slot_bytes
+    roomy = target(round(2 * everything_bytes), everything_bytes)
+    assert roomy.fits
+    assert GATE.share < slot_bytes / roomy.warm_bytes <= 1.001
+
+
+def test_the_slowest_cache_that_grows_gives_the_remaining_time() -> None:
+    course = filling(60)
+    half, full = progress("i-1", course[:30], TARGET, GATE), progress("i-2", course, TARGET, GATE)
+    assert slowest_seconds([half, full]) == half.seconds
+    assert slowest_seconds([full]) is None
 
 
 def test_a_cache_with_the_planned_bytes_is_warm() -> None:
