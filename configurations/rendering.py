@@ -17,6 +17,7 @@ from configurations.overrides import overridden
 from configurations.properties import CATALOGUE, PropertyScope
 from configurations.properties.assignment import MOVING_FRACTION
 from configurations.properties.bucket_cache import QUEUE_WAIT_MS
+from configurations.properties.caching import PREFETCH_DELAY_MS
 from configurations.properties.compaction import compaction_window
 from configurations.properties.hadoop import BLOCK_LOCATION_REFRESH_MS, THROTTLE_INTERVAL_MS, THROTTLE_TRIES
 from configurations.properties.java import PRIMARY_HEAP_MIB
@@ -64,6 +65,7 @@ def classifications(environment: Environment, plan: Plan, security: HBaseSecurit
         "export_interval_ms": EXPORT_INTERVAL_MS,
         "primary_heap_mib": PRIMARY_HEAP_MIB,
         "queue_wait_ms": QUEUE_WAIT_MS,
+        "prefetch_delay_ms": PREFETCH_DELAY_MS,
         "reopen_backoff_ms": BACKOFF_MS,
         "largest_cached_compaction_bytes": _largest_cached_compaction_bytes(plan),
         "moving_fraction": MOVING_FRACTION,

@@ -25,6 +25,7 @@ Launches = Callable[[str], Launch]
 CORE: list[tuple[str, str, str, str]] = [
     # classification, key, rendered for prod, a figure of the reason
     ("hbase-site", "hbase.bucketcache.queue.addition.waittime", "1000", "1,000 ms"),
+    ("hbase-site", "hbase.hfile.prefetch.delay", "10000", "10 s"),
     ("hbase-site", "hbase.offpeak.start.hour", "6", "1 o'clock"),
     ("hbase-site", "hbase.offpeak.end.hour", "10", "5 o'clock"),
     ("hbase-site", "hbase.hstore.compaction.max.size", "2147483648", "2 GiB"),
