@@ -5,7 +5,8 @@
 this project. TMPDIR has the state, SERVERS the hosts of the RegionServers, and STATE names what is wrong:
 
 - `transition`: a region is in transition; `moved`: the last region of the first table was moved from the first server
-- `away`: the regions of the last server are open on the first, while its cache keeps their blocks
+- `away`: the regions of the last server are open on the first, while its cache, or its DataNode, keeps their blocks
+- `stuck`: as `away`, and no replica of a block can be moved
 - `elsewhere`: a region of a server that restarts opens on another one; `lost`: a server that restarts does not return
 """
 
@@ -28,6 +29,9 @@ LAUNCH_MS = 1_762_500_000_000
 AWAY_SECONDS = 0.2  # long enough that a command sees a server that is away
 NEVER = 1e12
 STORED_BYTES = 512 << 20
+HDFS_BLOCK_BYTES = 128 << 20
+BANDWIDTH = 100 << 20
+LOCALITY = ("bytes", "local_bytes", "moves", "moved_bytes", "sent_bytes")
 BLOCK_BYTES = 65_536
 BLOCKS = 128
 """The blocks of each store file that are in the cache of the server that had its region at first."""
@@ -102,7 +106,7 @@ def main() -> None:
     """Read the state, answer, and write it."""
     file = Path(os.environ["TMPDIR"]) / "hbase-state.json"
     hbase = json.loads(file.read_text(encoding="utf-8")) if file.exists() else begun()
-    if os.environ["STATE"] == "away" and "has_gone_away" not in hbase:
+    if os.environ["STATE"] in {"away", "stuck"} and "has_gone_away" not in hbase:
         go_away(hbase)
     if sys.argv[1] == "restart":
         restart(hbase, f"{sys.argv[2]}:{PORT}")
@@ -200,6 +204,39 @@ def compact(hbase: dict[str, Any], *names: str) -> dict[str, list[str]]:
     return {"compacted": list(names)}
 
 
+def locality(hbase: dict[str, Any]) -> dict[str, Any]:
+    """Return how much of each server's store files is on its host; a second copy of each block is on no server's."""
+    homes = first_homes(list(hbase["starts"]))
+    figures = {server: dict.fromkeys(LOCALITY, 0) for server in hbase["starts"]}
+    for name, region in hbase["regions"].items():
+        if name == META:
+            continue
+        here = figures[region["server"]]
+        here["bytes"] += STORED_BYTES
+        if hbase.get("relocated", {}).get(name, homes[name][1]) == region["server"]:
+            here["local_bytes"] += STORED_BYTES
+        else:
+            here["moved_bytes"] += STORED_BYTES
+            here["moves"] += STORED_BYTES // HDFS_BLOCK_BYTES
+    return {"servers": figures, "in_transition": int(os.environ["STATE"] == "transition"), "bandwidth": BANDWIDTH}
+
+
+def relocate(hbase: dict[str, Any], bandwidth: str, seconds: str) -> dict[str, Any]:
+    """Move the replicas of one region in a step, so that several steps are needed; `stuck`: none can be moved."""
+    del seconds
+    homes, relocated = first_homes(list(hbase["starts"])), hbase.setdefault("relocated", {})
+    away = [
+        name
+        for name, region in hbase["regions"].items()
+        if name != META and relocated.get(name, homes[name][1]) != region["server"]
+    ]
+    moved = [] if os.environ["STATE"] == "stuck" else away[:1]
+    for name in moved:
+        relocated[name] = hbase["regions"][name]["server"]
+        hbase["events"].append(f"relocate {name} at {bandwidth}")
+    return {"moved_bytes": len(moved) * STORED_BYTES, **locality(hbase)}
+
+
 def restart(hbase: dict[str, Any], server: str) -> None:
     """Stop a server and start it again; the event says which servers are away then."""
     back_at = time.time() + (NEVER if os.environ["STATE"] == "lost" else AWAY_SECONDS)
@@ -221,6 +258,8 @@ VERBS: dict[str, Callable[..., Any]] = {
     "move": move,
     "stored": stored,
     "compact": compact,
+    "locality": locality,
+    "relocate": relocate,
     "events": events,
 }
 

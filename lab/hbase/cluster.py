@@ -65,6 +65,8 @@ class LabCluster:
     miniature: ScaledPlan
     running: dict[str, RunningProcess] = field(default_factory=dict)
     stays: bool = False
+    everywhere: Overlay = NOTHING_VARIED
+    """Properties of every daemon beside the lab's own."""
     kdc: Kdc | None = None
     """The KDC of which every daemon gets a ticket; None where clients are not authenticated."""
     begun: dict[Path, int] = field(default_factory=dict)
@@ -86,11 +88,11 @@ class LabCluster:
 
     def _master_site(self, varied: Overlay) -> Site:
         site = master_site(self.launch, self.place, self.miniature.servers)
-        return replace(site, overlay=site.overlay | self._secured, varied=varied)
+        return replace(site, overlay=site.overlay | self._shared, varied=varied)
 
     @property
-    def _secured(self) -> Overlay:
-        return self.kdc.overlay if self.kdc else NOTHING_VARIED
+    def _shared(self) -> Overlay:
+        return self.everywhere | self.kdc.overlay if self.kdc else self.everywhere
 
     def restart_master(self, varied: Overlay = NOTHING_VARIED) -> None:
         """Stop the master and start it with these settings beside running RegionServers; wait until it is active."""
@@ -110,7 +112,7 @@ class LabCluster:
         """Return the configuration of that RegionServer."""
         at = ServerIdentity(number=server.number, volume=self.volume(server))
         site = server_site(self.launch, self.place, self.miniature.cache_mib, at)
-        return replace(site, overlay=site.overlay | self._secured, varied=server.varied)
+        return replace(site, overlay=site.overlay | self._shared, varied=server.varied)
 
     def volume(self, server: LabServer) -> Path:
         """Return the directory of its cache file and its index."""

@@ -1,8 +1,8 @@
-"""A small HDFS for a write-ahead log: a NameNode, and a DataNode whose files may lie on a limited volume."""
+"""A small HDFS: a NameNode, and DataNodes whose files may lie on a limited volume."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -25,33 +25,50 @@ DATA_NODE: Final = "org.apache.hadoop.hdfs.server.datanode.DataNode"
 
 
 @contextmanager
-def running_hdfs(cluster: LabCluster, volume: Path) -> Iterator[str]:
-    """Run an HDFS of one copy while the block lasts, its blocks below `volume`; yield its URI."""
+def running_hdfs(cluster: LabCluster, volume: Path, hosts: Sequence[str] = (HOST,)) -> Iterator[str]:
+    """Run an HDFS while the block lasts, its blocks below `volume`; yield its URI.
+
+    It has a DataNode for each host name, and two copies of each block where there are several. All DataNodes listen on
+    loopback; the host name is only what they report. The superuser `hdfs` of a cluster is one here, too.
+    """
     ports = free_ports()
     namenode, page = f"{HOST}:{ports.master}", ports.master_info
     properties = {
         "fs.defaultFS": f"hdfs://{namenode}",
-        "dfs.replication": "1",
+        "dfs.replication": "1" if len(hosts) == 1 else "2",
         "dfs.namenode.rpc-address": namenode,
         "dfs.namenode.http-address": f"{HOST}:{page}",
         "dfs.namenode.name.dir": str(cluster.place.scratch / "names"),
-        "dfs.datanode.data.dir": str(volume / "hdfs"),
-        "dfs.datanode.address": f"{HOST}:{ports.servers[0]}",
-        "dfs.datanode.http.address": f"{HOST}:{ports.servers[1]}",
-        "dfs.datanode.ipc.address": f"{HOST}:{ports.servers[2]}",
+        "hadoop.user.group.static.mapping.overrides": "hdfs=supergroup",
     }
-    _write_site(cluster.place.configuration("hdfs"), properties)
+    _write_site(cluster.place.configuration("namenode"), properties)
     processes: list[RunningProcess] = []
     try:
-        formatting = _start(cluster, "hdfs-format", NAME_NODE, "-format", "-nonInteractive", "-force")
+        formatting = _start(cluster, "namenode", NAME_NODE, "-format", "-nonInteractive", "-force")
         formatting.wait_for_end(START_SECONDS)
         processes.append(_start(cluster, "namenode", NAME_NODE))
-        processes.append(_start(cluster, "datanode", DATA_NODE))
-        processes[0].wait_until(lambda: bean(page, STATE).get("NumLiveDataNodes") == 1, START_SECONDS, "a DataNode")
+        for number, host in enumerate(hosts):
+            name = f"datanode-{number}"
+            _write_site(cluster.place.configuration(name), properties | _data_node(volume / "hdfs" / name, host))
+            processes.append(_start(cluster, name, DATA_NODE))
+        processes[0].wait_until(
+            lambda: bean(page, STATE).get("NumLiveDataNodes") == len(hosts), START_SECONDS, "every DataNode"
+        )
         yield f"hdfs://{namenode}"
     finally:
         for process in reversed(processes):
             process.stop(STOP_SECONDS)
+
+
+def _data_node(directory: Path, host: str) -> dict[str, str]:
+    data, page, control = free_ports().servers
+    return {
+        "dfs.datanode.data.dir": str(directory),
+        "dfs.datanode.hostname": host,
+        "dfs.datanode.address": f"{HOST}:{data}",
+        "dfs.datanode.http.address": f"{HOST}:{page}",
+        "dfs.datanode.ipc.address": f"{HOST}:{control}",
+    }
 
 
 def _write_site(directory: Path, properties: dict[str, str]) -> None:
@@ -66,10 +83,10 @@ def _write_site(directory: Path, properties: dict[str, str]) -> None:
 
 def _start(cluster: LabCluster, name: str, *main: str) -> RunningProcess:
     place = cluster.place
-    logging = f"-Dlog4j2.configurationFile={place.configuration('hdfs') / CLIENT_LOGGING}"
+    logging = f"-Dlog4j2.configurationFile={place.configuration(name) / CLIENT_LOGGING}"
     java = Java(
         software=cluster.software,
-        configuration=place.configuration("hdfs"),
+        configuration=place.configuration(name),
         scratch=place.scratch,
         flags=(f"-Xmx{HEAP_MIB}m", "-XX:+UseSerialGC", *FIRST_TIER, logging),
     )

@@ -18,7 +18,7 @@ import pytest
 
 from configurations.launch import Launch
 from lab.hbase.availability import probed
-from lab.hbase.cluster import LabServer
+from lab.hbase.cluster import LabCluster, LabServer
 from lab.hbase.control import LabControl, MemoryHealJournal
 from lab.hbase.experiment import Experiment
 from lab.hbase.jvm import FIRST_TIER, Java
@@ -91,12 +91,11 @@ def test_regions_are_offline_while_their_server_restarts_and_others_answer(exper
 
 def control_regions(experiment: Experiment, directory: Path, *arguments: str) -> Any:
     """Return the answer of the step that restarts rely on."""
-    return answer_of("control-regions", experiment, directory, *arguments)
+    return answer_of("control-regions", experiment.bench.cluster, directory, *arguments)
 
 
-def answer_of(step: str, experiment: Experiment, directory: Path, *arguments: str) -> Any:
+def answer_of(step: str, cluster: LabCluster, directory: Path, *arguments: str) -> Any:
     """Return the answer of a step; JRuby stands for the HBase shell."""
-    cluster = experiment.bench.cluster
     classes = (*jar_paths(SHELL), *cluster.software.class_path)
     java = Java(
         software=replace(cluster.software, class_path=classes),
@@ -165,11 +164,11 @@ def test_the_step_compacts_the_regions_that_it_is_told_to(experiment: Experiment
     if not experiment.bench.cluster.serves:
         experiment.bench.serve(LabServer(), cold=True)
     began = time.time()
-    before = answer_of("compact-regions", experiment, tmp_path, "stored")
+    before = answer_of("compact-regions", experiment.bench.cluster, tmp_path, "stored")
     assert before == experiment.bench.admin.stored()
     names = sorted(before)[:2]
-    assert answer_of("compact-regions", experiment, tmp_path, "compact", *names) == {"compacted": names}
-    after = answer_of("compact-regions", experiment, tmp_path, "stored")
+    assert answer_of("compact-regions", experiment.bench.cluster, tmp_path, "compact", *names) == {"compacted": names}
+    after = answer_of("compact-regions", experiment.bench.cluster, tmp_path, "stored")
     assert sorted(name for name in after if after[name]["compacted_at"] > began) == names
     assert {region["files"] for region in after.values()} == {1}
 

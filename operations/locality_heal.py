@@ -1,0 +1,159 @@
+"""The way of block replicas to the RegionServers that read them, for HBase on HDFS.
+
+A region that opens on another server leaves its blocks behind, and the server reads them over the network. The replicas
+follow: a DataNode copies a block to the host of the RegionServer, and only then does HDFS delete the replica that it
+replaces, so a move can end anywhere and the replication stays. Regions stay open where they are. HubSpot's healer works
+like this; the moves are those of HDFS's balancer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, Protocol
+
+from operations.basis import Basis
+from operations.progress import Say, Stage
+from sizing.problem import OperationFailed, Refused
+from sizing.units import format_size
+
+# judgement: a command that was killed leaves a step that still runs for as long, and the next step waits for it.
+STEP_SECONDS: Final = 900
+SHOWN: Final = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerLocality:
+    """The store files of a server's regions: how much of them is on its own host, and what would be moved there.
+
+    `sent_bytes` are the replicas that its own DataNode would give away.
+    """
+
+    bytes: int
+    local_bytes: int
+    moves: int
+    moved_bytes: int
+    sent_bytes: int
+
+    @property
+    def local_fraction(self) -> float:
+        """Return the share that is on its host; 1 for a server without store files."""
+        return self.local_bytes / self.bytes if self.bytes else 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Locality:
+    """The locality of each server, and the least bandwidth that a DataNode allows for moves."""
+
+    servers: Mapping[str, ServerLocality]
+    in_transition: int
+    bandwidth_bytes_per_second: int
+
+    @property
+    def total(self) -> ServerLocality:
+        """Return the sums over all servers."""
+        servers = self.servers.values()
+        return ServerLocality(
+            bytes=sum(server.bytes for server in servers),
+            local_bytes=sum(server.local_bytes for server in servers),
+            moves=sum(server.moves for server in servers),
+            moved_bytes=sum(server.moved_bytes for server in servers),
+            sent_bytes=sum(server.sent_bytes for server in servers),
+        )
+
+
+class LocalityControl(Protocol):
+    """Reads and moves replicas of blocks. Every method raises OperationFailed where the cluster does not do it."""
+
+    def locality(self, say: Say) -> Locality:
+        """Return where the blocks of every store file are now."""
+
+    def relocate(self, bandwidth_bytes_per_second: int, seconds: int, say: Say) -> tuple[int, Locality]:
+        """Move replicas for about so many seconds; return the bytes that were moved, and the locality afterwards."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalityProposal:
+    """The locality of a cluster, and the bandwidth with which each DataNode would heal it."""
+
+    locality: Locality
+    bandwidth_bytes_per_second: int
+
+    @property
+    def seconds(self) -> float:
+        """Return the estimated time: a DataNode shares its bandwidth between what it receives and what it sends."""
+        servers = self.locality.servers.values()
+        busiest = max((server.moved_bytes + server.sent_bytes for server in servers), default=0)
+        return busiest / self.bandwidth_bytes_per_second
+
+    @property
+    def basis(self) -> Basis:
+        """Return the facts that the proposal was made from."""
+        return self.basis_in(self.locality)
+
+    def basis_in(self, locality: Locality) -> Basis:
+        """Return the same facts of another reading: flushes and compactions change the bytes all the time."""
+        return {f"RegionServer {server}": "is live" for server in locality.servers}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalityHeal:
+    """The heal of the locality of one running HBase."""
+
+    hdfs: LocalityControl
+
+    def propose(self, say: Say, bandwidth_bytes_per_second: int | None = None) -> LocalityProposal:
+        """Return the proposal for the cluster as it is now; without a bandwidth, with that of the DataNodes.
+
+        Raises Refused while regions are in transition.
+        """
+        locality = self.hdfs.locality(say)
+        if locality.in_transition:
+            raise Refused.of(
+                where="HBase",
+                what=f"is not quiet: {locality.in_transition} regions are in transition",
+                why="replicas would be moved to servers that the regions leave",
+                fix="wait until every region is open (the master's page), then run the same command again",
+            )
+        return LocalityProposal(
+            locality=locality,
+            bandwidth_bytes_per_second=bandwidth_bytes_per_second or locality.bandwidth_bytes_per_second,
+        )
+
+    def stages(self, proposal: LocalityProposal) -> Iterator[Stage]:
+        """Yield the stages of a proposal; each reads first where the blocks are, so that it can be repeated."""
+        total = proposal.locality.total
+        yield Stage(
+            title=f"move {total.moves:,} replicas to the hosts of their RegionServers",
+            act=partial(self._move, proposal),
+        )
+        yield Stage(title="check where the blocks are", act=partial(self._verify, proposal))
+
+    def _move(self, proposal: LocalityProposal, say: Say) -> str:
+        moved_bytes = 0
+        while True:
+            more_bytes, locality = self.hdfs.relocate(proposal.bandwidth_bytes_per_second, STEP_SECONDS, say)
+            moved_bytes += more_bytes
+            left = locality.total
+            if not left.moves:
+                return f"{format_size(moved_bytes)} moved"
+            say(f"{format_size(moved_bytes)} moved, {format_size(left.moved_bytes)} left")
+            if not more_bytes:
+                raise OperationFailed.of(
+                    where=f"{left.moves:,} blocks",
+                    what="could not be moved to the hosts of their RegionServers",
+                    why="DataNodes failed the moves, or they would break HDFS's placement policy",
+                    fix="read the stderr of the step heal-locality, and the logs of the DataNodes; then run the same"
+                    " command again: it reads the locations anew, and continues with the blocks that remain",
+                )
+
+    def _verify(self, proposal: LocalityProposal, say: Say) -> str:
+        before, after = proposal.locality.servers, self.hdfs.locality(say).servers
+        worst = sorted(before.keys() & after.keys(), key=lambda server: (before[server].local_fraction, server))
+        texts = [
+            f"{server} {before[server].local_fraction:.0%} to {after[server].local_fraction:.0%}"
+            for server in worst[:SHOWN]
+        ]
+        more = f", and {len(worst) - SHOWN} more" if worst[SHOWN:] else ""
+        return f"local: {', '.join(texts)}{more}"

@@ -1,0 +1,157 @@
+# Runs in the HBase shell, sent by heal-locality.sh: reads where the blocks of store files are, and moves replicas to the
+# hosts of the RegionServers that have their regions open, by the dispatcher of HDFS's balancer.
+require 'java'
+require 'json'
+
+module WarmbaseLocality
+  HBASE = org.apache.hadoop.hbase
+  HDFS = org.apache.hadoop.hdfs
+  DISPATCHER = HDFS.server.balancer.Dispatcher
+  FILE = org.apache.hadoop.fs.Path
+  # The balancer's own: it would undo these moves, so only one of both runs.
+  ID_FILE = FILE.new('/system/balancer.id')
+  MOVES = 8 # that a DataNode receives at a time
+  BATCH_SECONDS = 60
+  FREE_FRACTION = 0.1
+  MOST = java.lang.Long::MAX_VALUE
+
+  class << self
+    def run(verb, *words)
+      @conf = HBASE.HBaseConfiguration.create(HDFS.HdfsConfiguration.new)
+      @fs = HBASE.util.CommonFSUtils.getRootDir(@conf).getFileSystem(@conf)
+      @link = HBASE.client.ConnectionFactory.createConnection(@conf)
+      reply = send(verb, *words.map(&:to_i))
+    rescue java.lang.Throwable, StandardError => error
+      reply = { error: error.message.to_s.lines.first }
+    ensure
+      @link.close if @link
+      puts "#{ENV['MARK']}#{JSON.generate(reply)}"
+    end
+
+    private
+
+    # The file of a link is elsewhere. A reference, which a split leaves, ends with the next compaction.
+    def resolved(path)
+      if HBASE.io.HFileLink.isHFileLink(path)
+        HBASE.io.HFileLink.buildFromHFileLinkPattern(@conf, path).getFileStatus(@fs).getPath
+      elsif !HBASE.regionserver.StoreFileInfo.isReference(path)
+        path
+      end
+    end
+
+    # A file that a compaction replaces meanwhile has no blocks.
+    def blocks_of(path)
+      path ? @fs.getLocatedBlocks(path, 0, MOST).getLocatedBlocks.reject(&:isStriped) : []
+    rescue java.io.FileNotFoundException
+      []
+    end
+
+    def blocks(server)
+      master, there = @link.getAdmin, @link.getAdmin(server)
+      master.getRegions(server).flat_map do |info|
+        master.getDescriptor(info.getTable).getColumnFamilyNames.flat_map do |family|
+          files = HBASE.shaded.protobuf.ProtobufUtil.getStoreFiles(there, info.regionName, family)
+          files.flat_map { |name| blocks_of(resolved(FILE.new(name))) }
+        end
+      end
+    end
+
+    def host(server)
+      server[/.*(?=:)/]
+    end
+
+    def on?(host, block)
+      block.locations.any? { |node| node.hostName == host }
+    end
+
+    # The replicas to move, each with the places where no region needs it, the fullest first.
+    def scan
+      @metrics = @link.getAdmin.getClusterMetrics
+      @blocks = @metrics.getLiveServerMetrics.keySet.map { |name| [name.getAddress.to_s, blocks(name)] }.to_h
+      @nodes = @fs.getDataNodeStats(HDFS.protocol.HdfsConstants::DatanodeReportType::LIVE)
+      room = @nodes.map { |node| [node.hostName, node.getRemaining - FREE_FRACTION * node.getCapacity] }.to_h
+      needed = Hash.new { |all, id| all[id] = [] }
+      @blocks.each { |server, all| all.each { |block| needed[block.getBlock] << host(server) } }
+      @moves = @blocks.flat_map do |server, all|
+        home = host(server)
+        all.reject { |block| on?(home, block) }.filter_map do |block|
+          spare = block.locations.reject { |node| needed[block.getBlock].include?(node.hostName) }
+          next if spare.empty? || room.fetch(home, 0) < block.blockSize
+          room[home] -= block.blockSize
+          { home: home, block: block, spare: spare.sort_by { |node| -node.dfsUsedPercent } }
+        end
+      end
+    end
+
+    def bytes(moves)
+      moves.sum { |move| move[:block].blockSize }
+    end
+
+    def locality
+      scan
+      servers = @blocks.map do |server, all|
+        home = host(server)
+        moves = @moves.select { |move| move[:home] == home }
+        sent = @moves.select { |move| move[:spare][0].getHostName == home }
+        [server, { bytes: all.sum(&:blockSize), moves: moves.size, moved_bytes: bytes(moves), sent_bytes: bytes(sent),
+                   local_bytes: all.select { |block| on?(home, block) }.sum(&:blockSize) }]
+      end
+      { servers: servers.to_h, in_transition: @metrics.getRegionStatesInTransition.size, bandwidth: bandwidth }
+    end
+
+    def bandwidth
+      utility = HDFS.DFSUtilClient
+      @nodes.map { |node| utility.createClientDatanodeProtocolProxy(node, @conf, 60_000, false).balancerBandwidth }.min
+    end
+
+    # Begins no further moves after so many seconds. The DataNodes have the bandwidth only meanwhile.
+    def relocate(limit, seconds)
+      scan
+      before, ends = bandwidth, Time.now + seconds
+      @fs.setBalancerBandwidth(limit)
+      balancer = HDFS.server.balancer.NameNodeConnector.new('Balancer', @fs.getUri, ID_FILE, nil, @conf, 5)
+      open(balancer)
+      dispatch(limit * BATCH_SECONDS) until @moves.empty? || Time.now > ends
+      { moved_bytes: balancer.getBytesMoved.get }.merge(locality)
+    ensure
+      @dispatcher.shutdownNow if @dispatcher
+      balancer.close if balancer
+      @fs.setBalancerBandwidth(before) if before
+    end
+
+    def open(balancer)
+      none = java.util.HashSet.new
+      @dispatcher = DISPATCHER.new(balancer, none, none, 5_400_000, MOVES * @nodes.size, 0, MOVES, 60_000, @conf)
+      @sources, @targets = {}, {}
+      @dispatcher.init.each do |report|
+        node = @dispatcher.newDatanode(report.getDatanodeInfo)
+        org.apache.hadoop.fs.StorageType.getMovableTypes.each do |type|
+          key = [report.getDatanodeInfo.getHostName, type]
+          @sources[key], @targets[key] = node.addSource(type, MOST, @dispatcher), node.addTarget(type, MOST)
+        end
+      end
+    end
+
+    def dispatch(most)
+      taken = Hash.new(0)
+      batch, @moves = @moves.partition { |move| taken[move[:home]] < most && taken[move[:home]] += bytes([move]) }
+      batch.each { |move| move[:spare].any? { |node| begun?(move, node) } }
+      DISPATCHER.waitForMoveCompletion(@targets.values)
+    end
+
+    # The dispatcher refuses a move that would break the placement policy, or that a DataNode has just failed.
+    def begun?(move, node)
+      places = move[:block].locations.map { |place| @sources[[place.hostName, place.storageType]] }
+      source = @sources[[node.hostName, node.storageType]]
+      block = DISPATCHER::DBlock.new(move[:block].getBlock.getLocalBlock)
+      ([source] + (places - [source])).each { |place| block.addLocation(place) }
+      pending = source.addPendingMove(block, @targets[[move[:home], node.storageType]])
+      @dispatcher.executePendingMove(pending) if pending
+      pending
+    end
+  end
+end
+
+WarmbaseLocality.run(*ENV['ARGUMENTS'].split)
+$stdout.flush
+java.lang.System.exit(0) # threads of the dispatcher remain
