@@ -1,4 +1,4 @@
-"""`warmbase heal` moves regions back to the RegionServers whose caches hold their blocks."""
+"""`warmbase heal` brings regions and their blocks together: in S3 mode it moves regions, on HDFS replicas of blocks."""
 
 from __future__ import annotations
 
@@ -6,34 +6,41 @@ import os
 from typing import Final, TypedDict, Unpack
 
 import click
+from click.core import ParameterSource
 
 from changes.planned_cluster import deployable_cluster
 from cli.heal_page import heal_page
+from cli.locality_page import locality_page
 from cli.options import chosen_cluster, cluster_option, confirm, dry_run_option, environment_argument, yes_option
 from cli.progress import TerminalProgress
 from cli.terminal import echo
 from cli.unit_text import SHARE, UnitText
+from configurations.launch import Launch
 from environments.reader import read_environment
-from operations.aws import examining
+from operations.aws import Aws, examining
 from operations.basis import refuse_moved
-from operations.environment_heal import environment_heal, refuse_unhealable
+from operations.description import DescribedCluster
+from operations.environment_heal import environment_heal, environment_locality_heal, refuse_unhealable
 from operations.heal_proposal import LONGEST_PAUSE_SECONDS, PAUSE_SECONDS
 from operations.identity import environment_aws
 from operations.lock import environment_lock
 from operations.plan_drift import read_running_cluster
 from operations.progress import carry_out
+from sizing.problem import InvalidInput
 from sizing.region_assignment import SLACK
-from sizing.units import parse_duration
+from sizing.units import parse_duration, parse_rate
 
+BANDWIDTH: Final = UnitText("rate", parse_rate, least=1)
 PAUSE: Final = UnitText("time", parse_duration, most=LONGEST_PAUSE_SECONDS)
 
 
 class HealOptions(TypedDict):
-    """The options of the command: `slack` is a share, `pause` in seconds."""
+    """The options of the command: `slack` is a share, `pause` in seconds, and `bandwidth` in bytes per second."""
 
     cluster: str | None
     slack: float
     pause: float
+    bandwidth: float | None
     dry_run: bool
     yes: bool
 
@@ -55,10 +62,16 @@ class HealOptions(TypedDict):
     default=PAUSE_SECONDS,
     help="How long to wait after each move before the next one, at most 10 min.  [default: 0 s]",
 )
+@click.option(
+    "--bandwidth",
+    type=BANDWIDTH,
+    metavar="RATE",
+    help="On HDFS: the rate at which each DataNode sends and receives replicas.  [default: the DataNodes' setting]",
+)
 @dry_run_option
 @yes_option
 def heal(environment: str, **options: Unpack[HealOptions]) -> None:
-    """Move regions back to the caches that hold their blocks.
+    """Bring regions and their cached or local blocks together.
 
     When a RegionServer dies, its regions open on others and read from S3, while its own cache keeps their blocks.
     warmbase reads from each cache's index what it holds, and finds the moves that bring the most cached bytes to the
@@ -66,10 +79,14 @@ def heal(environment: str, **options: Unpack[HealOptions]) -> None:
     place, so that a later restart keeps the regions where they are. The same command continues a heal that was
     interrupted.
 
+    In mode hdfs, the regions stay, and replicas of their blocks move to the hosts of their RegionServers, by the means
+    of HDFS's own balancer.
+
     \b
     Example:
       warmbase heal prod --dry-run
       warmbase heal prod
+      warmbase heal on-hdfs --bandwidth "50 MiB/s"
 
     Exit codes: 3 an index is too old, or regions are in transition.
     """
@@ -77,9 +94,13 @@ def heal(environment: str, **options: Unpack[HealOptions]) -> None:
     launch = deployable_cluster(read, chosen_cluster(read, options["cluster"]).name).launch
     aws = environment_aws(read, os.environ, examining)
     refuse_unhealable(launch)
+    _refuse_options(launch)
     running = read_running_cluster(aws, launch).cluster
-    healer = environment_heal(aws, launch, running.id)
+    (_heal_caches if launch.plan.mode.keeps_data_in_s3 else _heal_locality)(aws, launch, running, options)
 
+
+def _heal_caches(aws: Aws, launch: Launch, running: DescribedCluster, options: HealOptions) -> None:
+    healer = environment_heal(aws, launch, running.id)
     echo("asking the master by EMR steps, and each core node through Systems Manager", err=True)
     proposal = healer.propose(_ignore, options["slack"], options["pause"])
     echo("\n".join(heal_page(running, proposal, healer, launch)))
@@ -87,9 +108,38 @@ def heal(environment: str, **options: Unpack[HealOptions]) -> None:
         return
     if not options["yes"]:
         confirm("Move them?" if proposal.moves else "Continue?")
-    with environment_lock(aws, read, "heal"):
+    with environment_lock(aws, launch.environment, "heal"):
         refuse_moved(proposal.basis, proposal.basis_in(healer.hbase.state(_ignore)))
         carry_out(healer.stages(proposal), TerminalProgress())
+
+
+def _heal_locality(aws: Aws, launch: Launch, running: DescribedCluster, options: HealOptions) -> None:
+    healer, bandwidth = environment_locality_heal(aws, launch, running.id), options["bandwidth"]
+    echo("asking the master and the NameNode by an EMR step", err=True)
+    proposal = healer.propose(_ignore, None if bandwidth is None else round(bandwidth))
+    echo("\n".join(locality_page(running, proposal, healer, launch)))
+    if options["dry_run"] or not proposal.locality.total.moves:
+        return
+    if not options["yes"]:
+        confirm("Move them?")
+    with environment_lock(aws, launch.environment, "heal"):
+        refuse_moved(proposal.basis, proposal.basis_in(healer.hdfs.locality(_ignore)))
+        carry_out(healer.stages(proposal), TerminalProgress())
+
+
+def _refuse_options(launch: Launch) -> None:
+    """Refuse an option of the other mode, which would have no effect. Raises InvalidInput."""
+    context, mode = click.get_current_context(), launch.plan.mode
+    for name in ("bandwidth",) if mode.keeps_data_in_s3 else ("slack", "pause"):
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise InvalidInput.of(
+                where=f"--{name}",
+                what=f"has no effect in mode {mode}",
+                why="the command moves regions"
+                if mode.keeps_data_in_s3
+                else "regions stay, and replicas of blocks move",
+                fix="leave it out",
+            )
 
 
 def _ignore(_: str) -> None:

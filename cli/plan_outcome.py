@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cli.boost_text import boost_text
+from sizing.hdfs_load import NAMENODE_REQUESTS_PER_SECOND, Hdfs
 from sizing.plan import Plan, Throughput
 from sizing.restart import Restart
 from sizing.units import (
@@ -38,7 +39,15 @@ def outcome(plan: Plan) -> Rows:
     yield "restart", _restart(plan.restart)
     if plan.hdfs:
         yield "node lost", f"HDFS has all copies again after {format_duration(plan.hdfs.recovery_seconds)} (estimate)"
+        yield "NameNode", _name_node(plan.hdfs)
     yield from _bad_hours(plan)
+
+
+def _name_node(hdfs: Hdfs) -> str:
+    requests = (
+        f"{format_number(round(hdfs.refreshes_per_second, 1))} requests/s for the places of blocks if none is local"
+    )
+    return f"{requests}; a NameNode of 4 vCPUs has answered {NAMENODE_REQUESTS_PER_SECOND:,}/s"
 
 
 def _reads(plan: Plan) -> Rows:

@@ -114,11 +114,10 @@ def test_without_slack_every_server_has_as_many_regions(here: Deployed, model: H
     assert list(user_regions(model).values()).count("c:16020") == 4
 
 
-@pytest.mark.parametrize("mode", ["hdfs", "s3-plain"])
-def test_a_cluster_without_a_cache_on_disk_is_refused(mode: str, tmp_path: Path) -> None:
+def test_a_cluster_without_a_cache_on_disk_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "dev.yaml"
     text = (Path(__file__).parents[2] / "environments/dev.yaml").read_text()
-    file.write_text(f"{text}\nstorage: {{mode: {mode}}}\n")
+    file.write_text(f"{text}\nstorage: {{mode: s3-plain}}\n")
     environment = read_environment(str(file))
     with pytest.raises(Refused, match="has no caches that regions could be away from"):
         refuse_unhealable(launch_of(environment, environment.active))
