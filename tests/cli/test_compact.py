@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from click.testing import CliRunner, Result
-from moto import mock_aws
 
 from cli import compact as command
-from local_aws.extension import install
 from operations.lock import environment_lock
 from sizing.problem import Refused
 from sizing.units import format_percent
-from tests.operations.deployed import Deployed, deployed
-from tests.operations.mocked_aws import clients
+from tests.operations.deployed import Deployed
 from tests.operations.test_compaction_waves import REGIONS, Model
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Iterator[Deployed]:
-    install()
-    with mock_aws():
-        yield deployed(clients(), tmp_path)
 
 
 @pytest.fixture

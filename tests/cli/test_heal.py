@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from moto import mock_aws
 
 from cli import heal as command
 from configurations.launch import launch_of
 from environments.reader import read_environment
-from local_aws.extension import install
 from operations.cache_heal import Heal
 from operations.environment_heal import refuse_unhealable
 from operations.lock import environment_lock
 from sizing.problem import OperationFailed, Refused
-from tests.operations.deployed import Deployed, deployed
-from tests.operations.mocked_aws import clients
+from tests.operations.deployed import Deployed
 from tests.operations.test_cache_heal import QUICK, HealModel, user_regions
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Iterator[Deployed]:
-    install()
-    with mock_aws():
-        yield deployed(clients(), tmp_path)
 
 
 @pytest.fixture

@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from moto import mock_aws
 
 from cli import restart as command
 from configurations.launch import launch_of
 from environments.reader import read_environment
-from local_aws.extension import install
 from operations.environment_restart import refuse_unkept
 from operations.lock import environment_lock
 from operations.rolling_restart import RollingRestart
 from sizing.problem import OperationFailed, Refused, WarmbaseError
-from tests.operations.deployed import Deployed, deployed
-from tests.operations.mocked_aws import clients
+from tests.operations.deployed import Deployed
 from tests.operations.test_rolling_restart import QUICK, SERVERS, Model
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Iterator[Deployed]:
-    install()
-    with mock_aws():
-        yield deployed(clients(), tmp_path)
 
 
 @pytest.fixture
