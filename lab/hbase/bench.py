@@ -9,20 +9,20 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from configurations.metrics import MISSES_FOR_ONE
+from configurations.properties.caching import PREFETCH_DELAY_MS
 from lab.hbase.admin import Admin, StoreFileBlocks
 from lab.hbase.cluster import LabCluster, LabServer
-from lab.hbase.jmx import CacheCounters, hit_ratio
+from lab.hbase.jmx import CacheCounters
 from lab.hbase.limits.machine import IdleCpu
 from lab.hbase.overlay import varied
 from lab.hbase.process import RunningProcess
-from lab.hbase.recording import Sample
+from lab.hbase.recording import Sample, Window
 from lab.hbase.store.client import StoreClient
 from lab.hbase.store.processes import ROOT
 from lab.hbase.store.settings import Settings
 from lab.hbase.table_spec import TableFamily
 from lab.hbase.table_spec import TableSpec as TableDefinition
-from lab.hbase.ycsb import Ycsb, YcsbLoad, YcsbResult, YcsbTable
+from lab.hbase.ycsb import Ycsb, YcsbLoad, YcsbTable
 from sizing.problem import OperationFailed
 
 FRESH_SECONDS: Final = (
@@ -32,6 +32,8 @@ QUIETER: Final = "run it again on a quieter machine, or with less --data"
 SAMPLE_SECONDS: Final = 1.0
 # judgement: measured, a prefetch skipped one block of 85 in a few of 24 files; reads bring them.
 NEARLY_FULL: Final = 0.97
+STILL_SECONDS: Final = PREFETCH_DELAY_MS / 1000 + 3.0
+"""The time without a new block after which no prefetch is to come: its delay, and the age of the counters."""
 STARTING_SECONDS: Final = 30.0  # start of a JVM and its connections
 ENDING_SECONDS: Final = 3.0  # before the clients' end, which began up to two seconds late in trials
 REGIONS_SECONDS: Final = 240.0
@@ -49,35 +51,6 @@ LOADING: Final = varied(
     "while the lab fills its tables",
 )
 COLD: Final = varied({"hbase.rs.prefetchblocksonopen": "false"}, "so that reads alone warm the cache")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
-    """A load and its measurements: the clients' figures, and the differences of all counters."""
-
-    load: YcsbLoad
-    measured: YcsbResult
-    hits: int
-    misses: int
-    gets: int
-    evictions: int
-    idle: float | None
-    samples: tuple[Sample, ...]
-
-    @property
-    def hit_ratio(self) -> float:
-        """Return the share of block reads that the BucketCache answered."""
-        return hit_ratio(self.hits, self.misses)
-
-    @property
-    def lookups(self) -> float:
-        """Return the number of blocks that were looked up in the BucketCache."""
-        return self.hits + self.misses / MISSES_FOR_ONE
-
-    @property
-    def gets_per_1000_reads(self) -> float:
-        """Return the number of store-file GETs for each thousand operations."""
-        return 1000 * self.gets / max(1.0, self.measured.reads)
 
 
 @dataclass(kw_only=True)
@@ -131,12 +104,12 @@ class Bench:
             )
         return blocks
 
-    def serve(self, server: LabServer, *, cold: bool) -> float:
+    def serve(self, server: LabServer, *, cold: bool, latency: Settings | None = None) -> float:
         """Start every RegionServer with these settings and wait until all regions are open; return the seconds.
 
-        `cold` empties their caches first. S3 answers at once while regions open.
+        `cold` empties their caches first. S3 answers at once while regions open, unless it has a latency.
         """
-        self.store.set(Settings())
+        self.store.set(latency or Settings())
         began = time.monotonic()
         self.cluster.stop_servers()
         if cold:
@@ -279,7 +252,7 @@ class Bench:
             )
         self.wait_until_still(seconds)
 
-    def wait_until_still(self, seconds: float, still_seconds: float = 6.0) -> float:
+    def wait_until_still(self, seconds: float, still_seconds: float = STILL_SECONDS) -> float:
         """Wait until the count of cached blocks stops changing, as when a prefetch has ended; return the seconds.
 
         Until the first block is cached nothing has begun that could end. Raises OperationFailed when time is up.

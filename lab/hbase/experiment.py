@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from lab.hbase.bench import Bench, Window
+from lab.hbase.bench import Bench
 from lab.hbase.jmx import hit_ratio
-from lab.hbase.recording import Recording, Sample
+from lab.hbase.recording import Recording, Sample, Window
 from lab.hbase.result import Chart, Measurement, MeasurementTarget, Outage, Series, TargetKind
 from lab.hbase.table_spec import TableFamily
 from lab.hbase.ycsb import YcsbLoad, YcsbTable

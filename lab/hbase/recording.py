@@ -6,8 +6,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from lab.hbase.jmx import CacheCounters
+from configurations.metrics import MISSES_FOR_ONE
+from lab.hbase.jmx import CacheCounters, hit_ratio
 from lab.hbase.store.client import StoreCounters
+from lab.hbase.ycsb import YcsbLoad, YcsbResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +27,35 @@ class Recording:
 
     name: str
     samples: tuple[Sample, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """A load and its measurements: the clients' figures, and the differences of all counters."""
+
+    load: YcsbLoad
+    measured: YcsbResult
+    hits: int
+    misses: int
+    gets: int
+    evictions: int
+    idle: float | None
+    samples: tuple[Sample, ...]
+
+    @property
+    def hit_ratio(self) -> float:
+        """Return the share of block reads that the BucketCache answered."""
+        return hit_ratio(self.hits, self.misses)
+
+    @property
+    def lookups(self) -> float:
+        """Return the number of blocks that were looked up in the BucketCache."""
+        return self.hits + self.misses / MISSES_FOR_ONE
+
+    @property
+    def gets_per_1000_reads(self) -> float:
+        """Return the number of store-file GETs for each thousand operations."""
+        return 1000 * self.gets / max(1.0, self.measured.reads)
 
 
 def recordings_to_json(recordings: Sequence[Recording]) -> str:

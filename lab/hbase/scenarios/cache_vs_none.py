@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from lab.hbase.bench import Window
 from lab.hbase.cluster import LabServer
 from lab.hbase.experiment import Experiment, ScenarioResult, at_least, at_most, performance_figures, within
 from lab.hbase.interleaving import IN_TURN, Turns, in_turn
 from lab.hbase.overlay import varied
+from lab.hbase.recording import Window
 from lab.hbase.result import Measurement
 from lab.model.scaled_plan import CLIENTS
 

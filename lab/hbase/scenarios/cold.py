@@ -6,11 +6,10 @@ from functools import partial
 from math import exp, log
 from typing import Final
 
-from lab.hbase.bench import Window
 from lab.hbase.cluster import LabServer
 from lab.hbase.experiment import Experiment, ScenarioResult, over_time, within
 from lab.hbase.overlay import varied
-from lab.hbase.recording import Recording
+from lab.hbase.recording import Recording, Window
 from lab.hbase.result import Measurement
 from lab.hbase.store.settings import P99, Settings
 from lab.model.cold import ColdLab, Course, cold_course

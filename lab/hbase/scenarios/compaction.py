@@ -12,19 +12,14 @@ from lab.hbase.cluster import LabServer
 from lab.hbase.control import LabControl
 from lab.hbase.experiment import Experiment, ScenarioResult, at_least, over_time
 from lab.hbase.overlay import varied
-from lab.hbase.read_history import ReadHistory, read_history
+from lab.hbase.read_history import ReadHistory
 from lab.hbase.result import Measurement
+from lab.hbase.steady_cluster import AFTER_SECONDS, LOAD_SECONDS, WARM_SECONDS, prefetch, steady_cluster
 from operations.compaction_waves import CompactionPatience, CompactionWaves
 
 TITLE: Final = "A major compaction in waves"
 QUESTION: Final = "If all regions are compacted under load, do the caches keep answering?"
 SERVERS: Final = 3
-PREFETCHED_SECONDS: Final = 600.0
-WARM_SECONDS: Final = 20.0
-AFTER_SECONDS: Final = {False: 60.0, True: 20.0}
-READS_PER_SECOND: Final = 80.0  # judgement: two cores serve this beside a compaction on each server
-THREADS: Final = 16
-LOAD_SECONDS: Final = 3600.0  # longer than any way takes; the load ends with it
 FLOOR: Final = 0.95
 LOWEST: Final = 0.9
 ROOM: Final = 1.4
@@ -76,21 +71,14 @@ def _recorded(lab: Experiment, way: Callable[[LabControl, Experiment], None]) ->
     """Return the record of a way under steady reads, which begins with caches that hold all data."""
     bench = lab.bench
     size_mib = round(ROOM * lab.miniature.cache_mib)
-    bench.serve(LabServer(varied=varied({"hbase.bucketcache.size": str(size_mib)}, ROOM_WHY)), cold=True)
-    bench.wait_until_full(lab.miniature.demand.blocks.count, PREFETCHED_SECONDS)
-    bench.store.set(bench.latency)
-    load = lab.load(seconds=LOAD_SECONDS, threads=THREADS, target_per_second=READS_PER_SECOND)
-    start = bench.sample(0.0).cache
-    with read_history(bench.cluster, bench.store) as history, bench.ycsb.steady(lab.table, load, {}):
-        control = LabControl(cluster=bench.cluster, admin=bench.admin, history=history)
-        bench.wait_until(lambda now: now.reads > start.reads + READS_PER_SECOND, PREFETCHED_SECONDS)
-        time.sleep(WARM_SECONDS)
-        began, before = history.ticks[-1].at, bench.sample(0.0).cache
-        way(control, lab)
-        ended = history.ticks[-1].at
+    prefetch(lab, LabServer(varied=varied({"hbase.bucketcache.size": str(size_mib)}, ROOM_WHY)))
+    with steady_cluster(lab) as steady:
+        began, before = steady.now, bench.sample(0.0).cache
+        way(steady.control, lab)
+        ended = steady.now
         time.sleep(AFTER_SECONDS[lab.short])
     evictions = bench.sample(0.0).cache.l2_evictions - before.l2_evictions
-    return CompactionWay(history=history, began=began, ended=ended, until=history.ticks[-1].at, evictions=evictions)
+    return CompactionWay(history=steady.history, began=began, ended=ended, until=steady.now, evictions=evictions)
 
 
 def _in_waves(control: LabControl, lab: Experiment) -> None:

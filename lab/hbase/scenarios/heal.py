@@ -12,8 +12,9 @@ from lab.hbase.cluster import LabServer
 from lab.hbase.control import LabControl, MemoryHealJournal
 from lab.hbase.experiment import Experiment, ScenarioResult, at_least, at_most, over_time
 from lab.hbase.overlay import PERSIST_INTERVAL_MS, varied
-from lab.hbase.read_history import ReadHistory, read_history
+from lab.hbase.read_history import ReadHistory
 from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
+from lab.hbase.steady_cluster import AFTER_SECONDS, prefetch, steady_cluster
 from operations.cache_heal import Heal, HealPatience
 from operations.hbase_control import META_TABLE, HBaseState
 from operations.polling import turns
@@ -22,15 +23,9 @@ from sizing.problem import OperationFailed
 TITLE: Final = "Regions that come home to their caches"
 QUESTION: Final = "After a server was killed and is back, which way brings its regions home to its cache?"
 SERVERS: Final = 3
-PREFETCHED_SECONDS: Final = 600.0
-WARM_SECONDS: Final = 20.0
-AFTER_SECONDS: Final = {False: 60.0, True: 20.0}
 OPENED_SECONDS: Final = 300.0
-READS_PER_SECOND: Final = 80.0  # judgement: two cores serve this beside regions that open
-THREADS: Final = 16
-LOAD_SECONDS: Final = 3600.0  # longer than any way takes; the load ends with it
 BALANCES: Final = 3
-SETTLING_SECONDS: Final = 30.0
+SETTLING_SECONDS: Final = 40.0
 """Time for the prefetch of regions that have been opened."""
 RETAIN: Final = "hbase.master.scp.retain.assignment"
 EXPIRED: Final = varied(
@@ -100,41 +95,34 @@ def run(lab: Experiment) -> ScenarioResult:
 def _recorded(lab: Experiment, way: Callable[[LabControl, Experiment], int]) -> HealWay:
     """Return the record of a way under steady reads, with caches that hold all data and one server that was killed."""
     bench = lab.bench
-    bench.serve(LabServer(), cold=True)
-    bench.wait_until_full(lab.miniature.demand.blocks.count, PREFETCHED_SECONDS)
+    prefetch(lab)
     bench.admin.switch_balancer(on=False)
     bench.cluster.restart_master(EXPIRED)
-    bench.store.set(bench.latency)
-    load = lab.load(seconds=LOAD_SECONDS, threads=THREADS, target_per_second=READS_PER_SECOND)
-    start = bench.sample(0.0).cache
-    with read_history(bench.cluster, bench.store) as history, bench.ycsb.steady(lab.table, load, {}):
-        control = LabControl(cluster=bench.cluster, admin=bench.admin, history=history)
-        bench.wait_until(lambda now: now.reads > start.reads + READS_PER_SECOND, PREFETCHED_SECONDS)
-        warm = history.ticks[-1].at
-        time.sleep(WARM_SECONDS)
-        before, killed = _homes(control.state(bench.say), lab), history.ticks[-1].at
+    with steady_cluster(lab) as steady:
+        control = steady.control
+        before, killed = _homes(control.state(bench.say), lab), steady.now
         _lose_and_return(control, lab)
-        away, began = _homes(control.state(bench.say), lab), history.ticks[-1].at
+        away, began = _homes(control.state(bench.say), lab), steady.now
         moves = way(control, lab)
-        ended = history.ticks[-1].at
+        ended = steady.now
         time.sleep(SETTLING_SECONDS)
-        quiet_at = history.ticks[-1].at
+        quiet_at = steady.now
         time.sleep(AFTER_SECONDS[lab.short])
         state = control.state(bench.say)
     return HealWay(
-        history=history,
+        history=steady.history,
         numbers=bench.cluster.numbers,
         before=before,
         away=away,
         after=_homes(state, lab),
         moved=sum(region.moved for region in state.regions.values() if region.table == lab.table.name),
         moves=moves,
-        warm=warm,
+        warm=steady.warm_at,
         killed=killed,
         began=began,
         ended=ended,
         quiet_at=quiet_at,
-        until=history.ticks[-1].at,
+        until=steady.now,
     )
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from statistics import mean
 from typing import Final
 
-from lab.hbase.bench import Window
 from lab.hbase.cluster import LabServer
 from lab.hbase.experiment import Experiment, ScenarioResult, at_least, hit_ratios, over_time
 from lab.hbase.overlay import Overlay, varied
+from lab.hbase.recording import Window
 from lab.hbase.result import Chart, Measurement, MeasurementTarget, TargetKind
 from lab.hbase.table_spec import TableFamily
 from lab.hbase.ycsb import YcsbTable

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from lab.hbase.cluster import LabServer
 from lab.hbase.control import LabControl, MemoryJournal
 from lab.hbase.experiment import Experiment, ScenarioResult, at_least, at_most, over_time
-from lab.hbase.read_history import ReadHistory, read_history
+from lab.hbase.read_history import ReadHistory
 from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
+from lab.hbase.steady_cluster import AFTER_SECONDS, prefetch, steady_cluster
 from lab.hbase.ycsb import SteadyReads
 from operations.hbase_control import HBaseState
 from operations.rolling_restart import Patience, RollingRestart, restart_order
@@ -21,15 +21,7 @@ from sizing.clients import client_settings
 TITLE: Final = "A rolling restart"
 QUESTION: Final = "If all three RegionServers restart one after another, do their caches and their regions stay?"
 SERVERS: Final = 3
-PREFETCHED_SECONDS: Final = 600.0
-WARM_SECONDS: Final = 20.0
-"""Reads before the first restart, which give the hit ratio that the gate compares with."""
-FIRST_SECONDS: Final = {False: 60.0, True: 20.0}
-"""The time after a restart whose reads count: a minute, or less in the short form."""
 MOVING_SECONDS: Final = 300.0
-READS_PER_SECOND: Final = 80.0  # judgement: two cores serve this beside a JVM that starts
-THREADS: Final = 16  # judgement: a thread that waits for a region of the restarting server leaves others to read
-LOAD_SECONDS: Final = 3600.0  # longer than any way takes; the load ends with it
 HIT_RATIO: Final = 0.995
 FEWER_GETS: Final = 0.1
 PATIENCE: Final = Patience(before=600.0, home=600.0, elsewhere=60.0, warm=300.0, poll=1.0)
@@ -75,14 +67,11 @@ class RestartWay:
 def run(lab: Experiment) -> ScenarioResult:
     """Restart all three servers by our stages, and then one of them as graceful_stop.sh does."""
     lab = lab.filled()
-    bench = lab.bench
-    bench.serve(LabServer(), cold=True)
-    bench.wait_until_full(lab.miniature.demand.blocks.count, PREFETCHED_SECONDS)
-    bench.store.set(bench.latency)
+    prefetch(lab)
     rolling, graceful = _restarted(lab, _roll), _restarted(lab, _stop_gracefully)
     return ScenarioResult(
         figures=(
-            *_first_reads(rolling, FIRST_SECONDS[lab.short]),
+            *_first_reads(rolling, AFTER_SECONDS[lab.short]),
             *_figures(ROLLING, rolling, keeps=True),
             _compared(rolling, graceful),
             *_figures(GRACEFUL, graceful, keeps=False),
@@ -101,30 +90,21 @@ def run(lab: Experiment) -> ScenarioResult:
 
 def _restarted(lab: Experiment, way: Callable[[LabControl, Experiment], None]) -> RestartWay:
     """Return the record of a way under steady reads, from the warm cluster to the end of the last first reads."""
-    bench = lab.bench
-    load = lab.load(seconds=LOAD_SECONDS, threads=THREADS, target_per_second=READS_PER_SECOND)
-    start = bench.sample(0.0).cache
-    with (
-        read_history(bench.cluster, bench.store) as history,
-        bench.ycsb.steady(lab.table, load, _client(lab)) as clients,
-    ):
-        control = LabControl(cluster=bench.cluster, admin=bench.admin, history=history)
-        bench.wait_until(lambda now: now.reads > start.reads + READS_PER_SECOND, PREFETCHED_SECONDS)
-        time.sleep(WARM_SECONDS)
-        before, began = control.state(bench.say), history.ticks[-1].at
-        way(control, lab)
-        ended = history.ticks[-1].at
-        time.sleep(FIRST_SECONDS[lab.short])
-        after = control.state(bench.say)
+    with steady_cluster(lab, _client(lab)) as steady:
+        before, began = steady.control.state(lab.bench.say), steady.now
+        way(steady.control, lab)
+        ended = steady.now
+        time.sleep(AFTER_SECONDS[lab.short])
+        after = steady.control.state(lab.bench.say)
     return RestartWay(
-        history=history,
-        control=control,
+        history=steady.history,
+        control=steady.control,
         before=before,
         after=after,
         began=began,
         ended=ended,
-        until=history.ticks[-1].at,
-        clients=clients,
+        until=steady.now,
+        clients=steady.clients,
     )
 
 
@@ -164,7 +144,7 @@ def _stop_gracefully(control: LabControl, lab: Experiment) -> None:
 
 def _first_reads(way: RestartWay, seconds: float) -> tuple[Measurement, ...]:
     """Return the hit ratio of each server after its restart, counted from its first read on."""
-    time_text = "the first minute" if seconds == FIRST_SECONDS[False] else f"the first {seconds:.0f} s"
+    time_text = "the first minute" if seconds == AFTER_SECONDS[False] else f"the first {seconds:.0f} s"
     return tuple(
         Measurement(
             case=ROLLING,

@@ -9,7 +9,6 @@ from functools import partial
 from statistics import mean
 from typing import Final
 
-from lab.hbase.bench import Window
 from lab.hbase.cluster import LabServer
 from lab.hbase.experiment import Experiment, ScenarioResult, at_least, within
 from lab.hbase.interleaving import IN_TURN, in_turn
@@ -18,6 +17,7 @@ from lab.hbase.limits.groups import unavailable as no_groups
 from lab.hbase.limits.machine import OwnCpu
 from lab.hbase.limits.volume import LimitedVolume
 from lab.hbase.limits.volume import unavailable as no_volumes
+from lab.hbase.recording import Window
 from lab.hbase.result import Measurement
 from lab.hbase.scenarios.volume_bound import DISK_LATENCY_SECONDS, steady_per_second, uncached
 from lab.model.prediction import LabNode, read_of, timings_of

@@ -13,7 +13,6 @@ from pathlib import Path
 from statistics import mean
 from typing import Final
 
-from lab.hbase.bench import Window
 from lab.hbase.cluster import LabServer
 from lab.hbase.experiment import Experiment, ScenarioResult, performance_figures, within
 from lab.hbase.interleaving import IN_TURN, ROUNDS, in_turn
@@ -21,7 +20,7 @@ from lab.hbase.limits.groups import ControlGroups, DiskLimits
 from lab.hbase.limits.groups import unavailable as no_groups
 from lab.hbase.limits.volume import LimitedVolume, Traffic
 from lab.hbase.limits.volume import unavailable as no_volumes
-from lab.hbase.recording import Sample
+from lab.hbase.recording import Sample, Window
 from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
 from lab.model.prediction import Expected, LabNode, expected, read_of, timings_of
 from sizing.problem import OperationFailed

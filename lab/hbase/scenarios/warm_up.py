@@ -7,7 +7,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Final
 
-from lab.hbase.bench import COLD, Window
+from lab.hbase.bench import COLD
 from lab.hbase.cluster import LabServer
 from lab.hbase.experiment import (
     Experiment,
@@ -19,7 +19,7 @@ from lab.hbase.experiment import (
     over_time,
     within,
 )
-from lab.hbase.recording import Recording
+from lab.hbase.recording import Recording, Window
 from lab.hbase.result import Measurement
 from lab.hbase.store.settings import Settings
 from lab.model.prediction import popularity_of, swing_of

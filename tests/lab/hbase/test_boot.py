@@ -21,7 +21,7 @@ from configurations.metrics import METRICS, MetricSource
 from hfile.layout import FileEntry, listing
 from hfile.local_root import LocalRoot
 from hfile.store_file import data_blocks, data_header, opened
-from lab.hbase.bench import COLD, Bench, Window
+from lab.hbase.bench import COLD, Bench
 from lab.hbase.cluster import LabServer
 from lab.hbase.experiment import Experiment
 from lab.hbase.jmx import bean
@@ -29,6 +29,7 @@ from lab.hbase.jvm import CLIENT_LOGGING, Java
 from lab.hbase.laboratory import ADMIN_FLAGS, laboratory, small_of
 from lab.hbase.limits.machine import memory
 from lab.hbase.overlay import PERSIST_INTERVAL_MS
+from lab.hbase.recording import Window
 from lab.hbase.software import problems
 from lab.hbase.store.processes import ROOT
 from lab.hbase.store.settings import Settings
