@@ -11,6 +11,7 @@ from typing import Final
 from lab.hbase.cluster import LabServer
 from lab.hbase.control import LabControl
 from lab.hbase.experiment import Experiment
+from lab.hbase.overlay import varied
 from lab.hbase.read_history import ReadHistory, read_history
 from lab.hbase.ycsb import SteadyReads
 
@@ -41,6 +42,11 @@ class SteadyCluster:
     def now(self) -> float:
         """Return the time of the last counters."""
         return self.history.ticks[-1].at
+
+
+def roomy(lab: Experiment, times: float, why: str) -> LabServer:
+    """Return a server with a cache so many times as large as that of the other scenarios."""
+    return LabServer(varied=varied({"hbase.bucketcache.size": str(round(times * lab.miniature.cache_mib))}, why))
 
 
 def prefetch(lab: Experiment, server: LabServer | None = None) -> None:

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from lab.hbase.cluster import LabServer
 from lab.hbase.control import LabControl
 from lab.hbase.experiment import Experiment, ScenarioResult, at_least, over_time
-from lab.hbase.overlay import varied
 from lab.hbase.read_history import ReadHistory
 from lab.hbase.result import Measurement
-from lab.hbase.steady_cluster import AFTER_SECONDS, LOAD_SECONDS, WARM_SECONDS, prefetch, steady_cluster
+from lab.hbase.steady_cluster import AFTER_SECONDS, LOAD_SECONDS, WARM_SECONDS, prefetch, roomy, steady_cluster
 from operations.compaction_waves import CompactionPatience, CompactionWaves
 
 TITLE: Final = "A major compaction in waves"
@@ -70,8 +68,7 @@ def run(lab: Experiment) -> ScenarioResult:
 def _recorded(lab: Experiment, way: Callable[[LabControl, Experiment], None]) -> CompactionWay:
     """Return the record of a way under steady reads, which begins with caches that hold all data."""
     bench = lab.bench
-    size_mib = round(ROOM * lab.miniature.cache_mib)
-    prefetch(lab, LabServer(varied=varied({"hbase.bucketcache.size": str(size_mib)}, ROOM_WHY)))
+    prefetch(lab, roomy(lab, ROOM, ROOM_WHY))
     with steady_cluster(lab) as steady:
         began, before = steady.now, bench.sample(0.0).cache
         way(steady.control, lab)
