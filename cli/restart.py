@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+from typing import TypedDict, Unpack
 
 import click
 
 from changes.planned_cluster import deployable_cluster
 from cli.options import chosen_cluster, cluster_option, confirm, dry_run_option, environment_argument, yes_option
 from cli.progress import TerminalProgress
-from cli.restart_page import restart_page
+from cli.restart_page import available_cost, restart_page
 from cli.terminal import echo
 from environments.reader import read_environment
+from operations.available_restart import AvailableRestart
 from operations.aws import examining
 from operations.basis import refuse_moved
 from operations.environment_restart import RestartProposal, refuse_unkept, rolling_restart
@@ -22,13 +24,28 @@ from operations.progress import carry_out
 from sizing.problem import InvalidInput
 
 
+class RestartOptions(TypedDict):
+    """The options of the command."""
+
+    cluster: str | None
+    rolling: bool
+    available: bool
+    dry_run: bool
+    yes: bool
+
+
 @click.command()
 @environment_argument
 @cluster_option
 @click.option("--rolling", is_flag=True, help="Restart one RegionServer after another, each in place.")
+@click.option(
+    "--available",
+    is_flag=True,
+    help="Move the regions of each RegionServer to the others while it restarts, which costs GETs and cache.",
+)
 @dry_run_option
 @yes_option
-def restart(environment: str, cluster: str | None, *, rolling: bool, dry_run: bool, yes: bool) -> None:
+def restart(environment: str, **options: Unpack[RestartOptions]) -> None:
     """Restart the RegionServers of a cluster with their caches.
 
     warmbase first checks that no region is in transition and that each server would find its cache again. It switches
@@ -43,7 +60,7 @@ def restart(environment: str, cluster: str | None, *, rolling: bool, dry_run: bo
 
     Exit codes: 3 a server would lose its cache or its regions.
     """
-    if not rolling:
+    if not options["rolling"]:
         raise InvalidInput.of(
             where="warmbase restart",
             what="needs --rolling",
@@ -51,19 +68,21 @@ def restart(environment: str, cluster: str | None, *, rolling: bool, dry_run: bo
             fix=f"warmbase restart {environment} --rolling",
         )
     read = read_environment(environment)
-    launch = deployable_cluster(read, chosen_cluster(read, cluster).name).launch
+    launch = deployable_cluster(read, chosen_cluster(read, options["cluster"]).name).launch
     aws = environment_aws(read, os.environ, examining)
     refuse_unkept(launch)
     running = read_running_cluster(aws, launch).cluster
-    rolled = rolling_restart(aws, launch, running.id)
+    rolled = rolling_restart(aws, launch, running.id, available=options["available"])
 
     echo("asking the master through an EMR step, and each core node through Systems Manager", err=True)
     state = rolled.hbase.state(_ignore)
     proposal = RestartProposal(state=state, journal=rolled.check(state, _ignore))
     echo("\n".join(restart_page(running, proposal, rolled, launch)))
-    if dry_run:
+    if isinstance(rolled, AvailableRestart):
+        echo("\n".join(available_cost(proposal, rolled, launch)))
+    if options["dry_run"]:
         return
-    if not yes:
+    if not options["yes"]:
         confirm("Restart them?")
     with environment_lock(aws, read, "restart --rolling"):
         now = RestartProposal(state=rolled.hbase.state(_ignore), journal=rolled.journals.read())

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
+from cli.heal_page import STEP_SECONDS
 from cli.page_entry import page_entry
 from configurations.launch import Launch
+from configurations.table_ddl import planned_tables
+from facts.prices import price_table
+from operations.available_restart import AvailableRestart
 from operations.description import DescribedCluster
 from operations.environment_restart import RestartProposal
-from operations.rolling_restart import RollingRestart, restart_title
+from operations.heal_proposal import MOVE_SECONDS
+from operations.rolling_restart import RollingRestart, restart_order
 from sizing.restart import Restart
-from sizing.units import format_duration
+from sizing.second_copies import HeldBlocks, second_copies
+from sizing.units import format_duration, format_size, format_usd
 
 # judgement: two whole minutes after the regions are back, and one until CloudWatch shows the figures.
 GATE_SECONDS: Final = 180
@@ -28,15 +34,26 @@ def restart_page(
         "current", f"{len(state.servers)} RegionServers with {len(state.homes)} regions; the balancer is {balancer}"
     )
     starts = state.servers if journal is None else journal.starts
-    remaining = [server for server in starts if journal is None or not journal.restarted(server, state)]
+    remaining = unfinished(proposal, rolled)
     if journal is not None:
         restarted = f"{len(starts) - len(remaining)} of {len(starts)} RegionServers were restarted"
         yield from page_entry("continues", f"a restart that was interrupted: {restarted}")
-    finished = {restart_title(server) for server in starts if server not in remaining}
+    finished = {title for server in starts if server not in remaining for title in rolled.titles(server)}
     titles = [stage.title for stage in rolled.stages(state) if stage.title not in finished]
     for number, title in enumerate(titles):
         yield from page_entry("" if number else "proposed", title)
-    yield from _cost(len(remaining), launch.plan.restart)
+    if not rolled.available:
+        yield from _cost(len(remaining), launch.plan.restart)
+
+
+def unfinished(proposal: RestartProposal, rolled: RollingRestart) -> tuple[str, ...]:
+    """Return the servers that have still to restart, or to get back the regions that moved away, in their order."""
+    state, journal = proposal.state, proposal.journal
+    order = restart_order(state, journal)
+    if journal is None:
+        return order
+    has_finished = journal.finished if rolled.available else journal.restarted
+    return tuple(server for server in order if not has_finished(server, state))
 
 
 def _cost(servers: int, timing: Restart) -> Iterator[str]:
@@ -56,3 +73,55 @@ def _cost(servers: int, timing: Restart) -> Iterator[str]:
     )
     yield from page_entry("cache", "kept: each server finds its own again")
     yield from page_entry("dollars", "nothing")
+
+
+def available_cost(proposal: RestartProposal, rolled: AvailableRestart, launch: Launch) -> Iterator[str]:
+    """Yield what it costs to keep the regions available, by the indexes of the caches and the plan."""
+    state, servers, homes = proposal.state, unfinished(proposal, rolled), _homes(proposal)
+    regions = sum(home in servers for home in homes.values())
+    timing = launch.plan.restart
+    tables = [table.change.seconds for table in planned_tables(launch)]
+    one = 2 * MOVE_SECONDS * regions / max(1, len(servers)) + timing.seconds + 3 * STEP_SECONDS + GATE_SECONDS
+    yield from page_entry(
+        "time",
+        f"{format_duration(len(servers) * one + sum(tables))}: {len(servers)} RegionServers one after the other,"
+        f" {format_duration(one)} each, and the reopening (estimate); in place it would take"
+        f" {format_duration(len(servers) * (timing.seconds + GATE_SECONDS))}",
+    )
+    yield from page_entry(
+        "offline",
+        f"no region for longer than a move takes, {MOVE_SECONDS} s (estimate): each moves away, comes home, and is"
+        " reopened once; clients retry",
+    )
+    held = rolled.held_blocks(state.servers, homes, lambda _: None)
+    yield from _copies(held, [server for server in servers if server in held], launch)
+
+
+def _homes(proposal: RestartProposal) -> Mapping[str, str]:
+    return proposal.state.homes if proposal.journal is None else proposal.journal.homes
+
+
+def _copies(held: Mapping[str, HeldBlocks], order: list[str], launch: Launch) -> Iterator[str]:
+    """Yield what the other caches read and evict meanwhile."""
+    cache = launch.plan.bucket_cache
+    copies = second_copies(held, order, cache.blocks_held if cache else 0)
+    yield from page_entry(
+        "cache",
+        f"up to {format_size(copies.size_bytes)} of second copies in the caches of other servers, which stay there"
+        " until they are evicted",
+    )
+    if copies.evicted_blocks:
+        yield from page_entry(
+            "",
+            f"the caches have no room for all of them: up to {copies.evicted_blocks:,} blocks are evicted, and each"
+            " is read from S3 again when it is needed",
+        )
+    else:
+        yield from page_entry("", "the caches have room for them, so no block is evicted")
+    yield from page_entry(
+        "s3",
+        f"up to {copies.gets:,} GETs: one for each block that a cache does not have, because S3A reads no block ahead;"
+        " in place it would be a few for each store file",
+    )
+    usd = copies.gets * price_table(launch.environment.region).usd("s3-get")
+    yield from page_entry("dollars", f"up to {format_usd(usd)}, for the GETs (estimate)")

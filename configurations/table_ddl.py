@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -25,15 +25,18 @@ SMALLEST_BLOCK_BYTES: Final = 8 * KIB
 GET_BLOCK_BYTES: Final = 64 * KIB
 SCAN_BLOCK_BYTES: Final = 128 * KIB
 ROWS_PER_BLOCK: Final = 4
+BLOOM_REASONS: Final = {
+    "NONE": "scans do not use Bloom filters, which would take space in L1",
+    "ROW": "gets skip files that do not have the row; Bloom chunks are cached in L1",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FamilySettings:
-    """One column family, with the encoding and compression of its blocks."""
+    """One column family, with the attributes that the plan decides, in the order of the script."""
 
     name: str
-    codec: str
-    encoding: str
+    attributes: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +52,7 @@ class TableSettings:
 def table_ddl(launch: Launch) -> str:
     """Return the script, for `hbase shell -n`. It alters existing tables; a comment shows how to create one."""
     workload = launch.environment.workload
-    tables = tuple(_tables(workload, launch.plan.core.count))
+    tables = planned_tables(launch)
     text = (
         templates()
         .get_template("table-ddl.rb.j2")
@@ -61,11 +64,11 @@ def table_ddl(launch: Launch) -> str:
             in_s3=launch.plan.mode.keeps_data_in_s3,
             inspected=workload.inspection is not None,
             block_bytes=workload.block_bytes,
+            comments={"BLOOMFILTER": BLOOM_REASONS[bloom_filter(workload)]},
             advised_bytes=advised_block_bytes(workload),
             regions=launch.plan.regions,
             region_size=format_size(launch.plan.regions.mean_bytes),
             split_size=format_size(launch.plan.regions.split_bytes),
-            bloom="NONE" if workload.reads.kind == "scan" else "ROW",
             kind=workload.reads.kind,
             cached=launch.plan.mode.has_bucket_cache,
             row_bytes=workload.row_bytes,
@@ -81,7 +84,7 @@ def initial_load(launch: Launch) -> str:
         .get_template("initial-load.rb.j2")
         .render(
             environment=launch.environment.name,
-            tables=tuple(_tables(launch.environment.workload, launch.plan.core.count)),
+            tables=planned_tables(launch),
             inspected=launch.environment.workload.inspection is not None,
             settings=launch.plan.bad_hours.initial_load_settings,
             before=BEFORE_KEY,
@@ -92,6 +95,34 @@ def initial_load(launch: Launch) -> str:
         )
     )
     return f"{text}\n"
+
+
+def planned_tables(launch: Launch) -> tuple[TableSettings, ...]:
+    """Return the tables of the plan: those of an inspection, or one with the names of YCSB that has all regions."""
+    return tuple(_tables(launch))
+
+
+def family_attributes(launch: Launch, codec: str, encoding: str) -> dict[str, str]:
+    """Return the attributes of a family with this codec and encoding, as HBase writes their values."""
+    workload = launch.environment.workload
+    attributes = {
+        "BLOCKSIZE": str(workload.block_bytes),
+        "BLOOMFILTER": bloom_filter(workload),
+        "DATA_BLOCK_ENCODING": encoding,
+        "COMPRESSION": codec.upper(),
+    }
+    if launch.plan.mode.has_bucket_cache:
+        attributes |= {
+            "PREFETCH_BLOCKS_ON_OPEN": "true",
+            "CACHE_DATA_ON_WRITE": "true",
+            "EVICT_BLOCKS_ON_CLOSE": "false",
+        }
+    return attributes | {"BLOCKCACHE": "true"}
+
+
+def bloom_filter(workload: Workload) -> str:
+    """Return the Bloom filter that suits the reads."""
+    return "NONE" if workload.reads.kind == "scan" else "ROW"
 
 
 def advised_block_bytes(workload: Workload) -> int:
@@ -108,18 +139,20 @@ def advised_block_bytes(workload: Workload) -> int:
     return block_bytes
 
 
-def _tables(workload: Workload, servers: int) -> Iterator[TableSettings]:
+def _tables(launch: Launch) -> Iterator[TableSettings]:
     """Yield each table with all its families: a statement for each family would reopen every region once more."""
+    workload, servers = launch.environment.workload, launch.plan.core.count
     inspected = workload.inspection.families if workload.inspection else ()
     for name in dict.fromkeys(family.table for family in inspected):
         members = [family for family in inspected if family.table == name]
-        families = (
-            FamilySettings(name=family.name, codec=family.codec.upper(), encoding=family.encoding) for family in members
+        families = tuple(
+            FamilySettings(name=family.name, attributes=family_attributes(launch, family.codec, family.encoding))
+            for family in members
         )
-        yield _table(name, tuple(families), max(family.regions for family in members), servers)
+        yield _table(name, families, max(family.regions for family in members), servers)
     if not inspected:
-        family = FamilySettings(name=FAMILY, codec=workload.codec.upper(), encoding=workload.encoding)
-        yield _table(TABLE, (family,), workload.regions, servers)
+        attributes = family_attributes(launch, workload.codec, workload.encoding)
+        yield _table(TABLE, (FamilySettings(name=FAMILY, attributes=attributes),), workload.regions, servers)
 
 
 def _table(name: str, families: tuple[FamilySettings, ...], regions: int, servers: int) -> TableSettings:

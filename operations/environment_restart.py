@@ -9,13 +9,14 @@ from typing import Final
 from configurations.bootstrap import start_seconds, stop_seconds
 from configurations.launch import Launch
 from emr.classification import flattened
+from operations.available_restart import AvailableRestart
 from operations.aws import Aws
 from operations.basis import Basis
 from operations.cluster_step import PrimaryShell
 from operations.emr_hbase import CacheIndex, EmrHBase
 from operations.hbase_control import HBaseState
-from operations.restart_journal import S3RestartJournal
-from operations.rolling_restart import RestartJournal, RollingRestart
+from operations.restart_journal import RestartJournal, S3RestartJournal
+from operations.rolling_restart import RollingRestart
 from sizing.problem import Problem, Refused
 
 # judgement: Systems Manager delivers a command and its outcome within a minute.
@@ -43,10 +44,15 @@ def refuse_unkept(launch: Launch) -> None:
         raise Refused(problems)
 
 
-def rolling_restart(aws: Aws, launch: Launch, cluster_id: str) -> RollingRestart:
-    """Return the rolling restart of a running cluster, with its journal in the log bucket."""
+def rolling_restart(aws: Aws, launch: Launch, cluster_id: str, *, available: bool) -> RollingRestart:
+    """Return the rolling restart of a running cluster, with its journal in the log bucket.
+
+    An available one moves the regions of each server away while it restarts.
+    """
     hbase = emr_hbase(aws, launch, cluster_id)
     journals = S3RestartJournal(aws=aws, bucket=hbase.primary.log_bucket, cluster_id=cluster_id)
+    if available:
+        return AvailableRestart(hbase=hbase, journals=journals)
     return RollingRestart(hbase=hbase, journals=journals)
 
 

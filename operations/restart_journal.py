@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from operations.aws import Aws
-from operations.rolling_restart import RestartJournal
+from operations.hbase_control import HBaseState
 from operations.s3_journal import S3Journal
 from sizing.problem import OperationFailed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestartJournal:
+    """The cluster before the restart: start time and hit ratio of each server, and the server of each region.
+
+    A server whose node published no reads has no hit ratio. `available` is true where regions move away meanwhile.
+    """
+
+    balancer_was_on: bool
+    starts: Mapping[str, int]
+    hit_ratios: Mapping[str, float]
+    homes: Mapping[str, str]
+    available: bool = False
+
+    def restarted(self, server: str, state: HBaseState) -> bool:
+        """Return whether that server is back from the restart."""
+        return server in state.servers and state.servers[server] != self.starts.get(server)
+
+    def finished(self, server: str, state: HBaseState) -> bool:
+        """Return whether that server is back, with all its regions that exist."""
+        regions = [name for name, home in self.homes.items() if home == server and name in state.regions]
+        return self.restarted(server, state) and all(state.homes.get(name) == server for name in regions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

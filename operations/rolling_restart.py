@@ -12,11 +12,12 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, Protocol
+from typing import ClassVar, Final, Protocol
 
 from operations.hbase_control import META_TABLE, HBaseControl, HBaseState, refuse_unquiet
 from operations.polling import turns
 from operations.progress import Say, Stage
+from operations.restart_journal import RestartJournal
 from sizing.problem import OperationFailed, Refused
 from sizing.units import format_percent
 
@@ -44,23 +45,6 @@ class Patience:
         return min(FIRST_POLL_SECONDS, self.poll), self.poll
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RestartJournal:
-    """The cluster before the restart: start time and hit ratio of each server, and the server of each region.
-
-    A server whose node published no reads has no hit ratio.
-    """
-
-    balancer_was_on: bool
-    starts: Mapping[str, int]
-    hit_ratios: Mapping[str, float]
-    homes: Mapping[str, str]
-
-    def restarted(self, server: str, state: HBaseState) -> bool:
-        """Return whether that server is back from the restart."""
-        return server in state.servers and state.servers[server] != self.starts.get(server)
-
-
 class RestartJournalStore(Protocol):
     """The one place where the journal of a cluster's restart is kept until the restart has ended."""
 
@@ -81,6 +65,7 @@ class RollingRestart:
     hbase: HBaseControl
     journals: RestartJournalStore
     patience: Patience = Patience()
+    available: ClassVar[bool] = False
 
     def stages(self, state: HBaseState) -> Iterator[Stage]:
         """Yield the stages for a cluster that was seen in this state; each looks first, so that it can be repeated."""
@@ -97,10 +82,27 @@ class RollingRestart:
         Changes nothing. Raises Refused where no server may restart now, OperationFailed where the cluster does not
         answer. An interrupted restart is checked when it continues, because a server may be away until then.
         """
-        journal = self.journals.read()
+        journal = self._interrupted()
         if journal is None:
             refuse_unquiet(state, UNQUIET)
             self._refuse_unready(state, say)
+        return journal
+
+    def titles(self, server: str) -> tuple[str, ...]:
+        """Return the titles of the stages of one server."""
+        return (restart_title(server),)
+
+    def _interrupted(self) -> RestartJournal | None:
+        """Return the journal of a restart of this kind. Raises Refused where one of the other kind was interrupted."""
+        journal = self.journals.read()
+        if journal is not None and journal.available != self.available:
+            option = " --available" if journal.available else ""
+            raise Refused.of(
+                where="the journal of the restart",
+                what=f"belongs to a restart {'with' if journal.available else 'without'} --available",
+                why="that restart was interrupted, and only the same command knows how to continue it",
+                fix=f"finish it first: warmbase restart ENV --rolling{option}",
+            )
         return journal
 
     def _refuse_unready(self, state: HBaseState, say: Say) -> None:
@@ -115,8 +117,8 @@ class RollingRestart:
             )
 
     def _prepare(self, say: Say) -> str:
-        journal = self.journals.read()
-        state = self._quiet(say) if journal is None else self._home(journal, say)
+        journal = self._interrupted()
+        state = self._quiet(say) if journal is None else self._settled(journal, say)
         self._refuse_unready(state, say)
         if journal is None:
             ratios = {
@@ -128,6 +130,7 @@ class RollingRestart:
                 starts=state.servers,
                 hit_ratios={server: ratio for server, ratio in ratios.items() if ratio is not None},
                 homes=state.homes,
+                available=self.available,
             )
             self.journals.write(journal)
         if state.balancer_is_on:
@@ -193,6 +196,10 @@ class RollingRestart:
         state = self.hbase.state(say)
         refuse_unquiet(state, UNQUIET)
         return state
+
+    def _settled(self, journal: RestartJournal, say: Say) -> HBaseState:
+        """Wait until an interrupted restart can continue."""
+        return self._home(journal, say)
 
     def _home(self, journal: RestartJournal, say: Say, server: str | None = None) -> HBaseState:
         """Wait until every server lives, `server` since its restart, and every region that exists is at home."""

@@ -17,7 +17,7 @@ from operations.compaction_waves import StoredRegion
 from operations.emr_hbase import STALE_INTERVALS
 from operations.hbase_control import CacheContents, CacheReads, HBaseState, Region, RegionMove
 from operations.progress import Say
-from operations.rolling_restart import RestartJournal
+from operations.restart_journal import RestartJournal
 
 PERIOD_SECONDS: Final = 10.0
 """The shortest time over which a hit ratio counts: JMX serves copies of counters that are up to 2.5 s old."""

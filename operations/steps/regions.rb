@@ -10,6 +10,7 @@ module WarmbaseRegions
   CLIENT = org.apache.hadoop.hbase.client
   MOVE_SECONDS = 120
   AGAIN_SECONDS = 10
+  META = 'hbase:meta'
 
   class << self
     def run(verb, *words)
@@ -64,7 +65,7 @@ module WarmbaseRegions
     def meta
       place = @link.getRegionLocator(NAMES::META_TABLE_NAME).getRegionLocation(BYTES.toBytes(''), true)
       server = place.getServerName
-      { place.getRegion.getEncodedName => { table: 'hbase:meta', server: server && server.getAddress.to_s, moved: false } }
+      { place.getRegion.getEncodedName => { table: META, server: server && server.getAddress.to_s, moved: false } }
     end
 
     # The live servers by their addresses.
@@ -87,9 +88,9 @@ module WarmbaseRegions
     end
 
     # Each word is REGION@SERVER, and after each move follows the pause. A region that was split or dropped meanwhile is
-    # left out.
+    # left out. The region of hbase:meta has no row.
     def move(pause_seconds, *words)
-      keys = rows.map { |row, info| [info.getEncodedName, row.getRow] }.to_h
+      keys = rows.map { |row, info| [info.getEncodedName, row.getRow] }.to_h.merge(meta.keys.first => META)
       moves = words.map { |word| word.split('@') }.select { |name, _| keys[name] }
       moves.each do |name, address|
         carry(name, keys[name], servers[address] || raise("#{address} is not a live server"))
@@ -102,7 +103,7 @@ module WarmbaseRegions
     def carry(name, key, server)
       ends, asked = Time.now + MOVE_SECONDS, Time.at(0)
       loop do
-        here = region(catalogue.get(CLIENT.Get.new(key)), nil)[:server]
+        here = key == META ? meta[name][:server] : region(catalogue.get(CLIENT.Get.new(key)), nil)[:server]
         return if here == server.getAddress.to_s
         raise "#{name} is not open on #{server} after #{MOVE_SECONDS} s" if Time.now > ends
         if here && Time.now - asked > AGAIN_SECONDS

@@ -11,11 +11,13 @@ from click.testing import CliRunner, Result
 from cli import restart as command
 from configurations.launch import launch_of
 from environments.reader import read_environment
+from operations.available_restart import AvailableRestart
 from operations.environment_restart import refuse_unkept
 from operations.lock import environment_lock
 from operations.rolling_restart import RollingRestart
 from sizing.problem import OperationFailed, Refused, WarmbaseError
 from tests.operations.deployed import Deployed
+from tests.operations.test_available_restart import MovingModel
 from tests.operations.test_rolling_restart import QUICK, SERVERS, Model
 
 
@@ -24,7 +26,7 @@ def model(monkeypatch: pytest.MonkeyPatch, here: Deployed) -> Model:
     """An HBase in memory in place of the cluster's; the clients are those of this process."""
     model = Model()
     rolled = RollingRestart(hbase=model, journals=model, patience=QUICK)
-    monkeypatch.setattr(command, "rolling_restart", lambda *_: rolled)
+    monkeypatch.setattr(command, "rolling_restart", lambda *_, **__: rolled)
     monkeypatch.setattr(command, "environment_aws", lambda *_: here.aws)
     return model
 
@@ -40,6 +42,23 @@ def test_the_proposal_names_each_server_and_changes_nothing(here: Deployed, mode
     at = [titles.index(f"restart {server} in place") for server in ("b:16020", "c:16020", "a:16020")]
     assert at == sorted(at)
     assert (model.restarts, model.journal, model.balancer) == ([], None, True)
+
+
+def test_an_available_restart_shows_its_cost_and_changes_nothing(
+    here: Deployed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = MovingModel()
+    rolled = AvailableRestart(hbase=model, journals=model, patience=QUICK)
+    monkeypatch.setattr(command, "rolling_restart", lambda *_, **__: rolled)
+    monkeypatch.setattr(command, "environment_aws", lambda *_: here.aws)
+    result = run(here, "--rolling", "--available", "--dry-run")
+    assert result.exit_code == 0, result.output
+    words = " ".join(result.stdout.split())
+    assert words.index("move the regions of b:16020 to the other servers") < words.index("restart b:16020 in place")
+    assert "up to 5.86 KiB of second copies" in words
+    assert "up to 60 GETs" in words
+    assert "the caches have room for them" in words
+    assert (model.restarts, model.moves, model.journal) == ([], [], None)
 
 
 def test_an_interrupted_restart_proposes_only_the_servers_that_remain(here: Deployed, model: Model) -> None:

@@ -14,6 +14,7 @@ from configurations.launch import launch_of
 from environments.reader import read_environment
 from local_aws.server import local_aws
 from operations import cluster_step, node_command
+from operations.available_restart import AvailableRestart
 from operations.aws import Aws, any_call
 from operations.cache_heal import Heal, HealPatience
 from operations.cluster_step import PrimaryShell
@@ -75,6 +76,11 @@ class Cluster:
         restart = RollingRestart(hbase=self.hbase, journals=self.journal, patience=QUICK)
         carry_out(restart.stages(self.state), progress)
         return progress
+
+    def restart_available(self, progress: Cut | None = None) -> None:
+        """Restart every server without its regions, as a new command would."""
+        restart = AvailableRestart(hbase=self.hbase, journals=self.journal, patience=QUICK)
+        carry_out(restart.stages(self.state), progress or Cut())
 
     @property
     def heal_journal(self) -> S3HealJournal:
@@ -165,6 +171,23 @@ def test_a_restart_that_is_killed_continues(cluster: Cluster, stage: int, when: 
     after, events = cluster.state, cluster.events
     assert after.homes == before.homes
     assert sorted(restarts(events)) == [f"restart {server}; away: {server}" for server in sorted(before.servers)]
+    assert after.balancer_is_on
+    assert cluster.journal.read() is None
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("stage", "when"), [(4, "middle"), (5, "end"), (6, "begin")])
+def test_an_available_restart_that_is_killed_continues(cluster: Cluster, stage: int, when: str) -> None:
+    """The stages: check, three for each of three servers, reopen, the balancer."""
+    before = cluster.state
+    with pytest.raises(Killed):
+        cluster.restart_available(Cut(stage, when))
+    cluster.restart_available()
+    after, events = cluster.state, cluster.events
+    assert after.homes == before.homes
+    assert after.moved_tables == ()
+    assert sorted(restarts(events)) == [f"restart {server}; away: {server}" for server in sorted(before.servers)]
+    assert "reopen hbase:meta" in events
     assert after.balancer_is_on
     assert cluster.journal.read() is None
 

@@ -10,7 +10,8 @@ import pytest
 
 from operations.hbase_control import META_TABLE, CacheReads, HBaseState, Region
 from operations.progress import Say, carry_out
-from operations.rolling_restart import Patience, RestartJournal, RollingRestart, restart_order
+from operations.restart_journal import RestartJournal
+from operations.rolling_restart import Patience, RollingRestart, restart_order
 from sizing.problem import OperationFailed, Refused
 
 QUICK = Patience(before=60, home=0.3, elsewhere=0.02, warm=0.05, poll=0.002)
@@ -69,7 +70,9 @@ class Model:
                 servers={server: start for server, start in self.starts.items() if server not in self.down},
                 regions={
                     name: Region(
-                        table=table.get(name, "orders"), server=home, moved=home not in {None, self.lasts[name]}
+                        table=table.get(name, "orders"),
+                        server=home,
+                        moved=name != META and home not in {None, self.lasts[name]},
                     )
                     for name, home in self.homes.items()
                 },

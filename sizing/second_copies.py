@@ -1,0 +1,56 @@
+"""The blocks that the caches of other servers read from S3 while a server restarts without its regions.
+
+Its regions are open on the others meanwhile, which cache their blocks a second time: by prefetch when a region opens,
+and by reads. Each block is one GET (sizing/resource.py: there is no read-ahead). Nothing removes the second copies when
+the regions come home, so the caches need room for those of every server, or evict other blocks for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+__all__ = ["HeldBlocks", "SecondCopies", "second_copies"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldBlocks:
+    """The blocks in the cache of one server: all of them, and those of its own regions with their bytes."""
+
+    all_blocks: int
+    own_blocks: int
+    own_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecondCopies:
+    """The most blocks that are cached twice, their bytes, and the blocks that other caches evict for them."""
+
+    blocks: int
+    size_bytes: int
+    evicted_blocks: int
+
+    @property
+    def gets(self) -> int:
+        """Return the GETs: one for each second copy, and one for each evicted block when it is read again."""
+        return self.blocks + self.evicted_blocks
+
+
+def second_copies(held: Mapping[str, HeldBlocks], order: Sequence[str], capacity_blocks: int) -> SecondCopies:
+    """Return the second copies of a restart of these servers in this order; regions spread evenly over the others.
+
+    This is an upper bound: a server that is soon back leaves the others less time to read its blocks.
+    """
+    room = {server: max(0, capacity_blocks - blocks.all_blocks) for server, blocks in held.items()}
+    evicted = 0
+    for server in order:
+        others = [other for other in held if other != server]
+        for number, other in enumerate(others):
+            copies = (held[server].own_blocks + number) // len(others)
+            evicted += max(0, copies - room[other])
+            room[other] = max(0, room[other] - copies)
+    return SecondCopies(
+        blocks=sum(held[server].own_blocks for server in order),
+        size_bytes=sum(held[server].own_bytes for server in order),
+        evicted_blocks=evicted,
+    )

@@ -1,0 +1,185 @@
+"""An available restart: each server restarts without regions, which come home, and a later restart keeps them there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from hfile.cache_index import CachedFile
+from operations.available_restart import AvailableRestart, moves_away
+from operations.hbase_control import META_TABLE, CacheContents, HBaseState, Region, RegionMove
+from operations.progress import Say, carry_out
+from operations.rolling_restart import RollingRestart
+from sizing.problem import OperationFailed, Refused
+from sizing.second_copies import HeldBlocks
+from tests.operations.test_rolling_restart import META, QUICK, SERVERS, Killed, Lines, Model
+
+
+@dataclass
+class MovingModel(Model):
+    """The HBase of the rolling restart, whose regions can be moved. It has never had a server with offline regions."""
+
+    first_homes: dict[str, str] = field(default_factory=dict)
+    moves: list[str] = field(default_factory=list)
+    stuck: str | None = None
+
+    def __post_init__(self) -> None:
+        """Remember where every region is at first."""
+        super().__post_init__()
+        self.first_homes = dict(self.lasts)
+
+    def move(self, moves: Sequence[RegionMove], pause_seconds: float, say: Say) -> None:
+        del pause_seconds, say
+        with self.call():
+            assert not self.balancer
+            for move in moves:
+                if move.region == self.stuck:
+                    raise OperationFailed.of(where=move.region, what="is not open", why="it is stuck", fix="wait")
+                self.moves.append(f"{move.region} {move.source} {move.target}")
+                assert self.homes[move.region] == move.source
+                self.lasts[move.region], self.homes[move.region] = move.source, move.target
+            homes = {self.first_homes[name] for name, server in self.homes.items() if server != self.first_homes[name]}
+            assert len(homes) <= 1, "regions of two servers are away"
+
+    def restart(self, server: str, say: Say) -> None:
+        assert server not in self.homes.values(), "its regions are offline"
+        super().restart(server, say)
+
+    def reopen(self, tables: Sequence[str], say: Say) -> None:
+        del pause_seconds, say
+        with self.call():
+            assert not self.balancer
+            for region, home in self.homes.items():
+                if (META_TABLE if region == META else "orders") in tables:
+                    self.lasts[region] = str(home)
+
+    def region_files(self, say: Say) -> Mapping[str, Sequence[str]]:
+        del say
+        return {name: [f"file-of-{name}"] for name in self.homes if name != META}
+
+    def cache_contents(self, servers: Sequence[str], say: Say) -> Mapping[str, CacheContents]:
+        del say
+        held = {
+            server: [f"file-of-{name}" for name, home in self.first_homes.items() if home == server]
+            for server in servers
+        }
+        return {
+            server: CacheContents(
+                age_seconds=1,
+                behind_seconds=0,
+                longest_seconds=60,
+                files={name: CachedFile(blocks=10, size_bytes=1000) for name in [*names, "compacted-away"]},
+            )
+            for server, names in held.items()
+        }
+
+
+def available(model: MovingModel) -> AvailableRestart:
+    return AvailableRestart(hbase=model, journals=model, patience=QUICK)
+
+
+def run(model: MovingModel) -> list[str]:
+    """Restart all servers as a new command would, and return what it says."""
+    lines = Lines()
+    carry_out(available(model).stages(model.state(print)), lines)
+    return lines.lines
+
+
+def has_come_home(model: MovingModel) -> bool:
+    """Return whether every region is on its first server, and a restart would keep it there."""
+    return model.homes == model.first_homes == model.lasts and model.balancer and model.journal is None
+
+
+def test_every_server_restarts_once_without_regions() -> None:
+    model = MovingModel()
+    lines = run(model)
+    assert model.restarts == ["b:16020", "c:16020", "a:16020"]
+    assert has_come_home(model)
+    assert "2 regions are open on other servers" in lines
+    assert any(line.startswith("2 of 2 regions at home, hit ratio 99 %") for line in lines)
+
+
+def test_meta_moves_first_away_and_first_home() -> None:
+    model = MovingModel()
+    run(model)
+    of_server = [move for move in model.moves if SERVERS[0] in move.split()[1:] and move.split()[0] in {META, "r00"}]
+    assert of_server[0].startswith(f"{META} {SERVERS[0]} ")
+    assert [move.split()[0] for move in model.moves[-3:]] == [META, "r00", "r01"]
+
+
+def test_without_the_reopening_the_next_restart_would_lose_the_regions() -> None:
+    """The model has the fault that the reopening is there for, as graceful_stop.sh does."""
+    model = MovingModel(balancer=False)
+    for source, target in (("b:16020", "c:16020"), ("c:16020", "b:16020")):
+        model.move([RegionMove(region="r10", table="orders", source=source, target=target)], 0.0, print)
+    assert model.state(print).moved_tables == ("orders",)
+
+
+def test_wherever_it_is_killed_the_same_command_finishes() -> None:
+    run(whole := MovingModel())
+    for place in range(2, whole.calls + 1):
+        for before in (True, False):
+            model = MovingModel(kill_at=place, kill_before=before)
+            with pytest.raises(Killed):
+                run(model)
+            run(model)
+            assert has_come_home(model), place
+            assert model.most_down == 1, place
+            assert set(model.restarts) == set(SERVERS), place
+            # Once the journal is cleared the restart has ended, and the second command is another one.
+            has_ended = place == whole.calls and not before
+            assert len(model.restarts) == len(SERVERS) * (2 if has_ended else 1), place
+
+
+def test_a_region_that_does_not_move_stops_it_before_the_server_restarts() -> None:
+    model = MovingModel(stuck="r11")
+    with pytest.raises(OperationFailed, match="r11"):
+        run(model)
+    assert model.restarts == []
+    model.stuck = None
+    run(model)
+    assert has_come_home(model)
+
+
+def test_a_cache_that_was_lost_stops_it_with_all_regions_at_home() -> None:
+    model = MovingModel(lose_cache="b:16020")
+    with pytest.raises(OperationFailed, match=r"b:16020  hits 95.2 % of its reads"):
+        run(model)
+    assert model.restarts == ["b:16020"]
+    assert model.homes == model.first_homes
+    model.lose_cache = None
+    run(model)
+    assert has_come_home(model)
+
+
+def test_the_two_ways_do_not_continue_each_other() -> None:
+    model = MovingModel(kill_at=12)
+    with pytest.raises(Killed):
+        run(model)
+    with pytest.raises(Refused, match=r"(?s)a restart with --available.*restart ENV --rolling --available"):
+        carry_out(RollingRestart(hbase=model, journals=model, patience=QUICK).stages(model.state(print)), Lines())
+
+
+def test_a_single_server_is_refused() -> None:
+    state = HBaseState(servers={"a:1": 1}, regions={}, in_transition=0, balancer_is_on=True)
+    with pytest.raises(Refused, match="no other RegionServer"):
+        available(MovingModel()).check(state, print)
+
+
+def test_regions_spread_over_the_servers_that_have_fewest() -> None:
+    homes = {"1": "a:1", "2": "a:1", "3": "a:1", "4": "b:1", "5": "b:1"}
+    state = HBaseState(
+        servers={"a:1": 1, "b:1": 1, "c:1": 1},
+        regions={name: Region(table="t", server=server) for name, server in homes.items()},
+        in_transition=0,
+        balancer_is_on=False,
+    )
+    assert [move.target for move in moves_away("a:1", state)] == ["c:1", "c:1", "b:1"]
+
+
+def test_held_blocks_are_those_of_the_files_that_its_regions_have() -> None:
+    model = MovingModel()
+    held = available(model).held_blocks(SERVERS, model.first_homes, print)
+    assert held["b:16020"] == HeldBlocks(all_blocks=30, own_blocks=20, own_bytes=2000)
