@@ -105,7 +105,9 @@ def test_volumes_are_raised_shown_and_go_back_by_themselves(here: Deployed) -> N
 
 def results(here: Deployed) -> dict[str, bool | None]:
     cluster = read_running_cluster(here.aws, here.launch).cluster
-    context = VerificationContext(aws=here.aws, launch=here.launch, cluster=cluster, nodes={}, primary="not asked")
+    context = VerificationContext(
+        aws=here.aws, launch=here.launch, cluster=cluster, nodes={}, primary="not asked", caches="not asked"
+    )
     return {result.check: result.good for check in VOLUME_CHECKS for result in check(context)}
 
 

@@ -48,7 +48,7 @@ class MovingModel(Model):
         super().restart(server, say)
 
     def reopen(self, tables: Sequence[str], say: Say) -> None:
-        del pause_seconds, say
+        del say
         with self.call():
             assert not self.balancer
             for region, home in self.homes.items():
