@@ -149,6 +149,15 @@ class Admin:
         """End the probing and return the answers of each region, as `Prober.java` describes them."""
         return self._call("probed")
 
+    def write(self, table: str, family: str, interval_seconds: float) -> None:
+        """Begin to write a new row to every region at that interval; one table is written at a time."""
+        self._call("write", table=table, family=family, interval=interval_seconds)
+
+    def written(self) -> tuple[int, int]:
+        """End the writing; return how many rows HBase has acknowledged, and how many of them it does not have."""
+        answer = self._call("written")
+        return int(answer["acknowledged"]), int(answer["lost"])
+
     def reopen(self, table: str, seconds: float = CALL_SECONDS) -> None:
         """Close and open every region of the table on its own server."""
         self._call("reopen", seconds, table=table)

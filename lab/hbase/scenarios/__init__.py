@@ -39,6 +39,7 @@ BENCHED: Final[Mapping[str, str]] = {
     "heal": "scenarios.heal",
     "warm-gate": "scenarios.warm_gate",
     "boost": "scenarios.boost",
+    "node-lost": "scenarios.node_lost",
 }
 """Scenarios that load a table of the environment's kind and read it; their modules below `lab.hbase`."""
 

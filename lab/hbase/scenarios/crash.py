@@ -52,7 +52,7 @@ def run(lab: Experiment) -> ScenarioResult:
     bench.wait_until_full(lab.miniature.demand.blocks.count, PREFETCHED_SECONDS)
     bench.admin.switch_balancer(on=False)
     homes = {region: address(server) for region, server in bench.admin.regions(lab.table.name).items()}
-    results = [_crash(lab, case, homes) for case in _cases(lab)]
+    results = [_crash(lab, case, homes) for case in crash_cases(lab)]
     _return(lab, homes)
     bench.cluster.restart_master()
     return ScenarioResult(
@@ -66,7 +66,7 @@ def run(lab: Experiment) -> ScenarioResult:
     )
 
 
-def _cases(lab: Experiment) -> tuple[CrashCase, ...]:
+def crash_cases(lab: Experiment) -> tuple[CrashCase, ...]:
     """Return the cases; the retries are those that the plan's rule gives for a restart in the lab."""
     retries = _restart(lab)
     window = varied({f"{RETAIN}.force.retries": str(retries)}, "the plan's rule for a restart at the lab's scale")
@@ -96,17 +96,17 @@ def _crash(lab: Experiment, case: CrashCase, homes: Mapping[str, str]) -> Scenar
     bench, cluster = lab.bench, lab.bench.cluster
     _return(lab, homes)
     cluster.restart_master(case.master)
-    victim = _victim(lab, has_meta=case.has_meta)
+    number = victim(lab, has_meta=case.has_meta)
     bench.ycsb.run(lab.table, lab.load(seconds=WRITING_SECONDS, reads=0.0, updates=1.0, target_per_second=WRITES))
-    phases = offline_seconds(_load(lab, case))
+    phases = offline_seconds(crash_of(lab, case))
     predicted = sum(seconds for _, seconds in phases)
     bench.store.set(bench.latency)
     with probed(bench.admin, lab.table.name, case.name, cluster.place.ports.servers) as probes:
         time.sleep(QUIET_SECONDS)
-        cluster.kill_server(victim)
+        cluster.kill_server(number)
         bench.admin.await_regions(lab.table.name, seconds=PATIENCE * predicted)
         time.sleep(QUIET_SECONDS)
-    figures = _figures(case, probes, victim, phases)
+    figures = _figures(case, probes, number, phases)
     bench.say(f"  {case.name}: {figures[0].measured:.1f} s offline, {predicted:.1f} s predicted")
     offline = offline_regions(probes.outages, probes.seconds)
     return ScenarioResult(
@@ -134,7 +134,7 @@ def _return(lab: Experiment, homes: Mapping[str, str]) -> None:
         bench.admin.reopen(lab.table.name)
 
 
-def _victim(lab: Experiment, *, has_meta: bool) -> int:
+def victim(lab: Experiment, *, has_meta: bool) -> int:
     """Return the number of the server that has hbase:meta, or of one that does not."""
     bench = lab.bench
     [server] = bench.admin.regions(META).values()
@@ -142,7 +142,8 @@ def _victim(lab: Experiment, *, has_meta: bool) -> int:
     return host if has_meta else next(number for number in bench.cluster.numbers if number != host)
 
 
-def _load(lab: Experiment, case: CrashCase) -> Crash:
+def crash_of(lab: Experiment, case: CrashCase) -> Crash:
+    """Return the settings and quantities that decide how long the case's regions are offline."""
     site, miniature = lab.bench.cluster.site(LabServer()).properties, lab.miniature
     return Crash(
         session_seconds=int(site["zookeeper.session.timeout"]) / 1000,

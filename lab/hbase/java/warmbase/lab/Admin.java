@@ -30,6 +30,7 @@ public final class Admin implements AutoCloseable {
   private final Configuration configuration;
   private Connection connection;
   private Prober prober;
+  private Writer writer;
 
   private Admin(Configuration configuration) {
     this.configuration = configuration;
@@ -70,6 +71,9 @@ public final class Admin implements AutoCloseable {
   public void close() throws IOException {
     if (prober != null) {
       prober.close();
+    }
+    if (writer != null) {
+      writer.close();
     }
     if (connection != null) {
       connection.close();
@@ -120,6 +124,8 @@ public final class Admin implements AutoCloseable {
       case "load" -> topology().mover(request, false);
       case "probe" -> probe(request);
       case "probed" -> probed();
+      case "write" -> write(request);
+      case "written" -> written();
       case "balance" -> cluster().balance();
       case "balancer" -> cluster().balancer(request.flag("on", true));
       default -> throw new IllegalArgumentException("there is no call " + name);
@@ -141,6 +147,24 @@ public final class Admin implements AutoCloseable {
     try (Prober ending = prober) {
       prober = null;
       return ending.result();
+    }
+  }
+
+  private JsonObject write(Request request) throws IOException {
+    if (writer != null) {
+      writer.close();
+    }
+    writer = new Writer(configuration, request);
+    return new JsonObject();
+  }
+
+  private JsonObject written() throws Exception {
+    if (writer == null) {
+      throw new IllegalArgumentException("no table is written");
+    }
+    try (Writer ending = writer) {
+      writer = null;
+      return ending.result(connection());
     }
   }
 

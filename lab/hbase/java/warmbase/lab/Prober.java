@@ -35,6 +35,17 @@ final class Prober implements AutoCloseable {
 
   Prober(Configuration configuration, TableName table, double intervalSeconds) throws IOException {
     intervalNanos = (long) (intervalSeconds * 1e9);
+    connection = ConnectionFactory.createConnection(impatient(configuration));
+    try (RegionLocator locator = connection.getRegionLocator(table)) {
+      for (HRegionLocation location : locator.getAllRegionLocations()) {
+        regions.add(new Region(table, location));
+      }
+    }
+    regions.forEach(region -> region.thread.start());
+  }
+
+  /** Returns the configuration of a client that soon says that a region does not answer. */
+  static Configuration impatient(Configuration configuration) {
     Configuration impatient = new Configuration(configuration);
     impatient.setInt("hbase.client.retries.number", RETRIES);
     impatient.setInt("hbase.ipc.client.failed.servers.expiry", FAILED_SERVER_MS);
@@ -42,13 +53,7 @@ final class Prober implements AutoCloseable {
         "hbase.rpc.timeout", "hbase.client.scanner.timeout.period", "hbase.rpc.read.timeout")) {
       impatient.setInt(timeout, TIMEOUT_MS);
     }
-    connection = ConnectionFactory.createConnection(impatient);
-    try (RegionLocator locator = connection.getRegionLocator(table)) {
-      for (HRegionLocation location : locator.getAllRegionLocations()) {
-        regions.add(new Region(table, location));
-      }
-    }
-    regions.forEach(region -> region.thread.start());
+    return impatient;
   }
 
   /** Ends the probing; the answer has each region's server at the start, its reads, and its outages in seconds. */

@@ -1,0 +1,168 @@
+"""A node dies under load, and an empty one replaces it: lost rows, the time that its rows are offline, and the GETs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from statistics import median
+from typing import Final
+
+from lab.hbase.availability import Probes, offline_regions, probed
+from lab.hbase.cluster import LabServer
+from lab.hbase.experiment import Experiment, ScenarioResult, over_time
+from lab.hbase.result import Chart, Measurement, MeasurementTarget, TargetKind
+from lab.hbase.scenarios.crash import FACTOR, PREFETCHED_SECONDS, CrashCase, address, crash_cases, crash_of, victim
+from lab.hbase.store.settings import Settings
+from lab.model.crash import offline_seconds
+
+TITLE: Final = "A node that is lost"
+QUESTION: Final = "If a node dies under load and EMR replaces it, which rows are lost, and what does that cost?"
+SERVERS: Final = 3
+READS_PER_SECOND: Final = 80.0  # judgement: two cores serve this beside regions that open
+THREADS: Final = 16
+LOAD_SECONDS: Final = 3600.0  # longer than any case takes; the load ends with it
+WRITE_INTERVAL_SECONDS: Final = 0.1
+WRITING_SECONDS: Final = {False: 20.0, True: 10.0}
+"""Acknowledged writes before the crash: their log is split."""
+PATIENCE: Final = 5.0
+"""The scenario waits for this many times the predicted outage before it gives up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostServer:
+    """One loss, as it was recorded: `gets` by the survivors and by the empty server that takes the regions back."""
+
+    case: CrashCase
+    number: int
+    probes: Probes
+    phases: tuple[tuple[str, float], ...]
+    acknowledged: int
+    lost: int
+    survivors_gets: int
+    replacement_gets: int
+    replacement_seconds: float
+
+    @property
+    def offline(self) -> list[float]:
+        """Return how long each region of the server was offline."""
+        return [outage.seconds or self.probes.seconds for outage in self.probes.of_server(self.number)]
+
+
+def run(lab: Experiment) -> ScenarioResult:
+    """Lose a server in each case of the scenario `crash`, under reads and writes, and replace it by an empty one."""
+    lab = lab.filled()
+    bench = lab.bench
+    bench.serve(LabServer(), cold=True)
+    bench.wait_until_full(lab.miniature.demand.blocks.count, PREFETCHED_SECONDS)
+    bench.admin.switch_balancer(on=False)
+    homes = {region: address(server) for region, server in bench.admin.regions(lab.table.name).items()}
+    losses = [_loss(lab, case, homes) for case in crash_cases(lab)]
+    bench.cluster.restart_master()
+    return ScenarioResult(
+        figures=tuple(figure for loss in losses for figure in _figures(lab, loss)),
+        charts=tuple(_chart(loss) for loss in losses),
+        outages=tuple(outage for loss in losses for outage in loss.probes.outages),
+        limits=(
+            "The new server has the name of the lost one, and starts once the rows are online elsewhere.",
+            "The three servers share the cores of one machine, so regions open more slowly than on a cluster.",
+            "The session time-out and the retries are the lab's; the rules that add them up are the plan's.",
+        ),
+    )
+
+
+def _loss(lab: Experiment, case: CrashCase, homes: Mapping[str, str]) -> LostServer:
+    bench, cluster = lab.bench, lab.bench.cluster
+    cluster.restart_master(case.master)
+    number, phases = victim(lab, has_meta=case.has_meta), offline_seconds(crash_of(lab, case))
+    bench.store.set(bench.latency)
+    load = lab.load(seconds=LOAD_SECONDS, threads=THREADS, target_per_second=READS_PER_SECOND)
+    with bench.ycsb.steady(lab.table, load, {}):
+        with probed(bench.admin, lab.table.name, case.name, cluster.place.ports.servers) as probes:
+            bench.admin.write(lab.table.name, lab.table.family, WRITE_INTERVAL_SECONDS)
+            time.sleep(WRITING_SECONDS[lab.short])
+            before = bench.store.counters().store_file_gets
+            cluster.kill_server(number)
+            bench.admin.await_regions(lab.table.name, seconds=PATIENCE * sum(seconds for _, seconds in phases))
+            acknowledged, lost = bench.admin.written()
+        survivors_gets = bench.store.counters().store_file_gets - before
+        bench.say(f"  {case.name}: {lost} of {acknowledged:,} acknowledged rows lost")
+        replacement_gets, seconds = _replace(lab, number, homes)
+    return LostServer(
+        case=case,
+        number=number,
+        probes=probes,
+        phases=phases,
+        acknowledged=acknowledged,
+        lost=lost,
+        survivors_gets=survivors_gets,
+        replacement_gets=replacement_gets,
+        replacement_seconds=seconds,
+    )
+
+
+def _replace(lab: Experiment, number: int, homes: Mapping[str, str]) -> tuple[int, float]:
+    """Start an empty server, move the regions there, and return the GETs and seconds until its cache is still."""
+    bench, cluster = lab.bench, lab.bench.cluster
+    cluster.clear_cache(number)
+    cluster.start_server(LabServer(number=number))
+    before, began = bench.store.counters().store_file_gets, time.monotonic()
+    for region, server in bench.admin.regions(lab.table.name).items():
+        if address(server) != homes[region]:
+            bench.admin.move(region, homes[region])
+    bench.wait_until_still(PREFETCHED_SECONDS)
+    gets, seconds = bench.store.counters().store_file_gets - before, time.monotonic() - began
+    # The master waits for the server on which a region was last closed, and a move closes it on the other server.
+    bench.store.set(Settings())
+    bench.admin.reopen(lab.table.name)
+    bench.await_regions()
+    return gets, seconds
+
+
+def _figures(lab: Experiment, loss: LostServer) -> tuple[Measurement, ...]:
+    figure, blocks = partial(Measurement, case=loss.case.name), lab.miniature.demand.blocks.count
+    return (
+        figure(
+            name="seconds offline",
+            unit="s",
+            measured=median(loss.offline),
+            predicted=sum(seconds for _, seconds in loss.phases),
+            because="the median of its regions, each read twice a second; the prediction is "
+            + ", ".join(f"{seconds:.1f} s until {what}" for what, seconds in loss.phases),
+            target=MeasurementTarget(kind=TargetKind.WITHIN_FACTOR, bound=FACTOR),
+        ),
+        figure(
+            name="acknowledged rows lost",
+            unit="",
+            measured=float(loss.lost),
+            predicted=0.0,
+            because=f"of {loss.acknowledged:,} new rows that HBase acknowledged before, during and after the crash",
+            target=MeasurementTarget(kind=TargetKind.SAME),
+        ),
+        figure(
+            name="GETs of store files while it was offline",
+            unit="",
+            measured=float(loss.survivors_gets),
+            because="the survivors open its regions and begin to prefetch them; counted in front of S3",
+        ),
+        figure(
+            name="GETs of store files by the replacement",
+            unit="",
+            measured=float(loss.replacement_gets),
+            predicted=blocks / lab.miniature.servers,
+            because="an empty server prefetches its share, and each block is one GET; the ends of files come on top",
+            target=MeasurementTarget(kind=TargetKind.WITHIN_FACTOR, bound=FACTOR),
+        ),
+        figure(
+            name="seconds until the replacement is warm",
+            unit="s",
+            measured=loss.replacement_seconds,
+            because="from its start until no server caches another block, on cores that everything here shares",
+        ),
+    )
+
+
+def _chart(loss: LostServer) -> Chart:
+    offline = offline_regions(loss.probes.outages, loss.probes.seconds)
+    return over_time(f"Regions offline, under load: {loss.case.name}", "regions", [("measured", offline)])
