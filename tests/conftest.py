@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import botocore.session
 import pytest
 from hypothesis import settings
 
@@ -61,6 +62,14 @@ def _one_search_for_the_same_plan() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("plan", "alternatives"):
             patch.setattr(planning, name, searched_once(getattr(planning, name)))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_reading_of_the_models_of_aws() -> Iterator[None]:
+    """Read the models of the services of AWS once: reading them takes most of the time that a client takes to make."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(botocore.session, "create_loader", cache(botocore.session.create_loader))
         yield
 
 
