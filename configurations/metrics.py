@@ -74,6 +74,7 @@ class Metric:
     counter: bool
     meaning: str
     of_cache: bool = False
+    of_hdfs: bool = False
     since: str = ""
 
     @property
@@ -81,6 +82,10 @@ class Metric:
         """Return the CloudWatch namespace of the metric."""
         names = {**dict.fromkeys(OF_AGENT, "CWAgent"), MetricSource.CLAIM: str(MetricSource.NODE)}
         return names.get(self.source, str(self.source))
+
+    def is_published_in(self, mode: Mode) -> bool:
+        """Return whether a cluster of that mode publishes it."""
+        return (mode.has_bucket_cache or not self.of_cache) and not (mode.keeps_data_in_s3 and self.of_hdfs)
 
     @property
     def series(self) -> str:
@@ -103,6 +108,10 @@ _AGENT: Final = (
     # source, bean, attribute, unit, counter, meaning
     (MetricSource.REGION_SERVER, _SERVER, "readRequestCount", "requests", True, "read requests to this RegionServer"),
     (MetricSource.REGION_SERVER, _SERVER, "writeRequestCount", "requests", True, "write requests to it"),
+    (
+        MetricSource.REGION_SERVER, _SERVER, "percentFilesLocal", "percent", False,
+        "bytes of its store files that are on its own host; only in mode hdfs",
+    ),
     (MetricSource.REGION_SERVER, _IPC, "numActiveHandler", "handlers", False, "requests being processed"),
     (MetricSource.REGION_SERVER, _IPC, "queueSize", "bytes", False, "requests waiting for a handler"),
     (MetricSource.REGION_SERVER, _JVM, "MemHeapUsedM", "MiB", False, "heap in use, garbage included"),
@@ -113,6 +122,7 @@ _AGENT: Final = (
     ),
     (MetricSource.MASTER, _MASTER, "numDeadRegionServers", "servers", False, "RegionServers declared dead"),
 )  # fmt: skip
+_OF_HDFS: Final = frozenset({"percentFilesLocal"})
 _SYSTEM: Final = (
     ("cpu", "cpu_usage_iowait", "CPU time idle while waiting for a disk"),
     ("mem", "mem_available_percent", "available memory, including the page cache"),
@@ -195,7 +205,7 @@ def _metrics() -> Iterator[Metric]:
     for source, bean, attribute, unit, counter, meaning in _AGENT:
         yield Metric(
             source=source, bean=bean, attribute=attribute, cloudwatch=f"{_prefix(bean)}.{attribute}", unit=unit,
-            counter=counter, meaning=meaning, since=_since(attribute),
+            counter=counter, meaning=meaning, of_hdfs=attribute in _OF_HDFS, since=_since(attribute),
         )  # fmt: skip
     for bean, attribute, meaning in _SYSTEM:
         yield Metric(
@@ -237,6 +247,6 @@ def metrics_of(source: MetricSource, mode: Mode) -> dict[str, list[str]]:
     """Return the attributes that a cluster of that mode publishes for a source, by bean."""
     published: dict[str, list[str]] = {}
     for candidate in METRICS:
-        if candidate.source is source and (mode.has_bucket_cache or not candidate.of_cache):
+        if candidate.source is source and candidate.is_published_in(mode):
             published.setdefault(candidate.bean, []).append(candidate.attribute)
     return published

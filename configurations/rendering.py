@@ -19,7 +19,7 @@ from configurations.properties.assignment import MOVING_FRACTION
 from configurations.properties.bucket_cache import QUEUE_WAIT_MS
 from configurations.properties.caching import PREFETCH_DELAY_MS
 from configurations.properties.compaction import compaction_window
-from configurations.properties.hadoop import BLOCK_LOCATION_REFRESH_MS, THROTTLE_INTERVAL_MS, THROTTLE_TRIES
+from configurations.properties.hadoop import THROTTLE_INTERVAL_MS, THROTTLE_TRIES
 from configurations.properties.java import PRIMARY_HEAP_MIB
 from configurations.properties.security import ACCESS_CONTROLLER, TOKENS
 from emr.classification import Classification, Classifications, flattened
@@ -29,6 +29,7 @@ from environments.kerberos import HBaseSecurity
 from facts.releases import releases
 from sizing.clients import SESSION_TIMEOUT_MS
 from sizing.compacted_blocks import largest_cached_compaction_bytes
+from sizing.hdfs_load import LOCATION_REFRESH_MS
 from sizing.plan import Plan
 from sizing.release import Release
 from sizing.reopening import BACKOFF_MS
@@ -70,7 +71,7 @@ def classifications(environment: Environment, plan: Plan, security: HBaseSecurit
         "largest_cached_compaction_bytes": _largest_cached_compaction_bytes(plan),
         "moving_fraction": MOVING_FRACTION,
         "session_timeout_ms": SESSION_TIMEOUT_MS,
-        "block_location_refresh_ms": BLOCK_LOCATION_REFRESH_MS,
+        "block_location_refresh_ms": LOCATION_REFRESH_MS,
     }
     planned = Classifications(*(_group(group, release, values) for group in PropertyScope))
     return overridden(planned, environment.overrides)

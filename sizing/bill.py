@@ -23,6 +23,7 @@ PRIMARY_VOLUMES: Final = (Volume(purpose="system", type="gp3", count=2, size_gib
 
 # What the stacks create around the nodes; tests hold these against the synthesised templates.
 REGION_SERVER_METRICS: Final = 6
+HDFS_METRICS: Final = 1  # the locality of each RegionServer
 NODE_METRICS: Final = 21  # what each node publishes itself of its cache, once a minute
 MASTER_METRICS: Final = 2
 SYSTEM_METRICS: Final = 3  # of each node, in place of the CloudWatch agent's 34
@@ -122,5 +123,6 @@ def _alarms(question: SizingInputs, core_nodes: int) -> int:
 def _custom_metrics(question: SizingInputs, core_nodes: int) -> int:
     primaries = question.requirements.cluster.primaries
     of_cache = NODE_METRICS if question.mode.has_bucket_cache else 0
-    of_core = core_nodes * (REGION_SERVER_METRICS + of_cache)
+    of_hdfs = 0 if question.mode.keeps_data_in_s3 else HDFS_METRICS
+    of_core = core_nodes * (REGION_SERVER_METRICS + of_cache + of_hdfs)
     return (core_nodes + primaries) * SYSTEM_METRICS + of_core + primaries * MASTER_METRICS

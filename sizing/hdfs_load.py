@@ -21,6 +21,11 @@ FEWEST_HANDLERS: Final = 10  # dfs.namenode.handler.count and dfs.datanode.handl
 TRANSFER_THREADS: Final = 4_096
 # judgement: four store files, each read and written by two threads at the worst moment.
 TRANSFERS_PER_REGION: Final = 16
+STORE_FILES_PER_REGION: Final = 4  # judgement: a compaction begins with three files, and a flush adds one meanwhile
+LOCATION_REFRESH_MS: Final = 30_000
+"""`dfs.client.refresh.read-block-locations.ms` of the RegionServers: HubSpot's interval (HDFS-16262)."""
+NAMENODE_REQUESTS_PER_SECOND: Final = 22_000
+"""What a NameNode of four vCPUs answered with 30 to 40 % idle. Source: HubSpot, NNThroughputBenchmark."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +65,15 @@ class HdfsLoad:
         """Return `dfs.datanode.max.transfer.threads`."""
         return max(TRANSFER_THREADS, TRANSFERS_PER_REGION * math.ceil(self.regions / self.nodes))
 
+    @property
+    def refreshes_per_second(self) -> float:
+        """Return how often the RegionServers ask the NameNode for block locations when no block is local.
+
+        An open store file asks once in each interval, and only if one of its blocks is not local. Source: Hadoop 3.4,
+        LocatedBlocksRefresher.
+        """
+        return 1000 * STORE_FILES_PER_REGION * self.regions / LOCATION_REFRESH_MS
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hdfs:
@@ -69,6 +83,7 @@ class Hdfs:
     namenode_handlers: int
     datanode_handlers: int
     transfer_threads: int
+    refreshes_per_second: float
 
     @classmethod
     def of(cls, load: HdfsLoad, pins: Pins) -> Hdfs:
@@ -78,4 +93,5 @@ class Hdfs:
             namenode_handlers=pins.namenode_handlers or load.namenode_handlers,
             datanode_handlers=pins.datanode_handlers or load.datanode_handlers,
             transfer_threads=pins.transfer_threads or load.transfer_threads,
+            refreshes_per_second=load.refreshes_per_second,
         )

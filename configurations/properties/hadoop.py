@@ -13,14 +13,14 @@ from configurations.properties.sources import (
     EMR_STORAGE,
     EMR_TASKS,
     HADOOP_341,
+    HBASE_262,
     HUBSPOT,
     INTEL,
 )
 from configurations.properties.values import LONG, Decimal, ListOf, Matching, Switch, Whole
+from sizing.hdfs_load import LOCATION_REFRESH_MS
 
 DIRECTORIES: Final = ListOf(member=Matching(form=r"(file://|\[\w+\])?/.+", described="a whole path"))
-BLOCK_LOCATION_REFRESH_MS: Final = 30_000
-"""HubSpot's interval (HDFS-16262)."""
 # judgement: these waits add up to the time in which S3 splits a prefix; see the property's reason.
 THROTTLE_INTERVAL_MS: Final = 500
 THROTTLE_TRIES: Final = 9
@@ -124,7 +124,7 @@ HADOOP: Final = (
         key="dfs.client.refresh.read-block-locations.ms",
         hadoop=Span(since=(3, 3, 0)),
         values=Whole(unit="ms", most=LONG),
-        reason=f"a file that stays open for months learns within {BLOCK_LOCATION_REFRESH_MS // 1000} s that a block is "
+        reason=f"a file that stays open for months learns within {LOCATION_REFRESH_MS // 1000} s that a block is "
         "local again; HubSpot's interval. 0 switches it off",
         source=f"{HADOOP_341}; {HUBSPOT}",
     ),
@@ -139,6 +139,14 @@ HADOOP: Final = (
         hadoop=Span(since=(3, 4, 0)),
         values=Whole(unit="threads", least=1),
         reason="the number of files that ask the NameNode at the same time",
+    ),
+    _client(
+        key="hbase.locality.inputstream.derive.enabled",
+        hbase=Span(since=(2, 5, 0)),
+        values=Switch(),
+        reason="percentFilesLocal follows blocks that move; otherwise a RegionServer computes the locality of a store "
+        "file only when it opens it. The balancer weighs the same figure",
+        source=HBASE_262,
     ),
     _client(
         key="dfs.client.retry.window.base",

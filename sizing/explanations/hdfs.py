@@ -49,6 +49,18 @@ def hdfs_explanations(candidate: Candidate) -> dict[str, Explanation]:
             regions=setting(load.regions, "regions", "workload.regions"),
             nodes=nodes,
         ),
+        "hdfs.refreshes_per_second": explain(
+            "in_a_second * files * regions / refresh",
+            "If no block is local, as after regions have moved, each of {files} open store files of {regions} asks the"
+            " NameNode for its locations once in {refresh}; none asks while all blocks are local. A NameNode of 4 vCPUs"
+            " has answered {capacity} of such requests.",
+            "Hadoop 3.4 LocatedBlocksRefresher; HubSpot, NNThroughputBenchmark; the number of files is a judgement",
+            in_a_second=fact(1000, "ms", "a second"),
+            files=constant(hdfs_load, "STORE_FILES_PER_REGION"),
+            regions=setting(load.regions, "regions", "workload.regions"),
+            refresh=constant(hdfs_load, "LOCATION_REFRESH_MS", "ms"),
+            capacity=constant(hdfs_load, "NAMENODE_REQUESTS_PER_SECOND", "requests/s"),
+        ),
     }
 
 

@@ -72,6 +72,7 @@ def test_open_files_in_hdfs_learn_block_locations_in_half_a_minute() -> None:
     entry = "hbase-site", "dfs.client.refresh.read-block-locations.ms"
     assert core(variant_launch(Variant(HDFS)))[entry] == "30000"
     assert "30 s" in CATALOGUE[entry].reason
+    assert core(variant_launch(Variant(HDFS)))["hbase-site", "hbase.locality.inputstream.derive.enabled"] == "true"
 
 
 def test_the_collector_keeps_ten_logs_of_64_mib() -> None:

@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 
 from sizing.calculator import plan
 from sizing.gp3 import EMR_MOST_VOLUMES
-from sizing.hdfs_load import LONGEST_RECOVERY_SECONDS, RECOVERY_FRACTION, HdfsLoad
+from sizing.hdfs_load import (
+    LONGEST_RECOVERY_SECONDS,
+    NAMENODE_REQUESTS_PER_SECOND,
+    RECOVERY_FRACTION,
+    HdfsLoad,
+)
 from sizing.modes import HDFS, S3_PLAIN, Mode
 from sizing.pins import Pins
 from sizing.plan import Plan
@@ -80,6 +85,16 @@ def test_the_namenode_has_handlers_for_its_nodes(nodes: int, handlers: int) -> N
     assert replace(load, volumes=12).datanode_handlers == 12
     assert load.transfer_threads == 4_096
     assert replace(load, regions=nodes * 500).transfer_threads == 8_000
+
+
+def test_open_files_without_local_blocks_ask_the_namenode_once_in_half_a_minute() -> None:
+    """HubSpot's largest cluster has 350,000 store files, so about 12,000 requests a second."""
+    load = HdfsLoad(nodes=400, copies=3, node_bytes=1, disk_bytes_per_second=1, volumes=4, regions=87_500)
+    assert load.refreshes_per_second == pytest.approx(350_000 / 30)
+    assert load.refreshes_per_second < NAMENODE_REQUESTS_PER_SECOND
+    sized = planned(TIB, HDFS)
+    assert sized.hdfs is not None
+    assert sized.because["hdfs.refreshes_per_second"].value == pytest.approx(sized.hdfs.refreshes_per_second)
 
 
 def test_a_pinned_thread_count_is_the_figure() -> None:

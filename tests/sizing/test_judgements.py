@@ -346,6 +346,7 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
     ("hdfs_load.LONGEST_RECOVERY_SECONDS", fewest_hdfs_nodes, 34),
     ("hdfs_load.RECOVERY_FRACTION", figure("hdfs.recovery_seconds", "hdfs"), 415.6699895172645),
     ("hdfs_load.NAMENODE_HANDLERS_PER_LN", figure("hdfs.namenode_handlers", "hdfs"), 69),
+    ("hdfs_load.STORE_FILES_PER_REGION", figure("hdfs.refreshes_per_second", "hdfs"), 32),
     ("hdfs_load.TRANSFERS_PER_REGION", figure("hdfs.transfer_threads", "few hdfs nodes"), 8000),
     ("index_file.LARGE", figure("persistence.index_bytes"), 1005039275),
     ("inputs.LEAST_AMPLIFICATION", term("bad_hours.initial_load_seconds", "network"), 859375000.0),
