@@ -44,7 +44,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "status": "Show nodes, caches, drift, alarms and cost on one screen.",
         "warm": "Show how warm the caches are, wait until they are, or boost their fill.",
         "restart": "Restart the RegionServers of a cluster with their caches.",
-        "heal": "Move regions back to the caches that hold their blocks.",
+        "heal": "Bring regions and their cached or local blocks together.",
         "compact": "Run a major compaction in waves, so that the caches keep answering.",
         "claim": "Show which cluster may write to the HBase root.",
         "unlock": "Remove the lock that a killed command left behind.",

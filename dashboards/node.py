@@ -10,6 +10,8 @@ from sizing.plan import Plan
 
 FULL = FILL_FRACTION
 """The planned limit of a cache volume."""
+LOW_LOCALITY = {90: "90: wanted", 80: "80: below, reads suffer"}
+"""HubSpot, Healing HBase Locality At Scale: it keeps locality above 90 percent, and sees problems below 80."""
 MILLISECONDS_PER_PERCENT = 10.0  # of one second
 
 
@@ -25,6 +27,7 @@ def node_graphs(plan: Plan) -> tuple[Graph, ...]:
         _regions(plan),
         _heap(plan),
         _collections(),
+        *(() if plan.mode.keeps_data_in_s3 else (_locality(), _servers_with_low_locality())),
         *((_pauses(), _disk()) if plan.mode.has_bucket_cache else ()),
         _worst(),
         _hdfs(),
@@ -97,6 +100,33 @@ def _disk() -> Graph:
         most=1.0,
         marks=(Mark(value=FULL, label=f"{FULL}: planned limit; at 0.90 EMR replaces the node"),),
     )
+
+
+def _locality() -> Graph:
+    return Graph(
+        title="Store files on the server's own host, by RegionServer",
+        lines=(GraphLine(of=_local_percent(), id="local"),),
+        unit="percent",
+        most=100.0,
+        marks=tuple(Mark(value=percent, label=label) for percent, label in LOW_LOCALITY.items()),
+    )
+
+
+def _servers_with_low_locality() -> Graph:
+    # Comparisons take no array of series; arithmetic and CEIL do, and this is 1 below the limit and 0 from there on.
+    counts = {percent: f"SUM(CEIL(({percent} - {_local_percent()}) / 100))" for percent in LOW_LOCALITY}
+    return Graph(
+        title="RegionServers with few store files on their own hosts (warmbase heal)",
+        lines=tuple(
+            GraphLine(of=count, id=f"below_{percent}", label=f"below {percent} percent")
+            for percent, count in counts.items()
+        ),
+        unit="servers",
+    )
+
+
+def _local_percent() -> str:
+    return search(metric("percentFilesLocal"), "Minimum", MINUTE)
 
 
 def _worst() -> Graph:

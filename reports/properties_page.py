@@ -18,6 +18,7 @@ from facts.keys.catalogue import HADOOP, HBASE, CatalogueColumn
 from facts.prices import price_table
 from facts.releases import releases
 from reports.markdown import bullets, paragraph, section, table
+from sizing.modes import S3_CACHED
 from sizing.release import Release
 from sizing.units import format_usd
 
@@ -158,7 +159,7 @@ def _metrics() -> str:
 
 def _count(role: str) -> int:
     elsewhere = MetricSource.MASTER if role == "core" else MetricSource.REGION_SERVER
-    return sum(metric.source in OF_AGENT - {elsewhere} for metric in METRICS)
+    return sum(metric.source in OF_AGENT - {elsewhere} and metric.is_published_in(S3_CACHED) for metric in METRICS)
 
 
 def _metric_row(metric: Metric, usd: float) -> tuple[str, ...]:

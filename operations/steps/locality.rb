@@ -8,7 +8,7 @@ module WarmbaseLocality
   HDFS = org.apache.hadoop.hdfs
   DISPATCHER = HDFS.server.balancer.Dispatcher
   FILE = org.apache.hadoop.fs.Path
-  # The balancer's own: it would undo these moves, so only one of both runs.
+  # The balancer's own: only one of both runs.
   ID_FILE = FILE.new('/system/balancer.id')
   MOVES = 8 # that a DataNode receives at a time
   BATCH_SECONDS = 60
@@ -30,7 +30,7 @@ module WarmbaseLocality
 
     private
 
-    # The file of a link is elsewhere. A reference, which a split leaves, ends with the next compaction.
+    # The next compaction rewrites a reference, which a split leaves.
     def resolved(path)
       if HBASE.io.HFileLink.isHFileLink(path)
         HBASE.io.HFileLink.buildFromHFileLinkPattern(@conf, path).getFileStatus(@fs).getPath
@@ -66,20 +66,20 @@ module WarmbaseLocality
 
     # The replicas to move, each with the places where no region needs it, the fullest first.
     def scan
-      @metrics = @link.getAdmin.getClusterMetrics
-      @blocks = @metrics.getLiveServerMetrics.keySet.map { |name| [name.getAddress.to_s, blocks(name)] }.to_h
+      @metrics = @link.admin.clusterMetrics
+      @blocks = @metrics.liveServerMetrics.keySet.to_h { |name| [name.address.to_s, blocks(name)] }
       @nodes = @fs.getDataNodeStats(HDFS.protocol.HdfsConstants::DatanodeReportType::LIVE)
-      room = @nodes.map { |node| [node.hostName, node.getRemaining - FREE_FRACTION * node.getCapacity] }.to_h
+      room = @nodes.to_h { |node| [node.hostName, node.remaining - FREE_FRACTION * node.capacity] }
       needed = Hash.new { |all, id| all[id] = [] }
-      @blocks.each { |server, all| all.each { |block| needed[block.getBlock] << host(server) } }
+      @blocks.each { |server, all| all.each { |block| needed[block.block] << host(server) } }
       @moves = @blocks.flat_map do |server, all|
         home = host(server)
-        all.reject { |block| on?(home, block) }.filter_map do |block|
-          spare = block.locations.reject { |node| needed[block.getBlock].include?(node.hostName) }
+        all.reject { |block| on?(home, block) }.map do |block|
+          spare = block.locations.reject { |node| needed[block.block].include?(node.hostName) }
           next if spare.empty? || room.fetch(home, 0) < block.blockSize
           room[home] -= block.blockSize
           { home: home, block: block, spare: spare.sort_by { |node| -node.dfsUsedPercent } }
-        end
+        end.compact
       end
     end
 
@@ -89,14 +89,14 @@ module WarmbaseLocality
 
     def locality
       scan
-      servers = @blocks.map do |server, all|
+      servers = @blocks.to_h do |server, all|
         home = host(server)
         moves = @moves.select { |move| move[:home] == home }
-        sent = @moves.select { |move| move[:spare][0].getHostName == home }
+        sent = @moves.select { |move| move[:spare][0].hostName == home }
         [server, { bytes: all.sum(&:blockSize), moves: moves.size, moved_bytes: bytes(moves), sent_bytes: bytes(sent),
                    local_bytes: all.select { |block| on?(home, block) }.sum(&:blockSize) }]
       end
-      { servers: servers.to_h, in_transition: @metrics.getRegionStatesInTransition.size, bandwidth: bandwidth }
+      { servers: servers, in_transition: @metrics.regionStatesInTransition.size, bandwidth: bandwidth }
     end
 
     def bandwidth
@@ -109,14 +109,23 @@ module WarmbaseLocality
       scan
       before, ends = bandwidth, Time.now + seconds
       @fs.setBalancerBandwidth(limit)
-      balancer = HDFS.server.balancer.NameNodeConnector.new('Balancer', @fs.getUri, ID_FILE, nil, @conf, 5)
+      balancer = connector(8)
       open(balancer)
       dispatch(limit * BATCH_SECONDS) until @moves.empty? || Time.now > ends
-      { moved_bytes: balancer.getBytesMoved.get }.merge(locality)
+      { moved_bytes: balancer.bytesMoved.get }.merge(locality)
     ensure
       @dispatcher.shutdownNow if @dispatcher
       balancer.close if balancer
       @fs.setBalancerBandwidth(before) if before
+    end
+
+    # A step that was killed has the lock file for another minute.
+    def connector(tries)
+      HDFS.server.balancer.NameNodeConnector.new('Balancer', @fs.uri, ID_FILE, nil, @conf, 5)
+    rescue java.io.IOException
+      raise if tries.zero?
+      sleep 15
+      connector(tries - 1)
     end
 
     def open(balancer)
@@ -124,9 +133,9 @@ module WarmbaseLocality
       @dispatcher = DISPATCHER.new(balancer, none, none, 5_400_000, MOVES * @nodes.size, 0, MOVES, 60_000, @conf)
       @sources, @targets = {}, {}
       @dispatcher.init.each do |report|
-        node = @dispatcher.newDatanode(report.getDatanodeInfo)
+        node = @dispatcher.newDatanode(report.datanodeInfo)
         org.apache.hadoop.fs.StorageType.getMovableTypes.each do |type|
-          key = [report.getDatanodeInfo.getHostName, type]
+          key = [report.datanodeInfo.hostName, type]
           @sources[key], @targets[key] = node.addSource(type, MOST, @dispatcher), node.addTarget(type, MOST)
         end
       end
@@ -139,7 +148,7 @@ module WarmbaseLocality
       DISPATCHER.waitForMoveCompletion(@targets.values)
     end
 
-    # The dispatcher refuses a move that would break the placement policy, or that a DataNode has just failed.
+    # The dispatcher refuses moves against the placement policy.
     def begun?(move, node)
       places = move[:block].locations.map { |place| @sources[[place.hostName, place.storageType]] }
       source = @sources[[node.hostName, node.storageType]]
@@ -154,4 +163,4 @@ end
 
 WarmbaseLocality.run(*ENV['ARGUMENTS'].split)
 $stdout.flush
-java.lang.System.exit(0) # threads of the dispatcher remain
+java.lang.System.exit(0) # the dispatcher's threads remain

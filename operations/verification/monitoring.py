@@ -34,10 +34,8 @@ def _agent_publishes(context: VerificationContext) -> Iterator[CheckResult]:
     metrics = [metric for page in pages for metric in page["Metrics"]]
     names = {metric["MetricName"] for metric in metrics}
     for daemon in sorted(OF_AGENT):
-        cached = context.launch.plan.mode.has_bucket_cache
-        wanted = {
-            metric.cloudwatch for metric in METRICS if metric.source is daemon and (cached or not metric.of_cache)
-        }
+        mode = context.launch.plan.mode
+        wanted = {metric.cloudwatch for metric in METRICS if metric.source is daemon and metric.is_published_in(mode)}
         missing = sorted(wanted - names)
         row = {
             MetricSource.REGION_SERVER: "JMX metrics are named",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -19,6 +20,8 @@ from dashboards.graph import Exact
 from environments.planning import plan_of
 from environments.reader import read_environment
 from environments.root import Root
+from sizing.modes import HDFS
+from tests.configurations.variants import Variant, variant_launch
 from tests.shipped import ENVIRONMENTS
 
 Launches = Callable[[str], Launch]
@@ -54,7 +57,8 @@ def test_what_is_published_is_drawn_or_alarmed_on_and_nothing_else(launches: Lau
     plan = launches("prod").plan
     searched = {
         name
-        for expression in expressions(launches("prod"))
+        for launch in (launches("prod"), variant_launch(Variant(HDFS)))
+        for expression in expressions(launch)
         for name in re.findall(r'MetricName="([\w.]+)"', expression)
     }
     watched = [alarm.watched for alarm in alarms(plan, ROOT)]
@@ -70,6 +74,16 @@ def test_what_is_published_is_drawn_or_alarmed_on_and_nothing_else(launches: Lau
     used = searched | queried | exact | {"FreeBytes", "MissesOver80"}
     assert used >= {metric.cloudwatch for metric in METRICS}
     assert searched | exact <= {metric.cloudwatch for metric in METRICS}
+
+
+def test_servers_with_few_local_blocks_are_counted_where_the_data_is_on_hdfs(launches: Launches) -> None:
+    """CEIL((limit - percent) / 100) is 1 below the limit, and 0 from the limit to 100 percent."""
+    drawn = expressions(variant_launch(Variant(HDFS)))
+    for limit in (90, 80):
+        [count] = [expression for expression in drawn if f"CEIL(({limit} - SEARCH(" in expression]
+        assert "percentFilesLocal" in count
+        assert [math.ceil((limit - percent) / 100) for percent in (0, limit - 0.1, limit, 100)] == [1, 1, 0, 0]
+    assert not any("percentFilesLocal" in expression for expression in expressions(launches("prod")))
 
 
 def test_counters_are_drawn_by_their_rate(launches: Launches) -> None:

@@ -25,6 +25,7 @@ from sizing.bill import (
     ALARMS,
     ALARMS_OF_NODES,
     ALARMS_OF_S3,
+    HDFS_METRICS,
     INTERFACE_ENDPOINTS,
     KMS_KEYS,
     MASTER_METRICS,
@@ -201,7 +202,7 @@ def test_the_bill_counts_what_the_stacks_create(name: str, templates: Callable[[
     assert len(all_of_type(stacks, "AWS::CloudWatch::CompositeAlarm")) == len(S3_CACHED.composite_alarms)
     assert len(all_of_type(stacks, "AWS::CloudWatch::Dashboard")) == len(S3_CACHED.dashboards)
     assert Counter(metric.source for metric in METRICS) == {
-        MetricSource.REGION_SERVER: REGION_SERVER_METRICS,
+        MetricSource.REGION_SERVER: REGION_SERVER_METRICS + HDFS_METRICS,  # the latter only in mode hdfs
         MetricSource.NODE: NODE_METRICS,
         MetricSource.CLAIM: 2,  # published only while a claim is in doubt
         MetricSource.MASTER: MASTER_METRICS,
