@@ -13,7 +13,7 @@ from operations.locality_heal import LocalityHeal, LocalityProposal, ServerLocal
 from sizing.units import format_duration, format_percent, format_rate, format_size
 
 # judgement: a page shows the servers that lack most; a cluster has hundreds.
-SHOWN: Final = 12
+SERVERS_ON_PAGE: Final = 12
 
 
 def locality_page(
@@ -42,11 +42,11 @@ def locality_page(
 def _moves(proposal: LocalityProposal, heal: LocalityHeal) -> Iterator[str]:
     servers = sorted(proposal.locality.servers.items(), key=lambda entry: (entry[1].local_fraction, entry[0]))
     lacking = [(name, server) for name, server in servers if server.moves]
-    for number, (name, server) in enumerate(lacking[:SHOWN]):
+    for number, (name, server) in enumerate(lacking[:SERVERS_ON_PAGE]):
         text = f"{name}: {_local(server)} is local; {server.moves:,} replicas, {format_size(server.moved_bytes)}, come"
         yield from page_entry("" if number else "servers", text)
-    if lacking[SHOWN:]:
-        yield from page_entry("", f"and {len(lacking) - SHOWN} more")
+    if lacking[SERVERS_ON_PAGE:]:
+        yield from page_entry("", f"and {len(lacking) - SERVERS_ON_PAGE} more")
     stages = list(heal.stages(proposal))
     for number, stage in enumerate(stages):
         yield from page_entry("" if number else "proposed", stage.title)

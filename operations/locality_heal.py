@@ -20,7 +20,7 @@ from sizing.units import format_size
 
 # judgement: a command that was killed leaves a step that still runs for as long, and the next step waits for it.
 STEP_SECONDS: Final = 900
-SHOWN: Final = 6
+SERVERS_IN_OUTCOME: Final = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +153,7 @@ class LocalityHeal:
         worst = sorted(before.keys() & after.keys(), key=lambda server: (before[server].local_fraction, server))
         texts = [
             f"{server} {before[server].local_fraction:.0%} to {after[server].local_fraction:.0%}"
-            for server in worst[:SHOWN]
+            for server in worst[:SERVERS_IN_OUTCOME]
         ]
-        more = f", and {len(worst) - SHOWN} more" if worst[SHOWN:] else ""
+        more = f", and {len(worst) - SERVERS_IN_OUTCOME} more" if worst[SERVERS_IN_OUTCOME:] else ""
         return f"local: {', '.join(texts)}{more}"
