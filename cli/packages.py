@@ -53,6 +53,7 @@ SETS: Final = (
                 "reconfigure",
                 "restart",
                 "status",
+                "tables",
                 "teardown",
                 "unlock",
                 "verify",

@@ -16,7 +16,7 @@ from operations.environment_restart import RestartProposal
 from operations.heal_proposal import MOVE_SECONDS
 from operations.rolling_restart import RollingRestart, restart_order
 from sizing.restart import Restart
-from sizing.second_copies import HeldBlocks, second_copies
+from sizing.second_copies import CacheBlocks, second_copies
 from sizing.units import format_duration, format_size, format_usd
 
 # judgement: two whole minutes after the regions are back, and one until CloudWatch shows the figures.
@@ -93,18 +93,18 @@ def available_cost(proposal: RestartProposal, rolled: AvailableRestart, launch: 
         f"no region for longer than a move takes, {MOVE_SECONDS} s (estimate): each moves away, comes home, and is"
         " reopened once; clients retry",
     )
-    held = rolled.held_blocks(state.servers, homes, lambda _: None)
-    yield from _copies(held, [server for server in servers if server in held], launch)
+    caches = rolled.cache_blocks(state.servers, homes, lambda _: None)
+    yield from _copies(caches, [server for server in servers if server in caches], launch)
 
 
 def _homes(proposal: RestartProposal) -> Mapping[str, str]:
     return proposal.state.homes if proposal.journal is None else proposal.journal.homes
 
 
-def _copies(held: Mapping[str, HeldBlocks], order: list[str], launch: Launch) -> Iterator[str]:
+def _copies(caches: Mapping[str, CacheBlocks], order: list[str], launch: Launch) -> Iterator[str]:
     """Yield what the other caches read and evict meanwhile."""
     cache = launch.plan.bucket_cache
-    copies = second_copies(held, order, cache.blocks_held if cache else 0)
+    copies = second_copies(caches, order, cache.blocks_held if cache else 0)
     yield from page_entry(
         "cache",
         f"up to {format_size(copies.size_bytes)} of second copies in the caches of other servers, which stay there"

@@ -35,6 +35,17 @@ LOCALITY = ("bytes", "local_bytes", "moves", "moved_bytes", "sent_bytes")
 BLOCK_BYTES = 65_536
 BLOCKS = 128
 """The blocks of each store file that are in the cache of the server that had its region at first."""
+DEFAULTS = {
+    "BLOCKSIZE": "65536",
+    "BLOOMFILTER": "ROW",
+    "BLOCKCACHE": "true",
+    "DATA_BLOCK_ENCODING": "NONE",
+    "COMPRESSION": "NONE",
+    "PREFETCH_BLOCKS_ON_OPEN": "false",
+    "CACHE_DATA_ON_WRITE": "false",
+    "EVICT_BLOCKS_ON_CLOSE": "false",
+}
+"""HBase's defaults, as its descriptors report them."""
 
 
 def begun() -> dict[str, Any]:
@@ -238,6 +249,30 @@ def relocate(hbase: dict[str, Any], bandwidth: str, seconds: str) -> dict[str, A
     return {"moved_bytes": len(moved) * STORED_BYTES, **locality(hbase)}
 
 
+def families(hbase: dict[str, Any]) -> dict[str, Any]:
+    """Return the attributes of the one family of each table: HBase's defaults, until somebody changes them."""
+    return {"most_regions": len(hbase["starts"]), "tables": {table: attributes_of(hbase, table) for table in TABLES}}
+
+
+def attributes_of(hbase: dict[str, Any], table: str) -> dict[str, dict[str, str]]:
+    """Return the attributes of a table's family."""
+    return {"cf": DEFAULTS | hbase.setdefault("attributes", {}).get(table, {})}
+
+
+def change(hbase: dict[str, Any], table: str, *words: str) -> dict[str, str]:
+    """Change attributes, each written FAMILY:NAME=VALUE, without reopening a region."""
+    settings = dict(word.partition(":")[2].split("=") for word in words)
+    hbase.setdefault("attributes", {}).setdefault(table, {}).update(settings)
+    hbase["events"].append(f"change {table} {' '.join(words)}")
+    return {"changed": table}
+
+
+def reopen_region(hbase: dict[str, Any], name: str) -> dict[str, str]:
+    """Reopen one region on its server."""
+    hbase["events"].append(f"reopen region of {hbase['regions'][name]['table']}")
+    return {"reopened": name, "server": hbase["regions"][name]["server"]}
+
+
 def restart(hbase: dict[str, Any], server: str) -> None:
     """Stop a server and start it again; the event says which servers are away then."""
     back_at = time.time() + (NEVER if os.environ["STATE"] == "lost" else AWAY_SECONDS)
@@ -262,6 +297,9 @@ VERBS: dict[str, Callable[..., Any]] = {
     "locality": locality,
     "relocate": relocate,
     "events": events,
+    "families": families,
+    "change": change,
+    "reopen-region": reopen_region,
 }
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from operations.progress import Say, Stage
 from operations.restart_journal import RestartJournal
 from operations.rolling_restart import CONTINUE, UNQUIET, RollingRestart, restart_order, restart_title
 from sizing.problem import OperationFailed, Refused
-from sizing.second_copies import HeldBlocks
+from sizing.second_copies import CacheBlocks
 
 FEWEST_SERVERS: Final = 2
 
@@ -54,19 +54,19 @@ class AvailableRestart(RollingRestart):
             f"bring the regions of {server} home",
         )
 
-    def held_blocks(self, servers: Iterable[str], homes: Mapping[str, str], say: Say) -> dict[str, HeldBlocks]:
+    def cache_blocks(self, servers: Iterable[str], homes: Mapping[str, str], say: Say) -> dict[str, CacheBlocks]:
         """Return the blocks in the caches of these servers, by their indexes; `homes` has the server of each region."""
         contents, files = self.hbase.cache_contents(sorted(servers), say), self.hbase.region_files(say)
-        held = {}
+        caches = {}
         for server, cache in contents.items():
             names = {cached_name(file) for name in files if homes.get(name) == server for file in files[name]}
             own = [cache.files[name] for name in names if name in cache.files]
-            held[server] = HeldBlocks(
+            caches[server] = CacheBlocks(
                 all_blocks=sum(file.blocks for file in cache.files.values()),
                 own_blocks=sum(file.blocks for file in own),
                 own_bytes=sum(file.size_bytes for file in own),
             )
-        return held
+        return caches
 
     def _reopen(self, say: Say) -> str:
         """Reopen hbase:meta too: nothing tells that it was moved, because it has no row that names its last server."""
@@ -84,7 +84,7 @@ class AvailableRestart(RollingRestart):
             )
         super()._refuse_unready(state, say)
 
-    def _settled(self, journal: RestartJournal, say: Say) -> HBaseState:
+    def _continuable(self, journal: RestartJournal, say: Say) -> HBaseState:
         """Wait until every server lives and no region is in transition; regions may be away."""
         return self._home(replace(journal, homes={}), say)
 

@@ -23,11 +23,14 @@ from operations.hbase_control import CacheContents, CacheReads, HBaseState, Regi
 from operations.node_caches import read_contents
 from operations.node_command import run_on_node
 from operations.progress import Say
+from operations.table_changes import LiveTables
+from operations.table_journal import Families
 from sizing.problem import OperationFailed
 
 REGION_SERVER_PORT: Final = 16020  # HBase's default, which warmbase does not change
 STEP: Final = "control-regions"
 COMPACTION_STEP: Final = "compact-regions"
+TABLE_STEP: Final = "change-tables"
 READINESS: Final = Path(__file__).parent / "on_node" / "cache-readiness.sh"
 # judgement: a look at files and one system call each, and the index is read once without its blocks.
 READINESS_SECONDS: Final = 120.0
@@ -121,6 +124,21 @@ class EmrHBase:
     def compact(self, regions: Sequence[str], say: Say) -> None:
         """Run a major compaction of each of these regions, and wait for the end."""
         self.primary.run(COMPACTION_STEP, say, "compact", *regions)
+
+    def live_tables(self, say: Say) -> LiveTables:
+        """Return the enabled user tables as they are now."""
+        return LiveTables(**self.primary.run(TABLE_STEP, say, "families"))
+
+    def change_table(self, table: str, families: Families, say: Say) -> None:
+        """Change these attributes; each region keeps the old ones until it is opened again."""
+        words = (
+            f"{family}:{name}={value}" for family, attributes in families.items() for name, value in attributes.items()
+        )
+        self.primary.run(TABLE_STEP, say, "change", table, *words)
+
+    def reopen_region(self, region: str, say: Say) -> None:
+        """Close a region and open it on its server; return once it has answered a read."""
+        self.primary.run(TABLE_STEP, say, "reopen-region", region)
 
     def unready(self, servers: Sequence[str], say: Say) -> Mapping[str, str]:
         """Return the servers that would lose their cache if they restarted now, each with the reason."""

@@ -118,7 +118,7 @@ class RollingRestart:
 
     def _prepare(self, say: Say) -> str:
         journal = self._interrupted()
-        state = self._quiet(say) if journal is None else self._settled(journal, say)
+        state = self._quiet(say) if journal is None else self._continuable(journal, say)
         self._refuse_unready(state, say)
         if journal is None:
             ratios = {
@@ -197,7 +197,7 @@ class RollingRestart:
         refuse_unquiet(state, UNQUIET)
         return state
 
-    def _settled(self, journal: RestartJournal, say: Say) -> HBaseState:
+    def _continuable(self, journal: RestartJournal, say: Say) -> HBaseState:
         """Wait until an interrupted restart can continue."""
         return self._home(journal, say)
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-__all__ = ["HeldBlocks", "SecondCopies", "second_copies"]
+__all__ = ["CacheBlocks", "SecondCopies", "second_copies"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeldBlocks:
+class CacheBlocks:
     """The blocks in the cache of one server: all of them, and those of its own regions with their bytes."""
 
     all_blocks: int
@@ -36,21 +36,21 @@ class SecondCopies:
         return self.blocks + self.evicted_blocks
 
 
-def second_copies(held: Mapping[str, HeldBlocks], order: Sequence[str], capacity_blocks: int) -> SecondCopies:
+def second_copies(caches: Mapping[str, CacheBlocks], order: Sequence[str], capacity_blocks: int) -> SecondCopies:
     """Return the second copies of a restart of these servers in this order; regions spread evenly over the others.
 
     This is an upper bound: a server that is soon back leaves the others less time to read its blocks.
     """
-    room = {server: max(0, capacity_blocks - blocks.all_blocks) for server, blocks in held.items()}
+    room = {server: max(0, capacity_blocks - blocks.all_blocks) for server, blocks in caches.items()}
     evicted = 0
     for server in order:
-        others = [other for other in held if other != server]
+        others = [other for other in caches if other != server]
         for number, other in enumerate(others):
-            copies = (held[server].own_blocks + number) // len(others)
+            copies = (caches[server].own_blocks + number) // len(others)
             evicted += max(0, copies - room[other])
             room[other] = max(0, room[other] - copies)
     return SecondCopies(
-        blocks=sum(held[server].own_blocks for server in order),
-        size_bytes=sum(held[server].own_bytes for server in order),
+        blocks=sum(caches[server].own_blocks for server in order),
+        size_bytes=sum(caches[server].own_bytes for server in order),
         evicted_blocks=evicted,
     )

@@ -13,7 +13,7 @@ from operations.hbase_control import META_TABLE, CacheContents, HBaseState, Regi
 from operations.progress import Say, carry_out
 from operations.rolling_restart import RollingRestart
 from sizing.problem import OperationFailed, Refused
-from sizing.second_copies import HeldBlocks
+from sizing.second_copies import CacheBlocks
 from tests.operations.test_rolling_restart import META, QUICK, SERVERS, Killed, Lines, Model
 
 
@@ -61,7 +61,7 @@ class MovingModel(Model):
 
     def cache_contents(self, servers: Sequence[str], say: Say) -> Mapping[str, CacheContents]:
         del say
-        held = {
+        caches = {
             server: [f"file-of-{name}" for name, home in self.first_homes.items() if home == server]
             for server in servers
         }
@@ -72,7 +72,7 @@ class MovingModel(Model):
                 longest_seconds=60,
                 files={name: CachedFile(blocks=10, size_bytes=1000) for name in [*names, "compacted-away"]},
             )
-            for server, names in held.items()
+            for server, names in caches.items()
         }
 
 
@@ -87,7 +87,7 @@ def run(model: MovingModel) -> list[str]:
     return lines.lines
 
 
-def has_come_home(model: MovingModel) -> bool:
+def is_whole(model: MovingModel) -> bool:
     """Return whether every region is on its first server, and a restart would keep it there."""
     return model.homes == model.first_homes == model.lasts and model.balancer and model.journal is None
 
@@ -96,7 +96,7 @@ def test_every_server_restarts_once_without_regions() -> None:
     model = MovingModel()
     lines = run(model)
     assert model.restarts == ["b:16020", "c:16020", "a:16020"]
-    assert has_come_home(model)
+    assert is_whole(model)
     assert "2 regions are open on other servers" in lines
     assert any(line.startswith("2 of 2 regions at home, hit ratio 99 %") for line in lines)
 
@@ -125,7 +125,7 @@ def test_wherever_it_is_killed_the_same_command_finishes() -> None:
             with pytest.raises(Killed):
                 run(model)
             run(model)
-            assert has_come_home(model), place
+            assert is_whole(model), place
             assert model.most_down == 1, place
             assert set(model.restarts) == set(SERVERS), place
             # Once the journal is cleared the restart has ended, and the second command is another one.
@@ -140,7 +140,7 @@ def test_a_region_that_does_not_move_stops_it_before_the_server_restarts() -> No
     assert model.restarts == []
     model.stuck = None
     run(model)
-    assert has_come_home(model)
+    assert is_whole(model)
 
 
 def test_a_cache_that_was_lost_stops_it_with_all_regions_at_home() -> None:
@@ -151,7 +151,7 @@ def test_a_cache_that_was_lost_stops_it_with_all_regions_at_home() -> None:
     assert model.homes == model.first_homes
     model.lose_cache = None
     run(model)
-    assert has_come_home(model)
+    assert is_whole(model)
 
 
 def test_the_two_ways_do_not_continue_each_other() -> None:
@@ -179,7 +179,7 @@ def test_regions_spread_over_the_servers_that_have_fewest() -> None:
     assert [move.target for move in moves_away("a:1", state)] == ["c:1", "c:1", "b:1"]
 
 
-def test_held_blocks_are_those_of_the_files_that_its_regions_have() -> None:
+def test_blocks_are_those_of_the_files_that_its_regions_have() -> None:
     model = MovingModel()
-    held = available(model).held_blocks(SERVERS, model.first_homes, print)
-    assert held["b:16020"] == HeldBlocks(all_blocks=30, own_blocks=20, own_bytes=2000)
+    caches = available(model).cache_blocks(SERVERS, model.first_homes, print)
+    assert caches["b:16020"] == CacheBlocks(all_blocks=30, own_blocks=20, own_bytes=2000)

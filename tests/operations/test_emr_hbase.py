@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -26,6 +26,9 @@ from operations.heal_proposal import HealProposal
 from operations.progress import carry_out
 from operations.restart_journal import S3RestartJournal
 from operations.rolling_restart import Patience, RollingRestart, restart_order
+from operations.table_changes import TableChanges
+from operations.table_journal import S3TableJournal
+from operations.table_proposal import table_proposal
 from sizing.problem import OperationFailed, Refused
 from tests.operations.deployed import WHEN, Cut, Killed
 
@@ -285,6 +288,24 @@ def test_one_region_of_each_server_is_compacted_at_a_time(cluster: Cluster) -> N
     waves = [event.split()[1:] for event in cluster.events if event.startswith("compact")]
     assert [sorted(regions[name] for name in wave) for wave in waves] == 4 * [sorted(cluster.state.servers)]
     assert sorted(name for wave in waves for name in wave) == sorted(regions.keys() - {"1588230740"})
+
+
+def test_a_table_is_changed_and_its_regions_reopened(cluster: Cluster) -> None:
+    journal = S3TableJournal(aws=cluster.aws, bucket=LOGS, cluster_id=cluster.id)
+    tables, launch = TableChanges(hbase=cluster.hbase, journal=journal), launch_of(ENVIRONMENT, ENVIRONMENT.active)
+    [change] = table_proposal(tables, launch, ("stand-in-users",), silent).changes
+    wanted = " ".join(f"cf:{name}={value}" for name, value in change.wanted["cf"].items())
+    with pytest.raises(Killed):
+        carry_out(tables.stages([change]), Cut(1, "begin"))
+    interrupted = journal.read()
+    assert interrupted == replace(change, passed=True)
+    carry_out(tables.stages([interrupted]), Cut())
+    assert cluster.events == [
+        f"change stand-in-users {wanted}",
+        "reopen region of stand-in-users",
+        "reopen stand-in-users",
+    ]
+    assert journal.read() is None
 
 
 def test_only_minutes_that_lie_whole_after_a_time_count(cluster: Cluster) -> None:

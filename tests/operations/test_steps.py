@@ -10,9 +10,13 @@ from typing import Any
 
 import pytest
 
+from configurations.launch import launch_of
+from configurations.table_ddl import planned_tables
+from environments.reader import read_environment
 from operations.cluster_step import DIRECTORY, LONGEST_ARGUMENT, script
 
 STAND_INS = Path(__file__).parents[2] / "local_aws" / "stand-ins"
+PROD = read_environment("prod")
 NAMES = sorted(file.stem for file in DIRECTORY.glob("*.sh") if file.stem not in {"shared", "program"})
 
 
@@ -99,6 +103,13 @@ CASES = [
     ("control-regions", "well", ("reopen", "stand-in-users"), {"reopened": ["stand-in-users"]}),
     ("control-regions", "away", ("move", "0", f"{REGION}@stand-in-2:16020"), {"moved": [REGION]}),
     ("compact-regions", "well", ("compact", REGION), {"compacted": [REGION]}),
+    ("change-tables", "well", ("change", "stand-in-users", "cf:BLOCKSIZE=8192"), {"changed": "stand-in-users"}),
+    (
+        "change-tables",
+        "well",
+        ("reopen-region", REGION),
+        {"reopened": REGION, "server": "stand-in-1:16020"},
+    ),
     ("inspect-primary", "well", ("/nowhere",), {"master_caches": None, "forgotten": FORGOTTEN}),
     ("verify-export", "well", ("s3://our-backups/hbase/",), {"missing": [], "stale": []}),
     ("verify-export", "unexported", ("s3://our-backups/hbase/",), {"missing": ["stand_in:events"], "stale": []}),
@@ -150,6 +161,15 @@ def test_each_open_region_of_a_user_table_has_its_store_files(tmp_path: Path) ->
     assert status == 0, stderr
     assert len(answer) == 8
     assert {len(files) for files in answer.values()} == {1}
+
+
+def test_each_family_has_the_attributes_that_a_plan_decides(tmp_path: Path) -> None:
+    status, answer, stderr = run(tmp_path, "change-tables", "well", "families")
+    assert status == 0, stderr
+    [planned] = planned_tables(launch_of(PROD, PROD.active))[0].families
+    assert {name: families["cf"].keys() for name, families in answer["tables"].items()} == dict.fromkeys(
+        ("stand-in-users", "stand_in:events"), planned.attributes.keys()
+    )
 
 
 @pytest.mark.parametrize("lost", [1, 2])

@@ -1,0 +1,77 @@
+"""`warmbase tables` brings the column families of a running cluster to its plan, one region of a table first."""
+
+from __future__ import annotations
+
+import os
+from typing import TypedDict, Unpack
+
+import click
+
+from changes.planned_cluster import deployable_cluster
+from cli.options import chosen_cluster, cluster_option, confirm, dry_run_option, environment_argument, yes_option
+from cli.progress import TerminalProgress
+from cli.tables_page import tables_page
+from cli.terminal import echo
+from environments.reader import read_environment
+from operations.aws import examining
+from operations.basis import refuse_moved
+from operations.identity import environment_aws
+from operations.lock import environment_lock
+from operations.plan_drift import read_running_cluster
+from operations.progress import carry_out
+from operations.table_proposal import environment_tables, refuse_unchangeable, table_proposal
+
+
+class TablesOptions(TypedDict):
+    """The options of the command."""
+
+    tables: tuple[str, ...]
+    cluster: str | None
+    dry_run: bool
+    yes: bool
+
+
+@click.command()
+@environment_argument
+@click.argument("tables", metavar="[TABLE]...", nargs=-1)
+@cluster_option
+@dry_run_option
+@yes_option
+def tables(environment: str, **options: Unpack[TablesOptions]) -> None:
+    """Change tables to the plan, one region first and the rest in batches.
+
+    warmbase compares the block size, filter, encoding, compression and caching of each column family with the plan,
+    and shows every difference with how it takes effect. Then it changes one table after another: first it reopens one
+    region in place, and checks that the region answers and that the hit ratio of its server is within a point of
+    before. If not, the table gets its old attributes back. If so, the master reopens all regions in batches. Without
+    TABLE, it changes all tables of the plan. The same command continues a change that was interrupted.
+
+    \b
+    Example:
+      warmbase tables prod --dry-run
+      warmbase tables prod usertable
+
+    Exit codes: 3 a region is not open, or the master would reopen too many at once.
+    """
+    read = read_environment(environment)
+    launch = deployable_cluster(read, chosen_cluster(read, options["cluster"]).name).launch
+    aws = environment_aws(read, os.environ, examining)
+    refuse_unchangeable(launch)
+    running = read_running_cluster(aws, launch).cluster
+    tables = environment_tables(aws, launch, running.id)
+
+    echo("asking the master through EMR steps", err=True)
+    proposal = table_proposal(tables, launch, options["tables"], _ignore)
+    echo("\n".join(tables_page(running, proposal, tables, launch)))
+    if options["dry_run"] or not proposal.changes:
+        return
+    if not options["yes"]:
+        confirm("Change them?")
+    with environment_lock(aws, read, "tables"):
+        now = table_proposal(tables, launch, options["tables"], _ignore)
+        refuse_moved(proposal.basis, now.basis)
+        carry_out(tables.stages(now.changes), TerminalProgress())
+
+
+def _ignore(_: str) -> None:
+    """Discard a line of progress."""

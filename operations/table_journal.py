@@ -1,0 +1,79 @@
+"""The change of one table, and its journal in the log bucket until every region is open with the new attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Protocol, TypeAlias
+
+from operations.aws import Aws
+from operations.s3_journal import S3Journal
+from sizing.problem import OperationFailed
+
+Families: TypeAlias = Mapping[str, Mapping[str, str]]
+"""Attributes of families, by the name of the family."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableChange:
+    """The attributes of one table that differ from the plan: their values before the change, and those of the plan.
+
+    `passed` is true once the first region has passed its gate.
+    """
+
+    table: str
+    before: Families
+    wanted: Families
+    passed: bool = False
+
+
+class TableJournal(Protocol):
+    """The place of the change that is being made, until it has ended."""
+
+    def read(self) -> TableChange | None:
+        """Return the change that was interrupted; None where none was."""
+
+    def write(self, change: TableChange) -> None:
+        """Keep this in place of any other."""
+
+    def clear(self) -> None:
+        """Forget it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class S3TableJournal:
+    """The place of one cluster's journal."""
+
+    aws: Aws
+    bucket: str
+    cluster_id: str
+
+    @property
+    def key(self) -> str:
+        """Return the key of the object."""
+        return f"tables/{self.cluster_id}.json"
+
+    def read(self) -> TableChange | None:
+        """Return the change that was interrupted; None where none was. Raises OperationFailed."""
+        try:
+            document = self._object.read()
+            return None if document is None else TableChange(**document)
+        except (ValueError, TypeError) as error:
+            raise OperationFailed.of(
+                where=self._object.url,
+                what="is not the journal of a table's change",
+                why=str(error),
+                fix="if no change was interrupted, delete the object; then run the same command again",
+            ) from None
+
+    def write(self, change: TableChange) -> None:
+        """Keep this in place of any other. Raises OperationFailed."""
+        self._object.write(asdict(change))
+
+    def clear(self) -> None:
+        """Delete the journal. Raises OperationFailed."""
+        self._object.clear()
+
+    @property
+    def _object(self) -> S3Journal:
+        return S3Journal(aws=self.aws, bucket=self.bucket, key=self.key)

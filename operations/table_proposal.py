@@ -1,0 +1,153 @@
+"""The changes that would bring the tables of a cluster to its plan, and the reasons not to make them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from configurations.launch import Launch
+from configurations.table_ddl import BATCH_KEY, planned_tables
+from facts.releases import releases
+from operations.aws import Aws
+from operations.basis import Basis
+from operations.environment_restart import emr_hbase
+from operations.hbase_control import refuse_unquiet
+from operations.progress import Say
+from operations.table_changes import UNQUIET, LiveTables, TableChanges
+from operations.table_journal import Families, S3TableJournal, TableChange
+from sizing.problem import Problem, Refused
+
+FIRST_HBASE: Final = (2, 6, 0)
+"""The first release that changes a table without reopening its regions (HBASE-25549)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableProposal:
+    """The changes to make, in their order; the first continues one that was interrupted where `interrupted` is true.
+
+    `regions` has the number of regions of each table.
+    """
+
+    live: LiveTables
+    changes: Sequence[TableChange]
+    regions: Mapping[str, int]
+    interrupted: bool
+
+    @property
+    def basis(self) -> Basis:
+        """Return the facts that the proposal was made from."""
+        return {
+            f"{change.table}:{family} {name}": f"{value} -> {change.wanted[family][name]}"
+            for change in self.changes
+            for family, attributes in change.before.items()
+            for name, value in attributes.items()
+        }
+
+
+def table_proposal(tables: TableChanges, launch: Launch, names: Iterable[str], say: Say) -> TableProposal:
+    """Return the changes of the named tables, or of all; an interrupted one is first. Raises Refused."""
+    live, journal, state = tables.hbase.live_tables(say), tables.journal.read(), tables.hbase.state(say)
+    if journal is None:
+        refuse_unquiet(state, UNQUIET)
+    refuse_unlimited(live, launch.plan.core.count)
+    chosen = frozenset(names)
+    refuse_unknown(live, chosen)
+    changes = [
+        change
+        for change in table_changes(live, planned_families(launch, live))
+        if (not chosen or change.table in chosen) and (journal is None or change.table != journal.table)
+    ]
+    return TableProposal(
+        live=live,
+        changes=changes if journal is None else [journal, *changes],
+        regions=Counter(region.table for region in state.regions.values()),
+        interrupted=journal is not None,
+    )
+
+
+def refuse_unchangeable(launch: Launch) -> None:
+    """Refuse a cluster whose tables cannot be changed region by region. Raises Refused."""
+    where = f"cluster {launch.plan.cluster} of {launch.environment.name}"
+    if launch.environment.clusters[launch.plan.cluster].role == "replica":
+        raise Refused.of(
+            where=where,
+            what="is a read replica, whose tables cannot be changed",
+            why="EMR's read replicas read the tables of the active cluster",
+            fix="change the tables of the active cluster",
+        )
+    hbase = releases()[launch.plan.release].hbase
+    if tuple(hbase) < FIRST_HBASE:
+        raise Refused.of(
+            where=where,
+            what="would reopen every region with each change of a table",
+            why="HBase changes a table without reopening its regions since 2.6.0 (HBASE-25549)",
+            fix=f"run the script by hand: warmbase render {launch.environment.name} --format table-ddl",
+        )
+
+
+def environment_tables(aws: Aws, launch: Launch, cluster_id: str) -> TableChanges:
+    """Return the changes of tables of a running cluster, with their journal in the log bucket."""
+    hbase = emr_hbase(aws, launch, cluster_id)
+    journal = S3TableJournal(aws=aws, bucket=hbase.primary.log_bucket, cluster_id=cluster_id)
+    return TableChanges(hbase=hbase, journal=journal)
+
+
+def planned_families(launch: Launch, live: LiveTables) -> Mapping[str, Families]:
+    """Return the attributes that the plan wants, of the tables that the cluster has.
+
+    An inspection names tables and families. Without one, what the workload states holds for every family.
+    """
+    planned = planned_tables(launch)
+    if launch.environment.workload.inspection is None:
+        [family] = planned[0].families
+        return {table: dict.fromkeys(families, family.attributes) for table, families in live.tables.items()}
+    wanted = {table.name: {family.name: family.attributes for family in table.families} for table in planned}
+    return {
+        table: {name: wanted[table][name] for name in families if name in wanted[table]}
+        for table, families in live.tables.items()
+        if table in wanted
+    }
+
+
+def table_changes(live: LiveTables, wanted: Mapping[str, Families]) -> list[TableChange]:
+    """Return the change of each table that differs from the plan, with the attributes that do."""
+    changes = []
+    for table, families in sorted(wanted.items()):
+        different = {
+            name: {key: value for key, value in attributes.items() if live.tables[table][name][key] != value}
+            for name, attributes in families.items()
+        }
+        different = {name: attributes for name, attributes in different.items() if attributes}
+        if different:
+            before = {name: {key: live.tables[table][name][key] for key in keys} for name, keys in different.items()}
+            changes.append(TableChange(table=table, before=before, wanted=different))
+    return changes
+
+
+def refuse_unlimited(live: LiveTables, servers: int) -> None:
+    """Refuse a cluster whose master would reopen more regions at once than it has servers. Raises Refused."""
+    if live.most_regions > servers:
+        raise Refused.of(
+            where="the master",
+            what=f"would reopen up to {live.most_regions:,} regions of a table at once",
+            why=f"{BATCH_KEY} on the primary nodes is not the {servers} of the plan, and without this limit a change"
+            " makes a whole table unavailable",
+            fix="apply the settings of the plan first: warmbase reconfigure ENV",
+        )
+
+
+def refuse_unknown(live: LiveTables, tables: Iterable[str]) -> None:
+    """Refuse names of tables that the cluster does not have. Raises Refused with each."""
+    problems = [
+        Problem(
+            where=table,
+            what="is not an enabled table of the cluster",
+            why=f"it has {', '.join(sorted(live.tables)) or 'no table'}",
+            fix="name a table as HBase's shell lists it, and enable it",
+        )
+        for table in sorted(set(tables) - live.tables.keys())
+    ]
+    if problems:
+        raise Refused(problems)

@@ -1,0 +1,69 @@
+"""`warmbase tables` shows each difference and how it takes effect, asks, holds the lock, and idles at the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from moto import mock_aws
+
+from cli import tables as command
+from configurations.table_ddl import planned_tables
+from local_aws.extension import install
+from operations.lock import environment_lock
+from operations.table_changes import TableChanges
+from sizing.problem import Refused
+from tests.operations.deployed import Deployed, deployed
+from tests.operations.mocked_aws import clients
+from tests.operations.test_table_changes import QUICK, Model
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[Deployed]:
+    install()
+    with mock_aws():
+        yield deployed(clients(), tmp_path)
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch, here: Deployed) -> Model:
+    """An HBase in memory in place of the cluster's; the clients are those of this process."""
+    model = Model(most_regions=1)
+    changes = TableChanges(hbase=model, journal=model, patience=QUICK)
+    monkeypatch.setattr(command, "environment_tables", lambda *_: changes)
+    monkeypatch.setattr(command, "environment_aws", lambda *_: here.aws)
+    return model
+
+
+def run(here: Deployed, *options: str) -> Result:
+    return CliRunner().invoke(command.tables, [str(here.file), *options])
+
+
+def test_the_proposal_says_how_each_change_takes_effect_and_changes_nothing(here: Deployed, model: Model) -> None:
+    model.tables["orders"]["cf"] |= {"BLOCKSIZE": "8192", "EVICT_BLOCKS_ON_CLOSE": "true"}
+    result = run(here, "orders", "--dry-run")
+    assert result.exit_code == 0, result.output
+    words = " ".join(result.stdout.split())
+    wanted = planned_tables(here.launch)[0].families[0].attributes["BLOCKSIZE"]
+    assert f"BLOCKSIZE 8192 -> {wanted}: applies to files that are written from now on" in words
+    assert "the blocks of orders:cf are lost" in words
+    assert f"warmbase compact {here.environment.name} orders" in words
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    assert model.events == []
+
+
+def test_every_table_is_changed_and_the_lock_is_gone(here: Deployed, model: Model) -> None:
+    result = run(here, "--yes")
+    assert result.exit_code == 0, result.output
+    assert "reopen all of users" in model.events
+    with environment_lock(here.aws, here.environment, "test"):
+        pass
+    assert "nothing to do" in run(here, "--yes").stdout
+
+
+def test_a_second_operator_is_refused_by_the_lock(here: Deployed, model: Model) -> None:
+    with environment_lock(here.aws, here.environment, "tables"):
+        assert isinstance(run(here, "--yes").exception, Refused)
+    assert model.events == []

@@ -1,0 +1,246 @@
+"""Changes of tables: one region first, the rest after its gate, the old attributes back where it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from configurations.launch import Launch
+from operations.hbase_control import CacheReads, HBaseState, Region
+from operations.progress import Say, carry_out
+from operations.table_changes import LiveTables, TableChanges, TablePatience
+from operations.table_journal import Families, TableChange
+from operations.table_proposal import TableProposal, table_changes, table_proposal
+from sizing.problem import OperationFailed, Refused
+from tests.configurations.test_table_ddl import family as inspected_family
+from tests.configurations.test_table_ddl import inspected
+from tests.operations.deployed import Cut, Killed
+
+QUICK = TablePatience(before=60, opened=0.2, warm=0.05, first_poll=0.001, poll=0.002)
+OLD = {
+    "BLOCKSIZE": "65536",
+    "BLOOMFILTER": "NONE",
+    "BLOCKCACHE": "true",
+    "DATA_BLOCK_ENCODING": "NONE",
+    "COMPRESSION": "NONE",
+    "PREFETCH_BLOCKS_ON_OPEN": "false",
+    "CACHE_DATA_ON_WRITE": "true",
+    "EVICT_BLOCKS_ON_CLOSE": "false",
+}
+TABLES = ("orders", "users")
+
+
+@dataclass
+class Model:
+    """Two tables with three regions on three servers. A region has the attributes that its table had when it opened."""
+
+    tables: dict[str, dict[str, dict[str, str]]] = field(
+        default_factory=lambda: {table: {"cf": dict(OLD)} for table in TABLES}
+    )
+    opened: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)
+    closed: str | None = None
+    most_regions: int = 3
+    broken: Callable[[Mapping[str, str]], bool] = lambda _: False
+    cold: bool = False
+    calls: int = 0
+    kill_at: int | None = None
+    kill_before: bool = True
+    journal: TableChange | None = None
+    events: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Open every region."""
+        for table in TABLES:
+            for number in range(3):
+                self.open(f"{table}-{number}")
+
+    def open(self, region: str) -> None:
+        table = region.partition("-")[0]
+        self.opened[region] = {name: dict(attributes) for name, attributes in self.tables[table].items()}
+
+    @contextmanager
+    def call(self) -> Iterator[None]:
+        self.calls += 1
+        if self.calls == self.kill_at and self.kill_before:
+            raise Killed
+        yield
+        if self.calls == self.kill_at:
+            raise Killed
+
+    def state(self, say: Say) -> HBaseState:
+        del say
+        with self.call():
+            return HBaseState(
+                servers=dict.fromkeys(("a:1", "b:1", "c:1"), 1),
+                regions={
+                    name: Region(
+                        table=name.partition("-")[0],
+                        server=None if name == self.closed else f"{'abc'[int(name[-1])]}:1",
+                    )
+                    for name in self.opened
+                },
+                in_transition=0,
+                balancer_is_on=True,
+            )
+
+    def switch_balancer(self, say: Say, *, on: bool) -> None:
+        raise NotImplementedError
+
+    def live_tables(self, say: Say) -> LiveTables:
+        del say
+        return LiveTables(most_regions=self.most_regions, tables=self.tables)
+
+    def change_table(self, table: str, families: Families, say: Say) -> None:
+        del say
+        with self.call():
+            self.events.append(f"change {table}")
+            for name, attributes in families.items():
+                self.tables[table][name].update(attributes)
+
+    def reopen_region(self, region: str, say: Say) -> None:
+        del say
+        with self.call():
+            self.events.append(f"reopen {region}")
+            self.closed = None
+            self.open(region)
+            if self.broken(self.opened[region]["cf"]):
+                raise OperationFailed.of(where=region, what="is not open", why="its codec is missing", fix="install it")
+
+    def reopen(self, tables: Sequence[str], say: Say) -> None:
+        del say
+        with self.call():
+            self.events += [f"reopen all of {table}" for table in tables]
+            for region in self.opened:
+                if region.partition("-")[0] in tables:
+                    self.open(region)
+
+    def cache_reads(self, since: float) -> Mapping[str, CacheReads]:
+        del since
+        with self.call():
+            hits = 20 if self.cold and "reopen orders-0" in self.events else 99
+            return {server: CacheReads(hits=hits, misses=1) for server in ("a:1", "b:1", "c:1")}
+
+    def read(self) -> TableChange | None:
+        with self.call():
+            return self.journal
+
+    def write(self, change: TableChange) -> None:
+        with self.call():
+            self.journal = change
+
+    def clear(self) -> None:
+        with self.call():
+            self.journal = None
+
+
+def proposal(model: Model, launch: Launch, *names: str) -> TableProposal:
+    return table_proposal(TableChanges(hbase=model, journal=model, patience=QUICK), launch, names, print)
+
+
+def run(model: Model, launch: Launch) -> Cut:
+    """Change all tables as a new command would, and return what it says."""
+    tables, progress = TableChanges(hbase=model, journal=model, patience=QUICK), Cut()
+    carry_out(tables.stages(proposal(model, launch).changes), progress)
+    return progress
+
+
+@pytest.fixture
+def prod(launches: Callable[[str], Launch]) -> Launch:
+    return launches("prod")
+
+
+def is_planned(model: Model, launch: Launch) -> bool:
+    """Return whether every region was opened with the attributes of the plan, and nothing is left to do."""
+    return not proposal(model, launch).changes and all(
+        attributes == model.tables[name.partition("-")[0]] for name, attributes in model.opened.items()
+    )
+
+
+def test_a_proposal_has_only_the_attributes_that_differ(prod: Launch) -> None:
+    first, second = proposal(Model(), prod).changes
+    assert (first.table, second.table) == TABLES
+    assert first.before["cf"] == {name: OLD[name] for name in first.wanted["cf"]}
+    assert first.wanted["cf"]["PREFETCH_BLOCKS_ON_OPEN"] == "true"
+    assert "EVICT_BLOCKS_ON_CLOSE" not in first.wanted["cf"]
+    assert [change.table for change in proposal(Model(), prod, "users").changes] == ["users"]
+
+
+def test_one_region_is_reopened_before_all_of_its_table(prod: Launch) -> None:
+    model = Model()
+    said = run(model, prod).said
+    assert model.events == [
+        event for table in TABLES for event in (f"change {table}", f"reopen {table}-0", f"reopen all of {table}")
+    ]
+    assert is_planned(model, prod)
+    assert said[0] == "orders-0 answers on a:1; lowest hit ratio 99 %"
+
+
+def test_a_region_that_does_not_open_gives_the_table_its_old_attributes_back(prod: Launch) -> None:
+    model = Model(broken=lambda attributes: attributes["PREFETCH_BLOCKS_ON_OPEN"] == "true")
+    with pytest.raises(OperationFailed, match=r"orders  has its old attributes again.*\n  orders-0 is not open"):
+        run(model, prod)
+    assert model.tables == {table: {"cf": OLD} for table in TABLES}
+    assert model.opened["orders-0"] == {"cf": OLD}
+    assert model.journal is None
+    assert "reopen all of orders" not in model.events
+
+
+def test_a_server_that_reads_less_from_its_cache_gives_the_table_its_old_attributes_back(prod: Launch) -> None:
+    model = Model(cold=True)
+    with pytest.raises(OperationFailed, match=r"a:1 hits 95.2 % of its reads; before the change, .* 99 %"):
+        run(model, prod)
+    assert model.tables["orders"] == {"cf": OLD}
+
+
+def test_wherever_it_is_killed_the_same_command_finishes(prod: Launch) -> None:
+    run(whole := Model(), prod)
+    for place in range(3, whole.calls + 1):
+        for before in (True, False):
+            model = Model(kill_at=place, kill_before=before)
+            with pytest.raises(Killed):
+                run(model, prod)
+            run(model, prod)
+            assert is_planned(model, prod), place
+            assert model.journal is None, place
+
+
+def test_a_region_that_an_interrupted_command_has_closed_is_opened(prod: Launch) -> None:
+    model = Model()
+    model.journal = proposal(model, prod).changes[0]
+    model.closed = "orders-0"
+    run(model, prod)
+    assert is_planned(model, prod)
+    assert model.closed is None
+
+
+def test_a_closed_region_refuses_a_new_change(prod: Launch) -> None:
+    with pytest.raises(Refused, match="1 regions of enabled tables are not open"):
+        proposal(Model(closed="users-1"), prod)
+
+
+def test_a_master_without_a_limit_is_refused(prod: Launch) -> None:
+    with pytest.raises(Refused, match="would reopen up to 2,147,483,647 regions of a table at once"):
+        proposal(Model(most_regions=2**31 - 1), prod)
+
+
+def test_an_unknown_table_is_refused(prod: Launch) -> None:
+    with pytest.raises(Refused, match="order  is not an enabled table of the cluster"):
+        proposal(Model(), prod, "order")
+
+
+def test_an_inspection_names_the_tables_and_families(prod: Launch) -> None:
+    launch = inspected(prod, inspected_family("orders", "cf"), inspected_family("gone", "cf"))
+    assert [change.table for change in proposal(Model(), launch).changes] == ["orders"]
+
+
+def test_a_table_as_planned_is_left_out() -> None:
+    live = LiveTables(most_regions=1, tables={"orders": {"cf": OLD}})
+    assert table_changes(live, {"orders": {"cf": OLD}}) == []
+    [change] = table_changes(live, {"orders": {"cf": OLD | {"BLOCKSIZE": "8192"}}})
+    assert change == TableChange(
+        table="orders", before={"cf": {"BLOCKSIZE": "65536"}}, wanted={"cf": {"BLOCKSIZE": "8192"}}
+    )
+    assert replace(change, passed=True) != change
