@@ -17,12 +17,12 @@ def caches_of(caches: list[tuple[int, int]]) -> dict[str, CacheBlocks]:
     }
 
 
-@given(caches=CACHES, capacity=st.integers(0, 5000))
-def test_evictions_are_the_copies_that_find_no_room(caches: list[tuple[int, int]], capacity: int) -> None:
-    caches = caches_of(caches)
+@given(contents=CACHES, capacity=st.integers(0, 5000))
+def test_evictions_are_the_copies_that_find_no_room(contents: list[tuple[int, int]], capacity: int) -> None:
+    caches = caches_of(contents)
     copies = second_copies(caches, sorted(caches), capacity)
     room = sum(max(0, capacity - blocks.all_blocks) for blocks in caches.values())
-    assert copies.blocks == sum(own for own, _ in caches)
+    assert copies.blocks == sum(own for own, _ in contents)
     assert max(0, copies.blocks - room) <= copies.evicted_blocks <= copies.blocks
     assert copies.gets == copies.blocks + copies.evicted_blocks
 
