@@ -163,12 +163,12 @@ class FillBoost:
         """Return the time with the boost beside the time without, and what the caches are known to hold."""
         now = self.fill.boosted(self.fill.volume.throughput_mib_s, "sustained")
         return (
-            f"{self._held} {format_duration(self.time.seconds)} instead of {format_duration(now.seconds)} without"
+            f"{self._contents} {format_duration(self.time.seconds)} instead of {format_duration(now.seconds)} without"
             f" reads, {LEVELS[self.boost.level]} (estimates); then the limit is {limits_text(self.time.limits)}"
         )
 
     @property
-    def _held(self) -> str:
+    def _contents(self) -> str:
         silent = sum(server.share is None for server in self.servers)
         if silent == len(self.servers):
             return "it is not known what the caches hold, because none has published figures; an empty one fills in"

@@ -53,7 +53,7 @@ def test_every_description_names_a_command_that_exists(name: str, launches: Laun
 def test_alarms_about_a_cold_cache_name_the_commands_that_fill_it(name: str, launches: Launches) -> None:
     plan = launches(name).plan
     texts = {alarm.name: alarm.description for alarm in alarms(plan, ROOT)}
-    texts |= {alarm.name: alarm.description for alarm in composite_alarms(plan, ROOT)}
+    texts |= {call.name: call.description for call in composite_alarms(plan, ROOT)}
     cold = ("server-cold", "cache-filling", "server-young", "cache-lost", "call-cache")
     for alarm_name, text in texts.items():
         if alarm_name.endswith(cold) and plan.mode.has_bucket_cache:
