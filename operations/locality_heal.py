@@ -135,13 +135,13 @@ class LocalityHeal:
         while True:
             more_bytes, locality = self.hdfs.relocate(proposal.bandwidth_bytes_per_second, STEP_SECONDS, say)
             moved_bytes += more_bytes
-            left = locality.total
-            if not left.moves:
+            rest = locality.total
+            if not rest.moves:
                 return f"{format_size(moved_bytes)} moved"
-            say(f"{format_size(moved_bytes)} moved, {format_size(left.moved_bytes)} left")
+            say(f"{format_size(moved_bytes)} moved, {format_size(rest.moved_bytes)} left")
             if not more_bytes:
                 raise OperationFailed.of(
-                    where=f"{left.moves:,} blocks",
+                    where=f"{rest.moves:,} blocks",
                     what="could not be moved to the hosts of their RegionServers",
                     why="DataNodes failed the moves, or they would break HDFS's placement policy",
                     fix="read the stderr of the step heal-locality, and the logs of the DataNodes; then run the same"

@@ -22,10 +22,10 @@ TRANSFER_THREADS: Final = 4_096
 # judgement: four store files, each read and written by two threads at the worst moment.
 TRANSFERS_PER_REGION: Final = 16
 STORE_FILES_PER_REGION: Final = 4  # judgement: a compaction begins with three files, and a flush adds one meanwhile
+# dfs.client.refresh.read-block-locations.ms of the RegionServers: HubSpot's interval (HDFS-16262).
 LOCATION_REFRESH_MS: Final = 30_000
-"""`dfs.client.refresh.read-block-locations.ms` of the RegionServers: HubSpot's interval (HDFS-16262)."""
+# Source: HubSpot, NNThroughputBenchmark on a NameNode of four vCPUs, of which 30 to 40 % were idle.
 NAMENODE_REQUESTS_PER_SECOND: Final = 22_000
-"""What a NameNode of four vCPUs answered with 30 to 40 % idle. Source: HubSpot, NNThroughputBenchmark."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
