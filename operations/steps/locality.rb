@@ -151,10 +151,10 @@ module WarmbaseLocality
     # The dispatcher refuses moves against the placement policy.
     def begun?(move, node)
       places = move[:block].locations.map { |place| @sources[[place.hostName, place.storageType]] }
-      source = @sources[[node.hostName, node.storageType]]
+      origin = @sources[[node.hostName, node.storageType]]
       block = DISPATCHER::DBlock.new(move[:block].getBlock.getLocalBlock)
-      ([source] + (places - [source])).each { |place| block.addLocation(place) }
-      pending = source.addPendingMove(block, @targets[[move[:home], node.storageType]])
+      ([origin] + (places - [origin])).each { |place| block.addLocation(place) }
+      pending = origin.addPendingMove(block, @targets[[move[:home], node.storageType]])
       @dispatcher.executePendingMove(pending) if pending
       pending
     end
