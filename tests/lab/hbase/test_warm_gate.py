@@ -6,7 +6,7 @@ import pytest
 
 from lab.hbase.jmx import CacheCounters
 from lab.hbase.read_history import ReadHistory, Tick
-from lab.hbase.scenarios.warm_gate import GATE, LIFETIME, OPEN, WARM, Fill, Reading, read_servers
+from lab.hbase.scenarios.warm_gate import FIXED, GATE, OPEN, WARM, Fill, Reading, read_servers
 from sizing.units import MIB
 from sizing.warming import slowest_seconds, target
 
@@ -59,8 +59,8 @@ def test_gates_open_at_their_moments() -> None:
         {"filling"},
         {"warm"},
     ]
-    fill = Fill(history=history(190), numbers=SERVERS, target=TARGET, opened=OPENED, readings=readings, after=30)
+    fill = Fill(history=history(190), numbers=SERVERS, target=TARGET, opened=OPENED, readings=readings, fixed=50)
     assert fill.warm_at == pytest.approx(WARM_AT, abs=1)
-    assert fill.gates == {WARM: 126, OPEN: OPENED, LIFETIME: None}
-    assert fill.hit_ratio_after(126) == 1
+    assert fill.gates == {WARM: 126, OPEN: OPENED, FIXED: pytest.approx(BEGAN + 50, abs=1)}
+    assert fill.hit_ratio(126) == 1
     assert fill.share(fill.at(OPENED + 52)) == pytest.approx(0.5)
