@@ -117,7 +117,7 @@ def run(lab: Experiment) -> ScenarioResult:
         limits=(
             "The kernel limits the writes of each device; EBS limits the volume and the instance.",
             "A limit of the kernel acts at once; how soon EBS raises a volume is not known from this.",
-            "No client reads meanwhile: in HBase 2.6.2, a prefetch may stop at a block that was read before.",
+            "No client reads meanwhile, because HBase 2.6.2 may stop a prefetch at a block that was read before.",
         ),
     )
 

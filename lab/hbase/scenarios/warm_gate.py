@@ -121,7 +121,7 @@ def run(lab: Experiment) -> ScenarioResult:
         limits=(
             f"{PERIOD_SECONDS:.0f} s stand for the minute after which a node publishes its figures.",
             f"One thread prefetches on each server, and S3 is so slow that this takes {FILL_SECONDS[lab.short]:.0f} s.",
-            "No client reads before the gate opens: in HBase 2.6.2, a prefetch may stop at a block that was read before.",
+            "No client reads before the gate opens: HBase 2.6.2 may stop a prefetch at a block that was read before.",
         ),
     )
 
