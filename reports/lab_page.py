@@ -18,9 +18,10 @@ THREE_SERVERS: Final = "lab-three-servers"
 COLD_CACHES: Final = "lab-cold-caches"
 ROLLING_RESTART: Final = "lab-rolling-restart"
 COMPACTION: Final = "lab-compaction"
+HEAL: Final = "lab-heal"
 WRITES: Final = "lab-writes"
-RUNS: Final = (RESULTS, WRITES, THREE_SERVERS, COLD_CACHES, ROLLING_RESTART, COMPACTION)
-"""The runs that may be committed, the last four with three RegionServers: NAME.json, of which NAME.md is made."""
+RUNS: Final = (RESULTS, WRITES, THREE_SERVERS, COLD_CACHES, ROLLING_RESTART, COMPACTION, HEAL)
+"""The runs that may be committed, those after the first two with three RegionServers: NAME.json makes NAME.md."""
 LEARNT: Final = "lab-learnt.md"
 """Our own conclusions from all runs, if there are any; they follow the targets of the first."""
 PICTURES: Final = "pictures"

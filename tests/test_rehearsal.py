@@ -324,6 +324,7 @@ REASONS: Final[Mapping[str, str]] = {
     "kerberos": "commands for a primary node with a KDC; the local AWS has no nodes",
     "lab-cold-caches": LAB,
     "lab-compaction": LAB,
+    "lab-heal": LAB,
     "lab-results": LAB,
     "lab-rolling-restart": LAB,
     "lab-three-servers": LAB,
