@@ -14,6 +14,7 @@ from configurations.launch import launch_of
 from configurations.table_ddl import planned_tables
 from environments.reader import read_environment
 from operations.cluster_step import DIRECTORY, LONGEST_ARGUMENT, script
+from sizing.units import MIB
 
 STAND_INS = Path(__file__).parents[2] / "local_aws" / "stand-ins"
 PROD = read_environment("prod")
@@ -109,6 +110,25 @@ CASES = [
         "well",
         ("reopen-region", REGION),
         {"reopened": REGION, "server": "stand-in-1:16020"},
+    ),
+    (
+        "heal-locality",
+        "well",
+        ("locality",),
+        {
+            "servers": {
+                f"stand-in-{number}:16020": {
+                    "bytes": 4 * 512 * MIB,
+                    "local_bytes": 4 * 512 * MIB,
+                    "moves": 0,
+                    "moved_bytes": 0,
+                    "sent_bytes": 0,
+                }
+                for number in (1, 2)
+            },
+            "in_transition": 0,
+            "bandwidth": 100 * MIB,
+        },
     ),
     ("inspect-primary", "well", ("/nowhere",), {"master_caches": None, "forgotten": FORGOTTEN}),
     ("verify-export", "well", ("s3://our-backups/hbase/",), {"missing": [], "stale": []}),
