@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
 from typing import Final, TypedDict, Unpack
 
 import click
@@ -17,12 +21,14 @@ from cli.terminal import echo
 from cli.unit_text import SHARE, UnitText
 from configurations.launch import Launch
 from environments.reader import read_environment
-from operations.aws import Aws, examining
+from operations.aws import examining
 from operations.basis import refuse_moved
+from operations.cache_heal import Heal
 from operations.description import DescribedCluster
 from operations.environment_heal import environment_heal, environment_locality_heal, refuse_unhealable
 from operations.heal_proposal import LONGEST_PAUSE_SECONDS, PAUSE_SECONDS
 from operations.identity import environment_aws
+from operations.locality_heal import LocalityHeal
 from operations.lock import environment_lock
 from operations.plan_drift import read_running_cluster
 from operations.progress import carry_out
@@ -43,6 +49,15 @@ class HealOptions(TypedDict):
     bandwidth: float | None
     dry_run: bool
     yes: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealTarget:
+    """The running cluster, its launch, and the lock of its environment."""
+
+    launch: Launch
+    running: DescribedCluster
+    lock: Callable[[], AbstractContextManager[object]]
 
 
 @click.command()
@@ -96,33 +111,36 @@ def heal(environment: str, **options: Unpack[HealOptions]) -> None:
     refuse_unhealable(launch)
     _refuse_options(launch)
     running = read_running_cluster(aws, launch).cluster
-    (_heal_caches if launch.plan.mode.keeps_data_in_s3 else _heal_locality)(aws, launch, running, options)
+    target = HealTarget(launch=launch, running=running, lock=partial(environment_lock, aws, launch.environment, "heal"))
+    if launch.plan.mode.keeps_data_in_s3:
+        _heal_caches(environment_heal(aws, launch, running.id), target, options)
+    else:
+        _heal_locality(environment_locality_heal(aws, launch, running.id), target, options)
 
 
-def _heal_caches(aws: Aws, launch: Launch, running: DescribedCluster, options: HealOptions) -> None:
-    healer = environment_heal(aws, launch, running.id)
+def _heal_caches(healer: Heal, target: HealTarget, options: HealOptions) -> None:
     echo("asking the master by EMR steps, and each core node through Systems Manager", err=True)
     proposal = healer.propose(_ignore, options["slack"], options["pause"])
-    echo("\n".join(heal_page(running, proposal, healer, launch)))
+    echo("\n".join(heal_page(target.running, proposal, healer, target.launch)))
     if options["dry_run"] or not (proposal.moves or proposal.interrupted):
         return
     if not options["yes"]:
         confirm("Move them?" if proposal.moves else "Continue?")
-    with environment_lock(aws, launch.environment, "heal"):
+    with target.lock():
         refuse_moved(proposal.basis, proposal.basis_in(healer.hbase.state(_ignore)))
         carry_out(healer.stages(proposal), TerminalProgress())
 
 
-def _heal_locality(aws: Aws, launch: Launch, running: DescribedCluster, options: HealOptions) -> None:
-    healer, bandwidth = environment_locality_heal(aws, launch, running.id), options["bandwidth"]
+def _heal_locality(healer: LocalityHeal, target: HealTarget, options: HealOptions) -> None:
+    bandwidth = options["bandwidth"]
     echo("asking the master and the NameNode by an EMR step", err=True)
     proposal = healer.propose(_ignore, None if bandwidth is None else round(bandwidth))
-    echo("\n".join(locality_page(running, proposal, healer, launch)))
+    echo("\n".join(locality_page(target.running, proposal, healer, target.launch)))
     if options["dry_run"] or not proposal.locality.total.moves:
         return
     if not options["yes"]:
         confirm("Move them?")
-    with environment_lock(aws, launch.environment, "heal"):
+    with target.lock():
         refuse_moved(proposal.basis, proposal.basis_in(healer.hdfs.locality(_ignore)))
         carry_out(healer.stages(proposal), TerminalProgress())
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import click
 
-from cli.boost_text import boost_warnings, volumes_text
 from cli.options import environment_argument, output_option
+from cli.raised_volumes import boost_warnings, volumes_text
 from cli.terminal import echo
 from environments.environment import Environment
 from environments.reader import read_environment

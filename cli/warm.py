@@ -10,10 +10,10 @@ from typing import Any
 import click
 
 from changes.planned_cluster import deployable_cluster
-from cli.boost_text import boost_warnings, volumes_text
 from cli.change_lines import wrapped
 from cli.options import chosen_cluster, cluster_option, environment_argument, output_option
 from cli.page_entry import page_entry
+from cli.raised_volumes import boost_warnings, volumes_text
 from cli.terminal import echo
 from cli.unit_text import DURATION, SHARE
 from cli.warm_boost import boost_command

@@ -11,10 +11,11 @@ from typing import Final, TypedDict, Unpack
 import click
 
 from changes.planned_cluster import deployable_cluster
-from cli.boost_text import LEVELS, boost_warnings, limits_text, volumes_text
+from cli.boost_text import LEVELS, limits_text
 from cli.options import chosen_cluster, cluster_option, confirm, dry_run_option, environment_argument, yes_option
 from cli.page_entry import page_entry
 from cli.progress import TerminalProgress
+from cli.raised_volumes import boost_warnings, volumes_text
 from cli.terminal import echo
 from cli.unit_text import DURATION
 from configurations.launch import Launch
