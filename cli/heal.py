@@ -13,6 +13,7 @@ import click
 from click.core import ParameterSource
 
 from changes.planned_cluster import deployable_cluster
+from cli.fill_warning import fill_warning
 from cli.heal_page import heal_page
 from cli.locality_page import locality_page
 from cli.options import chosen_cluster, cluster_option, confirm, dry_run_option, environment_argument, yes_option
@@ -32,9 +33,11 @@ from operations.locality_heal import LocalityHeal
 from operations.lock import environment_lock
 from operations.plan_drift import read_running_cluster
 from operations.progress import carry_out
+from operations.warming import Servers, read_progress
 from sizing.problem import InvalidInput
 from sizing.region_assignment import SLACK
 from sizing.units import parse_duration, parse_rate
+from sizing.warming import Gate
 
 BANDWIDTH: Final = UnitText("rate", parse_rate, least=1)
 PAUSE: Final = UnitText("time", parse_duration, most=LONGEST_PAUSE_SECONDS)
@@ -53,10 +56,11 @@ class HealOptions(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealTarget:
-    """The running cluster, its launch, and the lock of its environment."""
+    """The running cluster, its launch, how full its caches are, and the lock of its environment."""
 
     launch: Launch
     running: DescribedCluster
+    caches: Callable[[], Servers]
     lock: Callable[[], AbstractContextManager[object]]
 
 
@@ -111,7 +115,12 @@ def heal(environment: str, **options: Unpack[HealOptions]) -> None:
     refuse_unhealable(launch)
     _refuse_options(launch)
     running = read_running_cluster(aws, launch).cluster
-    target = HealTarget(launch=launch, running=running, lock=partial(environment_lock, aws, launch.environment, "heal"))
+    target = HealTarget(
+        launch=launch,
+        running=running,
+        caches=partial(read_progress, aws, launch, running.id, Gate()),
+        lock=partial(environment_lock, aws, launch.environment, "heal"),
+    )
     if launch.plan.mode.keeps_data_in_s3:
         _heal_caches(environment_heal(aws, launch, running.id), target, options)
     else:
@@ -122,6 +131,9 @@ def _heal_caches(healer: Heal, target: HealTarget, options: HealOptions) -> None
     echo("asking the master by EMR steps, and each core node through Systems Manager", err=True)
     proposal = healer.propose(_ignore, options["slack"], options["pause"])
     echo("\n".join(heal_page(target.running, proposal, healer, target.launch)))
+    if proposal.moves:
+        for line in fill_warning(target.caches(), target.launch.environment.name):
+            echo(line)
     if options["dry_run"] or not (proposal.moves or proposal.interrupted):
         return
     if not options["yes"]:

@@ -8,6 +8,7 @@ from typing import TypedDict, Unpack
 import click
 
 from changes.planned_cluster import deployable_cluster
+from cli.fill_warning import fill_warning
 from cli.options import chosen_cluster, cluster_option, confirm, dry_run_option, environment_argument, yes_option
 from cli.progress import TerminalProgress
 from cli.restart_page import available_cost, restart_page
@@ -21,7 +22,9 @@ from operations.identity import environment_aws
 from operations.lock import environment_lock
 from operations.plan_drift import read_running_cluster
 from operations.progress import carry_out
+from operations.warming import read_progress
 from sizing.problem import InvalidInput
+from sizing.warming import Gate
 
 
 class RestartOptions(TypedDict):
@@ -80,6 +83,8 @@ def restart(environment: str, **options: Unpack[RestartOptions]) -> None:
     echo("\n".join(restart_page(running, proposal, rolled, launch)))
     if isinstance(rolled, AvailableRestart):
         echo("\n".join(available_cost(proposal, rolled, launch)))
+    for line in fill_warning(read_progress(aws, launch, running.id, Gate()), read.name):
+        echo(line)
     if options["dry_run"]:
         return
     if not options["yes"]:

@@ -8,6 +8,7 @@ from typing import TypedDict, Unpack
 import click
 
 from changes.planned_cluster import deployable_cluster
+from cli.fill_warning import fill_warning
 from cli.options import chosen_cluster, cluster_option, confirm, dry_run_option, environment_argument, yes_option
 from cli.progress import TerminalProgress
 from cli.tables_page import tables_page
@@ -20,6 +21,8 @@ from operations.lock import environment_lock
 from operations.plan_drift import read_running_cluster
 from operations.progress import carry_out
 from operations.table_proposal import environment_tables, refuse_unchangeable, table_proposal
+from operations.warming import read_progress
+from sizing.warming import Gate
 
 
 class TablesOptions(TypedDict):
@@ -63,6 +66,9 @@ def tables(environment: str, **options: Unpack[TablesOptions]) -> None:
     echo("asking the master through EMR steps", err=True)
     proposal = table_proposal(tables, launch, options["tables"], _ignore)
     echo("\n".join(tables_page(running, proposal, tables, launch)))
+    if proposal.changes and launch.plan.mode.has_bucket_cache:
+        for line in fill_warning(read_progress(aws, launch, running.id, Gate()), read.name):
+            echo(line)
     if options["dry_run"] or not proposal.changes:
         return
     if not options["yes"]:

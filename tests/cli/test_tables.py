@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from click.testing import CliRunner, Result
-from moto import mock_aws
 
 from cli import tables as command
 from configurations.table_ddl import planned_tables
-from local_aws.extension import install
 from operations.lock import environment_lock
 from operations.table_changes import TableChanges
 from sizing.problem import Refused
-from tests.operations.deployed import Deployed, deployed
-from tests.operations.mocked_aws import clients
+from tests.cli.test_warm import publish
+from tests.operations.deployed import Deployed
 from tests.operations.test_table_changes import QUICK, Model
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Iterator[Deployed]:
-    install()
-    with mock_aws():
-        yield deployed(clients(), tmp_path)
 
 
 @pytest.fixture
@@ -61,6 +49,14 @@ def test_every_table_is_changed_and_the_lock_is_gone(here: Deployed, model: Mode
     with environment_lock(here.aws, here.environment, "test"):
         pass
     assert "nothing to do" in run(here, "--yes").stdout
+
+
+@pytest.mark.usefixtures("model")
+def test_a_fill_that_closing_regions_would_harm_is_shown(here: Deployed) -> None:
+    publish(here, 0.25, 0.5)
+    words = " ".join(run(here, "--dry-run").stdout.split())
+    assert "2 of 2 caches are filling" in words
+    assert f"warmbase warm wait {here.environment.name}" in words
 
 
 def test_a_second_operator_is_refused_by_the_lock(here: Deployed, model: Model) -> None:
