@@ -28,8 +28,8 @@ PROJECT = Path(__file__).parents[1]
 GOLDEN = Path(__file__).parent / "golden"
 
 # `make test-all` tries each law on more examples than a developer waits for: --hypothesis-profile ci.
-settings.register_profile("ci", max_examples=200, deadline=None)
-settings.register_profile("quick", max_examples=15, deadline=None)
+settings.register_profile("ci", max_examples=100, deadline=None)
+settings.register_profile("quick", max_examples=8, deadline=None)
 settings.load_profile("quick")
 
 # Processes that tests start import this checkout, even where .venv is that of another one.
