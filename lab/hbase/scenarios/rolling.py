@@ -90,7 +90,7 @@ def run(lab: Experiment) -> ScenarioResult:
 
 def _restarted(lab: Experiment, way: Callable[[LabControl, Experiment], None]) -> RestartWay:
     """Return the record of a way under steady reads, from the warm cluster to the end of the last first reads."""
-    with steady_cluster(lab, _client(lab)) as steady:
+    with steady_cluster(lab, client_properties(lab)) as steady:
         before, began = steady.control.state(lab.bench.say), steady.now
         way(steady.control, lab)
         ended = steady.now
@@ -108,7 +108,7 @@ def _restarted(lab: Experiment, way: Callable[[LabControl, Experiment], None]) -
     )
 
 
-def _client(lab: Experiment) -> dict[str, str]:
+def client_properties(lab: Experiment) -> dict[str, str]:
     """Return the settings that docs/clients.md renders for applications."""
     plan = lab.bench.cluster.launch.plan
     settings = client_settings(

@@ -17,9 +17,10 @@ from typing import Any
 import pytest
 
 from configurations.launch import Launch
+from configurations.table_ddl import planned_tables
 from lab.hbase.availability import probed
 from lab.hbase.cluster import LabCluster, LabServer
-from lab.hbase.control import LabControl, MemoryHealJournal
+from lab.hbase.control import LabControl, MemoryHealJournal, MemoryJournal
 from lab.hbase.experiment import Experiment
 from lab.hbase.jvm import FIRST_TIER, Java
 from lab.hbase.kdc import jar_paths
@@ -27,16 +28,22 @@ from lab.hbase.laboratory import laboratory, small_of
 from lab.hbase.limits.machine import memory
 from lab.hbase.overlay import PERSIST_INTERVAL_MS
 from lab.hbase.read_history import ReadHistory
+from lab.hbase.scenarios.rolling import PATIENCE, client_properties
 from lab.hbase.software import problems
 from lab.hbase.software.jars import SHELL
+from lab.hbase.steady_cluster import prefetch, steady_cluster
 from lab.hbase.store.settings import Settings
 from lab.hbase.ycsb import YcsbTable
 from lab.model.scaled_plan import Small
+from operations.available_restart import AvailableRestart
 from operations.cache_heal import Heal
 from operations.cluster_step import script
+from operations.rolling_restart import restart_order
 from sizing.units import GIB, MIB
 
 SMALL = Small(memory_bytes=3 * GIB, data_bytes=48 * MIB, servers=3)
+
+META = "1588230740"
 
 pytestmark = pytest.mark.lab
 
@@ -240,3 +247,61 @@ def test_the_step_waits_for_the_server_of_meta_while_it_restarts(experiment: Exp
     assert {name: region["server"] for name, region in after["regions"].items()} == homes
     restarted = [server for server in before["servers"] if after["servers"][server] != before["servers"][server]]
     assert len(restarted) == 1
+
+
+def test_the_step_changes_a_family_and_reopens_one_region_in_place(experiment: Experiment, tmp_path: Path) -> None:
+    admin, table = experiment.bench.admin, experiment.table.name
+    if not experiment.bench.cluster.serves:
+        experiment.bench.serve(LabServer(), cold=True)
+    answer = answer_of("change-tables", experiment.bench.cluster, tmp_path, "families")
+    [(family, before)] = answer["tables"][table].items()
+    [planned] = planned_tables(experiment.bench.cluster.launch)[0].families
+    assert before.keys() == planned.attributes.keys()
+    assert answer["most_regions"] == experiment.bench.cluster.launch.plan.core.count
+    change = f"{family}:BLOCKSIZE=32768"
+    assert answer_of("change-tables", experiment.bench.cluster, tmp_path, "change", table, change) == {"changed": table}
+    after = answer_of("change-tables", experiment.bench.cluster, tmp_path, "families")["tables"][table][family]
+    assert after == before | {"BLOCKSIZE": "32768"}
+    name, home = next(iter(admin.regions(table).items()))
+    address = ":".join(home.split(",")[:2])
+    assert answer_of("change-tables", experiment.bench.cluster, tmp_path, "reopen-region", name) == {
+        "reopened": name,
+        "server": address,
+    }
+    region = admin.state()["regions"][name]
+    assert (region["server"], region["moved"]) == (address, False)
+    answer_of(
+        "change-tables",
+        experiment.bench.cluster,
+        tmp_path,
+        "change",
+        table,
+        f"{family}:BLOCKSIZE={before['BLOCKSIZE']}",
+    )
+
+
+def test_an_available_restart_of_the_server_of_meta(experiment: Experiment) -> None:
+    """Its regions are open on the others meanwhile, and they come home to stay."""
+    bench, cluster = experiment.bench, experiment.bench.cluster
+    prefetch(experiment)
+    bench.admin.reopen(experiment.table.name)
+    bench.await_regions()
+    with steady_cluster(experiment, client_properties(experiment)) as steady:
+        control = steady.control
+        before = control.state(bench.say)
+        server = restart_order(before)[-1]
+        restart = AvailableRestart(hbase=control, journals=MemoryJournal(), patience=PATIENCE)
+        others = {title for other in before.servers if other != server for title in restart.titles(other)}
+        outcomes = [stage.act(bench.say) for stage in restart.stages(before) if stage.title not in others]
+    after = control.state(bench.say)
+    number = cluster.number_of(server.replace(":", ","))
+    assert before.homes[META] == server
+    assert after.homes == before.homes
+    assert after.servers[server] != before.servers[server]
+    assert "hit ratio" in outcomes[3]
+    assert "not checked" not in outcomes[3]
+    assert (steady.clients.failed, steady.clients.reads > 0) == (0, True)
+    assert "retrieved from file successfully" in cluster.place.log(f"server-{number}").read_text(encoding="utf-8")
+    control.restart(server, bench.say)
+    bench.await_regions()
+    assert control.state(bench.say).homes == before.homes
