@@ -1,4 +1,4 @@
-"""The sentences about a boost: how much faster a fill would be, and for which price."""
+"""The sentences about a boost: how much faster a fill would be, and at what price."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ LEAST_USD: Final = 0.01
 
 
 def boost_text(plan: Plan, most: int | None = None) -> str:
-    """Return the time of a fill without reads, and with each boost, or with so many of the fastest.
+    """Return the time of a fill without reads: without a boost, and with each boost or the `most` fastest ones.
 
-    Empty where no EBS volume has a cache.
+    The text is empty if no EBS volume holds a cache.
     """
     server = plan.warm_up.server
     if server is None:

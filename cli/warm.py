@@ -54,7 +54,7 @@ def status_command(environment: str, cluster: str | None, output: str) -> None:
     """Show the share, rate and remaining time of each server's cache.
 
     The share is of the bytes that the plan expects in a warm cache. The remaining time follows the rate of the last ten
-    minutes. Where cache volumes are raised by a boost, the page says so, and when they go back.
+    minutes. While a boost raises the cache volumes, the page says so, and when the boost ends.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""`warmbase warm boost` raises the throughput of the cache volumes for a fill; schedules take it back by themselves."""
+"""`warmbase warm boost` raises the throughput of the cache volumes for a fill; schedules restore it afterwards."""
 
 from __future__ import annotations
 
@@ -59,24 +59,24 @@ class BoostOptions(TypedDict):
 @click.option(
     "--level",
     type=click.Choice(["sustained", "burst"]),
-    help="The rates of the nodes to use.  [default: the fastest that the plan names]",
+    help="Use the rates that the nodes sustain, or their daily burst.  [default: the fastest that the plan names]",
 )
 @click.option(
     "--for",
     "seconds",
     type=DURATION,
     metavar="TIME",
-    help="How long, from now on.  [default: the planned fill and an hour]",
+    help="How long the boost lasts, from now.  [default: the predicted fill plus an hour, in whole hours]",
 )
-@click.option("--end", is_flag=True, help="Take the volumes back at once.")
+@click.option("--end", is_flag=True, help="End the boost now, and restore the throughput.")
 @dry_run_option
 @yes_option
 def boost_command(environment: str, **options: Unpack[BoostOptions]) -> None:
     """Raise the throughput of the cache volumes while they fill.
 
-    Before the first volume is raised, each gets one-time schedules of EventBridge that take it back, so it goes back
-    even if this machine does not run then. The same command continues an interrupted boost, and extends the time of one
-    that runs. A boost begins only where no volume was modified within 24 hours.
+    Before it raises the first volume, warmbase creates one-time EventBridge schedules that restore the throughput of
+    each volume, even if this machine is off by then. Run the same command again to continue an interrupted boost, or to
+    extend a running one. A boost begins only if no volume was modified within the last 24 hours.
 
     \b
     Example:
@@ -111,7 +111,7 @@ def boost_command(environment: str, **options: Unpack[BoostOptions]) -> None:
     if options["dry_run"]:
         return
     if not options["yes"]:
-        confirm("Take them back?" if options["end"] else "Raise them?")
+        confirm("Restore them?" if options["end"] else "Raise them?")
     with environment_lock(aws, read, "warm boost"):
         refuse_moved(state.basis, control.state().basis)
         carry_out(stages, TerminalProgress())
@@ -122,11 +122,12 @@ Proposed = tuple[Iterator[Stage], list[str]]
 
 
 def _end(control: ClusterBoost, state: BoostState) -> Proposed | None:
-    """Return the end of a boost; None where nothing is raised or scheduled."""
+    """Return the end of a boost; None if nothing is raised or scheduled."""
     if not state.raised and not state.ways_back:
         return None
     throughput_mib_s, iops = control.launch_provision
-    text = f"{len(state.raised)} volumes back to {throughput_mib_s:,} MiB/s and {iops:,} IOPS; then no schedule remains"
+    provision = f"{throughput_mib_s:,} MiB/s and {iops:,} IOPS"
+    text = f"restore {len(state.raised)} volumes to {provision}, and delete the schedules"
     return BoostEnd(control=control).stages(), page_entry("proposed", text)
 
 
@@ -137,7 +138,7 @@ def _boost(control: ClusterBoost, state: BoostState, chosen: FillBoost, wanted: 
     if not LEAST_SECONDS <= seconds <= MOST_SECONDS:
         raise InvalidInput.of(
             where="--for",
-            what=format_duration(seconds),
+            what=f"is {format_duration(seconds)}",
             why="a boost lasts 15 minutes to 24 hours",
             fix="for longer, plan volumes with more throughput: warmbase plan",
         )
@@ -148,7 +149,7 @@ def _boost(control: ClusterBoost, state: BoostState, chosen: FillBoost, wanted: 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FillBoost:
-    """A boost for what the emptiest of the caches still lacks: `fill` is that, by the figures of `servers`."""
+    """A boost for the rest of a fill: `fill` is what the emptiest cache still lacks, by the figures of `servers`."""
 
     boost: Boost
     fill: ServerFill
@@ -156,40 +157,42 @@ class FillBoost:
 
     @property
     def time(self) -> FillTime:
-        """Return the time of the fill with the boost, without reads."""
+        """Return the time that the fill takes with the boost if nobody reads."""
         return self.fill.boosted(self.boost.throughput_mib_s, self.boost.level)
 
     @property
     def why(self) -> str:
-        """Return the time with the boost beside the time without, and what the caches are known to hold."""
+        """Return the times of the fill with and without the boost, and how full the caches are."""
         now = self.fill.boosted(self.fill.volume.throughput_mib_s, "sustained")
         return (
-            f"{self._contents} {format_duration(self.time.seconds)} instead of {format_duration(now.seconds)} without"
-            f" reads, {LEVELS[self.boost.level]} (estimates); then the limit is {limits_text(self.time.limits)}"
+            f"{self._contents} {format_duration(self.time.seconds)} instead of"
+            f" {format_duration(now.seconds)}, {LEVELS[self.boost.level]} (estimates); then the limit is"
+            f" {limits_text(self.time.limits)}"
         )
 
     @property
     def _contents(self) -> str:
         silent = sum(server.share is None for server in self.servers)
         if silent == len(self.servers):
-            return "it is not known what the caches hold, because none has published figures; an empty one fills in"
+            return "no cache has published figures; without reads, an empty one fills in"
         if silent:
-            return f"{silent} of {len(self.servers)} caches have published no figures; an empty cache fills in"
+            count = f"{silent} of {len(self.servers)}"
+            return f"{count} caches have published no figures; without reads, an empty one fills in"
         share = format_percent(1 - missing_fraction(self.servers))
-        return f"the emptiest cache holds {share} of the planned bytes; the rest takes"
+        return f"the emptiest cache holds {share} of the planned bytes; without reads, the rest takes"
 
 
 def fill_boost(launch: Launch, level: str | None, servers: Servers) -> FillBoost:
     """Return the planned boost of this level, or the fastest, for what the caches lack.
 
-    Raises Refused where the plan has none, or every cache is warm.
+    Raises Refused if the plan has none, or if every cache is warm.
     """
     boost, server, plan = chosen_boost(launch, level), launch.plan.warm_up.server, launch.plan
     if servers and all(one.verdict == "warm" for one in servers):
         raise Refused.of(
             where=f"cluster {plan.cluster} of {plan.environment}",
             what="is warm already",
-            why=f"each of its {len(servers)} caches holds what the plan expects, so a boost would shorten nothing",
+            why=f"each of its {len(servers)} caches holds what the plan expects, so a boost would save no time",
             fix=f"see each cache: warmbase warm status {plan.environment}",
         )
     assert server is not None  # noqa: S101 - a boost is planned only with it
@@ -197,7 +200,7 @@ def fill_boost(launch: Launch, level: str | None, servers: Servers) -> FillBoost
 
 
 def chosen_boost(launch: Launch, level: str | None) -> Boost:
-    """Return the planned boost of this level, or the fastest. Raises Refused where the plan has none."""
+    """Return the planned boost of this level, or the fastest. Raises Refused if the plan has none."""
     plan, boosts = launch.plan, launch.plan.warm_up.boosts
     server = plan.warm_up.server
     for boost in reversed(boosts):
@@ -206,7 +209,7 @@ def chosen_boost(launch: Launch, level: str | None) -> Boost:
     why = "no EBS volume holds the cache"
     if server is not None:
         limits = server.boosted(server.volume.throughput_mib_s, "sustained").limits
-        why = f"the fill takes as long with more throughput: its limit is {limits_text(limits)}"
+        why = f"more throughput would not shorten the fill: its limit is {limits_text(limits)}"
     raise Refused.of(
         where=f"cluster {plan.cluster} of {plan.environment}",
         what=f"would not fill noticeably faster{f' {LEVELS[level]}' if level else ''}",  # type: ignore[index]
@@ -237,9 +240,9 @@ def _proposal(chosen: FillBoost, state: BoostState, seconds: float) -> Iterator[
     yield from page_entry("proposed", f"{raised}{extended}")
     yield from page_entry("why", chosen.why)
     yield from page_entry(
-        "back",
-        "by itself: one-time schedules of EventBridge take each volume back at the end, and try again 6 and 24 hours"
-        " later, because EC2 refuses while it still applies the raise",
+        "restore",
+        "automatic: one-time EventBridge schedules restore each volume at the end, and try again 6 and 24 hours later,"
+        " because EC2 refuses while it is still applying the increase",
     )
     hours = seconds / HOUR_SECONDS
     yield from page_entry(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 BOOST_ROLE: Final = "BoostRole"
-"""The logical id, in a cluster's stack, of the role that takes raised volumes back."""
+"""The logical id, in a cluster's stack, of the role that restores raised volumes."""
 BOOST_TAG: Final = "warmbase-boost"
 """The tag of a volume that this role may change; its value is the name of the schedule group."""
 
@@ -46,7 +46,7 @@ def emr_cluster_name(environment: str, cluster_name: str) -> str:
 
 
 def boost_group(environment: str, cluster_name: str) -> str:
-    """Return the name of the group of the schedules that take raised volumes of a cluster back."""
+    """Return the name of the group of the schedules that restore the raised volumes of a cluster."""
     return emr_cluster_name(environment, cluster_name)
 
 

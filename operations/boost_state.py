@@ -1,4 +1,4 @@
-"""The cache volumes of a cluster, which of them are raised by a boost, and the schedules that take them back."""
+"""The cache volumes of a cluster, which of them are raised by a boost, and the schedules that restore them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ FIRING_SECONDS: Final = 180.0
 class CacheVolume:
     """A cache volume: what it is provisioned with, and was at the launch of its cluster.
 
-    `modified_at` is when its latest modification began, in seconds since 1970, and `modification` the state of that;
-    both are None for a volume that was never modified. `usd_per_hour` is the price of all above the launch's provision.
+    `modified_at` is when its latest modification began, in seconds since 1970, and `modification` is the state of that
+    modification; both are None for a volume that was never modified. `usd_per_hour` is the price of what it has above
+    the provision of the launch.
     """
 
     provision: Provision
@@ -46,7 +47,7 @@ class CacheVolume:
 class WayBack:
     """The schedules of one volume: when the next one fires, in seconds since 1970, and what it provisions then.
 
-    `attempt` is its number, from 1: the earlier ones have fired. `remaining` is how many have not, with this one.
+    `attempt` is the number of that schedule, from 1. `remaining` counts it and the later ones.
     """
 
     at: float
@@ -67,7 +68,7 @@ class WayBack:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoostState:
-    """The cache volumes of a cluster by id, and the ways back that are scheduled."""
+    """The cache volumes of a cluster by id, and the schedules that restore them."""
 
     volumes: Mapping[str, CacheVolume]
     ways_back: Mapping[str, WayBack]
@@ -79,12 +80,12 @@ class BoostState:
 
     @property
     def ends_at(self) -> float | None:
-        """Return when the last raised volume goes back by itself; None where none is raised, or none does."""
+        """Return when the schedules restore the last raised volume; None if none is raised or scheduled."""
         return max((self.ways_back[name].at for name in self.raised if name in self.ways_back), default=None)
 
     @property
     def announced_end(self) -> float | None:
-        """Return when the last raised volume was to go back; None where none is raised, or none has a schedule."""
+        """Return when the last raised volume was to be restored; None if none is raised or scheduled."""
         return max((self.ways_back[name].announced_end for name in self.raised if name in self.ways_back), default=None)
 
     @property
@@ -94,11 +95,11 @@ class BoostState:
 
     @property
     def unscheduled(self) -> tuple[str, ...]:
-        """Return the raised volumes that no schedule takes back."""
+        """Return the raised volumes that no schedule restores."""
         return tuple(name for name in self.raised if name not in self.ways_back)
 
     def overdue(self, now: float) -> tuple[str, ...]:
-        """Return the raised volumes with a schedule whose announced end is over, in seconds since 1970."""
+        """Return the raised volumes whose announced end is before `now`, in seconds since 1970."""
         ends = {name: self.ways_back[name].announced_end for name in self.raised if name in self.ways_back}
         return tuple(name for name, end in ends.items() if end + FIRING_SECONDS < now)
 

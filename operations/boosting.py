@@ -1,10 +1,11 @@
-"""A boost of the cache volumes of a running cluster, which takes itself back.
+"""A boost of the cache volumes of a running cluster, which ends even if no command runs again.
 
-Before the first volume is raised, each has schedules that take it back, and they have been read again. So a command
-that is killed leaves no volume without a way back. EC2 refuses to modify a volume until its last modification is
-`completed`, which can take hours: then the volume stays raised beyond the announced end, until a later schedule. Each
-volume has three. EC2 reports only the latest modification, so a boost begins only where nothing was modified within the
-last 24 hours: the raise and the three schedules are the four modifications that EBS allows in that time.
+Before it raises the first volume, the boost creates schedules that restore each volume, and reads them again. So a
+command that is killed leaves no volume raised without a schedule. EC2 refuses to modify a volume until its last
+modification is `completed`, which can take hours. The volume then stays raised beyond the announced end, until a later
+schedule restores it: each volume has three. EC2 reports only the latest modification, so a boost begins only if no
+volume was modified within the last 24 hours. The increase and the three schedules are the four modifications that EBS
+allows in that time.
 
 Source: EC2 API Reference, ModifyVolume and DescribeVolumesModifications; EBS User Guide,
 monitoring-volume-modifications (about 6 hours for a full volume of 1 TiB, more than 24 in some cases).
@@ -27,7 +28,7 @@ from sizing.problem import OperationFailed, Problem, Refused
 WINDOW_SECONDS: Final = 24 * 3600.0
 # judgement: a schedule must not fire while its volume is being raised.
 MARGIN_SECONDS: Final = 300.0
-SOON_SECONDS: Final = 600.0  # judgement: longer than it takes to take all volumes back by hand
+SOON_SECONDS: Final = 600.0  # judgement: longer than it takes to restore all volumes one by one
 
 
 class BoostControl(Protocol):
@@ -37,7 +38,7 @@ class BoostControl(Protocol):
         """Return the volumes and the schedules as they are now."""
 
     def schedule(self, volume: str, provision: Provision, times: tuple[float, ...]) -> None:
-        """Write the schedules that give the volume this provision at these times, in place of any others of it."""
+        """Write the schedules that give the volume this provision at these times, in place of its other schedules."""
 
     def unschedule(self, volume: str) -> None:
         """Delete the schedules of a volume, if it has any."""
@@ -48,9 +49,9 @@ class BoostControl(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoostPatience:
-    """How long to wait until EC2 accepts a modification, and the pauses between two looks, in seconds."""
+    """How long to wait until EC2 accepts a modification, and the pauses between two checks, in seconds."""
 
-    modifiable: float = 900.0  # judgement: beyond that it takes hours, and the schedules do it
+    modifiable: float = 900.0  # judgement: beyond that it takes hours, and the schedules restore the volume
     first_poll: float = 1.0
     poll: float = 15.0
 
@@ -65,7 +66,7 @@ class CacheBoost:
     clock: Callable[[], float] = time.time
 
     def check(self, state: BoostState) -> None:
-        """Raise Refused where a volume could not be raised, or its way back would not be certain."""
+        """Raise Refused if a volume cannot be raised, or if it is not certain that it can be restored."""
         if problems := [problem for name, volume in state.volumes.items() for problem in self._of(name, volume, state)]:
             raise Refused(problems)
 
@@ -74,9 +75,9 @@ class CacheBoost:
             if name not in state.ways_back:
                 yield Problem(
                     where=name,
-                    what=f"is raised to {provision_text(volume.provision)}, and no schedule takes it back",
+                    what=f"is raised to {provision_text(volume.provision)}, and no schedule restores it",
                     why=f"its cluster was launched with {provision_text(volume.launch_provision)}",
-                    fix="take it back: run the same command with --end",
+                    fix="restore it: run the same command with --end",
                 )
         elif volume.is_changing:
             yield Problem(
@@ -89,15 +90,15 @@ class CacheBoost:
             yield Problem(
                 where=name,
                 what=f"was modified at {moment(volume.modified_at)}",
-                why="EBS allows four modifications of a volume in 24 hours and reports only the latest, so its way back"
-                " would not be certain",
+                why="EBS allows four modifications of a volume in 24 hours and reports only the latest, so EC2 might"
+                " refuse to restore this one",
                 fix=f"run the same command again after {moment(volume.modified_at + WINDOW_SECONDS)}",
             )
 
     def stages(self) -> Iterator[Stage]:
-        """Yield the stages. Each looks first, so that an interrupted boost continues."""
+        """Yield the stages. Each first checks what is left to do, so an interrupted boost continues."""
         until = self.clock() + self.seconds
-        yield Stage(title=f"schedule the way back for {moment(until)}", act=partial(self._schedule, until))
+        yield Stage(title=f"schedule the end of the boost for {moment(until)}", act=partial(self._schedule, until))
         yield Stage(title=f"raise the cache volumes to {provision_text(self.provision)}", act=self._raise)
 
     def _schedule(self, until: float, say: Say) -> str:
@@ -112,7 +113,7 @@ class CacheBoost:
         now = self.control.state()
         for name in state.volumes:
             self._certain(name, now)
-        return f"{len(state.volumes)} volumes go back by themselves, with {len(times)} attempts each"
+        return f"{len(state.volumes)} volumes will be restored then, with {len(times)} attempts each"
 
     def _raise(self, say: Say) -> str:
         raised = 0
@@ -127,10 +128,10 @@ class CacheBoost:
             say(f"{name} raised")
         end = self.control.state().ends_at
         already = "" if raised else "all of them were raised before; "
-        return f"{already}{raised} volumes raised, until {moment(end)}" if end else f"{already}{raised} volumes raised"
+        return f"{already}{raised} volumes raised until {moment(end)}" if end else f"{already}{raised} volumes raised"
 
     def _certain(self, name: str, state: BoostState) -> None:
-        """Raise OperationFailed where no schedule takes a volume back to what it has, or had, early enough."""
+        """Raise OperationFailed if no schedule would restore the volume to its present or earlier provision."""
         volume, way = state.volumes.get(name), state.ways_back.get(name)
         if volume is None:
             return
@@ -139,23 +140,23 @@ class CacheBoost:
             raise OperationFailed.of(
                 where=name,
                 what="was not raised",
-                why="no schedule would take it back" if way is None else f"its schedule fires at {moment(way.at)}",
+                why="no schedule would restore it" if way is None else f"its schedule fires at {moment(way.at)}",
                 fix="run the same command again",
             )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoostEnd:
-    """The end of a boost at once: the schedules come forward, the volumes go back, and the schedules are deleted."""
+    """The end of a boost on request: the volumes are restored, and the schedules deleted, which first come forward."""
 
     control: BoostControl
     patience: BoostPatience = BoostPatience()
     clock: Callable[[], float] = time.time
 
     def stages(self) -> Iterator[Stage]:
-        """Yield the stages. Each looks first, so that an interrupted end continues."""
+        """Yield the stages. Each first checks what is left to do, so an interrupted end continues."""
         yield Stage(title="bring the schedules forward", act=self._forward)
-        yield Stage(title="take the cache volumes back", act=self._back)
+        yield Stage(title="restore the cache volumes", act=self._back)
         yield Stage(title="delete the schedules", act=self._clean)
 
     def _forward(self, say: Say) -> str:
@@ -165,17 +166,17 @@ class BoostEnd:
             if way is None or way.at > soon:
                 times = tuple(soon + seconds for seconds in ATTEMPTS_SECONDS)
                 self.control.schedule(name, _before(volume, way), times)
-                say(f"{name} goes back at {moment(soon)} at the latest")
+                say(f"{name} is restored at {moment(soon)} at the latest")
         return f"{len(state.raised)} raised volumes"
 
     def _back(self, say: Say) -> str:
         count = 0
         for name in self.control.state().volumes:
             count += self._one_back(name, say)
-        return f"{count} volumes taken back"
+        return f"{count} volumes restored"
 
     def _one_back(self, name: str, say: Say) -> bool:
-        """Wait until EC2 accepts it, take a raised volume back, and return whether it was raised."""
+        """Wait until EC2 accepts it, restore a raised volume, and return whether it was raised."""
         reported = ""
         for _ in turns(self.patience.modifiable, self.patience.first_poll, self.patience.poll):
             state = self.control.state()
@@ -192,8 +193,8 @@ class BoostEnd:
             where=name,
             what=f"is still {reported} after {self.patience.modifiable / 60:,.0f} minutes",
             why="EC2 modifies a volume only once its last modification is completed, which can take hours",
-            fix="nothing: its schedules try again within 10 minutes, after 6 hours and after 24; or run the same"
-            " command again later",
+            fix="no action is needed: its schedules try again within 10 minutes, after 6 hours and after 24; or run the"
+            " same command again later",
         )
 
     def _clean(self, _: Say) -> str:

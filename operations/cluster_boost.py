@@ -1,7 +1,7 @@
-"""The cache volumes of a running EMR cluster, and the one-time schedules that take them back after a boost.
+"""The cache volumes of a running EMR cluster, and the one-time schedules that restore them after a boost.
 
-EMR lists the volumes of each node; those of the planned cache's size are cache volumes, as the bootstrap action sees
-it. The schedules are in the group of the cluster's stack, so they are gone with it.
+EMR lists the volumes of each node; those of the planned cache's size are cache volumes, as in the bootstrap
+action. The schedules are in the group of the cluster's stack, so they are gone with it.
 Source: EventBridge Scheduler User Guide, managing-targets-universal; API Reference, CreateSchedule.
 """
 
@@ -111,7 +111,7 @@ class ClusterBoost:
     def schedule(self, volume: str, provision: Provision, times: tuple[float, ...]) -> None:
         """Write the schedules of a volume, after the tag that lets their role modify it. Raises OperationFailed."""
         aws, (throughput_mib_s, iops) = self.aws, provision
-        with translated(f"could not schedule the way back of {volume}", AGAIN):
+        with translated(f"could not schedule the end of the boost of {volume}", AGAIN):
             aws.ec2.create_tags(Resources=[volume], Tags=[{"Key": BOOST_TAG, "Value": self.group}])
             call = {"VolumeId": volume, "Throughput": throughput_mib_s, "Iops": iops}
             role = self._role()
@@ -155,9 +155,9 @@ class ClusterBoost:
                 return
         raise Refused.of(
             where=f"stack {self.stack}",
-            what="has no role for the schedules that take raised volumes back",
+            what="has no role for the schedules that restore raised volumes",
             why="an earlier version of warmbase deployed it, and without them nothing is raised",
-            fix="deploy the environment again (warmbase deploy), which changes nothing of the running cluster",
+            fix="deploy the environment again (warmbase deploy), which does not touch the running cluster",
         )
 
     def _role(self) -> str:

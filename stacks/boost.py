@@ -1,4 +1,4 @@
-"""The way back of a boost: the group of its schedules, and the role by which these take raised volumes back.
+"""The end of a boost: the group of its schedules, and the role with which they restore raised volumes.
 
 The cluster refers to neither, so that a cluster of an earlier version gets both with its next deployment, and keeps
 running.

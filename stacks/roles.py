@@ -95,7 +95,7 @@ REASONS = {
     " object, which may belong to another account",
     "BootstrapFiles": "a node downloads each bootstrap action and its programs, named by the hash of their content",
     "NodeRole": "EMR starts nodes with our role, and its own policy allows only the default role",
-    "VolumesBack": "the schedules of a boost take the cache volumes back: only volumes that the boost has tagged",
+    "VolumesBack": "the schedules of a boost restore the cache volumes: only volumes that the boost has tagged",
     "VolumeKey": "EC2 encrypts the volumes with this key, on EMR's behalf",
     "VolumeGrants": "EC2 uses the key only for resources attached to an instance (EBS User Guide,"
     " ebs-encryption-requirements)",

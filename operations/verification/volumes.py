@@ -1,4 +1,4 @@
-"""Checks of a boost: no cache volume stays raised, schedules take raised ones back, and EMR does not mind."""
+"""Checks of a boost: no cache volume stays raised, schedules restore raised ones, and EMR tolerates them."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ def _boost_ends(context: VerificationContext) -> Iterator[CheckResult]:
         "schedules of a boost",
         "",
         "each raised cache volume has all schedules that are still to fire",
-        f"run warmbase warm boost {environment} again, which writes them anew, or with --end",
+        f"run warmbase warm boost {environment} again to write them anew, or run it with --end",
     ).result(f"missing for {', '.join(missing)}" if missing else "all exist", good=not missing)
     group = context.cluster.groups["core"]
     yield Check(
         "raised volumes and EMR",
-        "EMR does not mind that a volume which it made has more throughput",
+        "EMR tolerates that a volume which it created has more throughput",
         "the core group is RUNNING while cache volumes are raised",
         f"run warmbase warm boost {environment} --end, and read the group's reason in EMR's console",
     ).result(f"{group.state} {group.why}".strip(), good=group.state == RUNNING)
 
 
 def _late(state: BoostState) -> list[str]:
-    """Return a text for each volume that should be back."""
+    """Return a text for each volume that should have been restored."""
     ways = state.ways_back
-    overdue = [f"{name} was to go back at {moment(ways[name].announced_end)}" for name in state.overdue(time.time())]
-    return [*overdue, *(f"{name} is raised, and no schedule takes it back" for name in state.unscheduled)]
+    overdue = [f"{name} was due at {moment(ways[name].announced_end)}" for name in state.overdue(time.time())]
+    return [*overdue, *(f"{name} is raised, and no schedule restores it" for name in state.unscheduled)]
 
 
 VOLUME_CHECKS: Final = (_boost_ends,)

@@ -1,4 +1,4 @@
-"""`warmbase warm boost` on the local AWS: the way back exists first, and volumes go back by themselves."""
+"""`warmbase warm boost` on the local AWS: the schedules exist before a volume is raised, and they restore it."""
 
 from __future__ import annotations
 
@@ -68,17 +68,17 @@ def test_a_dry_run_shows_the_boost_and_changes_nothing(here: Deployed) -> None:
 
 def test_the_predicted_time_is_for_what_the_emptiest_cache_lacks(here: Deployed) -> None:
     shown = " ".join(run(here, "--dry-run").stdout.split())
-    assert "it is not known what the caches hold, because none has published figures; an empty one fills" in shown
+    assert "no cache has published figures; without reads, an empty one fills in" in shown
     publish(here, 0.25, 0.5)
     chosen = command.fill_boost(here.launch, None, read_progress(here.aws, here.launch, here.cluster_id, Gate()))
     assert chosen.time.seconds == pytest.approx(chosen.boost.seconds / 2, rel=0.06)
     shown = " ".join(run(here, "--dry-run").stdout.split())
     share = format_percent(1 - missing_fraction(chosen.servers))
-    assert f"the emptiest cache holds {share} of the planned bytes; the rest takes" in shown
+    assert f"the emptiest cache holds {share} of the planned bytes; without reads, the rest takes" in shown
     silent = replace(chosen.servers[0], share=None)
     some = command.fill_boost(here.launch, None, (silent, *chosen.servers[1:]))
     assert some.time.seconds == pytest.approx(chosen.boost.seconds)
-    assert some.why.startswith("1 of 2 caches have published no figures; an empty cache fills in")
+    assert some.why.startswith("1 of 2 caches have published no figures; without reads, an empty one fills in")
 
 
 def test_no_boost_begins_where_every_cache_is_warm(here: Deployed) -> None:
@@ -123,7 +123,7 @@ def test_status_and_verify_show_a_boost_and_warn_when_it_is_overdue(
     assert results(here) == {"end of a boost": True}
     assert run(here, "--yes", "--for", "1h").exit_code == 0
     assert "2 raised until" in overview(here)
-    assert "for $0.05 an hour more" in overview(here)
+    assert "at an extra $0.05 an hour" in overview(here)
     assert results(here) == {"end of a boost": True, "schedules of a boost": True, "raised volumes and EMR": True}
     clock.advance(3600 + FIRING_SECONDS + 1)
     later = time.time() + 3600 + FIRING_SECONDS + 1
@@ -136,7 +136,7 @@ def test_status_and_verify_show_a_boost_and_warn_when_it_is_overdue(
 def test_a_volume_that_somebody_raised_has_no_way_back(here: Deployed) -> None:
     name = next(iter(state(here).volumes))
     here.aws.ec2.modify_volume(VolumeId=name, Throughput=250, Iops=3000)
-    assert "1 volume is raised without a schedule that goes back" in overview(here)
+    assert "1 volume is raised without a schedule that restores the throughput" in overview(here)
     assert results(here)["end of a boost"] is False
     assert results(here)["schedules of a boost"] is False
 

@@ -1,4 +1,4 @@
-"""A boost ends by itself: wherever it is killed, nothing stays raised for longer than announced."""
+"""A boost ends without another command: wherever it is killed, nothing stays raised for longer than announced."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Model:
             raise Killed
         yield
         for name, provision in self.volumes.items():
-            assert provision == LAUNCHED or any(key[0] == name for key in self.schedules), "raised without a way back"
+            assert provision == LAUNCHED or any(key[0] == name for key in self.schedules), "raised without a schedule"
         if self.calls == self.kill_at:
             raise Killed
 
@@ -213,7 +213,7 @@ def test_ending_waits_no_longer_than_its_patience_and_leaves_the_schedules() -> 
 def test_a_volume_that_was_modified_today_is_refused_before_anything_is_written() -> None:
     model = Model()
     model.modified["b"] = [model.now - HOUR]
-    with pytest.raises(Refused, match="its way back"):
+    with pytest.raises(Refused, match="might refuse to restore this one"):
         boost(model)
     assert model.schedules == {}
     model.advance(WINDOW_SECONDS)
@@ -231,7 +231,7 @@ def test_a_raised_volume_without_a_schedule_is_refused_and_can_be_taken_back() -
     state = Model().state()
     volumes = {**state.volumes, "a": replace(state.volumes["a"], provision=RAISED)}
     model = Model()
-    with pytest.raises(Refused, match="no schedule takes it back"):
+    with pytest.raises(Refused, match="no schedule restores it"):
         CacheBoost(control=model, provision=RAISED, seconds=HOUR).check(replace(state, volumes=volumes))
     model.volumes["a"] = RAISED
     model.schedules["a", 0] = (model.now + HOUR, LAUNCHED)
