@@ -6,7 +6,7 @@ this project. TMPDIR has the state, SERVERS the hosts of the RegionServers, and 
 
 - `transition`: a region is in transition; `moved`: the last region of the first table was moved from the first server
 - `away`: the regions of the last server are open on the first, while its cache, or its DataNode, keeps their blocks
-- `stuck`: as `away`, and no replica of a block can be moved
+- `stuck`: like `away`, but no replica of a block can be moved
 - `elsewhere`: a region of a server that restarts opens on another one; `lost`: a server that restarts does not return
 """
 
@@ -217,7 +217,7 @@ def compact(hbase: dict[str, Any], *names: str) -> dict[str, list[str]]:
 
 
 def locality(hbase: dict[str, Any]) -> dict[str, Any]:
-    """Return how much of each server's store files is on its host; a second copy of each block is on no server's."""
+    """Return how much of each server's store files is on its host; the second copies are on hosts without a server."""
     homes = first_homes(list(hbase["starts"]))
     figures = {server: dict.fromkeys(LOCALITY, 0) for server in hbase["starts"]}
     for name, region in hbase["regions"].items():
@@ -234,7 +234,7 @@ def locality(hbase: dict[str, Any]) -> dict[str, Any]:
 
 
 def relocate(hbase: dict[str, Any], bandwidth: str, seconds: str) -> dict[str, Any]:
-    """Move the replicas of one region in a step, so that several steps are needed; `stuck`: none can be moved."""
+    """Move the replicas of one region in each step, so that several steps are needed; in state `stuck`, move none."""
     del seconds
     homes, relocated = first_homes(list(hbase["starts"])), hbase.setdefault("relocated", {})
     away = [

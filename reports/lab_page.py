@@ -21,7 +21,7 @@ COMPACTION: Final = "lab-compaction"
 HEAL: Final = "lab-heal"
 WRITES: Final = "lab-writes"
 RUNS: Final = (RESULTS, WRITES, THREE_SERVERS, COLD_CACHES, ROLLING_RESTART, COMPACTION, HEAL)
-"""The runs that may be committed, those after the first two with three RegionServers: NAME.json makes NAME.md."""
+"""The runs that may be committed. All but the first two have three RegionServers. NAME.json makes NAME.md."""
 LEARNT: Final = "lab-learnt.md"
 """Our own conclusions from all runs, if there are any; they follow the targets of the first."""
 PICTURES: Final = "pictures"

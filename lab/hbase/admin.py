@@ -150,11 +150,11 @@ class Admin:
         return self._call("probed")
 
     def write(self, table: str, family: str, interval_seconds: float) -> None:
-        """Begin to write a new row to every region at that interval; one table is written at a time."""
+        """Begin to write a new row to every region at this interval; only one table is written at a time."""
         self._call("write", table=table, family=family, interval=interval_seconds)
 
     def written(self) -> tuple[int, int]:
-        """End the writing; return how many rows HBase has acknowledged, and how many of them it does not have."""
+        """Stop writing; return how many rows HBase acknowledged, and how many of them are lost."""
         answer = self._call("written")
         return int(answer["acknowledged"]), int(answer["lost"])
 

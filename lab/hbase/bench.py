@@ -33,7 +33,7 @@ SAMPLE_SECONDS: Final = 1.0
 # judgement: measured, a prefetch skipped one block of 85 in a few of 24 files; reads bring them.
 NEARLY_FULL: Final = 0.97
 STILL_SECONDS: Final = PREFETCH_DELAY_MS / 1000 + 3.0
-"""The time without a new block after which no prefetch is to come: its delay, and the age of the counters."""
+"""If no block is added for so long, no prefetch is outstanding: its delay plus the age of the counters."""
 STARTING_SECONDS: Final = 30.0  # start of a JVM and its connections
 ENDING_SECONDS: Final = 3.0  # before the clients' end, which began up to two seconds late in trials
 REGIONS_SECONDS: Final = 240.0

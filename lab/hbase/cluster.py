@@ -66,7 +66,7 @@ class LabCluster:
     running: dict[str, RunningProcess] = field(default_factory=dict)
     stays: bool = False
     everywhere: Overlay = NOTHING_VARIED
-    """Properties of every daemon beside the lab's own."""
+    """Properties of every daemon in addition to the lab's own."""
     kdc: Kdc | None = None
     """The KDC of which every daemon gets a ticket; None where clients are not authenticated."""
     begun: dict[Path, int] = field(default_factory=dict)

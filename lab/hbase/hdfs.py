@@ -29,7 +29,7 @@ def running_hdfs(cluster: LabCluster, volume: Path, hosts: Sequence[str] = (HOST
     """Run an HDFS while the block lasts, its blocks below `volume`; yield its URI.
 
     It has a DataNode for each host name, and two copies of each block where there are several. All DataNodes listen on
-    loopback; the host name is only what they report. The superuser `hdfs` of a cluster is one here, too.
+    loopback; the host name is only what they report. As on a cluster, `hdfs` is a superuser.
     """
     ports = free_ports()
     namenode, page = f"{HOST}:{ports.master}", ports.master_info

@@ -17,17 +17,17 @@ from lab.hbase.ycsb import SteadyReads
 
 PREFETCHED_SECONDS: Final = 600.0
 WARM_SECONDS: Final = 20.0
-"""The time of the reads before an operation begins; they give the hit ratio that its gates compare with."""
+"""The seconds of reads before an operation begins, whose hit ratio its gates compare with."""
 AFTER_SECONDS: Final = {False: 60.0, True: 20.0}
-"""The time of the reads after an operation that count: a minute, or less in the short form."""
+"""The seconds of reads after an operation that count: a minute, or less in the short form."""
 READS_PER_SECOND: Final = 80.0  # judgement: two cores serve this beside a JVM that starts, or regions that open
-THREADS: Final = 16  # judgement: a thread that waits for a region that is away leaves others to read
+THREADS: Final = 16  # judgement: while some threads wait for a region that is away, others still read
 LOAD_SECONDS: Final = 3600.0  # longer than any operation takes; the load ends with it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SteadyCluster:
-    """The cluster as the commands see it, and its clients. `warm_at` is when they read (seconds since 1970)."""
+    """The cluster as the commands see it, and its clients, which read since `warm_at` (seconds since 1970)."""
 
     control: LabControl
     clients: SteadyReads
@@ -45,7 +45,7 @@ class SteadyCluster:
 
 
 def roomy(lab: Experiment, times: float, why: str) -> LabServer:
-    """Return a server with a cache so many times as large as that of the other scenarios."""
+    """Return a server whose cache is `times` as large as in the other scenarios."""
     return LabServer(varied=varied({"hbase.bucketcache.size": str(round(times * lab.miniature.cache_mib))}, why))
 
 
@@ -57,7 +57,7 @@ def prefetch(lab: Experiment, server: LabServer | None = None) -> None:
 
 @contextmanager
 def steady_cluster(lab: Experiment, client: Mapping[str, str] | None = None) -> Iterator[SteadyCluster]:
-    """Read from the servers that run, as long as the block runs; it begins once all clients have read for a while.
+    """Read from the running servers for as long as the block runs, which begins after some seconds of reads.
 
     `client` has HBase's settings of the clients.
     """

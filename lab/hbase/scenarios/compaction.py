@@ -98,23 +98,23 @@ def _figures(case: str, way: CompactionWay) -> tuple[Measurement, ...]:
         figure(
             name="lowest hit ratio in 5 s",
             measured=way.lowest,
-            because="all servers together; the floor holds after a wave, and within one some blocks are missing",
+            because="all servers together; the floor applies after a wave, and during one some blocks are missing",
             target=at_least(LOWEST) if case == WAVES else None,
         ),
         figure(
             name="GETs of store files",
             measured=float(way.history.gets(way.began, way.until)),
-            because="compactions read what the cache does not hold, and reads what it has lost",
+            because="by compactions, for blocks that the caches do not hold, and by reads, for blocks that they lost",
         ),
         figure(
             name="evictions",
             measured=float(way.evictions),
-            because="the blocks of old and new files are cached beside each other until HBase removes the old files",
+            because="the blocks of old and new files are both cached until HBase removes the old files",
         ),
         figure(
             name="seconds",
             unit="s",
             measured=way.ended - way.began,
-            because="with the pauses between waves, on cores that everything here shares",
+            because="with the pauses between waves; all processes share the cores of one machine",
         ),
     )

@@ -21,18 +21,19 @@ from operations.hbase_control import META_TABLE, HBaseState
 from operations.polling import turns
 from sizing.problem import OperationFailed
 
-TITLE: Final = "Regions that come home to their caches"
-QUESTION: Final = "After a server was killed and is back, which way brings its regions home to its cache?"
+TITLE: Final = "Regions that return to their caches"
+QUESTION: Final = "After a server was killed and has returned, which way brings its regions back to its cache?"
 SERVERS: Final = 3
 ROOM: Final = 1.4
-ROOM_WHY: Final = "room for the regions of a lost server, so that two servers hold all data"
+ROOM_WHY: Final = "room for the regions of a lost server, so that two servers can hold all data"
 OPENED_SECONDS: Final = 300.0
 BALANCES: Final = 3
 SETTLING_SECONDS: Final = 40.0
 """Time for the prefetch of regions that have been opened."""
 RETAIN: Final = "hbase.master.scp.retain.assignment"
 EXPIRED: Final = varied(
-    {RETAIN: "false", f"{RETAIN}.force": "false"}, "regions of the killed server are assigned as when the wait is over"
+    {RETAIN: "false", f"{RETAIN}.force": "false"},
+    "regions of the killed server are assigned at once, as if the master's wait were over",
 )
 HIT_RATIO: Final = 0.995
 MORE_MOVES: Final = 1.1
@@ -90,9 +91,9 @@ def run(lab: Experiment) -> ScenarioResult:
         ),
         limits=(
             "The three servers share the cores of one machine, so regions open more slowly than on a cluster.",
-            f"The caches are {ROOM} times as large as those of the other scenarios, to hold the data on two servers.",
-            "In smaller caches, the two other servers evict blocks of their own, which must be read again.",
-            "All caches were prefetched whole, which is the case in which HBase's own map of cached regions is best.",
+            f"The caches are {ROOM} times as large as in the other scenarios, so that two servers can hold all data.",
+            "With smaller caches, the two other servers evict blocks of their own, which they must read again.",
+            "A prefetch had filled every cache, which is the case in which HBase's own map of cached regions is best.",
         ),
     )
 
@@ -202,21 +203,22 @@ def _figures(case: str, way: HealWay) -> tuple[Measurement, ...]:
             name="regions at home afterwards",
             measured=float(way.at_home(way.after)),
             predicted=float(len(way.before)) if heals else None,
-            because=f"each region on the server whose cache was filled with it; {away} were away",
+            because=f"regions on the server whose cache was filled with their blocks; {away} were away",
             target=MeasurementTarget(kind=TargetKind.SAME) if heals else None,
         ),
         figure(
             name="moves",
             measured=float(way.moves),
             predicted=float(away) if heals else None,
-            because="one for each region that is away is the fewest",
+            because="the fewest possible: one for each region that is away",
             target=at_most(MORE_MOVES * away) if heals else None,
         ),
         figure(
             name="hit ratio afterwards",
             measured=way.hit_ratio(way.quiet_at, way.until),
             predicted=way.hit_ratio(way.warm, way.killed) if heals else None,
-            because=f"all servers, {SETTLING_SECONDS:.0f} s after the way; predicted is the ratio before the kill",
+            because=f"all servers, {SETTLING_SECONDS:.0f} s after the last move; the prediction is the ratio before the"
+            " kill",
             target=at_least(HIT_RATIO) if heals else None,
         ),
         *_costs(case, way),
@@ -227,39 +229,39 @@ def _costs(case: str, way: HealWay) -> tuple[Measurement, ...]:
     figure = partial(Measurement, case=case, unit="")
     return (
         figure(
-            name="GETs of store files since the kill until the server was back",
+            name="GETs of store files from the kill until the server was back",
             measured=float(way.history.gets(way.killed, way.began)),
             because="the other servers open its regions and prefetch them; counted in front of S3",
         ),
         figure(
-            name="GETs of store files by the way home",
+            name="GETs of store files while the regions returned",
             measured=float(way.history.gets(way.began, way.ended)),
-            because="moves, and regions that are reopened in place",
+            because="for moves, and for regions that are reopened in place",
         ),
         figure(
             name="GETs of store files afterwards",
             measured=float(way.history.gets(way.ended, way.until)),
-            because="blocks that the caches have lost meanwhile, by prefetch and reads",
+            because="by prefetch and reads, for blocks that the caches have lost meanwhile",
         ),
         figure(
-            name="lowest hit ratio in 5 s, since the server was back",
+            name="lowest hit ratio in 5 s, after the server was back",
             measured=min((ratio for _, ratio in way.history.hit_ratios(way.began, way.until)), default=0.0),
             because="all servers together",
         ),
         figure(
             name="failed reads",
             measured=float(way.clients.failed),
-            because="all reads since before the kill, with eight retries",
+            because="of all reads since shortly before the kill, each with eight retries",
         ),
         figure(
             name="regions that the next restart would lose",
             measured=float(way.moved),
-            because="hbase:meta has two servers for them, and the master would assign them to the earlier one",
+            because="hbase:meta names two servers for them, and the master would assign them to the earlier one",
         ),
         figure(
             name="seconds",
             unit="s",
             measured=way.ended - way.began,
-            because="on cores that everything here shares",
+            because="all processes share the cores of one machine",
         ),
     )

@@ -1,4 +1,4 @@
-"""A node dies under load, and an empty one replaces it: lost rows, the time that its rows are offline, and the GETs."""
+"""A node dies under load, and an empty one replaces it: the rows lost, the time they are offline, and the GETs."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ THREADS: Final = 16
 LOAD_SECONDS: Final = 3600.0  # longer than any case takes; the load ends with it
 WRITE_INTERVAL_SECONDS: Final = 0.1
 WRITING_SECONDS: Final = {False: 20.0, True: 10.0}
-"""Acknowledged writes before the crash: their log is split."""
+"""The seconds of writes before the crash, so that the server has a log to be split."""
 PATIENCE: Final = 5.0
 """The scenario waits for this many times the predicted outage before it gives up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LostServer:
-    """One loss, as it was recorded: `gets` by the survivors and by the empty server that takes the regions back."""
+    """One loss, as it was recorded, with the GETs of the survivors and of the empty server that replaces it."""
 
     case: CrashCase
     number: int
@@ -103,7 +103,7 @@ def _loss(lab: Experiment, case: CrashCase, homes: Mapping[str, str]) -> LostSer
 
 
 def _replace(lab: Experiment, number: int, homes: Mapping[str, str]) -> tuple[int, float]:
-    """Start an empty server, move the regions there, and return the GETs and seconds until its cache is still."""
+    """Start an empty server, move the regions there, and return the GETs and seconds until its cache stops growing."""
     bench, cluster = lab.bench, lab.bench.cluster
     cluster.clear_cache(number)
     cluster.start_server(LabServer(number=number))
@@ -137,7 +137,7 @@ def _figures(lab: Experiment, loss: LostServer) -> tuple[Measurement, ...]:
             unit="",
             measured=float(loss.lost),
             predicted=0.0,
-            because=f"of {loss.acknowledged:,} new rows that HBase acknowledged before, during and after the crash",
+            because=f"of {loss.acknowledged:,} new rows that HBase acknowledged before, during and after the outage",
             target=MeasurementTarget(kind=TargetKind.SAME),
         ),
         figure(
@@ -151,14 +151,14 @@ def _figures(lab: Experiment, loss: LostServer) -> tuple[Measurement, ...]:
             unit="",
             measured=float(loss.replacement_gets),
             predicted=blocks / lab.miniature.servers,
-            because="an empty server prefetches its share, and each block is one GET; the ends of files come on top",
+            because="an empty server prefetches its share, one GET for each block; the ends of files are extra GETs",
             target=MeasurementTarget(kind=TargetKind.WITHIN_FACTOR, bound=FACTOR),
         ),
         figure(
             name="seconds until the replacement is warm",
             unit="s",
             measured=loss.replacement_seconds,
-            because="from its start until no server caches another block, on cores that everything here shares",
+            because="from its start until no server caches another block; all processes share the cores of one machine",
         ),
     )
 

@@ -1,4 +1,4 @@
-"""Replicas of blocks come home to the RegionServers that read them, on an HDFS of three DataNodes."""
+"""Replicas of blocks move to the RegionServers that read them, on an HDFS of three DataNodes."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_replicas_come_home_while_regions_stay_and_answer(lab: Locality, tmp_pat
 
     again = lab.heal(tmp_path, "relocate", RATE, "600")
     assert again["moved_bytes"] <= 0.01 * healed["moved_bytes"]
-    # The NameNode and the DataNodes delete replicas that were replaced after a heartbeat each.
+    # The NameNode and each DataNode delete the replaced replicas only after a heartbeat.
     end = time.monotonic() + DELETED_SECONDS
     while set(lab.replicas.values()) != {2} and time.monotonic() < end:
         time.sleep(0.5)

@@ -44,7 +44,7 @@ final class Prober implements AutoCloseable {
     regions.forEach(region -> region.thread.start());
   }
 
-  /** Returns the configuration of a client that soon says that a region does not answer. */
+  /** Returns the configuration of a client that gives up soon if a region does not answer. */
   static Configuration impatient(Configuration configuration) {
     Configuration impatient = new Configuration(configuration);
     impatient.setInt("hbase.client.retries.number", RETRIES);

@@ -51,7 +51,7 @@ final class Writer implements AutoCloseable {
     threads.forEach(Thread::start);
   }
 
-  /** Ends the writing, and reads every acknowledged row; the answer says how many there are, and how many are lost. */
+  /** Stops writing, and reads every acknowledged row; returns how many there are, and how many are lost. */
   JsonObject result(Connection reader) throws IOException, InterruptedException {
     ended = true;
     for (Thread thread : threads) {
