@@ -110,7 +110,7 @@ _AGENT: Final = (
     (MetricSource.REGION_SERVER, _SERVER, "writeRequestCount", "requests", True, "write requests to it"),
     (
         MetricSource.REGION_SERVER, _SERVER, "percentFilesLocal", "percent", False,
-        "bytes of its store files that are on its own host; only in mode hdfs",
+        "the share of the bytes of its store files that is on its own host; only in mode hdfs",
     ),
     (MetricSource.REGION_SERVER, _IPC, "numActiveHandler", "handlers", False, "requests being processed"),
     (MetricSource.REGION_SERVER, _IPC, "queueSize", "bytes", False, "requests waiting for a handler"),

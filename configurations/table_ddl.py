@@ -98,7 +98,7 @@ def initial_load(launch: Launch) -> str:
 
 
 def planned_tables(launch: Launch) -> tuple[TableSettings, ...]:
-    """Return the tables of the plan: those of an inspection, or one with the names of YCSB that has all regions."""
+    """Return the tables of the plan: those of an inspection, or one table with YCSB's names and all regions."""
     return tuple(_tables(launch))
 
 

@@ -45,13 +45,13 @@ def lost_node_advice(plan: Plan) -> str:
 
 
 def filling_advice(plan: Plan) -> str:
-    """Return the commands for a cache that fills; a boost only where the plan expects it to help."""
+    """Return the commands for a cache that is filling, with a boost only if the plan expects it to help."""
     environment = plan.environment
     advice = (
         f"While a cache fills, warmbase warm status {environment} shows when it will be warm, and warmbase warm wait "
-        f"{environment} ends when all are."
+        f"{environment} waits until all caches are."
     )
-    boost = f" To fill it faster, run warmbase warm boost {environment}, which shows time and price first."
+    boost = f" To fill it faster, run warmbase warm boost {environment}, which shows the time and the price first."
     return f"{advice}{boost}" if plan.warm_up.boosts else advice
 
 

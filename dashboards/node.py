@@ -10,7 +10,7 @@ from sizing.plan import Plan
 
 FULL = FILL_FRACTION
 """The planned limit of a cache volume."""
-LOW_LOCALITY = {90: "90: wanted", 80: "80: below, reads suffer"}
+LOW_LOCALITY = {90: "90: target", 80: "80: reads are slower below"}
 """HubSpot, Healing HBase Locality At Scale: it keeps locality above 90 percent, and sees problems below 80."""
 MILLISECONDS_PER_PERCENT = 10.0  # of one second
 
@@ -113,7 +113,7 @@ def _locality() -> Graph:
 
 
 def _servers_with_low_locality() -> Graph:
-    # Comparisons take no array of series; arithmetic and CEIL do, and this is 1 below the limit and 0 from there on.
+    # Comparisons accept no array of series, but arithmetic and CEIL do. The result is 1 below the limit, otherwise 0.
     counts = {percent: f"SUM(CEIL(({percent} - {_local_percent()}) / 100))" for percent in LOW_LOCALITY}
     return Graph(
         title="RegionServers with few store files on their own hosts (warmbase heal)",

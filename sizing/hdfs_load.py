@@ -21,10 +21,10 @@ FEWEST_HANDLERS: Final = 10  # dfs.namenode.handler.count and dfs.datanode.handl
 TRANSFER_THREADS: Final = 4_096
 # judgement: four store files, each read and written by two threads at the worst moment.
 TRANSFERS_PER_REGION: Final = 16
-STORE_FILES_PER_REGION: Final = 4  # judgement: a compaction begins with three files, and a flush adds one meanwhile
+STORE_FILES_PER_REGION: Final = 4  # judgement: a compaction begins at three files, and a flush adds one while it runs
 # dfs.client.refresh.read-block-locations.ms of the RegionServers: HubSpot's interval (HDFS-16262).
 LOCATION_REFRESH_MS: Final = 30_000
-# Source: HubSpot, NNThroughputBenchmark on a NameNode of four vCPUs, of which 30 to 40 % were idle.
+# Source: HubSpot, NNThroughputBenchmark on a NameNode with four vCPUs, which were 30 to 40 % idle.
 NAMENODE_REQUESTS_PER_SECOND: Final = 22_000
 
 

@@ -1,8 +1,8 @@
 """The blocks that the caches of other servers read from S3 while a server restarts without its regions.
 
-Its regions are open on the others meanwhile, which cache their blocks a second time: by prefetch when a region opens,
-and by reads. Each block is one GET (sizing/resource.py: there is no read-ahead). Nothing removes the second copies when
-the regions come home, so the caches need room for those of every server, or evict other blocks for them.
+Meanwhile, its regions are open on the other servers, which cache their blocks a second time: by prefetch when a region
+opens, and by reads. Each block is one GET (sizing/resource.py: there is no read-ahead). Nothing removes the second
+copies when the regions come home, so the caches need room for the copies of every server, or evict other blocks.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class SecondCopies:
 
 
 def second_copies(caches: Mapping[str, CacheBlocks], order: Sequence[str], capacity_blocks: int) -> SecondCopies:
-    """Return the second copies of a restart of these servers in this order; regions spread evenly over the others.
+    """Return the second copies if these servers restart in this order and their regions spread evenly over the others.
 
     This is an upper bound: a server that is soon back leaves the others less time to read its blocks.
     """

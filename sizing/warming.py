@@ -102,15 +102,15 @@ def target_of(plan: Plan) -> Target:
 def target(cache_bytes: int, everything_bytes: float) -> Target:
     """Return what a cache of this size holds when it is warm.
 
-    A cache of `everything_bytes` would hold all blocks of its server's regions without an eviction, so a part of it
-    would stay free.
+    `everything_bytes` is the size of a cache that holds all blocks of its server's regions without an eviction, so part
+    of it stays free.
     """
     room_bytes, share_bytes = EVICTING_FRACTION * cache_bytes, ACCEPT_FACTOR * everything_bytes
     return Target(cache_bytes=cache_bytes, warm_bytes=min(room_bytes, share_bytes), fits=share_bytes < room_bytes)
 
 
 def slowest_seconds(servers: Iterable[Progress]) -> float | None:
-    """Return the remaining time of the slowest cache that grows; None where none does."""
+    """Return the remaining time of the slowest cache that is filling; None if none is."""
     return max((server.seconds for server in servers if server.seconds is not None), default=None)
 
 

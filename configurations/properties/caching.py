@@ -10,7 +10,7 @@ from configurations.properties.sources import HBASE_262, HBASE_264, HBASE_265, R
 from configurations.properties.values import LONG, Decimal, OneOf, Switch, Whole
 from sizing.compacted_blocks import THRESHOLD_FRACTION
 
-# judgement: many files open at once on S3, each with a few GETs, some of which are repeated after a throttled one.
+# judgement: many files open at once on S3. Each takes a few GETs, and throttled GETs are repeated.
 PREFETCH_DELAY_MS: Final = 10_000
 
 _core = partial(Property, classification="hbase-site", groups=CORE, applied=Applied.ROLLING_RESTART, source=HBASE_262)
@@ -40,9 +40,9 @@ CACHING: Final = (
         key="hbase.hfile.prefetch.delay",
         values=Whole(unit="ms", most=LONG),
         applied=Applied.LIVE,
-        reason=f"{PREFETCH_DELAY_MS / 1000:.0f} s in which a store file opens. HBase waits 1 s; a prefetch that begins "
-        "before the file's block index is loaded ends without a message, and the file is not prefetched until its "
-        "region opens again",
+        reason=f"a store file has {PREFETCH_DELAY_MS / 1000:.0f} s to open, instead of HBase's 1 s. A prefetch that "
+        "begins before the file's block index is loaded ends without a message, and the file is not prefetched until "
+        "its region opens again",
     ),
     _core(
         key="hbase.hfile.prefetch.delay.variation",

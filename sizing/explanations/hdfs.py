@@ -51,9 +51,9 @@ def hdfs_explanations(candidate: Candidate) -> dict[str, Explanation]:
         ),
         "hdfs.refreshes_per_second": explain(
             "in_a_second * files * regions / refresh",
-            "If no block is local, as after regions have moved, each of {files} open store files of {regions} asks the"
-            " NameNode for its locations once in {refresh}; none asks while all blocks are local. A NameNode of 4 vCPUs"
-            " has answered {capacity} of such requests.",
+            "If no block is local, for example after regions have moved, each of the {files} open store files in each"
+            " of {regions} asks the NameNode for its block locations every {refresh}. A file whose blocks are all"
+            " local does not ask. A NameNode with 4 vCPUs has answered {capacity}.",
             "Hadoop 3.4 LocatedBlocksRefresher; HubSpot, NNThroughputBenchmark; the number of files is a judgement",
             in_a_second=fact(1000, "ms", "a second"),
             files=constant(hdfs_load, "STORE_FILES_PER_REGION"),
