@@ -1,4 +1,4 @@
-"""The warning of commands that close regions: while a cache fills, that leaves blocks out of it."""
+"""The warning before a command closes regions while caches fill, because blocks are then left out of the caches."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from operations.warming import Servers
 
 
 def fill_warning(servers: Servers, environment: str) -> Iterator[str]:
-    """Yield an entry where a cache fills: HBase takes a prefetch that a closing region interrupts for a whole one."""
+    """Yield an entry if a cache is filling: HBase treats a prefetch as complete when a closing region interrupts it."""
     filling = sum(server.verdict == "filling" for server in servers)
     if filling:
         yield from page_entry(
             "fill",
-            f"{filling} of {len(servers)} caches are filling. Where a region closes while its files are prefetched,"
-            f" HBase leaves the rest of their blocks out of the cache; to wait: warmbase warm wait {environment}",
+            f"{filling} of {len(servers)} caches are filling. If a region closes while its files are prefetched,"
+            " HBase leaves the rest of their blocks out of the cache. To wait until the caches are warm:"
+            f" warmbase warm wait {environment}",
         )

@@ -1,4 +1,4 @@
-"""`warmbase heal` brings regions and their blocks together: in S3 mode it moves regions, on HDFS replicas of blocks."""
+"""`warmbase heal` brings regions and their blocks together: on S3 it moves regions, on HDFS replicas."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class HealTarget:
     type=SHARE,
     metavar="SHARE",
     default=SLACK,
-    help="How far above the mean the number of regions of a RegionServer may be.  [default: 20%]",
+    help="How far the number of regions of a RegionServer may exceed the mean.  [default: 20%]",
 )
 @click.option(
     "--pause",
@@ -98,8 +98,8 @@ def heal(environment: str, **options: Unpack[HealOptions]) -> None:
     place, so that a later restart keeps the regions where they are. The same command continues a heal that was
     interrupted.
 
-    In mode hdfs, the regions stay, and replicas of their blocks move to the hosts of their RegionServers, by the means
-    of HDFS's own balancer.
+    In mode hdfs, the regions stay where they are, and the dispatcher of HDFS's own balancer moves replicas of their
+    blocks to the hosts of their RegionServers.
 
     \b
     Example:
@@ -128,7 +128,7 @@ def heal(environment: str, **options: Unpack[HealOptions]) -> None:
 
 
 def _heal_caches(healer: Heal, target: HealTarget, options: HealOptions) -> None:
-    echo("asking the master by EMR steps, and each core node through Systems Manager", err=True)
+    echo("asking the master through EMR steps, and each core node through Systems Manager", err=True)
     proposal = healer.propose(_ignore, options["slack"], options["pause"])
     echo("\n".join(heal_page(target.running, proposal, healer, target.launch)))
     if proposal.moves:
@@ -145,7 +145,7 @@ def _heal_caches(healer: Heal, target: HealTarget, options: HealOptions) -> None
 
 def _heal_locality(healer: LocalityHeal, target: HealTarget, options: HealOptions) -> None:
     bandwidth = options["bandwidth"]
-    echo("asking the master and the NameNode by an EMR step", err=True)
+    echo("asking the master and the NameNode through an EMR step", err=True)
     proposal = healer.propose(_ignore, None if bandwidth is None else round(bandwidth))
     echo("\n".join(locality_page(target.running, proposal, healer, target.launch)))
     if options["dry_run"] or not proposal.locality.total.moves:
@@ -165,12 +165,12 @@ def _refuse_options(launch: Launch) -> None:
             raise InvalidInput.of(
                 where=f"--{name}",
                 what=f"has no effect in mode {mode}",
-                why="the command moves regions"
+                why="the command moves regions in this mode, not replicas"
                 if mode.keeps_data_in_s3
-                else "regions stay, and replicas of blocks move",
+                else "the command moves replicas in this mode, not regions",
                 fix="leave it out",
             )
 
 
 def _ignore(_: str) -> None:
-    """Take a line of progress that nobody needs."""
+    """Discard a line of progress."""

@@ -32,7 +32,7 @@ def heal_page(cluster: DescribedCluster, proposal: HealProposal, heal: Heal, lau
     elif not proposal.moves:
         yield from page_entry(
             "proposed",
-            f"nothing to be gained: no move would save more than {LEAST_GETS} GETs, or make room in a cache",
+            f"nothing to gain: no move would save more than {LEAST_GETS} GETs, or make room in a cache",
         )
         return
     titles = [stage.title for stage in heal.stages(proposal)]
@@ -50,12 +50,12 @@ def _moves(proposal: HealProposal) -> Iterator[str]:
         yield from page_entry(
             "" if number else "moves", f"{moves} to {server}, which has {counts.get(server, 0)} regions now"
         )
-    yield from page_entry("bound", f"no RegionServer gets more than {proposal.bound} regions by a move")
+    yield from page_entry("bound", f"no move gives a RegionServer more than {proposal.bound} regions")
     healed = format_size(proposal.home_bytes + proposal.gained_bytes)
     yield from page_entry(
         "cache",
-        f"{format_size(proposal.gained_bytes)} come home; then {healed} of"
-        f" {format_size(proposal.cached_bytes)} are cached where their region is",
+        f"afterwards, {healed} of {format_size(proposal.cached_bytes)} are cached where their region is open:"
+        f" {format_size(proposal.gained_bytes)} more than now",
     )
     if proposal.freed_bytes:
         yield from page_entry(
@@ -63,8 +63,8 @@ def _moves(proposal: HealProposal) -> Iterator[str]:
         )
     yield from page_entry(
         "s3",
-        f"{proposal.gets_saved:,} GETs saved, one for each block that reads would fetch again; the moves cost a few for"
-        " each store file",
+        f"{proposal.gets_saved:,} GETs saved, one for each block that reads would fetch again; the moves cost a few"
+        " GETs for each store file",
     )
 
 
@@ -74,6 +74,6 @@ def _cost(proposal: HealProposal, stages: int) -> Iterator[str]:
     yield from page_entry("time", f"{format_duration(seconds)}, most of it for {most} (estimate)")
     yield from page_entry(
         "offline",
-        "each region for seconds while it moves, and again while its table is reopened; clients retry",
+        "each region for a few seconds while it moves, and again while its table is reopened; clients retry",
     )
     yield from page_entry("dollars", "nothing")

@@ -12,7 +12,7 @@ from operations.description import DescribedCluster
 from operations.locality_heal import LocalityHeal, LocalityProposal, ServerLocality
 from sizing.units import format_duration, format_percent, format_rate, format_size
 
-# judgement: a page shows the servers that lack most; a cluster has hundreds.
+# judgement: the page shows the servers with the lowest locality, because a cluster may have hundreds.
 SERVERS_ON_PAGE: Final = 12
 
 
@@ -24,18 +24,18 @@ def locality_page(
     total = proposal.locality.total
     yield from page_entry(
         "current",
-        f"{len(proposal.locality.servers)} RegionServers; {_local(total)} of the store files of their regions is on"
+        f"{len(proposal.locality.servers)} RegionServers; {_local(total)} in the store files of their regions is on"
         " their own hosts",
     )
     if not total.moves:
-        yield from page_entry("proposed", "nothing to be gained: no replica of a block can come closer to its region")
+        yield from page_entry("proposed", "nothing to gain: no replica can be moved to the host of its RegionServer")
     else:
         yield from _moves(proposal, heal)
     if away_bytes := total.bytes - total.local_bytes - total.moved_bytes:
         yield from page_entry(
-            "stays away",
-            f"{format_size(away_bytes)}: another region needs every replica on its host, or the DataNode would be more"
-            " than 90 % full",
+            "remote",
+            f"{format_size(away_bytes)} cannot be made local: every replica is on a host where another region needs"
+            " it, or the DataNode would be more than 90 % full",
         )
 
 
@@ -43,8 +43,8 @@ def _moves(proposal: LocalityProposal, heal: LocalityHeal) -> Iterator[str]:
     servers = sorted(proposal.locality.servers.items(), key=lambda entry: (entry[1].local_fraction, entry[0]))
     lacking = [(name, server) for name, server in servers if server.moves]
     for number, (name, server) in enumerate(lacking[:SERVERS_ON_PAGE]):
-        text = f"{name}: {_local(server)} is local; {server.moves:,} replicas, {format_size(server.moved_bytes)}, come"
-        yield from page_entry("" if number else "servers", text)
+        moved = f"{server.moves:,} replicas ({format_size(server.moved_bytes)})"
+        yield from page_entry("" if number else "servers", f"{name}: {_local(server)} is local; {moved} move to it")
     if lacking[SERVERS_ON_PAGE:]:
         yield from page_entry("", f"and {len(lacking) - SERVERS_ON_PAGE} more")
     stages = list(heal.stages(proposal))
@@ -54,13 +54,15 @@ def _moves(proposal: LocalityProposal, heal: LocalityHeal) -> Iterator[str]:
     yield from page_entry(
         "network",
         f"{format_size(total.moved_bytes)} between DataNodes, each with {format_rate(rate)} for what it sends and"
-        " receives; the number of replicas stays",
+        " receives; the number of replicas does not change",
     )
     seconds = proposal.seconds + len(stages) * STEP_SECONDS
     yield from page_entry(
         "time", f"{format_duration(seconds)}, {format_duration(proposal.seconds)} of it for moves (estimate)"
     )
-    yield from page_entry("offline", "nothing: regions stay open, and learn the new places of their blocks within 30 s")
+    yield from page_entry(
+        "offline", "nothing: regions stay open, and their RegionServers read from the new locations within 30 s"
+    )
     yield from page_entry("dollars", "nothing")
 
 

@@ -46,7 +46,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "restart": "Restart the RegionServers of a cluster with their caches.",
         "heal": "Bring regions and their cached or local blocks together.",
         "compact": "Run a major compaction in waves, so that the caches keep answering.",
-        "tables": "Change tables to the plan, one region first and the rest in batches.",
+        "tables": "Align tables with the plan, one region first and the rest in batches.",
         "claim": "Show which cluster may write to the HBase root.",
         "unlock": "Remove the lock that a killed command left behind.",
         "teardown": "Shut down one cluster without losing data.",

@@ -45,9 +45,9 @@ def outcome(plan: Plan) -> Rows:
 
 def _name_node(hdfs: Hdfs) -> str:
     requests = (
-        f"{format_number(round(hdfs.refreshes_per_second, 1))} requests/s for the places of blocks if none is local"
+        f"{format_number(round(hdfs.refreshes_per_second, 1))} requests/s for block locations if no block is local"
     )
-    return f"{requests}; a NameNode of 4 vCPUs has answered {NAMENODE_REQUESTS_PER_SECOND:,}/s"
+    return f"{requests}; a NameNode with 4 vCPUs has answered {NAMENODE_REQUESTS_PER_SECOND:,}/s"
 
 
 def _reads(plan: Plan) -> Rows:

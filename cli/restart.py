@@ -44,7 +44,7 @@ class RestartOptions(TypedDict):
 @click.option(
     "--available",
     is_flag=True,
-    help="Move the regions of each RegionServer to the others while it restarts, which costs GETs and cache.",
+    help="Move the regions of each RegionServer to the others while it restarts. Costs GETs and room in caches.",
 )
 @dry_run_option
 @yes_option

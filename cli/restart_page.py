@@ -47,7 +47,7 @@ def restart_page(
 
 
 def unfinished(proposal: RestartProposal, rolled: RollingRestart) -> tuple[str, ...]:
-    """Return the servers that have still to restart, or to get back the regions that moved away, in their order."""
+    """Return, in the order of the restart, the servers that still have to restart or to get their regions back."""
     state, journal = proposal.state, proposal.journal
     order = restart_order(state, journal)
     if journal is None:
@@ -76,7 +76,7 @@ def _cost(servers: int, timing: Restart) -> Iterator[str]:
 
 
 def available_cost(proposal: RestartProposal, rolled: AvailableRestart, launch: Launch) -> Iterator[str]:
-    """Yield what it costs to keep the regions available, by the indexes of the caches and the plan."""
+    """Yield what it costs to keep the regions available, computed from the cache indexes and the plan."""
     state, servers, homes = proposal.state, unfinished(proposal, rolled), _homes(proposal)
     regions = sum(home in servers for home in homes.values())
     timing = launch.plan.restart
@@ -85,13 +85,13 @@ def available_cost(proposal: RestartProposal, rolled: AvailableRestart, launch: 
     yield from page_entry(
         "time",
         f"{format_duration(len(servers) * one + sum(tables))}: {len(servers)} RegionServers one after the other,"
-        f" {format_duration(one)} each, and the reopening (estimate); in place it would take"
+        f" {format_duration(one)} each, and the reopening of tables (estimate); a restart in place would take"
         f" {format_duration(len(servers) * (timing.seconds + GATE_SECONDS))}",
     )
     yield from page_entry(
         "offline",
-        f"no region for longer than a move takes, {MOVE_SECONDS} s (estimate): each moves away, comes home, and is"
-        " reopened once; clients retry",
+        f"each region for about {MOVE_SECONDS} s (estimate) when it moves away, when it moves back, and when it is"
+        " reopened; clients retry",
     )
     caches = rolled.cache_blocks(state.servers, homes, lambda _: None)
     yield from _copies(caches, [server for server in servers if server in caches], launch)
@@ -102,7 +102,7 @@ def _homes(proposal: RestartProposal) -> Mapping[str, str]:
 
 
 def _copies(caches: Mapping[str, CacheBlocks], order: list[str], launch: Launch) -> Iterator[str]:
-    """Yield what the other caches read and evict meanwhile."""
+    """Yield what the caches of the other servers read and evict during the restart."""
     cache = launch.plan.bucket_cache
     copies = second_copies(caches, order, cache.blocks_held if cache else 0)
     yield from page_entry(
@@ -120,8 +120,8 @@ def _copies(caches: Mapping[str, CacheBlocks], order: list[str], launch: Launch)
         yield from page_entry("", "the caches have room for them, so no block is evicted")
     yield from page_entry(
         "s3",
-        f"up to {copies.gets:,} GETs: one for each block that a cache does not have, because S3A reads no block ahead;"
-        " in place it would be a few for each store file",
+        f"up to {copies.gets:,} GETs: one for each block that a cache does not have, because S3A does not read ahead;"
+        " a restart in place costs a few GETs for each store file",
     )
     usd = copies.gets * price_table(launch.environment.region).usd("s3-get")
     yield from page_entry("dollars", f"up to {format_usd(usd)}, for the GETs (estimate)")

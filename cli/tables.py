@@ -1,4 +1,4 @@
-"""`warmbase tables` brings the column families of a running cluster to its plan, one region of a table first."""
+"""`warmbase tables` aligns the column families of a running cluster with its plan, one region of a table first."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class TablesOptions(TypedDict):
 @dry_run_option
 @yes_option
 def tables(environment: str, **options: Unpack[TablesOptions]) -> None:
-    """Change tables to the plan, one region first and the rest in batches.
+    """Align tables with the plan, one region first and the rest in batches.
 
     warmbase compares the block size, filter, encoding, compression and caching of each column family with the plan,
-    and shows every difference with how it takes effect. Then it changes one table after another: first it reopens one
-    region in place, and checks that the region answers and that the hit ratio of its server is within a point of
-    before. If not, the table gets its old attributes back. If so, the master reopens all regions in batches. Without
-    TABLE, it changes all tables of the plan. The same command continues a change that was interrupted.
+    and shows every difference and how it takes effect. Then it changes one table after another. First it reopens one
+    region in place, and checks that the region answers and that the hit ratio of its server is at most one percentage
+    point lower than before. If so, the master reopens all regions in batches; if not, the table gets its old attributes
+    back. Without TABLE, it changes all tables of the plan. The same command continues a change that was interrupted.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""The proposal of changes of tables: each difference from the plan, how it takes effect, and what that costs."""
+"""The proposal of a change of tables: each difference from the plan, how it takes effect, and what that costs."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from sizing.region_server import S3_TRIP_SECONDS
 from sizing.reopening import reopening
 from sizing.units import format_duration
 
-# judgement: the stages of a table look at the cluster, change it and look again.
+# judgement: the stages of a table read the state of the cluster, change it, and read it again.
 STEPS_OF_A_TABLE: Final = 8
 NEW_FILES: Final = "applies to files that are written from now on"
 REOPENED: Final = "applies when a region is reopened"
 EFFECTS: Final = {
     "BLOCKSIZE": NEW_FILES,
-    "BLOOMFILTER": f"{NEW_FILES}; NONE also to those that exist, when a region is reopened",
+    "BLOOMFILTER": f"{NEW_FILES}; NONE also applies to existing files when a region is reopened",
     "DATA_BLOCK_ENCODING": NEW_FILES,
     "COMPRESSION": NEW_FILES,
-    "PREFETCH_BLOCKS_ON_OPEN": f"{REOPENED}, and then reads its files into the cache",
+    "PREFETCH_BLOCKS_ON_OPEN": f"{REOPENED}, which reads its files into the cache",
     "CACHE_DATA_ON_WRITE": REOPENED,
     "EVICT_BLOCKS_ON_CLOSE": REOPENED,
     "BLOCKCACHE": REOPENED,
@@ -75,21 +75,21 @@ def _cost(proposal: TableProposal, launch: Launch) -> Iterator[str]:
     )
     yield from page_entry(
         "offline",
-        f"each region for seconds while it is reopened, at most {servers} of a table at a time; clients retry",
+        f"each region for a few seconds while it is reopened, at most {servers} regions at a time; clients retry",
     )
     yield from _cache(changes)
     files = sorted({change.table for change in changes if _rewrites(change)})
     if files:
         yield from page_entry(
             "files",
-            f"those that exist keep what they have until a major compaction rewrites them, which drops their cached"
+            f"existing files keep their form until a major compaction rewrites them, which drops their cached"
             f" blocks: warmbase compact {launch.environment.name} {' '.join(files)}",
         )
     yield from page_entry("dollars", "nothing")
 
 
 def _cache(changes: Sequence[TableChange]) -> Iterator[str]:
-    """Yield whether cached blocks stay: a region closes with the attributes with which it was opened."""
+    """Yield whether cached blocks stay: when a region closes, the attributes from its last opening apply."""
     evicting = sorted(
         f"{change.table}:{family}"
         for change in changes
@@ -97,7 +97,7 @@ def _cache(changes: Sequence[TableChange]) -> Iterator[str]:
         if attributes.get("EVICT_BLOCKS_ON_CLOSE") == "true"
     )
     if evicting:
-        text = f"the blocks of {', '.join(evicting)} are lost: each region drops its own as it closes for this change"
+        text = f"the blocks of {', '.join(evicting)} are lost: each region drops them when it closes for this change"
     else:
         text = "kept: a region finds its blocks again when it is reopened in place"
     yield from page_entry("cache", text)

@@ -1,8 +1,8 @@
-"""A rolling restart for clients that cannot wait for a server: its regions are open on the other servers meanwhile.
+"""A rolling restart for clients that cannot wait: the regions of a server are open on other servers while it restarts.
 
-Each region moves twice for that, and the caches of the other servers read its blocks from S3. It ends with what
-HBase's `graceful_stop.sh` leaves out: a move makes the master remember another server, to which it would send the
-region at the next restart, so the tables of moved regions are reopened in place.
+For that, each region moves twice, and the caches of the other servers read its blocks from S3. The restart ends with a
+stage that HBase's `graceful_stop.sh` does not have: after a move, the master remembers another server, and would send
+the region there at the next restart, so the tables of moved regions are reopened in place.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class AvailableControl(HealControl, HBaseControl, Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class AvailableRestart(RollingRestart):
-    """The restart of one server after another, each without regions; its regions come home before the next one."""
+    """The restart of one server after another, each without regions; they come home before the next server restarts."""
 
     hbase: AvailableControl
     available: ClassVar[bool] = True
 
     def stages(self, state: HBaseState) -> Iterator[Stage]:
-        """Yield the stages for a cluster that was seen in this state; each looks first, so that it can be repeated."""
+        """Yield the stages for a cluster in this state; each first checks what is left to do, so it can be repeated."""
         yield Stage(title="check that the cluster is quiet, and switch the balancer off", act=self._prepare)
         for server in restart_order(state, self.journals.read()):
             acts = (self._move_away, self._restart_empty, self._bring_home)
@@ -55,7 +55,7 @@ class AvailableRestart(RollingRestart):
         )
 
     def cache_blocks(self, servers: Iterable[str], homes: Mapping[str, str], say: Say) -> dict[str, CacheBlocks]:
-        """Return the blocks in the caches of these servers, by their indexes; `homes` has the server of each region."""
+        """Return the blocks in the caches of these servers by their indexes; `homes` has the server of each region."""
         contents, files = self.hbase.cache_contents(sorted(servers), say), self.hbase.region_files(say)
         caches = {}
         for server, cache in contents.items():
@@ -69,7 +69,7 @@ class AvailableRestart(RollingRestart):
         return caches
 
     def _reopen(self, say: Say) -> str:
-        """Reopen hbase:meta too: nothing tells that it was moved, because it has no row that names its last server."""
+        """Reopen hbase:meta as well: nothing shows that it was moved, because no row names its last server."""
         self.hbase.reopen([META_TABLE], say)
         self._home(self._journal(), say)
         return f"hbase:meta was reopened; {super()._reopen(say)}"
@@ -85,7 +85,7 @@ class AvailableRestart(RollingRestart):
         super()._refuse_unready(state, say)
 
     def _continuable(self, journal: RestartJournal, say: Say) -> HBaseState:
-        """Wait until every server lives and no region is in transition; regions may be away."""
+        """Wait until every server is live and no region is in transition; regions may be away."""
         return self._home(replace(journal, homes={}), say)
 
     def _move_away(self, server: str, say: Say) -> str:
@@ -100,11 +100,11 @@ class AvailableRestart(RollingRestart):
         journal, state = self._journal(), self._still(say)
         if journal.restarted(server, state):
             return "was restarted already"
-        # A region that has split meanwhile may have opened its halves here.
+        # If a region has split since the move, its halves may have opened here.
         self._move(moves_away(server, state), say)
         self.hbase.restart(server, say)
         self._home(replace(journal, homes={}), say, server)
-        return "it is back, and had no regions meanwhile"
+        return "it is back; its regions were open on other servers"
 
     def _bring_home(self, server: str, say: Say) -> str:
         journal, state = self._journal(), self._still(say)
@@ -115,7 +115,7 @@ class AvailableRestart(RollingRestart):
                 why="another command has changed the journal of this restart",
                 fix=f"see which servers were restarted: warmbase status; then {CONTINUE}",
             )
-        # Those of the next server may be away already where the restart was interrupted.
+        # After an interruption, the regions of the next server may be away already.
         own = {name: home for name, home in journal.homes.items() if home == server}
         homes = state.homes
         moves = [
@@ -127,7 +127,7 @@ class AvailableRestart(RollingRestart):
         return self._gate(server, replace(journal, homes=own), say)
 
     def _still(self, say: Say) -> HBaseState:
-        """Return the state of a quiet cluster whose balancer is off. Raises Refused where it is not quiet."""
+        """Return the state of a quiet cluster, and switch its balancer off. Raises Refused if it is not quiet."""
         state = self.hbase.state(say)
         refuse_unquiet(state, UNQUIET)
         if state.balancer_is_on:
@@ -144,7 +144,7 @@ class AvailableRestart(RollingRestart):
 
 
 def moves_away(server: str, state: HBaseState) -> list[RegionMove]:
-    """Return the moves of all regions of a server, each to the other server that has fewest by then."""
+    """Return the moves of all regions of a server, each to the other server that then has the fewest."""
     counts = Counter({other: state.region_counts.get(other, 0) for other in state.servers if other != server})
     moves = []
     for name in sorted(name for name, home in state.homes.items() if home == server):
@@ -155,5 +155,5 @@ def moves_away(server: str, state: HBaseState) -> list[RegionMove]:
 
 
 def meta_first(moves: Sequence[RegionMove]) -> list[RegionMove]:
-    """Return the moves with that of hbase:meta first, because clients look up every region that has moved there."""
+    """Return the moves, that of hbase:meta first, because clients look up each moved region in it."""
     return sorted(moves, key=lambda move: move.table != META_TABLE)

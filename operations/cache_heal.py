@@ -1,9 +1,9 @@
-"""The way of regions back to the servers whose caches hold their blocks.
+"""The heal of the caches: regions move back to the servers whose caches hold their blocks.
 
-A server that dies loses its regions to others, which read them from S3, while its own cache keeps their blocks. What a
-cache holds is read from its persisted index: HBase's own map of cached regions is rebuilt only from files that were
-prefetched whole, and does not go down with evictions. A move makes hbase:meta name two servers for a region, and a
-restart of the second would send it to the first: so the tables of moved regions are reopened in place at the end.
+When a server dies, its regions open on others, which read them from S3, while its own cache keeps their blocks. The
+persisted index of a cache says what it holds. HBase's own map of cached regions is not used: it is rebuilt only from
+files that were prefetched whole, and ignores evictions. After a move, hbase:meta names two servers for a region, and a
+restart of the second would send it to the first. So the tables of moved regions are reopened in place at the end.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class HealControl(RegionControl, Protocol):
 
 
 class HealJournal(Protocol):
-    """The place of whether the balancer was on before the moves, until the regions are healed."""
+    """The record of whether the balancer was on before the moves, until the heal has ended."""
 
     def read(self) -> bool | None:
         """Return whether it was on; None where no heal was interrupted."""
@@ -68,7 +68,7 @@ class Heal:
     patience: HealPatience = HealPatience()
 
     def propose(self, say: Say, slack: float = SLACK, pause_seconds: float = PAUSE_SECONDS) -> HealProposal:
-        """Return the proposal for the cluster as it is now. Raises Refused where its state or an index forbids it."""
+        """Return the proposal for the cluster as it is now. Raises Refused if its state or an index forbids it."""
         state = self.hbase.state(say)
         refuse_unquiet(state, UNQUIET)
         _refuse_orphaned(state)
@@ -84,7 +84,7 @@ class Heal:
         )
 
     def stages(self, proposal: HealProposal) -> Iterator[Stage]:
-        """Yield the stages of a proposal; each looks first, so that it can be repeated."""
+        """Yield the stages of a proposal; each first checks what is left to do, so it can be repeated."""
         moves = proposal.moves
         yield Stage(title="check that the cluster is quiet, and switch the balancer off", act=self._prepare)
         for first in range(0, len(moves), proposal.moves_at_a_time):
@@ -168,7 +168,8 @@ def _refuse_stale(contents: Mapping[str, CacheContents]) -> None:
     problems = [
         Problem(
             where=server,
-            what=f"may hold other blocks than its index says: they may have differed for {cache.behind_seconds:,.0f} s",
+            what="may hold other blocks than its index says, which may have been out of date for"
+            f" {cache.behind_seconds:,.0f} s",
             why=f"HBase writes the index after a change, and more than two intervals, {cache.longest_seconds:,.0f} s,"
             " have passed; moves that follow an old index can be wrong",
             fix="read its log for `Error occurred while persisting bucket cache`, and check the node: warmbase verify;"

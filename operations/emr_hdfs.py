@@ -24,7 +24,7 @@ class EmrHdfs:
         return _locality(self.primary.run(STEP, say, "locality"))
 
     def relocate(self, bandwidth_bytes_per_second: int, seconds: int, say: Say) -> tuple[int, Locality]:
-        """Move replicas for about so many seconds; return the bytes that were moved, and the locality afterwards."""
+        """Move replicas for about this many seconds; return the bytes that were moved, and the locality afterwards."""
         answer = self.primary.run(STEP, say, "relocate", str(bandwidth_bytes_per_second), str(seconds))
         return answer["moved_bytes"], _locality(answer)
 

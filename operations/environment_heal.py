@@ -39,7 +39,7 @@ def _refuse_kerberos(launch: Launch) -> None:
         raise Refused.of(
             where=f"cluster {launch.plan.cluster} of {launch.plan.environment}",
             what="does not let this command move replicas of blocks",
-            why="with Kerberos, only the user hdfs may move them, and the steps of warmbase have a ticket of hbase",
+            why="with Kerberos, only the user hdfs may move them, and the steps of warmbase authenticate as hbase",
             fix="to write the blocks of a region to the host of its RegionServer, compact its table: warmbase compact",
         )
 

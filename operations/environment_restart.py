@@ -47,7 +47,7 @@ def refuse_unkept(launch: Launch) -> None:
 def rolling_restart(aws: Aws, launch: Launch, cluster_id: str, *, available: bool) -> RollingRestart:
     """Return the rolling restart of a running cluster, with its journal in the log bucket.
 
-    An available one moves the regions of each server away while it restarts.
+    With `available`, the regions of each server are open on other servers while it restarts.
     """
     hbase = emr_hbase(aws, launch, cluster_id)
     journals = S3RestartJournal(aws=aws, bucket=hbase.primary.log_bucket, cluster_id=cluster_id)

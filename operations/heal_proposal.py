@@ -15,7 +15,7 @@ from sizing.region_assignment import SLACK, CachedRegion, best_assignment, regio
 
 # judgement: a move must save more. The lab counted 12 GETs for a region that is reopened, and a heal opens it twice.
 LEAST_GETS: Final = 25
-# judgement: a region is away from its blocks until it is moved, and each move waits until the one before is open.
+# judgement: each region reads from S3 until it is moved, and no move begins before the last region is open.
 PAUSE_SECONDS: Final = 0.0
 LONGEST_PAUSE_SECONDS: Final = 600.0
 MOVE_SECONDS: Final = 5  # judgement: the lab measured 2.6 s; on S3 a region opens its files with a few round trips more
@@ -28,8 +28,8 @@ SYSTEM_TABLES: Final = "hbase:"
 class HealProposal:
     """The state and caches of a cluster, and the moves that bring the most cached bytes home.
 
-    `slack` is how far above the mean the regions of a server may be, and `pause_seconds` the pause after each move.
-    `interrupted` is true where a heal was.
+    `slack` is how far the number of regions of a server may exceed the mean, `pause_seconds` the pause after each move.
+    `interrupted` is true if an earlier heal was interrupted.
     """
 
     state: HBaseState
@@ -71,7 +71,7 @@ class HealProposal:
 
     @property
     def moves_at_a_time(self) -> int:
-        """Return the number of moves for one step, which must end within its time even if each move is slow."""
+        """Return the number of moves in one step, which must end within its time limit even if each move is slow."""
         return min(MOVES_AT_A_TIME, int(LONGEST_SECONDS / (LONGEST_MOVE_SECONDS + self.pause_seconds)))
 
     @property
@@ -81,7 +81,7 @@ class HealProposal:
 
     @property
     def cached_bytes(self) -> int:
-        """Return the bytes that some cache holds: of each region, those of the cache with most of it."""
+        """Return the bytes of all regions that caches hold; for each region, the cache with most of it counts."""
         return sum(max(region.cached_bytes.values(), default=0) for region in self.regions.values())
 
     @property
@@ -117,13 +117,13 @@ class HealProposal:
         return self.basis_in(self.state)
 
     def basis_in(self, state: HBaseState) -> Basis:
-        """Return the same facts in another state: the servers, and where the regions are that would move."""
+        """Return the same facts in another state: the servers, and the locations of the regions that would move."""
         facts = {f"RegionServer {server}": f"started at {start}" for server, start in state.servers.items()}
         homes = state.homes
         return facts | {f"region {move.region}": f"on {homes.get(move.region, 'no server')}" for move in self.moves}
 
     def at_home(self, homes: Mapping[str, str]) -> int:
-        """Return how many regions are where no other cache holds so much more of them that a move would pay."""
+        """Return how many regions need no move: no other cache holds enough more of them to make one pay."""
         return sum(
             region.bytes_on(homes[name]) + self._move_bytes >= max(region.cached_bytes.values(), default=0)
             for name, region in self.regions.items()

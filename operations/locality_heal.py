@@ -1,9 +1,9 @@
-"""The way of block replicas to the RegionServers that read them, for HBase on HDFS.
+"""The heal of locality for HBase on HDFS: replicas of blocks move to the RegionServers that read them.
 
-A region that opens on another server leaves its blocks behind, and the server reads them over the network. The replicas
-follow: a DataNode copies a block to the host of the RegionServer, and only then does HDFS delete the replica that it
-replaces, so a move can end anywhere and the replication stays. Regions stay open where they are. HubSpot's healer works
-like this; the moves are those of HDFS's balancer.
+A region that opens on another server leaves its blocks behind, and the server reads them over the network. This heal
+moves the replicas after it. A DataNode copies a block to the host of the RegionServer, and only then does HDFS delete
+the replica that the copy replaces, so no interruption costs a replica. Regions stay open where they are. HubSpot's
+healer works like this; the code that moves replicas is that of HDFS's balancer.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from operations.progress import Say, Stage
 from sizing.problem import OperationFailed, Refused
 from sizing.units import format_size
 
-# judgement: a command that was killed leaves a step that still runs for as long, and the next step waits for it.
+# judgement: a command that is killed leaves a step that runs for up to this time, and the next step waits for it.
 STEP_SECONDS: Final = 900
 SERVERS_IN_OUTCOME: Final = 6
 
@@ -27,7 +27,7 @@ SERVERS_IN_OUTCOME: Final = 6
 class ServerLocality:
     """The store files of a server's regions: how much of them is on its own host, and what would be moved there.
 
-    `sent_bytes` are the replicas that its own DataNode would give away.
+    `sent_bytes` is the size of the replicas that its own DataNode would send.
     """
 
     bytes: int
@@ -44,7 +44,7 @@ class ServerLocality:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Locality:
-    """The locality of each server, and the least bandwidth that a DataNode allows for moves."""
+    """The locality of each server, and the lowest bandwidth that a DataNode allows for moves."""
 
     servers: Mapping[str, ServerLocality]
     in_transition: int
@@ -64,13 +64,13 @@ class Locality:
 
 
 class LocalityControl(Protocol):
-    """Reads and moves replicas of blocks. Every method raises OperationFailed where the cluster does not do it."""
+    """Reads and moves replicas of blocks. Every method raises OperationFailed if the cluster refuses."""
 
     def locality(self, say: Say) -> Locality:
         """Return where the blocks of every store file are now."""
 
     def relocate(self, bandwidth_bytes_per_second: int, seconds: int, say: Say) -> tuple[int, Locality]:
-        """Move replicas for about so many seconds; return the bytes that were moved, and the locality afterwards."""
+        """Move replicas for about this many seconds; return the bytes that were moved, and the locality afterwards."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +93,7 @@ class LocalityProposal:
         return self.basis_in(self.locality)
 
     def basis_in(self, locality: Locality) -> Basis:
-        """Return the same facts of another reading: flushes and compactions change the bytes all the time."""
+        """Return the same facts of another reading; bytes do not count, because flushes and compactions change them."""
         return {f"RegionServer {server}": "is live" for server in locality.servers}
 
 
@@ -104,7 +104,7 @@ class LocalityHeal:
     hdfs: LocalityControl
 
     def propose(self, say: Say, bandwidth_bytes_per_second: int | None = None) -> LocalityProposal:
-        """Return the proposal for the cluster as it is now; without a bandwidth, with that of the DataNodes.
+        """Return the proposal for the cluster as it is now; without a bandwidth, that of the DataNodes.
 
         Raises Refused while regions are in transition.
         """
@@ -113,7 +113,7 @@ class LocalityHeal:
             raise Refused.of(
                 where="HBase",
                 what=f"is not quiet: {locality.in_transition} regions are in transition",
-                why="replicas would be moved to servers that the regions leave",
+                why="replicas might be moved to servers that the regions are about to leave",
                 fix="wait until every region is open (the master's page), then run the same command again",
             )
         return LocalityProposal(
@@ -122,7 +122,7 @@ class LocalityHeal:
         )
 
     def stages(self, proposal: LocalityProposal) -> Iterator[Stage]:
-        """Yield the stages of a proposal; each reads first where the blocks are, so that it can be repeated."""
+        """Yield the stages of a proposal; each first reads where the blocks are, so it can be repeated."""
         total = proposal.locality.total
         yield Stage(
             title=f"move {total.moves:,} replicas to the hosts of their RegionServers",
@@ -143,7 +143,7 @@ class LocalityHeal:
                 raise OperationFailed.of(
                     where=f"{rest.moves:,} blocks",
                     what="could not be moved to the hosts of their RegionServers",
-                    why="DataNodes failed the moves, or they would break HDFS's placement policy",
+                    why="the DataNodes failed to move them, or a move would break HDFS's placement policy",
                     fix="read the stderr of the step heal-locality, and the logs of the DataNodes; then run the same"
                     " command again: it reads the locations anew, and continues with the blocks that remain",
                 )

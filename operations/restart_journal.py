@@ -15,7 +15,7 @@ from sizing.problem import OperationFailed
 class RestartJournal:
     """The cluster before the restart: start time and hit ratio of each server, and the server of each region.
 
-    A server whose node published no reads has no hit ratio. `available` is true where regions move away meanwhile.
+    A server whose node published no reads has no hit ratio. `available` is true if regions move away for the restart.
     """
 
     balancer_was_on: bool

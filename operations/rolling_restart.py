@@ -68,7 +68,7 @@ class RollingRestart:
     available: ClassVar[bool] = False
 
     def stages(self, state: HBaseState) -> Iterator[Stage]:
-        """Yield the stages for a cluster that was seen in this state; each looks first, so that it can be repeated."""
+        """Yield the stages for a cluster in this state; each first checks what is left to do, so it can be repeated."""
         yield Stage(title="check that the cluster is quiet, and switch the balancer off", act=self._prepare)
         if state.moved_tables:
             yield Stage(title=f"reopen {_names(state.moved_tables)} in place", act=self._reopen)
@@ -93,7 +93,7 @@ class RollingRestart:
         return (restart_title(server),)
 
     def _interrupted(self) -> RestartJournal | None:
-        """Return the journal of a restart of this kind. Raises Refused where one of the other kind was interrupted."""
+        """Return the journal of a restart of this kind. Raises Refused if one of the other kind was interrupted."""
         journal = self.journals.read()
         if journal is not None and journal.available != self.available:
             option = " --available" if journal.available else ""

@@ -1,9 +1,9 @@
-"""The attributes of column families brought to the plan: one region of a table first, and the others after its gate.
+"""The change of column families to the attributes of the plan: one region of a table first, then all of them.
 
 HBase changes a table without opening a region again (`modifyTable` with reopenRegions=false, HBASE-25549, since 2.6.0).
 Then one region is closed and opened on its server. If it answers, and its server reads from its cache as before, the
-master reopens all regions in batches. If not, the table gets its old attributes back. The journal has these from before
-the change until the last region is open, so that a command that was ended anywhere is run again.
+master reopens all regions in batches. If not, the table gets its old attributes back. The journal holds the old
+attributes from before the change until the last region is open, so a command can be run again wherever it was stopped.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from operations.table_journal import Families, TableChange, TableJournal
 from sizing.problem import OperationFailed
 from sizing.units import format_percent
 
-UNQUIET: Final = "a region that is reopened now would take more rows offline"
+UNQUIET: Final = "reopening a region now would take more rows offline"
 CONTINUE: Final = "run the same command again: it continues with this table"
 
 
@@ -35,7 +35,7 @@ class LiveTables:
 
 
 class TableControl(RegionControl, Protocol):
-    """Reads and changes tables too. Every method raises OperationFailed where the cluster does not do it."""
+    """Reads and changes tables too. Every method raises OperationFailed if the cluster refuses."""
 
     def live_tables(self, say: Say) -> LiveTables:
         """Return the enabled user tables as they are now."""
@@ -56,7 +56,7 @@ class TablePatience:
 
     before: float = 600.0  # judgement: ten published minutes
     opened: float = 600.0  # judgement: the master opens the regions of a table in batches, each in seconds
-    warm: float = 900.0  # judgement: one minute that is published late, and some that are disturbed
+    warm: float = 900.0  # judgement: one minute that is published late, and several with a lower hit ratio
     first_poll: float = 0.5
     poll: float = 10.0
 
@@ -70,7 +70,7 @@ class TableChanges:
     patience: TablePatience = TablePatience()
 
     def stages(self, changes: Sequence[TableChange]) -> Iterator[Stage]:
-        """Yield the stages, one table after the other; each looks first, so that it can be repeated."""
+        """Yield the stages, one table after the other; each first checks what is left to do, so it can be repeated."""
         for change in changes:
             yield Stage(title=f"change {change.table}, and reopen one of its regions", act=partial(self._try, change))
             yield Stage(title=f"reopen all regions of {change.table} in batches", act=partial(self._reopen, change))
@@ -78,7 +78,7 @@ class TableChanges:
     def _try(self, change: TableChange, say: Say) -> str:
         journal = self.journal.read()
         if journal is not None and journal.table == change.table and journal.passed:
-            return "one region has passed its gate already"
+            return "its first region was checked before the interruption"
         if journal is not None:
             self._open_closed(change.table, say)
         state = self._quiet(say)
@@ -100,7 +100,7 @@ class TableChanges:
                 self.hbase.reopen_region(name, say)
 
     def _gate(self, region: str, state: HBaseState, ratios: Mapping[str, float], say: Say) -> str:
-        """Reopen a region and return its outcome. Raises OperationFailed where its server is worse than before."""
+        """Reopen a region and return the outcome. Raises OperationFailed if its server does worse than before."""
         server = state.homes[region]
         self.hbase.reopen_region(region, say)
         now = self.hbase.state(say)
@@ -114,7 +114,7 @@ class TableChanges:
         return f"{region} answers on {server}; {self._warm({server: ratios.get(server)}, say)}"
 
     def _roll_back(self, change: TableChange, region: str, failure: OperationFailed, say: Say) -> None:
-        """Give the table its old attributes back. Raises OperationFailed with the reason, whether that works or not."""
+        """Give the table its old attributes back. Always raises OperationFailed, with the reason."""
         say(f"{failure.problems[0].what}; {change.table} gets its old attributes back")
         self.hbase.change_table(change.table, change.before, say)
         self.hbase.reopen_region(region, say)
@@ -147,7 +147,7 @@ class TableChanges:
         return f"every region is open; {outcome}"
 
     def _warm(self, before: Mapping[str, float | None], say: Say) -> str:
-        """Wait until each of these servers hits as before. Raises OperationFailed otherwise."""
+        """Wait until each of these servers has its hit ratio of before. Raises OperationFailed otherwise."""
         wanted = {server: ratio - HIT_RATIO_TOLERANCE for server, ratio in before.items() if ratio is not None}
         if not wanted:
             return "no reads were published before, so hit ratios were not checked"

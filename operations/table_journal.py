@@ -18,7 +18,7 @@ Families: TypeAlias = Mapping[str, Mapping[str, str]]
 class TableChange:
     """The attributes of one table that differ from the plan: their values before the change, and those of the plan.
 
-    `passed` is true once the first region has passed its gate.
+    `passed` is true once the first region has been checked.
     """
 
     table: str
@@ -28,10 +28,10 @@ class TableChange:
 
 
 class TableJournal(Protocol):
-    """The place of the change that is being made, until it has ended."""
+    """The record of the change that is being made, until it has ended."""
 
     def read(self) -> TableChange | None:
-        """Return the change that was interrupted; None where none was."""
+        """Return the change that was interrupted; None if none was."""
 
     def write(self, change: TableChange) -> None:
         """Keep this in place of any other."""
@@ -54,7 +54,7 @@ class S3TableJournal:
         return f"tables/{self.cluster_id}.json"
 
     def read(self) -> TableChange | None:
-        """Return the change that was interrupted; None where none was. Raises OperationFailed."""
+        """Return the change that was interrupted; None if none was. Raises OperationFailed."""
         try:
             document = self._object.read()
             return None if document is None else TableChange(**document)

@@ -25,7 +25,7 @@ FIRST_HBASE: Final = (2, 6, 0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableProposal:
-    """The changes to make, in their order; the first continues one that was interrupted where `interrupted` is true.
+    """The changes to make, in their order. If `interrupted` is true, the first one continues an earlier command.
 
     `regions` has the number of regions of each table.
     """
@@ -97,7 +97,7 @@ def environment_tables(aws: Aws, launch: Launch, cluster_id: str) -> TableChange
 def planned_families(launch: Launch, live: LiveTables) -> Mapping[str, Families]:
     """Return the attributes that the plan wants, of the tables that the cluster has.
 
-    An inspection names tables and families. Without one, what the workload states holds for every family.
+    An inspection names tables and families. Without one, the attributes of the workload hold for every family.
     """
     planned = planned_tables(launch)
     if launch.environment.workload.inspection is None:
@@ -112,7 +112,7 @@ def planned_families(launch: Launch, live: LiveTables) -> Mapping[str, Families]
 
 
 def table_changes(live: LiveTables, wanted: Mapping[str, Families]) -> list[TableChange]:
-    """Return the change of each table that differs from the plan, with the attributes that do."""
+    """Return the change of each table that differs from the plan, with only the attributes that differ."""
     changes = []
     for table, families in sorted(wanted.items()):
         different = {

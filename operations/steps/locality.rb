@@ -1,5 +1,5 @@
-# Runs in the HBase shell, sent by heal-locality.sh: reads where the blocks of store files are, and moves replicas to the
-# hosts of the RegionServers that have their regions open, by the dispatcher of HDFS's balancer.
+# Runs in the HBase shell, sent by heal-locality.sh: reads where the blocks of store files are, or moves replicas to the
+# hosts of the RegionServers that have their regions open, with the dispatcher of HDFS's balancer.
 require 'java'
 require 'json'
 
@@ -8,9 +8,9 @@ module WarmbaseLocality
   HDFS = org.apache.hadoop.hdfs
   DISPATCHER = HDFS.server.balancer.Dispatcher
   FILE = org.apache.hadoop.fs.Path
-  # The balancer's own: only one of both runs.
+  # The balancer's own lock file, so that only one of the two runs.
   ID_FILE = FILE.new('/system/balancer.id')
-  MOVES = 8 # that a DataNode receives at a time
+  MOVES = 8 # the replicas that a DataNode receives at a time
   BATCH_SECONDS = 60
   FREE_FRACTION = 0.1
   MOST = java.lang.Long::MAX_VALUE
@@ -30,7 +30,7 @@ module WarmbaseLocality
 
     private
 
-    # The next compaction rewrites a reference, which a split leaves.
+    # Leaves out references, which a split creates and the next compaction rewrites.
     def resolved(path)
       if HBASE.io.HFileLink.isHFileLink(path)
         HBASE.io.HFileLink.buildFromHFileLinkPattern(@conf, path).getFileStatus(@fs).getPath
@@ -39,7 +39,7 @@ module WarmbaseLocality
       end
     end
 
-    # A file that a compaction replaces meanwhile has no blocks.
+    # A file that a compaction has replaced meanwhile has no blocks.
     def blocks_of(path)
       path ? @fs.getLocatedBlocks(path, 0, MOST).getLocatedBlocks.reject(&:isStriped) : []
     rescue java.io.FileNotFoundException
@@ -64,7 +64,7 @@ module WarmbaseLocality
       block.locations.any? { |node| node.hostName == host }
     end
 
-    # The replicas to move, each with the places where no region needs it, the fullest first.
+    # The replicas to move, each with the DataNodes on which no region needs it, the fullest first.
     def scan
       @metrics = @link.admin.clusterMetrics
       @blocks = @metrics.liveServerMetrics.keySet.to_h { |name| [name.address.to_s, blocks(name)] }
@@ -104,7 +104,7 @@ module WarmbaseLocality
       @nodes.map { |node| utility.createClientDatanodeProtocolProxy(node, @conf, 60_000, false).balancerBandwidth }.min
     end
 
-    # Begins no further moves after so many seconds. The DataNodes have the bandwidth only meanwhile.
+    # Begins no moves after this many seconds, and gives the DataNodes their former bandwidth at the end.
     def relocate(limit, seconds)
       scan
       before, ends = bandwidth, Time.now + seconds
@@ -119,7 +119,7 @@ module WarmbaseLocality
       @fs.setBalancerBandwidth(before) if before
     end
 
-    # A step that was killed has the lock file for another minute.
+    # The lock file of a step that was killed remains for up to a minute.
     def connector(tries)
       HDFS.server.balancer.NameNodeConnector.new('Balancer', @fs.uri, ID_FILE, nil, @conf, 5)
     rescue java.io.IOException
@@ -148,7 +148,7 @@ module WarmbaseLocality
       DISPATCHER.waitForMoveCompletion(@targets.values)
     end
 
-    # The dispatcher refuses moves against the placement policy.
+    # The dispatcher refuses moves that break the placement policy.
     def begun?(move, node)
       places = move[:block].locations.map { |place| @sources[[place.hostName, place.storageType]] }
       origin = @sources[[node.hostName, node.storageType]]

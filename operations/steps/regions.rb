@@ -87,8 +87,8 @@ module WarmbaseRegions
       end
     end
 
-    # Each word is REGION@SERVER, and after each move follows the pause. A region that was split or dropped meanwhile is
-    # left out. The region of hbase:meta has no row.
+    # Each word is REGION@SERVER. A pause follows each move. A region that was split or dropped meanwhile is left out.
+    # The region of hbase:meta has no row.
     def move(pause_seconds, *words)
       keys = rows.map { |row, info| [info.getEncodedName, row.getRow] }.to_h.merge(meta.keys.first => META)
       moves = words.map { |word| word.split('@') }.select { |name, _| keys[name] }

@@ -7,7 +7,7 @@ module WarmbaseTables
   BYTES = org.apache.hadoop.hbase.util.Bytes
   NAMES = org.apache.hadoop.hbase.TableName
   CLIENT = org.apache.hadoop.hbase.client
-  # The attributes that a plan decides, each with the method that reads its value, whether it is set or a default.
+  # The attributes that a plan decides, each with the method that returns its value, even if that is a default.
   GETTERS = {
     'BLOCKSIZE' => :getBlocksize, 'BLOOMFILTER' => :getBloomFilterType, 'BLOCKCACHE' => :isBlockCacheEnabled,
     'DATA_BLOCK_ENCODING' => :getDataBlockEncoding, 'COMPRESSION' => :getCompressionType,
@@ -55,10 +55,10 @@ module WarmbaseTables
       { changed: table }
     end
 
-    # The master opens a region that it has closed on its last server, with the attributes that the table has now. It
-    # answers once a row can be read.
+    # Closes a region; the master opens it on its last server again, with the attributes that the table has now. Returns
+    # once a row can be read.
     def reopen_region(name)
-      # A closed region is only opened: an earlier step has ended after it had closed it.
+      # A region that is closed already only has to be opened: an earlier step ended after it had closed it.
       begin
         @master.unassign(BYTES.toBytes(name), false)
       rescue org.apache.hadoop.hbase.client.DoNotRetryRegionException => e

@@ -18,7 +18,7 @@ from sizing.units import GIB, MIB
 SITES: Final = ("core-site", "hbase-site")
 """The files that a RegionServer reads, in this order: a later file overrides an earlier one."""
 READ_ONLY: Final = "hbase.global.readonly.enabled"
-COUNT_FRACTION: Final = 0.02  # judgement: blocks come and go between the two readings
+COUNT_FRACTION: Final = 0.02  # judgement: blocks are cached and evicted between the two readings
 CACHE_FRACTION: Final = 0.02  # the cache does not use a part of a bucket at its end
 EMR_CACHE_BYTES: Final = 8 * GIB  # EMR Release Guide, emr-hbase-s3: the default of hbase.bucketcache.size
 ALLOCATOR: Final = "org.apache.hadoop.hbase.io.hfile.bucket.BucketAllocator"
@@ -162,7 +162,7 @@ def _cache_checks(context: VerificationContext) -> Iterator[CheckResult]:
 
 
 def _index_checks(context: VerificationContext) -> Iterator[CheckResult]:
-    """Compare the blocks that each persisted index has with the count of the RegionServer itself."""
+    """Compare the number of blocks in each persisted index with the count of the RegionServer."""
     if not context.launch.plan.mode.has_bucket_cache:
         return
     check = Check(
@@ -177,7 +177,7 @@ def _index_checks(context: VerificationContext) -> Iterator[CheckResult]:
         return
     counts = {instance: _counts(context.nodes[instance], cache) for instance, cache in sorted(caches.items())}
     differ = {instance: pair for instance, pair in counts.items() if abs(pair[0] - pair[1]) > COUNT_FRACTION * pair[1]}
-    # An index that was written before the last change of its cache may have another count.
+    # An index from before the last change of its cache may have another count.
     changed = [instance for instance in differ if caches[instance].behind_seconds > 0]
     for instance, (indexed, counted) in sorted(differ.items(), key=lambda entry: entry[0] in changed)[:1]:
         note = ", but the cache has changed since the index was written" if instance in changed else ""

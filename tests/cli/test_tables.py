@@ -1,4 +1,4 @@
-"""`warmbase tables` shows each difference and how it takes effect, asks, holds the lock, and idles at the plan."""
+"""`warmbase tables` shows each difference and its effect, asks, holds the lock, and then has nothing left to do."""
 
 from __future__ import annotations
 

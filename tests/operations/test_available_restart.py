@@ -110,7 +110,7 @@ def test_meta_moves_first_away_and_first_home() -> None:
 
 
 def test_without_the_reopening_the_next_restart_would_lose_the_regions() -> None:
-    """The model has the fault that the reopening is there for, as graceful_stop.sh does."""
+    """The model loses regions as a restart after graceful_stop.sh does, which shows that the reopening is needed."""
     model = MovingModel(balancer=False)
     for source, target in (("b:16020", "c:16020"), ("c:16020", "b:16020")):
         model.move([RegionMove(region="r10", table="orders", source=source, target=target)], 0.0, print)

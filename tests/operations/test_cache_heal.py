@@ -1,4 +1,4 @@
-"""Regions come home to the caches that hold them, wherever the command is interrupted."""
+"""Regions move to the servers whose caches hold their blocks, wherever the command is interrupted."""
 
 from __future__ import annotations
 

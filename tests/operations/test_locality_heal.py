@@ -1,4 +1,4 @@
-"""Replicas of blocks come to the servers that read them, wherever the command is interrupted."""
+"""Replicas of blocks move to the servers that read them, wherever the command is interrupted."""
 
 from __future__ import annotations
 

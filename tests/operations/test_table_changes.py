@@ -1,4 +1,4 @@
-"""Changes of tables: one region first, the rest after its gate, the old attributes back where it fails."""
+"""Changes of tables: one region is checked first, then the rest follows; if it fails, the table is rolled back."""
 
 from __future__ import annotations
 
