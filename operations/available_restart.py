@@ -49,7 +49,7 @@ class AvailableRestart(RollingRestart):
     def titles(self, server: str) -> tuple[str, ...]:
         """Return the titles of the stages of one server."""
         return (
-            f"move the regions of {server} to the other servers",
+            f"move the regions of {server} away",
             restart_title(server),
             f"bring the regions of {server} home",
         )

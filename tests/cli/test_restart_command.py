@@ -54,7 +54,7 @@ def test_an_available_restart_shows_its_cost_and_changes_nothing(
     result = run(here, "--rolling", "--available", "--dry-run")
     assert result.exit_code == 0, result.output
     words = " ".join(result.stdout.split())
-    assert words.index("move the regions of b:16020 to the other servers") < words.index("restart b:16020 in place")
+    assert words.index("move the regions of b:16020 away") < words.index("restart b:16020 in place")
     assert "up to 5.86 KiB of second copies" in words
     assert "up to 60 GETs" in words
     assert "the caches have room for them" in words
