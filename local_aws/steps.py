@@ -37,12 +37,12 @@ def _added(original: Callable[..., Untyped], cluster: Untyped, steps: Untyped) -
 
 
 def _cancelled(response: Untyped) -> Untyped:
-    """Answer CancelSteps, which cancels only steps that wait."""
+    """Answer CancelSteps, which cancels steps that wait, and interrupts those that run."""
     steps = response.backend.clusters[request_parameter(response, "ClusterId")].steps
     wanted = request_parameter(response, "StepIds", [])
     answer = []
     for step in (candidate for candidate in steps if candidate.id in wanted):
-        if step.state == "PENDING":
+        if step.state in {"PENDING", "RUNNING"}:
             step.state, step.end_date_time = "CANCELLED", utcnow()
             answer.append({"StepId": step.id, "Status": "SUBMITTED"})
         else:

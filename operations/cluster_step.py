@@ -74,9 +74,11 @@ class PrimaryShell:
             try:
                 state = self._ended(step, name, say)
             except BaseException:
-                # A pending step must not run after the command that added it has ended.
+                # A pending step must not run after the command that added it has ended. One that runs goes on: EMR
+                # would interrupt it between two of its calls (API Reference, CancelSteps).
                 with suppress(ClientError, BotoCoreError):
-                    self.aws.emr.cancel_steps(ClusterId=self.cluster_id, StepIds=[step])
+                    if step in self._pending_steps():
+                        self.aws.emr.cancel_steps(ClusterId=self.cluster_id, StepIds=[step])
                 raise
             answer = self._answer(key)
         log = f"s3://{self.log_bucket}/emr/{self.cluster_id}/steps/{step}/stderr.gz"
@@ -86,12 +88,16 @@ class PrimaryShell:
 
     def _cancel_waiting(self) -> None:
         """Cancel the pending steps of warmbase: they belong to a command that was killed, or to `verify`."""
+        waiting = self._pending_steps()
+        if waiting:
+            self.aws.emr.cancel_steps(ClusterId=self.cluster_id, StepIds=waiting)
+
+    def _pending_steps(self) -> list[str]:
+        """Return the pending steps of warmbase."""
         pages: Any = self.aws.emr.get_paginator("list_steps").paginate(
             ClusterId=self.cluster_id, StepStates=["PENDING"]
         )
-        waiting = [step["Id"] for page in pages for step in page["Steps"] if step["Name"].startswith(OURS)]
-        if waiting:
-            self.aws.emr.cancel_steps(ClusterId=self.cluster_id, StepIds=waiting)
+        return [step["Id"] for page in pages for step in page["Steps"] if step["Name"].startswith(OURS)]
 
     def _ended(self, step: str, name: str, say: Say) -> str:
         reported = ""

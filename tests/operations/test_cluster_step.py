@@ -77,6 +77,20 @@ def test_an_examination_cancels_no_step_but_its_own(here: Deployed, monkeypatch:
     assert len(cancelled) == 1
 
 
+def test_a_step_that_runs_is_not_interrupted_between_two_of_its_calls(
+    here: Deployed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(shell: PrimaryShell, step: str, *_: object) -> NoReturn:
+        # The first description of a step finds it running.
+        here.aws.emr.describe_step(ClusterId=shell.cluster_id, StepId=step)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PrimaryShell, "_ended", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        primary(here).run("change-tables", silent, "reopen-region", "a")
+    assert list(states(here).values()) == ["RUNNING"]
+
+
 def test_a_step_that_was_cancelled_names_no_log(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PrimaryShell, "_ended", lambda *_: "CANCELLED")
     with pytest.raises(OperationFailed, match="was cancelled") as caught:
