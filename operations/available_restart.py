@@ -18,7 +18,14 @@ from operations.hbase_control import META_TABLE, HBaseControl, HBaseState, Regio
 from operations.heal_proposal import MOVES_AT_A_TIME, cached_name
 from operations.progress import Say, Stage
 from operations.restart_journal import RestartJournal
-from operations.rolling_restart import CONTINUE, UNQUIET, RollingRestart, restart_order, restart_title
+from operations.rolling_restart import (
+    CONTINUE,
+    UNQUIET,
+    RollingRestart,
+    refuse_absent,
+    restart_order,
+    restart_title,
+)
 from sizing.problem import OperationFailed, Refused
 from sizing.second_copies import CacheBlocks
 
@@ -89,7 +96,8 @@ class AvailableRestart(RollingRestart):
         return self._home(replace(journal, homes={}), say)
 
     def _move_away(self, server: str, say: Say) -> str:
-        journal, state = self._journal(), self._still(say)
+        journal = self._journal()
+        state = self._still(journal, say)
         if journal.restarted(server, state):
             return "was restarted already"
         moves = moves_away(server, state)
@@ -97,7 +105,8 @@ class AvailableRestart(RollingRestart):
         return f"{len(moves)} regions are open on other servers" if moves else "it has no regions"
 
     def _restart_empty(self, server: str, say: Say) -> str:
-        journal, state = self._journal(), self._still(say)
+        journal = self._journal()
+        state = self._still(journal, say)
         if journal.restarted(server, state):
             return "was restarted already"
         # If a region has split since the move, its halves may have opened here.
@@ -107,7 +116,8 @@ class AvailableRestart(RollingRestart):
         return "it is back; its regions were open on other servers"
 
     def _bring_home(self, server: str, say: Say) -> str:
-        journal, state = self._journal(), self._still(say)
+        journal = self._journal()
+        state = self._still(journal, say)
         if not journal.restarted(server, state):
             raise OperationFailed.of(
                 where=server,
@@ -126,10 +136,11 @@ class AvailableRestart(RollingRestart):
         self._move(meta_first(moves), say)
         return self._gate(server, replace(journal, homes=own), say)
 
-    def _still(self, say: Say) -> HBaseState:
-        """Return the state of a quiet cluster, and switch its balancer off. Raises Refused if it is not quiet."""
+    def _still(self, journal: RestartJournal, say: Say) -> HBaseState:
+        """Return the state, with the balancer off. Raises Refused if a server is down or the cluster is not quiet."""
         state = self.hbase.state(say)
         refuse_unquiet(state, UNQUIET)
+        refuse_absent(journal, state)
         if state.balancer_is_on:
             # Somebody has switched it on meanwhile, and it may already have planned moves.
             self.hbase.switch_balancer(say, on=False)

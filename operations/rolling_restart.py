@@ -26,6 +26,10 @@ HIT_RATIO_TOLERANCE: Final = 0.01
 FIRST_POLL_SECONDS: Final = 0.5
 UNQUIET: Final = "a server that restarts now would take more rows offline, and its regions may not return"
 CONTINUE: Final = "run the same command again: it continues with the servers that have not been restarted"
+REPLACED: Final = (
+    "if EMR has replaced the node, its server will not come back: delete the journal below restarts/ in the log bucket,"
+    " and switch the balancer on in HBase's shell (balance_switch true)"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +164,7 @@ class RollingRestart:
         if journal.restarted(server, before):
             return f"was restarted already: {self._gate(server, journal, say)}"
         refuse_unquiet(before, UNQUIET)
+        refuse_absent(journal, before)
         if before.balancer_is_on:
             # Somebody has switched it on meanwhile, and it may already have planned moves.
             self.hbase.switch_balancer(say, on=False)
@@ -226,7 +231,7 @@ class RollingRestart:
             where=server or "HBase",
             what=f"is not back after {self.patience.home / 60:,.0f} minutes: {reported}",
             why="the RegionServer has not opened its regions",
-            fix=f"read its log, and the master's; once all regions are open, {CONTINUE}",
+            fix=f"read its log, and the master's; once all regions are open, {CONTINUE}; {REPLACED}",
         )
 
     def _journal(self) -> RestartJournal:
@@ -263,6 +268,17 @@ def restart_order(state: HBaseState, journal: RestartJournal | None = None) -> t
 def restart_title(server: str) -> str:
     """Return the title of the stage that restarts a server."""
     return f"restart {server} in place"
+
+
+def refuse_absent(journal: RestartJournal, state: HBaseState) -> None:
+    """Refuse to restart a server while another one is down, whose regions may be open elsewhere already."""
+    if absent := sorted(journal.starts.keys() - state.servers.keys()):
+        raise Refused.of(
+            where=absent[0],
+            what="is not among the live RegionServers",
+            why="it was when the restart began, and two servers would be down at once",
+            fix=f"start it, then {CONTINUE}; {REPLACED}",
+        )
 
 
 def _elsewhere(homes: Mapping[str, str], here: Mapping[str, str], elsewhere: list[str]) -> OperationFailed:

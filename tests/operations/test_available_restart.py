@@ -154,6 +154,21 @@ def test_a_cache_that_was_lost_stops_it_with_all_regions_at_home() -> None:
     assert is_whole(model)
 
 
+def test_a_server_that_dies_while_regions_move_away_stops_it_before_another_one_is_down() -> None:
+    model = MovingModel()
+
+    def die(moves: Sequence[RegionMove], pause_seconds: float, say: Say) -> None:
+        MovingModel.move(model, moves, pause_seconds, say)
+        # The master opens its regions on the server that remains.
+        model.down["c:16020"] = 10**6
+        model.homes.update({name: "a:16020" for name, home in model.homes.items() if home == "c:16020"})
+
+    model.move = die  # type: ignore[method-assign]
+    with pytest.raises(Refused, match="c:16020  is not among the live RegionServers"):
+        run(model)
+    assert model.restarts == []
+
+
 def test_the_two_ways_do_not_continue_each_other() -> None:
     model = MovingModel(kill_at=12)
     with pytest.raises(Killed):

@@ -240,6 +240,16 @@ def test_a_server_that_stays_away_stops_the_restart() -> None:
     assert model.restarts == ["b:16020"]
 
 
+def test_no_server_restarts_while_another_one_is_down_whose_regions_are_open_elsewhere() -> None:
+    model = Model()
+    model.journal = RestartJournal(balancer_was_on=True, starts=model.starts.copy(), hit_ratios={}, homes={})
+    model.balancer = False
+    model.down["c:16020"] = 10**6
+    with pytest.raises(Refused, match=r"c:16020  is not among the live RegionServers\n.*two servers would be down"):
+        RollingRestart(hbase=model, journals=model, patience=QUICK)._restart("b:16020", print)
+    assert model.restarts == []
+
+
 def test_a_closed_region_refuses_it() -> None:
     model = Model()
     model.homes["r10"] = None
