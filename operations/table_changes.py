@@ -19,7 +19,7 @@ from operations.polling import turns
 from operations.progress import Say, Stage
 from operations.rolling_restart import HIT_RATIO_TOLERANCE
 from operations.table_journal import Families, TableChange, TableJournal
-from sizing.problem import OperationFailed
+from sizing.problem import OperationFailed, Problem
 from sizing.units import format_percent
 
 UNQUIET: Final = "reopening a region now would take more rows offline"
@@ -80,24 +80,28 @@ class TableChanges:
         if journal is not None and journal.table == change.table and journal.passed:
             return "its first region was checked before the interruption"
         if journal is not None:
-            self._open_closed(change.table, say)
+            self._open_closed(change, say)
         state = self._quiet(say)
         regions = [name for name in sorted(state.homes) if state.regions[name].table == change.table]
-        ratios = self._hit_ratios(time.time() - self.patience.before)
-        self.journal.write(change)
+        if journal is None:
+            change = replace(change, hit_ratios=self._hit_ratios(time.time() - self.patience.before))
+            self.journal.write(change)
         self.hbase.change_table(change.table, change.wanted, say)
         try:
-            outcome = self._gate(regions[0], state, ratios, say)
+            outcome = self._gate(regions[0], state, change.hit_ratios, say)
         except OperationFailed as failure:
             self._roll_back(change, regions[0], failure, say)
         self.journal.write(replace(change, passed=True))
         return outcome
 
-    def _open_closed(self, table: str, say: Say) -> None:
-        """Open the region that an interrupted command has closed."""
-        for name, region in self.hbase.state(say).regions.items():
-            if region.table == table and region.server is None:
-                self.hbase.reopen_region(name, say)
+    def _open_closed(self, change: TableChange, say: Say) -> None:
+        """Open the region that an interrupted command has closed, which may not open with the new attributes."""
+        regions = self.hbase.state(say).regions
+        closed = [name for name, region in regions.items() if region.table == change.table and region.server is None]
+        if closed:
+            self.hbase.change_table(change.table, change.before, say)
+        for name in closed:
+            self.hbase.reopen_region(name, say)
 
     def _gate(self, region: str, state: HBaseState, ratios: Mapping[str, float], say: Say) -> str:
         """Reopen a region and return the outcome. Raises OperationFailed if its server does worse than before."""
@@ -116,35 +120,49 @@ class TableChanges:
     def _roll_back(self, change: TableChange, region: str, failure: OperationFailed, say: Say) -> None:
         """Give the table its old attributes back. Always raises OperationFailed, with the reason."""
         say(f"{failure.problems[0].what}; {change.table} gets its old attributes back")
-        self.hbase.change_table(change.table, change.before, say)
-        self.hbase.reopen_region(region, say)
+        try:
+            self.hbase.change_table(change.table, change.before, say)
+            self.hbase.reopen_region(region, say)
+        except OperationFailed as second:
+            raise OperationFailed.of(
+                where=change.table,
+                what=f"may have its new attributes still, and {region} may be closed",
+                why=_reasons([*failure.problems, *second.problems]),
+                fix="run the same command again: it gives a closed region its old attributes and opens it, then tries"
+                " the change again",
+            ) from second
         self.journal.clear()
         raise OperationFailed.of(
             where=change.table,
             what="has its old attributes again, because its first region failed",
-            why="\n".join(f"{problem.where} {problem.what}" for problem in failure.problems),
+            why=_reasons(failure.problems),
             fix="find the cause in the log of that RegionServer; then run the same command again",
         ) from failure
 
     def _reopen(self, change: TableChange, say: Say) -> str:
-        state = self._quiet(say)
-        ratios = self._hit_ratios(time.time() - self.patience.before)
-        self.hbase.reopen([change.table], say)
+        journal, state = self.journal.read() or change, self._quiet(say)
+        if not journal.reopened:
+            self.hbase.reopen([change.table], say)
+            self._wait_until_open(change.table, say)
+            # A command that waits again for warm caches must not close regions whose files are being prefetched.
+            self.journal.write(replace(journal, reopened=True))
+        servers = {state.homes[name] for name in state.homes if state.regions[name].table == change.table}
+        outcome = self._warm({server: journal.hit_ratios.get(server) for server in sorted(servers)}, say)
+        self.journal.clear()
+        return f"every region is open; {outcome}"
+
+    def _wait_until_open(self, table: str, say: Say) -> None:
+        """Wait until every region is open. Raises OperationFailed where that takes too long."""
         for _ in turns(self.patience.opened, self.patience.first_poll, self.patience.poll):
             now = self.hbase.state(say)
             if not (now.closed or now.in_transition):
-                break
-        else:
-            raise OperationFailed.of(
-                where=change.table,
-                what="has regions that are not open",
-                why=f"{self.patience.opened / 60:,.0f} minutes have passed since it was reopened",
-                fix=f"read the master's log for the regions in transition; then {CONTINUE}",
-            )
-        servers = {state.homes[name] for name in state.homes if state.regions[name].table == change.table}
-        outcome = self._warm({server: ratios.get(server) for server in sorted(servers)}, say)
-        self.journal.clear()
-        return f"every region is open; {outcome}"
+                return
+        raise OperationFailed.of(
+            where=table,
+            what="has regions that are not open",
+            why=f"{self.patience.opened / 60:,.0f} minutes have passed since it was reopened",
+            fix=f"read the master's log for the regions in transition; then {CONTINUE}",
+        )
 
     def _warm(self, before: Mapping[str, float | None], say: Say) -> str:
         """Wait until each of these servers has its hit ratio of before. Raises OperationFailed otherwise."""
@@ -178,3 +196,7 @@ class TableChanges:
     def _hit_ratios(self, since: float) -> dict[str, float]:
         reads = self.hbase.cache_reads(since)
         return {server: read.hit_ratio for server, read in reads.items() if read.hit_ratio is not None}
+
+
+def _reasons(problems: Sequence[Problem]) -> str:
+    return "\n".join(f"{problem.where} {problem.what}" for problem in problems)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Protocol, TypeAlias
 
 from operations.aws import Aws
@@ -18,13 +18,16 @@ Families: TypeAlias = Mapping[str, Mapping[str, str]]
 class TableChange:
     """The attributes of one table that differ from the plan: their values before the change, and those of the plan.
 
-    `passed` is true once the first region has been checked.
+    `hit_ratios` are those of each server before the change. `passed` is true once the first region has passed its gate,
+    and `reopened` once all regions were reopened.
     """
 
     table: str
     before: Families
     wanted: Families
+    hit_ratios: Mapping[str, float] = field(default_factory=dict)
     passed: bool = False
+    reopened: bool = False
 
 
 class TableJournal(Protocol):

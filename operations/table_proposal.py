@@ -21,6 +21,8 @@ from sizing.problem import Problem, Refused
 
 FIRST_HBASE: Final = (2, 6, 0)
 """The first release that changes a table without reopening its regions (HBASE-25549)."""
+UNLIMITED: Final = -1
+"""The value by which HBase reopens all regions of a table at once (ReopenTableRegionsProcedure, 2.6.2)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +53,8 @@ def table_proposal(tables: TableChanges, launch: Launch, names: Iterable[str], s
     live, journal, state = tables.hbase.live_tables(say), tables.journal.read(), tables.hbase.state(say)
     if journal is None:
         refuse_unquiet(state, UNQUIET)
+    else:
+        refuse_dropped(live, journal)
     refuse_unlimited(live, launch.plan.core.count)
     chosen = frozenset(names)
     refuse_unknown(live, chosen)
@@ -128,13 +132,26 @@ def table_changes(live: LiveTables, wanted: Mapping[str, Families]) -> list[Tabl
 
 def refuse_unlimited(live: LiveTables, servers: int) -> None:
     """Refuse a cluster whose master would reopen more regions at once than it has servers. Raises Refused."""
-    if live.most_regions > servers:
+    if live.most_regions == UNLIMITED or live.most_regions > servers:
+        most = "all" if live.most_regions == UNLIMITED else f"up to {live.most_regions:,}"
         raise Refused.of(
             where="the master",
-            what=f"would reopen up to {live.most_regions:,} regions of a table at once",
+            what=f"would reopen {most} regions of a table at once",
             why=f"{BATCH_KEY} on the primary nodes is not the {servers} of the plan, and without this limit a change"
             " makes a whole table unavailable",
             fix="apply the settings of the plan first: warmbase reconfigure ENV",
+        )
+
+
+def refuse_dropped(live: LiveTables, journal: TableChange) -> None:
+    """Refuse to continue with a table that is disabled or was dropped. Raises Refused."""
+    if journal.table not in live.tables:
+        raise Refused.of(
+            where=journal.table,
+            what="is not an enabled table, and a change of it was interrupted",
+            why="its regions have to be opened with one set of attributes before another table is changed",
+            fix="enable it, then run the same command again; if it was dropped, delete the journal below tables/ in the"
+            " log bucket",
         )
 
 

@@ -44,7 +44,7 @@ class Model:
     closed: str | None = None
     most_regions: int = 3
     broken: Callable[[Mapping[str, str]], bool] = lambda _: False
-    cold: bool = False
+    cold_after: str | None = None
     calls: int = 0
     kill_at: int | None = None
     kill_before: bool = True
@@ -120,7 +120,7 @@ class Model:
     def cache_reads(self, since: float) -> Mapping[str, CacheReads]:
         del since
         with self.call():
-            hits = 20 if self.cold and "reopen orders-0" in self.events else 99
+            hits = 20 if self.cold_after in self.events else 99
             return {server: CacheReads(hits=hits, misses=1) for server in ("a:1", "b:1", "c:1")}
 
     def read(self) -> TableChange | None:
@@ -189,7 +189,7 @@ def test_a_region_that_does_not_open_gives_the_table_its_old_attributes_back(pro
 
 
 def test_a_server_that_reads_less_from_its_cache_gives_the_table_its_old_attributes_back(prod: Launch) -> None:
-    model = Model(cold=True)
+    model = Model(cold_after="reopen orders-0")
     with pytest.raises(OperationFailed, match=r"a:1 hits 95.2 % of its reads; before the change, .* 99 %"):
         run(model, prod)
     assert model.tables["orders"] == {"cf": OLD}
@@ -216,6 +216,51 @@ def test_a_region_that_an_interrupted_command_has_closed_is_opened(prod: Launch)
     assert model.closed is None
 
 
+def test_a_closed_region_that_the_new_attributes_keep_from_opening_gets_the_old_ones(prod: Launch) -> None:
+    model = Model(broken=lambda attributes: attributes["PREFETCH_BLOCKS_ON_OPEN"] == "true")
+    change = model.journal = proposal(model, prod).changes[0]
+    model.tables["orders"]["cf"] |= change.wanted["cf"]
+    model.closed = "orders-0"
+    with pytest.raises(OperationFailed, match="orders  has its old attributes again"):
+        run(model, prod)
+    assert model.events[:2] == ["change orders", "reopen orders-0"]
+    assert model.tables["orders"] == {"cf": OLD}
+    assert model.opened["orders-0"] == {"cf": OLD}
+    assert model.journal is None
+
+
+def test_a_way_back_that_fails_gives_both_reasons_and_keeps_the_journal(prod: Launch) -> None:
+    model = Model(broken=lambda _: True)
+    with pytest.raises(OperationFailed, match=r"orders  may have its new attributes still, and orders-0 may be closed"):
+        run(model, prod)
+    assert model.journal is not None
+    assert not model.journal.passed
+    model.broken = lambda _: False
+    run(model, prod)
+    assert is_planned(model, prod)
+
+
+def test_hit_ratios_are_compared_with_those_before_the_change_and_regions_reopened_once(prod: Launch) -> None:
+    """The second command finds caches that the first one has emptied, and waits until they are as before."""
+    model = Model(cold_after="reopen all of orders")
+    for _ in range(2):
+        with pytest.raises(OperationFailed, match=r"a:1 +hits 95.2 % of its reads; before the change, .* 99 %"):
+            run(model, prod)
+    assert model.events.count("reopen all of orders") == 1
+    model.cold_after = None
+    run(model, prod)
+    assert model.events.count("reopen all of orders") == 1
+    assert is_planned(model, prod)
+
+
+def test_a_table_that_was_dropped_amid_its_change_is_named(prod: Launch) -> None:
+    model = Model()
+    model.journal = proposal(model, prod).changes[0]
+    del model.tables["orders"]
+    with pytest.raises(Refused, match="orders  is not an enabled table, and a change of it was interrupted"):
+        proposal(model, prod, "users")
+
+
 def test_a_closed_region_refuses_a_new_change(prod: Launch) -> None:
     with pytest.raises(Refused, match="1 regions of enabled tables are not open"):
         proposal(Model(closed="users-1"), prod)
@@ -224,6 +269,8 @@ def test_a_closed_region_refuses_a_new_change(prod: Launch) -> None:
 def test_a_master_without_a_limit_is_refused(prod: Launch) -> None:
     with pytest.raises(Refused, match="would reopen up to 2,147,483,647 regions of a table at once"):
         proposal(Model(most_regions=2**31 - 1), prod)
+    with pytest.raises(Refused, match="would reopen all regions of a table at once"):
+        proposal(Model(most_regions=-1), prod)
 
 
 def test_an_unknown_table_is_refused(prod: Launch) -> None:
