@@ -36,10 +36,11 @@ from operations.progress import carry_out
 from operations.warming import Servers, read_progress
 from sizing.problem import InvalidInput
 from sizing.region_assignment import SLACK
-from sizing.units import parse_duration, parse_rate
+from sizing.units import MIB, parse_duration, parse_rate
 from sizing.warming import Gate
 
-BANDWIDTH: Final = UnitText("rate", parse_rate, least=1)
+# judgement: a step begins with whole blocks, which at less would take longer than a step may.
+BANDWIDTH: Final = UnitText("rate", parse_rate, least=MIB)
 PAUSE: Final = UnitText("time", parse_duration, most=LONGEST_PAUSE_SECONDS)
 
 

@@ -1,5 +1,5 @@
-# Runs in the HBase shell, sent by heal-locality.sh: reads where the blocks of store files are, or moves replicas to the
-# hosts of the RegionServers that have their regions open, with the dispatcher of HDFS's balancer.
+# Runs in the HBase shell, sent by heal-locality.sh: reads where blocks of store files are, and moves replicas to their
+# RegionServers by the dispatcher of HDFS's balancer.
 require 'java'
 require 'json'
 
@@ -41,7 +41,7 @@ module WarmbaseLocality
 
     # A file that a compaction has replaced meanwhile has no blocks.
     def blocks_of(path)
-      path ? @fs.getLocatedBlocks(path, 0, MOST).getLocatedBlocks.reject(&:isStriped) : []
+      path ? @fs.getLocatedBlocks(path, 0, MOST).locatedBlocks.reject(&:isStriped) : []
     rescue java.io.FileNotFoundException
       []
     end
@@ -64,7 +64,7 @@ module WarmbaseLocality
       block.locations.any? { |node| node.hostName == host }
     end
 
-    # The replicas to move, each with the DataNodes on which no region needs it, the fullest first.
+    # The replicas to move, with the places where no region needs them, fullest first.
     def scan
       @metrics = @link.admin.clusterMetrics
       @blocks = @metrics.liveServerMetrics.keySet.to_h { |name| [name.address.to_s, blocks(name)] }
@@ -104,12 +104,12 @@ module WarmbaseLocality
       @nodes.map { |node| utility.createClientDatanodeProtocolProxy(node, @conf, 60_000, false).balancerBandwidth }.min
     end
 
-    # Begins no moves after this many seconds, and gives the DataNodes their former bandwidth at the end.
+    # Begins no moves after so many seconds. The DataNodes have the bandwidth only meanwhile.
     def relocate(limit, seconds)
       scan
+      balancer = connector(8)
       before, ends = bandwidth, Time.now + seconds
       @fs.setBalancerBandwidth(limit)
-      balancer = connector(8)
       open(balancer)
       dispatch(limit * BATCH_SECONDS) until @moves.empty? || Time.now > ends
       { moved_bytes: balancer.bytesMoved.get }.merge(locality)
@@ -119,7 +119,7 @@ module WarmbaseLocality
       @fs.setBalancerBandwidth(before) if before
     end
 
-    # The lock file of a step that was killed remains for up to a minute.
+    # A killed step has the lock file for another minute.
     def connector(tries)
       HDFS.server.balancer.NameNodeConnector.new('Balancer', @fs.uri, ID_FILE, nil, @conf, 5)
     rescue java.io.IOException
@@ -148,13 +148,14 @@ module WarmbaseLocality
       DISPATCHER.waitForMoveCompletion(@targets.values)
     end
 
-    # The dispatcher refuses moves that break the placement policy.
+    # The dispatcher has no node that leaves, and refuses moves against the placement policy.
     def begun?(move, node)
-      places = move[:block].locations.map { |place| @sources[[place.hostName, place.storageType]] }
-      origin = @sources[[node.hostName, node.storageType]]
-      block = DISPATCHER::DBlock.new(move[:block].getBlock.getLocalBlock)
+      places = move[:block].locations.map { |place| @sources[[place.hostName, place.storageType]] }.compact
+      origin, target = @sources[[node.hostName, node.storageType]], @targets[[move[:home], node.storageType]]
+      return unless origin && target
+      block = DISPATCHER::DBlock.new(move[:block].block.localBlock)
       ([origin] + (places - [origin])).each { |place| block.addLocation(place) }
-      pending = origin.addPendingMove(block, @targets[[move[:home], node.storageType]])
+      pending = origin.addPendingMove(block, target)
       @dispatcher.executePendingMove(pending) if pending
       pending
     end

@@ -98,6 +98,13 @@ def test_options_of_the_other_mode_are_refused(here: Deployed, model: HdfsModel,
     assert model.calls == []
 
 
+def test_a_rate_at_which_a_block_would_outlast_its_step_is_refused(here: Deployed, model: HdfsModel) -> None:
+    result = run(here, "--bandwidth", "1 KiB/s", "--yes")
+    assert result.exit_code == 2
+    assert "is too small" in result.output
+    assert model.calls == []
+
+
 def test_a_cluster_with_kerberos_is_refused(tmp_path: Path) -> None:
     environment = on_hdfs_environment(tmp_path)
     launch = launch_of(environment, environment.active)
