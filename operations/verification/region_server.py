@@ -175,7 +175,12 @@ def _index_checks(context: VerificationContext) -> Iterator[CheckResult]:
     if isinstance(caches, str):
         yield check.result(caches, good=False)
         return
-    counts = {instance: _counts(context.nodes[instance], cache) for instance, cache in sorted(caches.items())}
+    counts = {
+        instance: (indexed, counted)
+        for instance, cache in sorted(caches.items())
+        for indexed, counted in [_counts(context.nodes[instance], cache)]
+        if counted is not None
+    }
     differ = {instance: pair for instance, pair in counts.items() if abs(pair[0] - pair[1]) > COUNT_FRACTION * pair[1]}
     # An index from before the last change of its cache may have another count.
     changed = [instance for instance in differ if caches[instance].behind_seconds > 0]
@@ -188,10 +193,10 @@ def _index_checks(context: VerificationContext) -> Iterator[CheckResult]:
         yield check.result(observed if counts else "no node answered", good=True if counts else None)
 
 
-def _counts(facts: Facts | None, cache: CacheContents) -> tuple[int, int]:
-    """Return the blocks in the index, and those that the RegionServer counts."""
-    figures = (facts or {}).get("figures") or {}
-    return sum(file.blocks for file in cache.files.values()), int(figures.get("l2CacheCount", 0))
+def _counts(facts: Facts | None, cache: CacheContents) -> tuple[int, int | None]:
+    """Return the blocks in the index, and those that the RegionServer counts; None where it does not answer."""
+    counted = ((facts or {}).get("figures") or {}).get("l2CacheCount")
+    return sum(file.blocks for file in cache.files.values()), None if counted is None else int(counted)
 
 
 def _default_checks(context: VerificationContext) -> Iterator[CheckResult]:

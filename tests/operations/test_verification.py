@@ -272,6 +272,8 @@ def test_an_index_has_the_blocks_that_its_server_counts_unless_the_cache_has_cha
     [result] = check(context)
     assert result.good is good
     assert ("i-2: 1,000 blocks in the index" in result.found) == (good is not True)
+    nodes["i-2"]["figures"] = None
+    assert [result.good for result in check(context)] == [True]
     context.caches = "there is no index at /warmbase/cache/index/bucketcache.index"
     assert [result.good for result in check(context)] == [False]
 
