@@ -6,7 +6,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
 # shellcheck source=operations/steps/program.sh
 source "$(dirname "${BASH_SOURCE[0]}")/program.sh"
 
-# Only the superuser of HDFS can move replicas. Without Kerberos, HDFS trusts the name that a client states.
+# Only the superuser of HDFS moves replicas. Without Kerberos, HDFS trusts this name.
 export HADOOP_USER_NAME=hdfs
 
 # program: the Ruby program for the HBase shell.

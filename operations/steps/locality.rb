@@ -8,9 +8,9 @@ module WarmbaseLocality
   HDFS = org.apache.hadoop.hdfs
   DISPATCHER = HDFS.server.balancer.Dispatcher
   FILE = org.apache.hadoop.fs.Path
-  # The balancer's own lock file, so that only one of the two runs.
+  # The balancer's own: only one of both runs.
   ID_FILE = FILE.new('/system/balancer.id')
-  MOVES = 8 # the replicas that a DataNode receives at a time
+  MOVES = 8 # that a DataNode receives at a time
   BATCH_SECONDS = 60
   FREE_FRACTION = 0.1
   MOST = java.lang.Long::MAX_VALUE
@@ -30,7 +30,7 @@ module WarmbaseLocality
 
     private
 
-    # Leaves out references, which a split creates and the next compaction rewrites.
+    # The next compaction rewrites a reference, which a split leaves.
     def resolved(path)
       if HBASE.io.HFileLink.isHFileLink(path)
         HBASE.io.HFileLink.buildFromHFileLinkPattern(@conf, path).getFileStatus(@fs).getPath
@@ -39,7 +39,7 @@ module WarmbaseLocality
       end
     end
 
-    # A file that a compaction has replaced meanwhile has no blocks.
+    # A file that a compaction replaces meanwhile has no blocks.
     def blocks_of(path)
       path ? @fs.getLocatedBlocks(path, 0, MOST).locatedBlocks.reject(&:isStriped) : []
     rescue java.io.FileNotFoundException
