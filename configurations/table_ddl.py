@@ -15,8 +15,9 @@ from sizing.workload import Workload
 
 TABLE: Final = "usertable"
 FAMILY: Final = "cf"
-BATCH_KEY: Final = "hbase.reopen.table.regions.progressive.batch.size.max"
 """The names of YCSB, for you to replace where no inspection names tables."""
+BATCH_KEY: Final = "hbase.reopen.table.regions.progressive.batch.size.max"
+"""The most regions of a table that the master reopens at once, set on the primary nodes."""
 BEFORE_KEY: Final = "warmbase.before.load"
 """The attribute of a table in which the script for an initial load keeps the values that the table had."""
 COMPACTION_ATTEMPTS: Final = 5

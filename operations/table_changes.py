@@ -28,10 +28,14 @@ CONTINUE: Final = "run the same command again: it continues with this table"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveTables:
-    """The attributes of the families of each enabled user table, and the most regions that a change reopens at once."""
+    """The attributes of the families of each enabled user table, and the most regions that a change reopens at once.
+
+    `loading` names the tables that have the settings of an initial load.
+    """
 
     most_regions: int
     tables: Mapping[str, Families]
+    loading: Sequence[str] = ()
 
 
 class TableControl(RegionControl, Protocol):

@@ -24,6 +24,9 @@ FIRST_HBASE: Final = (2, 6, 0)
 UNLIMITED: Final = -1
 """The value by which HBase reopens all regions of a table at once (ReopenTableRegionsProcedure, 2.6.2)."""
 
+PHOENIX_TABLES: Final = ("SYSTEM.", "SYSTEM:")
+"""How the names of Phoenix's own tables begin, without and with mapped namespaces (Phoenix, SYSTEM_SCHEMA_NAME)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableProposal:
@@ -63,6 +66,7 @@ def table_proposal(tables: TableChanges, launch: Launch, names: Iterable[str], s
         for change in table_changes(live, planned_families(launch, live))
         if (not chosen or change.table in chosen) and (journal is None or change.table != journal.table)
     ]
+    refuse_loading(live, changes)
     return TableProposal(
         live=live,
         changes=changes if journal is None else [journal, *changes],
@@ -101,12 +105,17 @@ def environment_tables(aws: Aws, launch: Launch, cluster_id: str) -> TableChange
 def planned_families(launch: Launch, live: LiveTables) -> Mapping[str, Families]:
     """Return the attributes that the plan wants, of the tables that the cluster has.
 
-    An inspection names tables and families. Without one, the attributes of the workload hold for every family.
+    An inspection names tables and families. Without one, the attributes of the workload hold for every family, except
+    those of Phoenix's own tables.
     """
     planned = planned_tables(launch)
     if launch.environment.workload.inspection is None:
         [family] = planned[0].families
-        return {table: dict.fromkeys(families, family.attributes) for table, families in live.tables.items()}
+        return {
+            table: dict.fromkeys(families, family.attributes)
+            for table, families in live.tables.items()
+            if not table.startswith(PHOENIX_TABLES)
+        }
     wanted = {table.name: {family.name: family.attributes for family in table.families} for table in planned}
     return {
         table: {name: wanted[table][name] for name in families if name in wanted[table]}
@@ -140,6 +149,17 @@ def refuse_unlimited(live: LiveTables, servers: int) -> None:
             why=f"{BATCH_KEY} on the primary nodes is not the {servers} of the plan, and without this limit a change"
             " makes a whole table unavailable",
             fix="apply the settings of the plan first: warmbase reconfigure ENV",
+        )
+
+
+def refuse_loading(live: LiveTables, changes: Sequence[TableChange]) -> None:
+    """Refuse to change a table during its initial load, whose settings differ from the plan. Raises Refused."""
+    if loading := sorted({change.table for change in changes} & set(live.loading)):
+        raise Refused.of(
+            where=loading[0],
+            what="has the settings of an initial load" + (f", as do {len(loading) - 1} more" if loading[1:] else ""),
+            why="a change to the plan would end them in the middle of the load",
+            fix="finish the load, whose script gives the table its settings back; or name the other tables",
         )
 
 

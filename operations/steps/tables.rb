@@ -14,6 +14,7 @@ module WarmbaseTables
     'PREFETCH_BLOCKS_ON_OPEN' => :isPrefetchBlocksOnOpen, 'CACHE_DATA_ON_WRITE' => :isCacheDataOnWrite,
     'EVICT_BLOCKS_ON_CLOSE' => :isEvictBlocksOnClose
   }.freeze
+  LOAD_KEY = 'warmbase.before.load'
   BATCH_KEY = 'hbase.reopen.table.regions.progressive.batch.size.max'
   OPEN_SECONDS = 120
 
@@ -29,7 +30,8 @@ module WarmbaseTables
 
     private
 
-    # The most regions that a change reopens at once, and the attributes of each family.
+    # The most regions that a change reopens at once, the attributes of each family, and the tables that have the
+    # settings of an initial load.
     def families
       tables = @master.listTableDescriptors.select { |table| @master.isTableEnabled(table.getTableName) }
       attributes = tables.map do |table|
@@ -37,7 +39,8 @@ module WarmbaseTables
           [family.getNameAsString, GETTERS.transform_values { |getter| family.public_send(getter).to_s }]
         end.to_h]
       end
-      { most_regions: @conf.getInt(BATCH_KEY, 2_147_483_647), tables: attributes.to_h }
+      loading = tables.select { |table| table.getValue(LOAD_KEY) }.map { |table| table.getTableName.getNameAsString }
+      { most_regions: @conf.getInt(BATCH_KEY, 2_147_483_647), tables: attributes.to_h, loading: loading }
     end
 
     # The regions keep the old attributes until they are opened again. A family or attribute may contain anything but

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -17,7 +16,8 @@ from operations.table_proposal import TableProposal, table_changes, table_propos
 from sizing.problem import OperationFailed, Refused
 from tests.configurations.test_table_ddl import family as inspected_family
 from tests.configurations.test_table_ddl import inspected
-from tests.operations.deployed import Cut, Killed
+from tests.operations.deployed import Cut
+from tests.operations.killable import Killable, Killed
 
 QUICK = TablePatience(before=60, opened=0.2, warm=0.05, first_poll=0.001, poll=0.002)
 OLD = {
@@ -34,7 +34,7 @@ TABLES = ("orders", "users")
 
 
 @dataclass
-class Model:
+class Model(Killable):
     """Two tables with three regions on three servers. A region has the attributes that its table had when it opened."""
 
     tables: dict[str, dict[str, dict[str, str]]] = field(
@@ -43,11 +43,9 @@ class Model:
     opened: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)
     closed: str | None = None
     most_regions: int = 3
+    loading: tuple[str, ...] = ()
     broken: Callable[[Mapping[str, str]], bool] = lambda _: False
     cold_after: str | None = None
-    calls: int = 0
-    kill_at: int | None = None
-    kill_before: bool = True
     journal: TableChange | None = None
     events: list[str] = field(default_factory=list)
 
@@ -60,15 +58,6 @@ class Model:
     def open(self, region: str) -> None:
         table = region.partition("-")[0]
         self.opened[region] = {name: dict(attributes) for name, attributes in self.tables[table].items()}
-
-    @contextmanager
-    def call(self) -> Iterator[None]:
-        self.calls += 1
-        if self.calls == self.kill_at and self.kill_before:
-            raise Killed
-        yield
-        if self.calls == self.kill_at:
-            raise Killed
 
     def state(self, say: Say) -> HBaseState:
         del say
@@ -91,7 +80,7 @@ class Model:
 
     def live_tables(self, say: Say) -> LiveTables:
         del say
-        return LiveTables(most_regions=self.most_regions, tables=self.tables)
+        return LiveTables(most_regions=self.most_regions, tables=self.tables, loading=self.loading)
 
     def change_table(self, table: str, families: Families, say: Say) -> None:
         del say
@@ -166,6 +155,19 @@ def test_a_proposal_has_only_the_attributes_that_differ(prod: Launch) -> None:
     assert first.wanted["cf"]["PREFETCH_BLOCKS_ON_OPEN"] == "true"
     assert "EVICT_BLOCKS_ON_CLOSE" not in first.wanted["cf"]
     assert [change.table for change in proposal(Model(), prod, "users").changes] == ["users"]
+
+
+def test_the_tables_of_phoenix_keep_their_attributes(prod: Launch) -> None:
+    model = Model()
+    model.tables |= {name: {"0": dict(OLD)} for name in ("SYSTEM.CATALOG", "SYSTEM:STATS")}
+    assert [change.table for change in proposal(model, prod).changes] == list(TABLES)
+
+
+def test_a_table_is_not_changed_during_its_initial_load(prod: Launch) -> None:
+    model = Model(loading=("users",))
+    with pytest.raises(Refused, match="has the settings of an initial load"):
+        proposal(model, prod)
+    assert [change.table for change in proposal(model, prod, "orders").changes] == ["orders"]
 
 
 def test_one_region_is_reopened_before_all_of_its_table(prod: Launch) -> None:
