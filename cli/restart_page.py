@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from cli.boost_text import LEAST_USD
 from cli.heal_page import STEP_SECONDS
 from cli.page_entry import page_entry
 from configurations.launch import Launch
@@ -107,21 +108,22 @@ def _copies(caches: Mapping[str, CacheBlocks], order: list[str], launch: Launch)
     copies = second_copies(caches, order, cache.blocks_held if cache else 0)
     yield from page_entry(
         "cache",
-        f"up to {format_size(copies.size_bytes)} of second copies in the caches of other servers, which stay there"
+        f"about {format_size(copies.size_bytes)} of second copies in the caches of other servers, which stay there"
         " until they are evicted",
     )
     if copies.evicted_blocks:
         yield from page_entry(
             "",
-            f"the caches have no room for all of them: up to {copies.evicted_blocks:,} blocks are evicted, and each"
+            f"the caches have no room for all of them: about {copies.evicted_blocks:,} blocks are evicted, and each"
             " is read from S3 again when it is needed",
         )
     else:
         yield from page_entry("", "the caches have room for them, so no block is evicted")
     yield from page_entry(
         "s3",
-        f"up to {copies.gets:,} GETs: one for each block that a cache does not have, because S3A does not read ahead;"
+        f"about {copies.gets:,} GETs: one for each block that a cache does not have, because S3A does not read ahead;"
         " a restart in place costs a few GETs for each store file",
     )
     usd = copies.gets * price_table(launch.environment.region).usd("s3-get")
-    yield from page_entry("dollars", f"up to {format_usd(usd)}, for the GETs (estimate)")
+    price = format_usd(usd) if usd >= LEAST_USD else f"less than {format_usd(LEAST_USD)}"
+    yield from page_entry("dollars", f"{price}, for the GETs (estimate)")

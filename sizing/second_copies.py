@@ -24,7 +24,7 @@ class CacheBlocks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecondCopies:
-    """The most blocks that are cached twice, their bytes, and the blocks that other caches evict for them."""
+    """The blocks that are cached twice, their bytes, and the blocks that other caches evict for them: estimates."""
 
     blocks: int
     size_bytes: int
@@ -39,7 +39,9 @@ class SecondCopies:
 def second_copies(caches: Mapping[str, CacheBlocks], order: Sequence[str], capacity_blocks: int) -> SecondCopies:
     """Return the second copies if these servers restart in this order and their regions spread evenly over the others.
 
-    This is an upper bound: a server that is soon back leaves the others less time to read its blocks.
+    An estimate: a server that is soon back leaves the others less time to read its blocks. But a prefetch also reads
+    blocks that no cache had, and an eviction frees more than is needed (sizing/hit_ratio.py), so caches that hold less
+    than the data may read more.
     """
     room = {server: max(0, capacity_blocks - blocks.all_blocks) for server, blocks in caches.items()}
     evicted = 0
