@@ -23,13 +23,10 @@ from operations.plan_drift import read_running_cluster
 from operations.protection import protect
 from operations.tuning import Tuning, tuning_of
 from stacks.pinned import read_templates
+from tests.operations.killable import Killed
 from tests.operations.mocked_aws import create
 
 PROJECT = Path(__file__).parents[2]
-
-
-class Killed(BaseException):
-    """The stand-in for the end of the process."""
 
 
 @dataclass

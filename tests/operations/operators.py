@@ -32,7 +32,8 @@ from operations.aws import Aws, Gate, only_reading
 from operations.basis import digest
 from operations.lock import current_lock
 from sizing.problem import WarmbaseError
-from tests.operations.deployed import PROJECT, Deployed, Killed, deployed
+from tests.operations.deployed import PROJECT, Deployed, deployed
+from tests.operations.killable import Killed
 from tests.operations.mocked_aws import ASSETS, clients, operator
 
 STACK = "warmbase-dev-blue-cluster"

@@ -14,7 +14,8 @@ from operations.progress import Say, carry_out
 from operations.rolling_restart import RollingRestart
 from sizing.problem import OperationFailed, Refused
 from sizing.second_copies import CacheBlocks
-from tests.operations.test_rolling_restart import META, QUICK, SERVERS, Killed, Lines, Model
+from tests.operations.killable import Killed
+from tests.operations.test_rolling_restart import META, QUICK, SERVERS, Lines, Model
 
 
 @dataclass

@@ -13,14 +13,11 @@ from operations.boosting import MARGIN_SECONDS, WINDOW_SECONDS, BoostEnd, BoostP
 from operations.progress import Say, carry_out
 from sizing.gp3 import Provision
 from sizing.problem import OperationFailed, Refused
+from tests.operations.killable import Killable, Killed
 
 LAUNCHED, RAISED = (125, 3000), (500, 3000)
 HOUR = 3600.0
 QUICK = BoostPatience(modifiable=0.05, first_poll=0.001, poll=0.001)
-
-
-class Killed(BaseException):
-    """The command is ended here."""
 
 
 class Quiet:
@@ -33,7 +30,7 @@ class Quiet:
 
 
 @dataclass
-class Model:
+class Model(Killable):
     """Three volumes and their schedules, with EC2's limits; `now` is moved by the tests."""
 
     now: float = 10 * WINDOW_SECONDS
@@ -41,21 +38,16 @@ class Model:
     volumes: dict[str, Provision] = field(default_factory=lambda: dict.fromkeys(("a", "b", "c"), LAUNCHED))
     modified: dict[str, list[float]] = field(default_factory=dict)
     schedules: dict[tuple[str, int], tuple[float, Provision]] = field(default_factory=dict)
-    calls: int = 0
-    kill_at: int | None = None
-    kill_before: bool = True
 
     @contextmanager
     def call(self) -> Iterator[None]:
-        """Count a call, and end the command before or after the one that is named."""
-        self.calls += 1
-        if self.calls == self.kill_at and self.kill_before:
-            raise Killed
-        yield
-        for name, provision in self.volumes.items():
-            assert provision == LAUNCHED or any(key[0] == name for key in self.schedules), "raised without a schedule"
-        if self.calls == self.kill_at:
-            raise Killed
+        """Check after each call that no volume is raised without a schedule."""
+        with super().call():
+            yield
+            for name, provision in self.volumes.items():
+                assert provision == LAUNCHED or any(key[0] == name for key in self.schedules), (
+                    "raised without a schedule"
+                )
 
     def clock(self) -> float:
         return self.now

@@ -16,6 +16,7 @@ from operations.heal_proposal import LEAST_GETS, LONGEST_PAUSE_SECONDS, HealProp
 from operations.progress import Say, carry_out
 from sizing.problem import OperationFailed, Refused
 from sizing.units import KIB
+from tests.operations.killable import Killable, Killed
 
 QUICK = HealPatience(opened=0.05, first_poll=0.002, poll=0.002)
 SERVERS = ("a:16020", "b:16020", "c:16020")
@@ -24,12 +25,8 @@ BLOCKS = 100
 BLOCK_BYTES = 64 * KIB
 
 
-class Killed(BaseException):
-    """The command is ended here."""
-
-
 @dataclass
-class HealModel:
+class HealModel(Killable):
     """An HBase of three servers. The last was away, and its four regions are open on the first."""
 
     caches: dict[str, str] = field(default_factory=dict)
@@ -44,9 +41,6 @@ class HealModel:
     moves: list[str] = field(default_factory=list)
     pauses: list[float] = field(default_factory=list)
     mischief: str | None = None
-    calls: int = 0
-    kill_at: int | None = None
-    kill_before: bool = True
 
     def __post_init__(self) -> None:
         """Put hbase:meta on the first server."""
@@ -54,16 +48,6 @@ class HealModel:
         self.homes = {name: SERVERS[0] if home == SERVERS[2] else home for name, home in self.caches.items()}
         self.homes[META] = SERVERS[0]
         self.lasts = dict(self.homes)
-
-    @contextmanager
-    def call(self) -> Iterator[None]:
-        """Count a call, and end the command before or after the one that is named."""
-        self.calls += 1
-        if self.calls == self.kill_at and self.kill_before:
-            raise Killed
-        yield
-        if self.calls == self.kill_at:
-            raise Killed
 
     def state(self, say: Say) -> HBaseState:
         del say

@@ -32,7 +32,8 @@ from operations.proposal import Work, proposal
 from operations.teardown import teardown
 from sizing.problem import Refused
 from tests.command import PROCESS
-from tests.operations.deployed import WHEN, Cut, Killed
+from tests.operations.deployed import WHEN, Cut
+from tests.operations.killable import Killed
 
 PROJECT = Path(__file__).parents[2]
 TAGS = "tags: {purpose: rehearsal}\n"

@@ -30,7 +30,8 @@ from operations.table_changes import TableChanges
 from operations.table_journal import S3TableJournal
 from operations.table_proposal import table_proposal
 from sizing.problem import OperationFailed, Refused
-from tests.operations.deployed import WHEN, Cut, Killed
+from tests.operations.deployed import WHEN, Cut
+from tests.operations.killable import Killed
 
 LOGS = "logs-of-restarts"
 NODES = 3

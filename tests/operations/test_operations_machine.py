@@ -24,7 +24,7 @@ from moto import mock_aws
 
 from local_aws.extension import install
 from operations.lock import current_lock
-from tests.operations.deployed import Killed
+from tests.operations.killable import Killed
 from tests.operations.operators import Outcome, install_world
 from tests.operations.test_interleavings import COMMANDS, STATES, Starts, reported
 

@@ -20,7 +20,8 @@ from operations.plan_drift import read_running_cluster
 from operations.progress import carry_out
 from operations.reconfiguration import reconfiguration
 from sizing.problem import OperationFailed, Refused
-from tests.operations.deployed import WHEN, Cut, Deployed, Killed, deployed, record_of_another
+from tests.operations.deployed import WHEN, Cut, Deployed, deployed, record_of_another
+from tests.operations.killable import Killed
 from tests.operations.mocked_aws import clients
 
 TIMEOUT = "\noverrides: {hbase-site: {hbase.rpc.timeout: '90000'}}\n"

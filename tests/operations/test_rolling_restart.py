@@ -13,18 +13,15 @@ from operations.progress import Say, carry_out
 from operations.restart_journal import RestartJournal
 from operations.rolling_restart import Patience, RollingRestart, restart_order
 from sizing.problem import OperationFailed, Refused
+from tests.operations.killable import Killable, Killed
 
 QUICK = Patience(before=60, home=0.3, elsewhere=0.02, warm=0.05, poll=0.002)
 SERVERS = ("a:16020", "b:16020", "c:16020")
 META = "1588230740"
 
 
-class Killed(BaseException):
-    """The command is ended here."""
-
-
 @dataclass
-class Model:
+class Model(Killable):
     """An HBase of three servers with two regions each. A server that restarts is away for two looks."""
 
     starts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SERVERS, 1))
@@ -36,9 +33,6 @@ class Model:
     lose_cache: str | None = None
     lose_regions: str | None = None
     reasons: dict[str, str] = field(default_factory=dict)
-    calls: int = 0
-    kill_at: int | None = None
-    kill_before: bool = True
     journal: RestartJournal | None = None
     most_down: int = 0
     away: int = 2
@@ -50,16 +44,6 @@ class Model:
                 self.homes[region] = server
         self.homes[META] = SERVERS[0]
         self.lasts = {region: str(server) for region, server in self.homes.items()}
-
-    @contextmanager
-    def call(self) -> Iterator[None]:
-        """Count a call, and end the command before or after the one that is named."""
-        self.calls += 1
-        if self.calls == self.kill_at and self.kill_before:
-            raise Killed
-        yield
-        if self.calls == self.kill_at:
-            raise Killed
 
     def state(self, say: Say) -> HBaseState:
         del say

@@ -14,6 +14,7 @@ from lab.hbase.cluster import LabServer
 from lab.hbase.experiment import Experiment, ScenarioResult, over_time
 from lab.hbase.overlay import Overlay, varied
 from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
+from lab.hbase.steady_cluster import prefetch
 from lab.hbase.store.settings import Settings
 from lab.model.crash import Crash, offline_seconds
 from sizing.restart import RestartLoad, restart
@@ -22,7 +23,6 @@ TITLE: Final = "One of three RegionServers dies"
 QUESTION: Final = "If a RegionServer dies and does not return, how long are its regions offline?"
 SERVERS: Final = 3
 META: Final = "hbase:meta"
-PREFETCHED_SECONDS: Final = 600.0
 QUIET_SECONDS: Final = 5.0
 WRITING_SECONDS: Final = 10.0
 WRITES: Final = 200.0
@@ -47,14 +47,10 @@ class CrashCase:
 def run(lab: Experiment) -> ScenarioResult:
     """Return the outages of each case, in which one of three warm servers is killed while the balancer is off."""
     lab = lab.filled()
-    bench = lab.bench
-    bench.serve(LabServer(), cold=True)
-    bench.wait_until_full(lab.miniature.demand.blocks.count, PREFETCHED_SECONDS)
-    bench.admin.switch_balancer(on=False)
-    homes = {region: address(server) for region, server in bench.admin.regions(lab.table.name).items()}
+    homes = warm_homes(lab)
     results = [_crash(lab, case, homes) for case in crash_cases(lab)]
     _return(lab, homes)
-    bench.cluster.restart_master()
+    lab.bench.cluster.restart_master()
     return ScenarioResult(
         figures=tuple(figure for result in results for figure in result.figures),
         charts=tuple(chart for result in results for chart in result.charts),
@@ -64,6 +60,13 @@ def run(lab: Experiment) -> ScenarioResult:
             "The log that is split holds a few seconds of writes; the log of a busy server holds gigabytes.",
         ),
     )
+
+
+def warm_homes(lab: Experiment) -> dict[str, str]:
+    """Fill the caches of all servers, switch the balancer off, and return the server of each region."""
+    prefetch(lab)
+    lab.bench.admin.switch_balancer(on=False)
+    return {region: address(server) for region, server in lab.bench.admin.regions(lab.table.name).items()}
 
 
 def crash_cases(lab: Experiment) -> tuple[CrashCase, ...]:

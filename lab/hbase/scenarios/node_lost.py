@@ -13,7 +13,8 @@ from lab.hbase.availability import Probes, offline_regions, probed
 from lab.hbase.cluster import LabServer
 from lab.hbase.experiment import Experiment, ScenarioResult, over_time
 from lab.hbase.result import Chart, Measurement, MeasurementTarget, TargetKind
-from lab.hbase.scenarios.crash import FACTOR, PREFETCHED_SECONDS, CrashCase, address, crash_cases, crash_of, victim
+from lab.hbase.scenarios.crash import FACTOR, CrashCase, address, crash_cases, crash_of, victim, warm_homes
+from lab.hbase.steady_cluster import PREFETCHED_SECONDS
 from lab.hbase.store.settings import Settings
 from lab.model.crash import offline_seconds
 
@@ -53,13 +54,9 @@ class LostServer:
 def run(lab: Experiment) -> ScenarioResult:
     """Lose a server in each case of the scenario `crash`, under reads and writes, and replace it by an empty one."""
     lab = lab.filled()
-    bench = lab.bench
-    bench.serve(LabServer(), cold=True)
-    bench.wait_until_full(lab.miniature.demand.blocks.count, PREFETCHED_SECONDS)
-    bench.admin.switch_balancer(on=False)
-    homes = {region: address(server) for region, server in bench.admin.regions(lab.table.name).items()}
+    homes = warm_homes(lab)
     losses = [_loss(lab, case, homes) for case in crash_cases(lab)]
-    bench.cluster.restart_master()
+    lab.bench.cluster.restart_master()
     return ScenarioResult(
         figures=tuple(figure for loss in losses for figure in _figures(lab, loss)),
         charts=tuple(_chart(loss) for loss in losses),
