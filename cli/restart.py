@@ -11,10 +11,9 @@ from changes.planned_cluster import deployable_cluster
 from cli.fill_warning import fill_warning
 from cli.options import chosen_cluster, cluster_option, confirm, dry_run_option, environment_argument, yes_option
 from cli.progress import TerminalProgress
-from cli.restart_page import available_cost, restart_page
+from cli.restart_page import restart_page
 from cli.terminal import echo
 from environments.reader import read_environment
-from operations.available_restart import AvailableRestart
 from operations.aws import examining
 from operations.basis import refuse_moved
 from operations.environment_restart import RestartProposal, refuse_unkept, rolling_restart
@@ -60,6 +59,7 @@ def restart(environment: str, **options: Unpack[RestartOptions]) -> None:
     Example:
       warmbase restart prod --rolling --dry-run
       warmbase restart prod --rolling
+      warmbase restart prod --rolling --available
 
     Exit codes: 3 a server would lose its cache or its regions.
     """
@@ -81,8 +81,6 @@ def restart(environment: str, **options: Unpack[RestartOptions]) -> None:
     state = rolled.hbase.state(_ignore)
     proposal = RestartProposal(state=state, journal=rolled.check(state, _ignore))
     echo("\n".join(restart_page(running, proposal, rolled, launch)))
-    if isinstance(rolled, AvailableRestart):
-        echo("\n".join(available_cost(proposal, rolled, launch)))
     for line in fill_warning(read_progress(aws, launch, running.id, Gate()), read.name):
         echo(line)
     if options["dry_run"]:

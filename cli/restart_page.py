@@ -43,7 +43,9 @@ def restart_page(
     titles = [stage.title for stage in rolled.stages(state) if stage.title not in finished]
     for number, title in enumerate(titles):
         yield from page_entry("" if number else "proposed", title)
-    if not rolled.available:
+    if isinstance(rolled, AvailableRestart):
+        yield from _available_cost(proposal, rolled, launch)
+    else:
         yield from _cost(len(remaining), launch.plan.restart)
 
 
@@ -76,7 +78,7 @@ def _cost(servers: int, timing: Restart) -> Iterator[str]:
     yield from page_entry("dollars", "nothing")
 
 
-def available_cost(proposal: RestartProposal, rolled: AvailableRestart, launch: Launch) -> Iterator[str]:
+def _available_cost(proposal: RestartProposal, rolled: AvailableRestart, launch: Launch) -> Iterator[str]:
     """Yield what it costs to keep the regions available, computed from the cache indexes and the plan."""
     state, servers, homes = proposal.state, unfinished(proposal, rolled), _homes(proposal)
     regions = sum(home in servers for home in homes.values())

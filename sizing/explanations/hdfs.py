@@ -8,6 +8,7 @@ from sizing import hdfs_load
 from sizing.candidate import Candidate
 from sizing.explanation import Explanation, Quantity, explain
 from sizing.explanations.quantities import WHOLE, computed, constant, fact, figure, pinned, setting
+from sizing.hdfs_load import HdfsLoad
 
 
 def hdfs_explanations(candidate: Candidate) -> dict[str, Explanation]:
@@ -49,18 +50,7 @@ def hdfs_explanations(candidate: Candidate) -> dict[str, Explanation]:
             regions=setting(load.regions, "regions", "workload.regions"),
             nodes=nodes,
         ),
-        "hdfs.refreshes_per_second": explain(
-            "in_a_second * files * regions / refresh",
-            "If no block is local, for example after regions have moved, each of the {files} open store files in each"
-            " of {regions} asks the NameNode for its block locations every {refresh}. A file whose blocks are all"
-            " local does not ask. A NameNode with 4 vCPUs has answered {capacity}.",
-            "Hadoop 3.4 LocatedBlocksRefresher; HubSpot, NNThroughputBenchmark; the number of files is a judgement",
-            in_a_second=fact(1000, "ms", "a second"),
-            files=constant(hdfs_load, "STORE_FILES_PER_REGION"),
-            regions=setting(load.regions, "regions", "workload.regions"),
-            refresh=constant(hdfs_load, "LOCATION_REFRESH_MS", "ms"),
-            capacity=constant(hdfs_load, "NAMENODE_REQUESTS_PER_SECOND", "requests/s"),
-        ),
+        "hdfs.refreshes_per_second": _refreshes(load),
     }
 
 
@@ -81,4 +71,19 @@ def _recovery(candidate: Candidate, nodes: Quantity) -> Explanation:
         share=constant(hdfs_load, "RECOVERY_FRACTION", "fraction"),
         disks=computed(load.disk_bytes_per_second, "B/s", "sizing.resource.ebs_disk"),
         longest=constant(hdfs_load, "LONGEST_RECOVERY_SECONDS", "s"),
+    )
+
+
+def _refreshes(load: HdfsLoad) -> Explanation:
+    return explain(
+        "in_a_second * files * regions / refresh",
+        "If no block is local, for example after regions have moved, each of the {files} open store files in each"
+        " of {regions} asks the NameNode for its block locations every {refresh}. A file whose blocks are all"
+        " local does not ask. A NameNode with 4 vCPUs has answered {capacity}.",
+        "Hadoop 3.4 LocatedBlocksRefresher; HubSpot, NNThroughputBenchmark; the number of files is a judgement",
+        in_a_second=fact(1000, "ms", "a second"),
+        files=constant(hdfs_load, "STORE_FILES_PER_REGION"),
+        regions=setting(load.regions, "regions", "workload.regions"),
+        refresh=constant(hdfs_load, "LOCATION_REFRESH_MS", "ms"),
+        capacity=constant(hdfs_load, "NAMENODE_REQUESTS_PER_SECOND", "requests/s"),
     )
