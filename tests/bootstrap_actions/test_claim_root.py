@@ -297,6 +297,7 @@ def test_a_node_that_does_not_say_its_cluster_claims_nothing(aws: Services, tmp_
     assert "does not say which cluster this is" in done.stderr
 
 
+@pytest.mark.thorough
 def test_it_is_so_on_a_whole_local_aws(aws: Services, tmp_path: Path) -> None:
     """Another server's conditional writes, and an EMR that lists, ends and forgets clusters."""
     with local_aws() as local:

@@ -232,6 +232,7 @@ def test_a_recorded_restart_is_told_minute_by_minute(node: PublishingNode) -> No
         assert figures.get("Hits", 0) <= counted.l2_hits
 
 
+@pytest.mark.thorough
 def test_a_whole_local_aws_has_what_was_published(tmp_path: Path) -> None:
     """Another server reads the request: namespace, dimensions, units, values."""
     with services() as aws, local_aws() as local:
@@ -374,6 +375,7 @@ def test_a_counter_that_is_no_number_is_a_server_that_does_not_answer(node: Publ
     assert node.published() == {"Answering": 0}
 
 
+@pytest.mark.thorough
 def test_a_slow_page_is_a_server_that_does_not_answer(node: PublishingNode) -> None:
     with raw_server(b"HTTP/1.0 200 OK\r\nX: ", b" ", 0.5) as node.region_server:
         began = time.monotonic()

@@ -37,6 +37,7 @@ def test_the_page_has_every_graph_of_every_dashboard_under_its_title(tmp_path: P
 
 
 @pytest.mark.parametrize("board", ["cache", "reads", "nodes"])
+@pytest.mark.thorough
 def test_a_picture_is_one(board: str, tmp_path: Path) -> None:
     file = tmp_path / "board.png"
     assert draw("prod", "--preview", str(file), "--board", board)[0] == 0

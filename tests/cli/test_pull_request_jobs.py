@@ -138,6 +138,7 @@ def assert_compares(comment: str) -> None:
     assert len(comment.splitlines()) <= 2 * 61 + 1
 
 
+@pytest.mark.thorough
 def test_github_posts_the_difference(checkout: Checkout) -> None:
     results = steps_of_github(checkout)
     assert [result.returncode for result in results] == [0, 0, 0], results

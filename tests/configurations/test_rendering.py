@@ -88,6 +88,7 @@ def test_every_mode_and_role_is_rendered_as_before(variant: Variant, group: Prop
 
 @pytest.mark.parametrize("label", list(releases()))
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
+@pytest.mark.thorough
 def test_every_release_has_the_properties_rendered_for_it(variant: Variant, label: str) -> None:
     """Rendering refuses what the catalogue does not know, a value it does not allow, a version without the key."""
     launch = variant_launch(variant, label)

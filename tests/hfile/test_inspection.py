@@ -56,6 +56,7 @@ def test_intervals_have_the_truth(roots: int, least: int, tmp_path: Path) -> Non
     assert min(hits.values()) >= least, hits
 
 
+@pytest.mark.thorough
 def test_strata_are_drawn_independently_of_each_other(tmp_path: Path) -> None:
     """Files of one size, in the order of what they hold: the same places of every stratum would lean one way."""
     contents = {path(number): Content(5, 65_800, cells=10 + number // 10) for number in range(1500)}

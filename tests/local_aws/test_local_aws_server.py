@@ -109,6 +109,7 @@ with local_aws(keep=KEEP) as aws:
 
 
 @pytest.mark.parametrize("keep", [False, True], ids=["", "though it was to be kept"])
+@pytest.mark.thorough
 def test_server_ends_when_its_parent_is_killed(*, keep: bool) -> None:
     command = [sys.executable, "-c", KILLED_INSIDE.replace("KEEP", str(keep))]
     parent = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)

@@ -258,6 +258,7 @@ def watching(environment: str, variables: Mapping[str, str]) -> Iterator[subproc
             process.kill()
 
 
+@pytest.mark.thorough
 def test_status_goes_on_watching_while_aws_fails(environment: str) -> None:
     """Each failure comes and goes while one process watches; in between, AWS knows no cluster."""
     with (

@@ -79,6 +79,7 @@ def test_the_json_of_a_described_cluster_keeps_its_keys(aws: Aws, deploy: Callab
 
 
 @pytest.mark.parametrize("storage", ["{mode: s3-plain}", "{mode: hdfs}", "{wal: emr-wal}"])
+@pytest.mark.thorough
 def test_so_it_is_wherever_data_and_log_lie(storage: str, aws: Aws, tmp_path: Path) -> None:
     file = tmp_path / "dev.yaml"
     file.write_text((PROJECT / "environments/dev.yaml").read_text() + f"\nstorage: {storage}\n")

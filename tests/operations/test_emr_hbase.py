@@ -150,6 +150,7 @@ def test_every_server_restarts_alone_and_the_one_with_meta_last(cluster: Cluster
     assert "restore the balancer" in progress.titles
 
 
+@pytest.mark.thorough
 def test_moved_regions_are_reopened_before_any_server_restarts(cluster: Cluster) -> None:
     cluster.be("moved")
     cluster.restart()
@@ -273,6 +274,7 @@ def test_a_server_of_no_node_is_named(cluster: Cluster) -> None:
         cluster.hbase.restart("ip-10-9-9-9.ec2.internal:16020", silent)
 
 
+@pytest.mark.thorough
 def test_one_region_of_each_server_is_compacted_at_a_time(cluster: Cluster) -> None:
     """A second command that begins after a kill leaves out what the first has compacted."""
     before = time.time()

@@ -115,6 +115,7 @@ def test_a_writer_that_emr_does_not_list_is_found_by_its_files(torn_down: Deploy
     assert problems(torn_down) == []
 
 
+@pytest.mark.thorough
 def test_a_fresh_file_is_found_behind_a_page_of_old_ones(torn_down: Deployed) -> None:
     """S3 returns at most a thousand files in one answer, in the order of their names."""
     for number in range(1_001):

@@ -238,6 +238,7 @@ def test_no_order_of_two_commands_loses_anything(
 
 
 @pytest.mark.parametrize(("pair", "answer"), QUICK.items(), ids=[" / ".join(pair) for pair in QUICK])
+@pytest.mark.thorough
 def test_what_another_did_during_the_question_is_noticed(
     pair: tuple[str, str], answer: str, starts: Starts, tmp_path: Path
 ) -> None:

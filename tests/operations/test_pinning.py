@@ -68,6 +68,7 @@ def read(file: Path) -> Environment:
 
 
 @pytest.mark.parametrize("storage", STORAGE)
+@pytest.mark.thorough
 def test_a_cluster_of_each_mode_is_recorded_as_it_was_synthesised(storage: str, aws: Aws, tmp_path: Path) -> None:
     file, assembly = deployed(aws, tmp_path, STORAGE[storage])
     before = launch_of(read(file), read(file).active)

@@ -38,6 +38,7 @@ def saved(world: World) -> str:
 
 
 @pytest.mark.parametrize("has_claim", [True, False])
+@pytest.mark.thorough
 def test_a_cluster_that_came_and_went_is_not_launched_again(
     world: World, *, has_claim: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -104,6 +104,7 @@ def test_aws_solutions_pack_reports_nothing_unacknowledged(shape: str, tmp_path:
 
 
 @pytest.mark.parametrize("shape", quick_where(lambda shape: shape == "existing root", SHAPES))
+@pytest.mark.thorough
 def test_cfn_lint_reports_no_error(shape: str, tmp_path: Path) -> None:
     shape_app(shape, str(tmp_path / "cdk.out")).synth()
     templates, errors = lint_errors(tmp_path / "cdk.out")

@@ -45,6 +45,7 @@ def with_target(requirements: Requirements, target: str, value: float) -> Requir
 
 
 @pytest.mark.parametrize("name", quick_where(lambda name: name in {"p99", "budget", "reads"}, CASES))
+@pytest.mark.thorough
 def test_the_value_named_can_be_had_and_a_step_less_cannot(name: str) -> None:
     requirements, target = CASES[name]
     question = SizingInputs.new(requirements, WORLD)

@@ -218,6 +218,7 @@ def sampled(question: SizingInputs, rng: random.Random) -> Iterator[Candidate]:
 
 
 @pytest.mark.parametrize("seed", quick_where(lambda seed: seed in QUICK, range(WORKLOADS)))
+@pytest.mark.thorough
 def test_with_writes_no_point_of_a_grid_that_serves_is_a_hundredth_cheaper(seed: int) -> None:
     """With writes, system volumes and uploads cost money, too, which no grid knows of before a point is tried."""
     question = written(seed)

@@ -48,6 +48,7 @@ def client_ports(network: Any) -> set[tuple[str, int]]:
 @pytest.mark.parametrize(
     ("kerberos", "primaries", "vpc", "expected"), [(CLUSTER, 1, "", OWN_KDC), (EXTERNAL, 3, VPC, OTHER_KDC)]
 )
+@pytest.mark.thorough
 def test_a_cluster_with_kerberos_passes_both_linters(
     kerberos: str, primaries: int, vpc: str, expected: object, tmp_path: Path
 ) -> None:

@@ -61,6 +61,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Comp
     return folder, result
 
 
+@pytest.mark.thorough
 def test_synthesis_fails_for_a_bad_cluster_alone(run: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     _, result = run
     assert result.returncode == 0, result.stderr

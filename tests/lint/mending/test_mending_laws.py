@@ -187,6 +187,7 @@ def severe(report: Report) -> set[tuple[str, str]]:
     indent=st.sampled_from([None, 2, 4]),
     coding=st.sampled_from([("\n", ""), ("\r\n", ""), ("\n", "\ufeff"), ("\r\n", "\ufeff")]),
 )
+@pytest.mark.thorough
 def test_only_the_mistakes_change(
     *, name: str, mistakes: list[Mistake], order: object, indent: int | None, coding: tuple[str, str]
 ) -> None:

@@ -98,6 +98,7 @@ def test_no_text_stops_the_reader(text: str) -> None:
 @pytest.mark.parametrize(
     "piece", ["create 'a',\n", "a, {TABLE_ATTRIBUTES =>\n", "create 'a', {", "# create 'a'", " ", "'a\\", "a.b:"]
 )
+@pytest.mark.thorough
 def test_a_long_file_is_read_in_time(piece: str) -> None:
     text = piece * (300_000 // len(piece)) + f"\n\n}}\n{ALTER}"
     script = SourceText(text=text, source="x", breaks=())
