@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from configurations.properties.compaction import NIGHT_RATIO
@@ -37,9 +37,19 @@ FEWEST_FLUSHES = 20
 MOST_FLUSHES = 4_000
 """The store of 60 GiB and 1 MiB flushes takes longer to reach its steady state than a test may."""
 
-FLUSHES = st.floats(min_value=math.log(1), max_value=math.log(480)).map(math.exp)
-REGIONS = st.floats(min_value=math.log(1 * GIB), max_value=math.log(60 * GIB)).map(math.exp)
-DAYS = st.floats(min_value=math.log(GIB / 4), max_value=math.log(60 * GIB)).map(math.exp)
+
+def between(least: float, most: float) -> st.SearchStrategy[float]:
+    """Return sizes in this range, small ones as often as large ones."""
+    return st.floats(min_value=math.log(least), max_value=math.log(most)).map(math.exp)
+
+
+@st.composite
+def stores(draw: st.DrawFn) -> tuple[float, float, float]:
+    """Return the MiB of a flush, of a region and of what is written in a day, whose store is steady within the test."""
+    flush = draw(between(1.3, 480))
+    region = draw(between(max(GIB, FEWEST_FLUSHES * flush), min(60 * GIB, MOST_FLUSHES / 4 * flush)))
+    day = draw(between(max(GIB / 4, 8 * flush), min(60 * GIB, MOST_FLUSHES / 20 * flush)))
+    return flush, region, day
 
 
 def min_size(flush: float) -> float:
@@ -47,20 +57,22 @@ def min_size(flush: float) -> float:
     return min(MOST_MIN_SIZE_BYTES / MIB, math.ceil(flush))
 
 
-@given(flush=FLUSHES, region=REGIONS, default=st.sampled_from([None, 128.0]))
-def test_amplification_is_that_of_the_simulated_selection(flush: float, region: float, default: float | None) -> None:
+@given(store_of=stores(), default=st.sampled_from([None, 128.0]))
+def test_amplification_is_that_of_the_simulated_selection(
+    store_of: tuple[float, float, float], default: float | None
+) -> None:
+    flush, region, _ = store_of
     flushes = round(4 * region / flush)
-    assume(region >= FEWEST_FLUSHES * flush and flushes <= MOST_FLUSHES)
     least = default or min_size(flush)
     store = simulate_by_day(SimulatedStore(region=region, flush=flush), Selection(min_size=least), flushes)
     predicted = StoreWrites(flush_bytes=flush, min_size_bytes=least, region_bytes=region).amplification(region)
     assert predicted == pytest.approx(store.amplification, rel=TOLERANCE)
 
 
-@given(flush=FLUSHES, region=REGIONS, day=DAYS)
-def test_nights_merge_what_the_day_left_and_never_block_a_store(flush: float, region: float, day: float) -> None:
+@given(store_of=stores())
+def test_nights_merge_what_the_day_left_and_never_block_a_store(store_of: tuple[float, float, float]) -> None:
+    flush, region, day = store_of
     flushes = round(max(4 * region, 20 * day) / flush)
-    assume(region >= FEWEST_FLUSHES * flush and day >= 8 * flush and flushes <= MOST_FLUSHES)
     limit = max(DAY_LIMIT_BYTES / MIB, GIB * math.ceil(day / FILES_OF_A_DAY / GIB))
     limit = min(limit, max(DAY_LIMIT_BYTES / MIB, GIB * math.ceil(COPIES_OF_A_REGION * region / GIB)))
     least = min_size(flush)
@@ -88,7 +100,7 @@ def test_one_compaction_at_a_time_ends_in_the_part_of_a_night_that_the_plan_allo
     assert (server.stuck_fraction(days=20) > 0.01) == is_stuck
 
 
-@given(flush=FLUSHES, region=REGIONS)
+@given(flush=between(1, 480), region=between(GIB, 60 * GIB))
 def test_the_rendered_least_size_never_writes_more_than_hbase_s_default(flush: float, region: float) -> None:
     def amplification(least: float) -> float:
         return StoreWrites(flush_bytes=flush, min_size_bytes=least, region_bytes=region).amplification(region)
