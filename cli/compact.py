@@ -56,7 +56,7 @@ class CompactOptions(TypedDict):
 @dry_run_option
 @yes_option
 def compact(environment: str, **options: Unpack[CompactOptions]) -> None:
-    """Run a major compaction in waves, so that the caches keep answering.
+    """Run a major compaction in waves that spare the caches.
 
     A major compaction replaces every store file, and the cache holds no block of the new ones. HBase's own
     major_compact does that for all regions of a table at once. warmbase compacts one region of each RegionServer at a

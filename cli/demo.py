@@ -54,7 +54,7 @@ class TerminalDemoProgress(TerminalProgress):
     "--keep", is_flag=True, help="Leave the local AWS running, and print the variables with which clients reach it."
 )
 def demo(environment: str, endpoint: str | None, *, keep: bool) -> None:
-    """Deploy to an emulated AWS on this machine, and remove it.
+    """Deploy to an emulated AWS here, and remove it.
 
     An emulator stands for AWS: you need no account, no node starts and no HBase runs. The demo runs the real CDK
     command line on the same app that `cdk deploy` sends to a real account.

@@ -61,7 +61,7 @@ UNCHANGED_NODES: Final = (
 @cluster_option
 @output_option
 def diff(environment: str, against: str, group: str, cluster: str | None, output: str) -> None:
-    """Show how each pending change is applied and what it costs.
+    """Show how each change is applied, and what it costs.
 
     A change is applied live, by a rolling restart, or by a new cluster. Its cost is estimated in time, cached data and
     dollars. Differences in order, blanks or spelling of the same value are ignored. `--against live` also compares

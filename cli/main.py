@@ -22,7 +22,7 @@ from sizing.problem import WarmbaseError
 
 GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     "Size": {
-        "new": "Write an environment file from five answers, and plan it.",
+        "new": "Write an environment file from five answers.",
         "plan": "Show what to buy, what it does and what it costs.",
         "explain": "Explain one figure or property: formula, inputs, source.",
         "compare": "Compare the storage modes for one environment.",
@@ -31,29 +31,30 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "Check": {
         "lint": "Check a configuration, yours or anybody's, for mistakes.",
-        "diff": "Show how each pending change is applied and what it costs.",
-        "render": "Print EMR classifications, hbase-site.xml, DDL or client settings.",
+        "diff": "Show how each change is applied, and what it costs.",
+        "render": "Print EMR classifications, DDL or client settings.",
         "dashboard": "Preview the dashboards, drawn from recorded metrics.",
     },
     "Deploy": {
         "deploy": "Deploy an environment: stacks, clusters, tuning.",
         "reconfigure": "Apply today's plan to a running cluster.",
-        "pin": "Record a running cluster so that no deployment replaces it.",
+        "pin": "Record a running cluster, so that it is not replaced.",
     },
     "Operate": {
-        "status": "Show nodes, caches, drift, alarms and cost on one screen.",
-        "warm": "Show how warm the caches are, wait until they are, or boost their fill.",
-        "restart": "Restart the RegionServers of a cluster with their caches.",
+        "status": "Show nodes, caches, drift, alarms and cost.",
+        "warm": "Show, await or boost the fill of the caches.",
+        "restart": "Restart the RegionServers with their caches.",
         "heal": "Bring regions and their cached or local blocks together.",
-        "compact": "Run a major compaction in waves, so that the caches keep answering.",
-        "tables": "Align tables with the plan, one region first and the rest in batches.",
+        "release-regions": "Show when the rows of a lost node are back.",
+        "compact": "Run a major compaction in waves that spare the caches.",
+        "tables": "Align tables with the plan, one region first.",
         "claim": "Show which cluster may write to the HBase root.",
         "unlock": "Remove the lock that a killed command left behind.",
         "teardown": "Shut down one cluster without losing data.",
         "destroy": "Delete the stacks that hold no data.",
     },
     "Prove": {
-        "demo": "Deploy to an emulated AWS on this machine, and remove it.",
+        "demo": "Deploy to an emulated AWS here, and remove it.",
         "lab": "Run the rendered configuration on a real HBase here.",
         "verify": "Check a running cluster against our documentation.",
         "published": "Compare the calculator with published benchmarks.",
@@ -64,7 +65,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
 
 COMMANDS: Final[Mapping[str, str]] = {name: line for group in GROUPS.values() for name, line in group.items()}
 GROUP_COLUMNS: Final = 9
-COMMAND_COLUMNS: Final = 13
+COMMAND_COLUMNS: Final = 16
 EXIT_CODES: Final = "Exit codes: 0 done; 1 failed; 2 invalid input; 3 the answer is no."
 
 JSON: Final = "cli.main.json"
@@ -118,11 +119,12 @@ class LazyGroup(click.Group):
         """Import and return the command; None for a name that no command has."""
         if cmd_name not in COMMANDS:
             return None
-        from cli.packages import UninstalledCommand, missing_set  # noqa: PLC0415 - `--help` runs no command
+        from cli.packages import UninstalledCommand, missing_set, module_of  # noqa: PLC0415 - `--help` runs no command
 
         if needed := missing_set(cmd_name):
             return UninstalledCommand(cmd_name, needed)
-        command = getattr(importlib.import_module(f"cli.{cmd_name}"), cmd_name)
+        module = module_of(cmd_name)
+        command = getattr(importlib.import_module(f"cli.{module}"), module)
         assert isinstance(command, click.Command)  # noqa: S101 - a fault of ours
         return command
 

@@ -74,7 +74,7 @@ REQUIRED: Final = ("stored", "reads", "row", "region")
 )
 @click.option("--yes", is_flag=True, help="Ask nothing, even on a terminal.")
 def new(name: str, *, file: Path | None, yes: bool, **values: str | None) -> None:
-    """Write an environment file from five answers, and plan it.
+    """Write an environment file from five answers.
 
     With --from, values come from the configuration of another cluster; options take precedence.
 

@@ -51,6 +51,7 @@ SETS: Final = (
                 "pin",
                 "prices",
                 "reconfigure",
+                "release-regions",
                 "restart",
                 "status",
                 "tables",
@@ -111,6 +112,11 @@ class UninstalledCommand(click.Command):
         install(self._needed, ctx.command_path)
 
 
+def module_of(command: str) -> str:
+    """Return the name of the module of a command, which is also the name of its function."""
+    return command.replace("-", "_")
+
+
 def missing_set(command: str) -> PackageSet | None:
     """Return the set that a command always needs, where it is not installed."""
     for packages in SETS:
@@ -158,6 +164,7 @@ def install(needed: PackageSet, command: str) -> NoReturn:
 
 def _help(name: str) -> str:
     """Return the docstring of a command, whose module cannot be imported."""
-    module = ast.parse(Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8"))
-    functions = (node for node in module.body if isinstance(node, ast.FunctionDef) and node.name == name)
+    function_name = module_of(name)
+    module = ast.parse(Path(__file__).with_name(f"{function_name}.py").read_text(encoding="utf-8"))
+    functions = (node for node in module.body if isinstance(node, ast.FunctionDef) and node.name == function_name)
     return inspect.cleandoc(next(ast.get_docstring(function) or "" for function in functions))

@@ -22,7 +22,7 @@ from operations.protection import protect
 @click.option("--cluster", "cluster_name", metavar="NAME", help="The cluster to record.  [default: all]")
 @click.option("--check", is_flag=True, help="Only check whether the record matches the running cluster.")
 def pin(env: str, cluster_name: str | None, *, check: bool) -> None:
-    """Record a running cluster so that no deployment replaces it.
+    """Record a running cluster, so that it is not replaced.
 
     warmbase reads the deployed stacks, compares them with what EMR reports, downloads the bootstrap files, and writes
     all of it to the launch record beside the environment file. Commit the record. The command also turns on termination

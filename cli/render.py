@@ -41,7 +41,7 @@ from lint.secret import redacted
     help="For emr and hbase-site: print the settings that are in force on nodes of this group.",
 )
 def render(environment: str, cluster: str | None, form: str, group: str) -> None:
-    """Print EMR classifications, hbase-site.xml, DDL or client settings.
+    """Print EMR classifications, DDL or client settings.
 
     If the environment file names no account, `${AWS::AccountId}` stands for it; CloudFormation fills it in. Paths below
     /warmbase are mounted by a bootstrap action that `warmbase deploy` and `cdk deploy` install. If lint finds an error,

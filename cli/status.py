@@ -39,7 +39,7 @@ UNKNOWN: Final = "unknown: no node has published cache metrics in the last minut
 @click.option("--watch", is_flag=True, help=f"Refresh every {WATCH_SECONDS:.0f} seconds until Ctrl-C.")
 @output_option
 def status(environment: str, output: str, *, watch: bool) -> None:
-    """Show nodes, caches, drift, alarms and cost on one screen.
+    """Show nodes, caches, drift, alarms and cost.
 
     Every cluster of the environment is shown. Hit ratios cover the last ten minutes: over all requests, and of the
     worst server.

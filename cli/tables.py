@@ -41,7 +41,7 @@ class TablesOptions(TypedDict):
 @dry_run_option
 @yes_option
 def tables(environment: str, **options: Unpack[TablesOptions]) -> None:
-    """Align tables with the plan, one region first and the rest in batches.
+    """Align tables with the plan, one region first.
 
     warmbase compares the block size, filter, encoding, compression and caching of each column family with the plan,
     and shows every difference and how it takes effect. Then it changes one table after another. First it reopens one

@@ -33,7 +33,7 @@ from sizing.warming import Gate, Progress, slowest_seconds
 
 @click.group()
 def warm() -> None:
-    """Show how warm the caches are, wait until they are, or boost their fill.
+    """Show, await or boost the fill of the caches.
 
     \b
     Example:

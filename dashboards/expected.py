@@ -59,4 +59,7 @@ def _waiting_master(plan: Plan) -> str:
     """Return the advice to leave a master alone that waits for a server; empty where it does not wait."""
     if not plan.restart.retain_retries:
         return ""
-    return "Do not restart the master before that, because it may then never open them. "
+    return (
+        "Do not restart the master before that, because it may then never open them; warmbase release-regions "
+        f"{plan.environment} shows how long it waits. "
+    )

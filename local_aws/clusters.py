@@ -181,13 +181,14 @@ def _terminate(original: Callable[..., None], cluster: Untyped) -> None:
 
 def _instance_status(instance: Untyped) -> Json:
     group = instance.instance_group
+    ended_at = getattr(instance, "ended_at", None) or group.end_date_time
     return {
-        "State": "TERMINATED" if group.state == "TERMINATED" else "RUNNING",
+        "State": "TERMINATED" if ended_at else "RUNNING",
         "StateChangeReason": {},
         "Timeline": {
             "CreationDateTime": group.creation_date_time,
             "ReadyDateTime": group.ready_date_time,
-            "EndDateTime": group.end_date_time,
+            "EndDateTime": ended_at,
         },
     }
 

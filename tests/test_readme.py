@@ -110,7 +110,7 @@ def test_every_command_is_explained_on_a_page() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
 def test_only_commands_that_exist_are_named(page: Path) -> None:
-    assert set(re.findall(r"(?:bin/|`)warmbase ([a-z]\w*)", page.read_text(encoding="utf-8"))) <= set(COMMANDS)
+    assert set(re.findall(r"(?:bin/|`)warmbase ([a-z][\w-]*)", page.read_text(encoding="utf-8"))) <= set(COMMANDS)
 
 
 @pytest.mark.parametrize("page", [README, DOCS / "check.md"], ids=lambda page: page.stem)

@@ -130,6 +130,12 @@ class Checkout:
             self.client("emr").remove_tags(ResourceId=identity, TagKeys=[key])
 
 
+def lose_node(checkout: Checkout) -> None:
+    """Terminate the instance of one of two core nodes; EMR launches another one."""
+    nodes = checkout.client("emr").list_instances(ClusterId=checkout.cluster("dev"), InstanceGroupTypes=["CORE"])
+    checkout.client("ec2").terminate_instances(InstanceIds=[nodes["Instances"][0]["Ec2InstanceId"]])
+
+
 def publish_metrics(checkout: Checkout) -> None:
     """Publish the figures that two nodes with caches would, one of them with many misses."""
     emr, cloudwatch = checkout.client("emr"), checkout.client("cloudwatch")
@@ -199,6 +205,7 @@ BEFORE: Final[Mapping[str, Callable[[Checkout], object]]] = {
     f"{WARMBASE} reconfigure prod --yes ": arrest,
     f"{WARMBASE} status dev": publish_metrics,
     f"{WARMBASE} teardown prod blue --yes ": leave_edits,
+    f"{WARMBASE} release-regions dev": lose_node,
     f"{WARMBASE} heal dev": lambda checkout: checkout.tag("dev", "local-aws:hbase", "away"),
 }
 """Makes true what the page says of a command, by how the command begins."""
@@ -212,6 +219,7 @@ CODES: Final[Mapping[str, int]] = {
     f"{WARMBASE} deploy prod --dry-run": 3,  # the demo deploys by plain CDK, and the page says so
     "npx cdk diff -c environment=prod ": 1,
     f"{WARMBASE} reconfigure prod --yes ": 1,
+    f"{WARMBASE} release-regions dev": 3,
     f"{WARMBASE} verify dev": 3,
     f"{WARMBASE} teardown prod blue --yes ": 3,
 }

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 from cli.main import COMMANDS, LazyGroup, main, warmbase
 from cli.options import confirm
+from cli.packages import module_of
 from sizing.problem import Drifted, Infeasible, InvalidInput, OperationFailed, Problem, Refused, WarmbaseError
 
 ARGUMENTS = {"diff": ("nowhere", "--against", "launch"), "explain": ("nowhere", "cache"), "inspect": ("nowhere",)}
@@ -43,7 +44,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
 def json_commands() -> list[str]:
     """Return the commands that take --output json."""
-    commands = {name: getattr(importlib.import_module(f"cli.{name}"), name) for name in COMMANDS}
+    commands = {name: getattr(importlib.import_module(f"cli.{module_of(name)}"), module_of(name)) for name in COMMANDS}
     return [name for name, command in commands.items() if any(map(is_output, command.params))]
 
 

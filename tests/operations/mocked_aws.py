@@ -93,9 +93,11 @@ class Snapshot:
         """Puts a copy of the state into the mocked AWS that is active."""
         for services, accounts in _Reader(self).load():
             assert isinstance(services, BackendDict)
-            # Asked for one account, moto counts the service among those to be reset.
+            # The reset of one service may have created another one's backend anew.
+            services.clear()
             for account, regions in accounts.items():
-                assert not services[account], "the mocked AWS is not empty"
+                # Asked for one account, moto counts the service among those to be reset.
+                assert not services[account]
                 services[account] = regions
 
 

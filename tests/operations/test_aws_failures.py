@@ -20,6 +20,7 @@ from botocore.config import Config
 
 import operations.aws
 from cli.main import COMMANDS
+from cli.packages import module_of
 from sizing.problem import OperationFailed
 from tests.command import PROJECT, process_variables, run
 from tests.operations.failing_aws import PAGE, PRINCIPAL, Fail, broken_off, failing_aws, fixed, refusal, silence
@@ -140,7 +141,7 @@ def command_lines() -> Iterator[tuple[tuple[str, ...], bool]]:
     Beside each line stands whether it has one of these flags.
     """
     for name in COMMANDS:
-        for path, command in leaves(getattr(importlib.import_module(f"cli.{name}"), name), name):
+        for path, command in leaves(getattr(importlib.import_module(f"cli.{module_of(name)}"), module_of(name)), name):
             if path in NOT_OF_AWS:
                 continue
             line = [*path.split(), *NEEDED_FLAGS.get(path, ())]

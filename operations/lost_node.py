@@ -1,0 +1,101 @@
+"""A core node that EMR no longer runs, and the times at which other servers are expected to serve its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from operations.aws import Aws
+from operations.aws_errors import AGAIN, translated
+from sizing.node_loss import LostNode
+from sizing.problem import InvalidInput, Refused
+
+TERMINATED: Final = "TERMINATED"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TerminatedNode:
+    """A core node whose instance ended at `ended_at`, for the reason that EMR gives; the reason may be empty."""
+
+    instance: str
+    host: str
+    reason: str
+    ended_at: datetime
+
+    def online_at(self, lost: LostNode) -> datetime:
+        """Return when its rows are expected to be online, if `hbase:meta` was on another node."""
+        return self.ended_at + timedelta(seconds=lost.offline_seconds)
+
+    def online_with_meta_at(self, lost: LostNode) -> datetime:
+        """Return when its rows are expected to be online, if it had `hbase:meta`."""
+        return self.ended_at + timedelta(seconds=lost.offline_with_meta_seconds)
+
+
+def terminated_node(aws: Aws, cluster_id: str, name: str | None = None) -> TerminatedNode:
+    """Return the core node with this EC2 id or private host name; without one, the node that ended last.
+
+    Raises InvalidInput where the cluster never had such a node, and Refused where none has ended.
+    """
+    with translated(f"could not list the nodes of {cluster_id}", AGAIN):
+        pages: Any = aws.emr.get_paginator("list_instances").paginate(ClusterId=cluster_id, InstanceGroupTypes=["CORE"])
+        nodes = [node for page in pages for node in page["Instances"]]
+    ended = sorted((node for node in nodes if _state(node) == TERMINATED), key=_ended_at)
+    if name is None:
+        if not ended:
+            raise _none_lost(cluster_id)
+        return _terminated(ended[-1])
+    node = next((node for node in nodes if name in {node["Ec2InstanceId"], node["PrivateDnsName"]}), None)
+    if node is None:
+        raise _unknown(cluster_id, name, [node["Ec2InstanceId"] for node in ended])
+    if _state(node) != TERMINATED:
+        raise _running(name, _state(node))
+    return _terminated(node)
+
+
+def _state(node: Mapping[str, Any]) -> str:
+    return str(node["Status"]["State"])
+
+
+def _ended_at(node: Mapping[str, Any]) -> datetime:
+    ended_at: datetime = node["Status"]["Timeline"]["EndDateTime"]
+    return ended_at
+
+
+def _terminated(node: Mapping[str, Any]) -> TerminatedNode:
+    return TerminatedNode(
+        instance=node["Ec2InstanceId"],
+        host=node["PrivateDnsName"],
+        reason=node["Status"].get("StateChangeReason", {}).get("Message", ""),
+        ended_at=_ended_at(node),
+    )
+
+
+def _none_lost(cluster_id: str) -> Refused:
+    return Refused.of(
+        where=cluster_id,
+        what="has lost no core node",
+        why="EMR has terminated none of them; it may take minutes to notice that an instance is gone",
+        fix="see the nodes that run: warmbase status",
+    )
+
+
+def _unknown(cluster_id: str, name: str, ended: list[str]) -> InvalidInput:
+    return InvalidInput.of(
+        where=name,
+        what=f"is not a core node of {cluster_id}",
+        why=f"EMR has terminated {', '.join(ended) if ended else 'none of its core nodes'}",
+        fix="give the EC2 id of a node, or its private DNS name, as EMR lists it",
+    )
+
+
+def _running(name: str, state: str) -> Refused:
+    return Refused.of(
+        where=name,
+        what=f"is not lost: EMR lists the node as {state}",
+        why="if only its RegionServer has stopped, that server finds its regions and its cache again once it restarts,"
+        " and the master is right to wait for it",
+        fix="on the node, run sudo systemctl restart hbase-regionserver.service; if the node is beyond repair,"
+        " terminate its instance, and EMR replaces it",
+    )

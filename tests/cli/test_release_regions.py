@@ -1,0 +1,97 @@
+"""`warmbase release-regions` says when the rows of a lost node are back, and never ends the wait."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import boto3
+import pytest
+from click.testing import CliRunner, Result
+
+from cli import release_regions as command
+from operations.warming import core_instances
+from sizing.problem import InvalidInput, Refused
+from tests.operations.deployed import Deployed
+
+
+@pytest.fixture(autouse=True)
+def clients(monkeypatch: pytest.MonkeyPatch, here: Deployed) -> None:
+    """The clients are those of this process."""
+    monkeypatch.setattr(command, "environment_aws", lambda *_: here.aws)
+
+
+@pytest.fixture
+def lost(here: Deployed) -> dict[str, Any]:
+    """Return a core node, as EMR lists it, that has just been lost."""
+    nodes = here.aws.emr.list_instances(ClusterId=here.cluster_id, InstanceGroupTypes=["CORE"])["Instances"]
+    boto3.client("ec2", region_name="us-east-1").terminate_instances(InstanceIds=[nodes[0]["Ec2InstanceId"]])
+    return dict(nodes[0])
+
+
+def run(here: Deployed, *node: str) -> Result:
+    return CliRunner().invoke(command.release_regions, [str(here.file), *node])
+
+
+@pytest.mark.parametrize("key", ["Ec2InstanceId", "PrivateDnsName"])
+def test_while_the_master_waits_the_answer_is_no(here: Deployed, lost: dict[str, Any], key: str) -> None:
+    result = run(here, lost[key])
+    assert isinstance(result.exception, Refused)
+    assert "no way to end the wait is safe" in str(result.exception)
+    expected = here.launch.plan.bad_hours.lost_node
+    assert expected is not None
+    until = datetime.now(UTC) + timedelta(seconds=expected.offline_with_meta_seconds)
+    assert f"wait until {until:%Y-%m-%d %H:}" in str(result.exception)
+    text = " ".join(result.stdout.split())
+    assert lost["Ec2InstanceId"] in text
+    assert "of rows are offline until about" in text
+    assert "GETs (estimates)" in text
+    assert max(map(len, result.stdout.splitlines())) <= 80
+
+
+def test_after_the_wait_there_is_nothing_to_release(
+    here: Deployed, lost: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [gone] = [
+        node
+        for node in here.aws.emr.list_instances(ClusterId=here.cluster_id, InstanceStates=["TERMINATED"])["Instances"]
+        if node["Ec2InstanceId"] == lost["Ec2InstanceId"]
+    ]
+    assert gone["Status"]["Timeline"]["EndDateTime"] <= datetime.now(UTC)
+    monkeypatch.setattr(command, "datetime", Later)
+    result = run(here)
+    assert result.exit_code == 0, result.output
+    assert "should have been back by" in " ".join(result.stdout.split())
+
+
+class Later(datetime):
+    """The time of day of tomorrow."""
+
+    @classmethod
+    def now(cls, tz: Any = None) -> datetime:
+        """Return it."""
+        return datetime.now(tz) + timedelta(days=1)
+
+
+def test_a_node_that_runs_is_not_lost(here: Deployed) -> None:
+    error = run(here, core_instances(here.aws, here.cluster_id)[0]).exception
+    assert isinstance(error, Refused)
+    assert "EMR lists the node as RUNNING" in str(error)
+
+
+def test_without_a_lost_node_there_is_nothing_to_show(here: Deployed) -> None:
+    error = run(here).exception
+    assert isinstance(error, Refused)
+    assert "has lost no core node" in str(error)
+
+
+def test_an_unknown_node_is_a_mistake_that_names_the_lost_ones(here: Deployed, lost: dict[str, Any]) -> None:
+    error = run(here, "i-0123456789abcdef0").exception
+    assert isinstance(error, InvalidInput)
+    assert lost["Ec2InstanceId"] in str(error)
+
+
+def test_emr_replaces_the_node(here: Deployed, lost: dict[str, Any]) -> None:
+    running = core_instances(here.aws, here.cluster_id)
+    assert len(running) == here.launch.plan.core.count
+    assert lost["Ec2InstanceId"] not in running
