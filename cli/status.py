@@ -115,6 +115,9 @@ def _cluster(state: ClusterState, environment: str) -> Iterator[str]:
     yield from _entry("alarms", ", ".join(state.alarms) or "none")
     if state.silenced:
         yield from _entry("silenced", f"{'; '.join(state.silenced)}. `warmbase deploy` ends what warmbase silenced")
+    if state.unfinished:
+        continued = "runs now, or was interrupted: run it again to continue"
+        yield from _entry("unfinished", f"{'; '.join(state.unfinished)} {continued}")
     if state.unprotected:
         yield from _entry("missing", f"{', '.join(state.unprotected)}. `warmbase deploy` restores it")
     if state.usd_per_month is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -143,6 +143,10 @@ class EmrHBase:
     def unready(self, servers: Sequence[str], say: Say) -> Mapping[str, str]:
         """Return the servers that would lose their cache if they restarted now, each with the reason."""
         return dict(self._unready(servers, say))
+
+    def ended(self, servers: Iterable[str]) -> frozenset[str]:
+        """Return the servers among these on hosts that EMR no longer runs; another node gets another name."""
+        return frozenset(server for server in servers if server.rpartition(":")[0] not in self._instances)
 
     def restart(self, server: str, say: Say) -> None:
         """Restart the unit of one RegionServer, whose drop-in leaves it the time to write its index."""

@@ -6,7 +6,7 @@ A server is named by its address, `host:port`, which stays the same over a resta
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -116,6 +116,9 @@ class HBaseControl(RegionControl, Protocol):
 
     def unready(self, servers: Sequence[str], say: Say) -> Mapping[str, str]:
         """Return the servers that would lose their cache if they restarted now, each with the reason."""
+
+    def ended(self, servers: Iterable[str]) -> frozenset[str]:
+        """Return the servers among these whose node is gone for good, so that they never return."""
 
     def restart(self, server: str, say: Say) -> None:
         """Stop the process of one RegionServer in order and start it again; return once it has been started."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import asdict, dataclass, replace
 
 from operations.aws import Aws
 from operations.hbase_control import HBaseState
@@ -27,6 +28,14 @@ class RestartJournal:
     def restarted(self, server: str, state: HBaseState) -> bool:
         """Return whether that server is back from the restart."""
         return server in state.servers and state.servers[server] != self.starts.get(server)
+
+    def without(self, servers: AbstractSet[str]) -> RestartJournal:
+        """Return the same journal without these servers and their regions."""
+        return replace(
+            self,
+            starts={server: start for server, start in self.starts.items() if server not in servers},
+            homes={name: home for name, home in self.homes.items() if home not in servers},
+        )
 
     def finished(self, server: str, state: HBaseState) -> bool:
         """Return whether that server is back, with all its regions that exist."""

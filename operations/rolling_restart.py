@@ -26,10 +26,7 @@ HIT_RATIO_TOLERANCE: Final = 0.01
 FIRST_POLL_SECONDS: Final = 0.5
 UNQUIET: Final = "a server that restarts now would take more rows offline, and its regions may not return"
 CONTINUE: Final = "run the same command again: it continues with the servers that have not been restarted"
-REPLACED: Final = (
-    "if EMR has replaced the node, its server will not come back: delete the journal below restarts/ in the log bucket,"
-    " and switch the balancer on in HBase's shell (balance_switch true)"
-)
+REPLACED: Final = "it leaves a server out if EMR has ended its node"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +118,7 @@ class RollingRestart:
             )
 
     def _prepare(self, say: Say) -> str:
-        journal = self._interrupted()
+        journal = self._without_ended(self._interrupted(), say)
         state = self._quiet(say) if journal is None else self._continuable(journal, say)
         self._refuse_unready(state, say)
         if journal is None:
@@ -142,6 +139,17 @@ class RollingRestart:
         restarted = sum(journal.restarted(server, state) for server in state.servers)
         counted = f"{len(state.servers)} servers, {len(journal.homes)} regions, none in transition"
         return f"{counted}; {restarted} servers were restarted before the interruption" if restarted else counted
+
+    def _without_ended(self, journal: RestartJournal | None, say: Say) -> RestartJournal | None:
+        """Return the journal of an interrupted restart without the servers whose node has ended meanwhile."""
+        if journal is None:
+            return None
+        absent = journal.starts.keys() - self.hbase.state(say).servers.keys()
+        if ended := self.hbase.ended(absent):
+            say(f"left out: {', '.join(sorted(ended))}, because EMR has ended the node")
+            journal = journal.without(ended)
+            self.journals.write(journal)
+        return journal
 
     def _reopen(self, say: Say) -> str:
         tables = self.hbase.state(say).moved_tables
@@ -231,7 +239,7 @@ class RollingRestart:
             where=server or "HBase",
             what=f"is not back after {self.patience.home / 60:,.0f} minutes: {reported}",
             why="the RegionServer has not opened its regions",
-            fix=f"read its log, and the master's; once all regions are open, {CONTINUE}; {REPLACED}",
+            fix=f"read its log, and the master's; once all regions are open, {CONTINUE}, and {REPLACED}",
         )
 
     def _journal(self) -> RestartJournal:
@@ -277,7 +285,7 @@ def refuse_absent(journal: RestartJournal, state: HBaseState) -> None:
             where=absent[0],
             what="is not among the live RegionServers",
             why="it was when the restart began, and two servers would be down at once",
-            fix=f"start it, then {CONTINUE}; {REPLACED}",
+            fix=f"start it, then {CONTINUE}, and {REPLACED}",
         )
 
 

@@ -27,6 +27,7 @@ from operations.described_alarm import described_alarms
 from operations.description import DescribedCluster, described_cluster
 from operations.plan_drift import read_running_cluster
 from operations.protection import read_protection
+from operations.unfinished import unfinished
 from sizing.problem import Infeasible, OperationFailed
 from sizing.warming import target_of
 
@@ -58,7 +59,10 @@ class Caches:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterState:
-    """One named cluster. `cluster` is None where none was launched; `why` says why nothing more is known."""
+    """One named cluster. `cluster` is None where none was launched; `why` says why nothing more is known.
+
+    `unfinished` are the commands that have begun to change it and not ended, as one that was killed.
+    """
 
     name: str
     role: str
@@ -71,6 +75,7 @@ class ClusterState:
     alarms: tuple[str, ...]
     silenced: tuple[str, ...]
     unprotected: tuple[str, ...]
+    unfinished: tuple[str, ...]
     usd_per_month: float | None
     why: str = ""
 
@@ -135,6 +140,7 @@ def _cluster(aws: Aws, environment: Environment, cluster_name: str, record: Laun
             alarms=_alarms(aws, environment.name, cluster_name),
             silenced=read_silence(aws, environment.name, cluster_name).lines,
             unprotected=read_protection(aws, environment.name, cluster_name).missing,
+            unfinished=unfinished(aws, launch, cluster.id),
             usd_per_month=launch.plan.cost.usd_per_month,
         )
 
@@ -154,6 +160,7 @@ def _nothing(
         alarms=(),
         silenced=(),
         unprotected=(),
+        unfinished=(),
         usd_per_month=None,
         why=why,
     )

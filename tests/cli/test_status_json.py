@@ -26,6 +26,7 @@ CLUSTER = ClusterState(
     differences=None,
     silenced=(),
     unprotected=(),
+    unfinished=(),
     alarms=(),
     usd_per_month=None,
     why="no cluster runs",

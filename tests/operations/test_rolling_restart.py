@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -36,6 +36,7 @@ class Model(Killable):
     journal: RestartJournal | None = None
     most_down: int = 0
     away: int = 2
+    replaced: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         """Put hbase:meta on the first server."""
@@ -90,9 +91,25 @@ class Model(Killable):
         with self.call():
             return self.reasons
 
+    def ended(self, servers: Iterable[str]) -> frozenset[str]:
+        with self.call():
+            return frozenset(servers) & self.replaced
+
+    def replace_node(self, server: str) -> None:
+        """End the node of a server as EMR does: another one comes with another name, and others open its regions."""
+        self.replaced |= {server}
+        self.down.pop(server, None)
+        del self.starts[server]
+        self.starts["d:16020"] = 1
+        others = sorted(self.starts.keys() - self.down.keys())
+        for number, region in enumerate(sorted(self.homes)):
+            if self.homes[region] == server or (self.homes[region] is None and self.lasts[region] == server):
+                self.homes[region] = others[number % len(others)]
+
     def restart(self, server: str, say: Say) -> None:
         del say
         with self.call():
+            assert server in self.starts
             assert not self.balancer
             self.restarts.append(server)
             self.down[server] = self.away
@@ -197,6 +214,24 @@ def test_wherever_it_is_killed_the_same_command_finishes(before: bool) -> None: 
         # Once the journal is cleared the restart has ended, and the second command is another one.
         has_ended = place == uninterrupted_calls() and not before
         assert len(model.restarts) == len(SERVERS) * (2 if has_ended else 1), place
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_a_server_whose_node_emr_replaces_meanwhile_is_left_out(server: str) -> None:
+    for place in range(2, uninterrupted_calls()):
+        model = Model(kill_at=place)
+        model.lasts["r10"] = "c:16020"
+        with pytest.raises(Killed):
+            run(model)
+        began = model.journal is not None
+        model.replace_node(server)
+        lines = run(model)
+        assert model.most_down == 1, place
+        assert model.balancer, place
+        assert model.journal is None, place
+        assert (f"left out: {server}, because EMR has ended the node" in lines) == began, place
+        assert set(SERVERS) - {server} <= set(model.restarts), place
+        assert all(model.lasts[region] == home for region, home in model.homes.items() if region != META), place
 
 
 def test_a_cache_that_was_lost_stops_the_restart_at_that_server() -> None:
