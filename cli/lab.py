@@ -88,7 +88,7 @@ def setup() -> None:
 @click.option(
     "--short",
     is_flag=True,
-    help="Measure 20 s instead of a minute after each restart, compaction or heal of three servers.",
+    help="Measure for a shorter time where three servers restart, compact, heal, or fill their caches.",
 )
 @click.option("--resume", is_flag=True, help="Keep the results of an earlier run, except for the scenarios named here.")
 def run(*, results: Path, resume: bool, **chosen: Unpack[Chosen]) -> None:

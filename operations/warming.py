@@ -49,12 +49,17 @@ def core_instances(aws: Aws, cluster_id: str) -> list[str]:
     return [instance["Ec2InstanceId"] for page in pages for instance in page["Instances"]]
 
 
-def wait_until_warm(read: Callable[[], Servers], seconds: float, watch: Callable[[Servers], None]) -> bool:
-    """Read each minute until every cache is warm, and return True; False when the time is over.
+def wait_until_warm(
+    read: Callable[[], Servers],
+    seconds: float,
+    watch: Callable[[Servers], None],
+    period_seconds: float = PERIOD_SECONDS,
+) -> bool:
+    """Read each period, a minute by default, until every cache is warm, and return True; False when the time is over.
 
     `watch` gets each reading. Raises Infeasible where a cache will not get warmer.
     """
-    for _ in turns(seconds, PERIOD_SECONDS, PERIOD_SECONDS):
+    for _ in turns(seconds, period_seconds, period_seconds):
         servers = read()
         watch(servers)
         if servers and all(server.verdict == "warm" for server in servers):

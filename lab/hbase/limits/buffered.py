@@ -6,7 +6,7 @@ gigabytes would wait in the page cache before a writer has to wait, so few dirty
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -23,8 +23,11 @@ FILE: Final = "blkio.throttle.write_bps_device"
 
 
 @contextmanager
-def limited_writes(volume: LimitedVolume, bytes_per_second: int) -> Iterator[None]:
-    """Limit all writes to the volume to this rate while the block runs. Raises OperationFailed where it cannot."""
+def limited_writes(volume: LimitedVolume, bytes_per_second: int) -> Iterator[Callable[[int], None]]:
+    """Limit all writes to the volume to this rate while the block runs, and yield what sets another rate.
+
+    Raises OperationFailed where it cannot.
+    """
     throttle = _throttle()
     if isinstance(throttle, str):
         raise OperationFailed.of(
@@ -36,11 +39,15 @@ def limited_writes(volume: LimitedVolume, bytes_per_second: int) -> Iterator[Non
     device = BACKING_DEVICES / volume.numbers
     write(device / "strict_limit", "1")
     write(device / "max_bytes", str(DIRTY_BYTES))
-    write(throttle, f"{volume.numbers} {bytes_per_second}")
+
+    def limit(rate: int) -> None:
+        write(throttle, f"{volume.numbers} {rate}")
+
+    limit(bytes_per_second)
     try:
-        yield
+        yield limit
     finally:
-        write(throttle, f"{volume.numbers} 0")
+        limit(0)
 
 
 def unavailable() -> str | None:

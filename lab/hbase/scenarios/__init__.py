@@ -37,6 +37,8 @@ BENCHED: Final[Mapping[str, str]] = {
     "rolling-restart": "scenarios.rolling",
     "compaction": "scenarios.compaction",
     "heal": "scenarios.heal",
+    "warm-gate": "scenarios.warm_gate",
+    "boost": "scenarios.boost",
     "node-lost": "scenarios.node_lost",
 }
 """Scenarios that load a table of the environment's kind and read it; their modules below `lab.hbase`."""

@@ -28,6 +28,7 @@ from lab.hbase.laboratory import laboratory, small_of
 from lab.hbase.limits.machine import memory
 from lab.hbase.overlay import PERSIST_INTERVAL_MS
 from lab.hbase.read_history import ReadHistory
+from lab.hbase.scenarios import benched
 from lab.hbase.scenarios.rolling import PATIENCE, client_properties
 from lab.hbase.software import problems
 from lab.hbase.software.jars import SHELL
@@ -226,6 +227,16 @@ def test_the_step_names_store_files_and_moves_regions(experiment: Experiment, tm
         assert bench.admin.regions(table)[name] == server
     bench.admin.reopen(table)
     bench.await_regions()
+
+
+@pytest.mark.parametrize("scenario", ["warm-gate", "boost"])
+def test_cold_caches_fill_as_predicted(experiment: Experiment, scenario: str) -> None:
+    """The short forms, on the servers that run. Of a remaining time of seconds, a busy machine misses a share."""
+    result = benched(scenario)(replace(experiment, short=True))
+    if not result.figures:
+        pytest.skip("; ".join(result.limits))
+    figures = [figure for figure in result.figures if not figure.name.startswith("remaining seconds")]
+    assert not [figure for figure in figures if figure.holds is False]
 
 
 def test_the_step_waits_for_the_server_of_meta_while_it_restarts(experiment: Experiment, tmp_path: Path) -> None:

@@ -1,0 +1,250 @@
+"""Cold caches fill on limited volumes, whose limit is raised meanwhile as `warmbase warm boost` raises it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from math import inf
+from typing import Final
+
+from lab.hbase.bench import QUIETER
+from lab.hbase.cluster import LabServer
+from lab.hbase.experiment import Experiment, ScenarioResult, over_time, within
+from lab.hbase.limits.buffered import limited_writes
+from lab.hbase.limits.buffered import unavailable as no_limits
+from lab.hbase.limits.volume import LimitedVolume
+from lab.hbase.limits.volume import unavailable as no_volumes
+from lab.hbase.overlay import varied
+from lab.hbase.read_history import ReadHistory, Tick, read_history
+from lab.hbase.result import Measurement
+from operations.polling import turns
+from sizing.boost import ServerFill
+from sizing.problem import OperationFailed
+from sizing.units import MIB, format_percent
+from sizing.warm_up import Fill, Streams
+
+TITLE: Final = "Volumes that are raised while caches fill"
+QUESTION: Final = "If the limit of the cache volumes is raised while they fill, does the fill take the predicted time?"
+SERVERS: Final = 3
+FIRST_MIB_S: Final = 0.5  # judgement: at four times this rate, the S3 server and two cores still have room
+RAISES: Final = ((0.1, 1.75), (0.2, 2.5), (0.3, 3.25), (0.4, 4.0))
+"""The share of the blocks at which the limit is raised, and its multiple of the first limit."""
+FULL: Final = 0.97
+FILLED_SECONDS: Final = 900.0
+QUEUE_BLOCKS: Final = 4
+THREADS: Final = 2
+SCALED: Final = varied(
+    {
+        "hbase.bucketcache.writer.queuelength": str(QUEUE_BLOCKS),
+        "hbase.hfile.thread.prefetch": str(THREADS),
+        "hbase.bucketcache.queue.addition.waittime": "60000",
+    },
+    "at the scale of volumes that are hundreds of times slower, so that no block waits in vain",
+)
+SPARE_BYTES: Final = 512 * MIB
+POLL_SECONDS: Final = 0.5
+UNBOOSTED: Final = "limit as it was"
+BOOSTED: Final = "limit raised four times, to four times"
+
+Raise = tuple[float, float]
+"""A moment, in seconds since 1970, and the limit from then on in MiB/s."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitedFill:
+    """A fill of all caches, as it was recorded. Times are in seconds since 1970."""
+
+    history: ReadHistory
+    model: ServerFill
+    raises: list[Raise]
+    written_bytes: list[int]
+    """The bytes that all devices have written until the caches were full."""
+
+    @property
+    def began(self) -> float:
+        """Return when the first block was cached."""
+        return next(tick.at for tick in self.history.ticks if self.share(tick) > 0)
+
+    @property
+    def seconds(self) -> float:
+        """Return the time from the first block until the caches are full, but for the few that a prefetch skips."""
+        return next(tick.at for tick in self.history.ticks if self.share(tick) >= FULL) - self.began
+
+    def share(self, tick: Tick) -> float:
+        """Return the share of all blocks that the caches have."""
+        return sum(cache.l2_bytes for cache in tick.servers.values()) / (SERVERS * self.model.fill.slot_bytes)
+
+    @property
+    def shares(self) -> list[tuple[float, float]]:
+        """Return the measured share over the seconds since the first block."""
+        return [(tick.at - self.began, self.share(tick)) for tick in self.history.ticks if tick.at >= self.began]
+
+    @property
+    def predicted_shares(self) -> list[tuple[float, float]]:
+        """Return the predicted share at each raise and when the caches are full, by the limits in force."""
+        share, points = 0.0, [(0.0, 0.0)]
+        steps = [(0.0, FIRST_MIB_S), *((at - self.began, mib_s) for at, mib_s in self.raises), (inf, 0.0)]
+        for (begin, mib_s), (end, _) in pairwise(steps):
+            whole_seconds = self.model.time(mib_s, self.model.sustained).seconds
+            seconds = min(end - begin, (FULL - share) * whole_seconds)
+            share += seconds / whole_seconds
+            points.append((begin + seconds, share))
+        return points
+
+
+def run(lab: Experiment) -> ScenarioResult:
+    """Fill the caches with each limit. Says why not where writes to a volume cannot be limited."""
+    planned = lab.bench.cluster.launch.plan.warm_up.server
+    reason = no_volumes() or no_limits() or (None if planned else "no EBS volume holds the cache of this plan")
+    if reason is not None or planned is None:
+        return ScenarioResult(figures=(), limits=(f"Not shown here: {reason}.",))
+    lab = lab.filled()
+    model = _model(lab, planned)
+    ways = {BOOSTED: RAISES} if lab.short else {UNBOOSTED: (), BOOSTED: RAISES}
+    fills = {name: _recorded(lab, model, raises) for name, raises in ways.items()}
+    return ScenarioResult(
+        figures=(*(figure for name, fill in fills.items() for figure in _figures(name, fill)), *_compared(fills)),
+        charts=tuple(
+            over_time(
+                f"Share of the blocks cached: {name}",
+                "share",
+                [("measured", fill.shares), ("predicted", fill.predicted_shares)],
+            )
+            for name, fill in fills.items()
+        ),
+        limits=(
+            "The kernel limits the writes of each device; EBS limits the volume and the instance.",
+            "A limit of the kernel acts at once; how soon EBS raises a volume is not known from this.",
+            "No client reads meanwhile, because HBase 2.6.2 may stop a prefetch at a block that was read before.",
+        ),
+    )
+
+
+def _model(lab: Experiment, planned: ServerFill) -> ServerFill:
+    """Return the plan's fill with the blocks of a server of the lab, and without writes beside it."""
+    demand = lab.miniature.demand
+    blocks = demand.blocks.count / SERVERS
+    block_bytes = demand.blocks.on_disk_bytes
+    return replace(
+        planned,
+        fill=Fill(
+            blocks=round(blocks),
+            s3_bytes=round(blocks * block_bytes),
+            slot_bytes=round(blocks * demand.blocks.cached_bytes),
+        ),
+        streams=Streams(threads=THREADS, get_bytes=block_bytes, first_byte_seconds=lab.bench.latency.latency_ms / 1000),
+        vcpus=lab.cores,
+        batch_bytes=QUEUE_BLOCKS * demand.blocks.cached_bytes,
+        written_bytes_per_second=0.0,
+        ebs_written_bytes_per_second=0.0,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Volumes:
+    """The volumes of all servers, whose limits are set together."""
+
+    volumes: Sequence[LimitedVolume]
+    limits: Sequence[Callable[[int], None]]
+
+    def limit(self, mib_s: float) -> None:
+        """Set the limit of every volume, in MiB/s."""
+        for limit in self.limits:
+            limit(round(mib_s * MIB))
+
+    @property
+    def written_bytes(self) -> int:
+        """Return what the devices have written since the machine started."""
+        return sum(volume.traffic.written_bytes for volume in self.volumes)
+
+
+def _recorded(lab: Experiment, model: ServerFill, raises: Sequence[tuple[float, float]]) -> LimitedFill:
+    """Return the record of a fill without reads, from empty caches on volumes with the first limit."""
+    bench = lab.bench
+    bench.cluster.stop_servers()
+    with _limited_volumes(lab) as volumes, read_history(bench.cluster, bench.store) as history:
+        fill, before = LimitedFill(history=history, model=model, raises=[], written_bytes=[]), volumes.written_bytes
+        bench.serve(LabServer(varied=SCALED), cold=True)
+        bench.store.set(bench.latency)
+        for share, multiple in raises:
+            _await(fill, share)
+            volumes.limit(multiple * FIRST_MIB_S)
+            fill.raises.append((time.time(), multiple * FIRST_MIB_S))
+            bench.say(f"  {format_percent(share)} cached: {multiple * FIRST_MIB_S:g} MiB/s for each volume")
+        _await(fill, FULL)
+        fill.written_bytes.append(volumes.written_bytes - before)
+    return fill
+
+
+@contextmanager
+def _limited_volumes(lab: Experiment) -> Iterator[Volumes]:
+    """Let each server have a volume of its own with the first limit; the servers are stopped at the end."""
+    cluster, volumes, limits = lab.bench.cluster, list[LimitedVolume](), list[Callable[[int], None]]()
+    size_bytes = lab.miniature.cache_mib * MIB + SPARE_BYTES
+    with ExitStack() as stack:
+        for number in cluster.numbers:
+            mount = cluster.place.volumes / str(number)
+            volume = LimitedVolume(directory=cluster.place.root / "images", mount_point=mount, size_bytes=size_bytes)
+            volumes.append(stack.enter_context(volume))
+            limits.append(stack.enter_context(limited_writes(volume, round(FIRST_MIB_S * MIB))))
+        stack.callback(cluster.stop_servers)
+        yield Volumes(volumes=volumes, limits=limits)
+
+
+def _await(fill: LimitedFill, share: float) -> None:
+    """Wait until the caches have that share of the blocks. Raises OperationFailed when time is up."""
+    for _ in turns(FILLED_SECONDS, POLL_SECONDS, POLL_SECONDS):
+        if fill.share(fill.history.ticks[-1]) >= share:
+            return
+    raise OperationFailed.of(
+        where="the caches",
+        what=f"have {format_percent(fill.share(fill.history.ticks[-1]))} of the blocks after {FILLED_SECONDS:.0f} s",
+        why="the prefetch is late, or skipped blocks",
+        fix=QUIETER,
+    )
+
+
+def _figures(case: str, fill: LimitedFill) -> tuple[Measurement, ...]:
+    figure, (predicted, _) = partial(Measurement, case=case), fill.predicted_shares[-1]
+    terms = fill.model.time(FIRST_MIB_S, fill.model.sustained)
+    return (
+        figure(
+            name=f"seconds until {FULL:.0%} of the blocks are cached",
+            unit="s",
+            measured=fill.seconds,
+            predicted=predicted,
+            because=f"the calculator's time of a fill at each limit, as long as it is in force; the slowest of its"
+            f" terms is `{terms.limits[0]}`",
+            target=within(0.15),
+        ),
+        figure(
+            name="GETs of store files",
+            unit="",
+            measured=float(fill.history.gets(fill.began, fill.began + fill.seconds)),
+            because="by prefetch; counted in front of S3",
+        ),
+        figure(
+            name="bytes written to the volumes, over those of the blocks",
+            unit="x",
+            measured=fill.written_bytes[-1] / (FULL * SERVERS * fill.model.fill.slot_bytes),
+            because="counted by the devices; Linux writes whole pages",
+        ),
+    )
+
+
+def _compared(fills: Mapping[str, LimitedFill]) -> Iterator[Measurement]:
+    if UNBOOSTED in fills:
+        boosted, unboosted = fills[BOOSTED], fills[UNBOOSTED]
+        yield Measurement(
+            case=f"{BOOSTED}, compared",
+            name="time of the fill, over that with the first limit",
+            unit="x",
+            measured=boosted.seconds / unboosted.seconds,
+            predicted=boosted.predicted_shares[-1][0] / unboosted.predicted_shares[-1][0],
+            because="both in this run",
+            target=within(0.15),
+        )

@@ -1,0 +1,269 @@
+"""Cold caches fill: the remaining time of `warmbase warm status`, and the gate of `warmbase warm wait`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import takewhile
+from typing import Final
+
+from lab.hbase.cluster import LabServer
+from lab.hbase.experiment import Experiment, ScenarioResult, at_least, at_most, over_time, within
+from lab.hbase.overlay import varied
+from lab.hbase.read_history import ReadHistory, Tick, read_history
+from lab.hbase.result import Chart, Measurement
+from lab.hbase.store.settings import Settings
+from operations.warming import Servers, wait_until_warm
+from sizing.problem import OperationFailed
+from sizing.units import MIB, format_duration, format_percent
+from sizing.warming import CacheMinute, Gate, Target, progress, slowest_seconds, target
+
+TITLE: Final = "A gate that opens when the caches are warm"
+QUESTION: Final = (
+    "While a prefetch fills cold caches, is the remaining time right, and does the gate open when it should?"
+)
+SERVERS: Final = 3
+PERIOD_SECONDS: Final = 2.0
+"""Two seconds stand for the minute after which a node publishes its figures: a fill of a minute or two then has as
+many of them as one of an hour."""
+FILL_SECONDS: Final = {False: 120.0, True: 60.0}
+"""The time of a prefetch, which S3's latency sets; `progress` needs three periods before it knows a rate."""
+AFTER_SECONDS: Final = {False: 60.0, True: 20.0}
+WAIT_SECONDS: Final = 600.0
+SLOW: Final = varied({"hbase.hfile.thread.prefetch": "1"}, "so that a small cache fills in minutes")
+TAIL: Final = 3.0
+READS_PER_SECOND: Final = 80.0
+THREADS: Final = 16
+LOAD_SECONDS: Final = 3600.0  # longer than any window takes; the load ends with it
+SHARES: Final = (0.25, 0.5, 0.75)
+GATE: Final = Gate()
+WARM: Final = "warmbase warm"
+OPEN: Final = "as soon as all regions are open"
+FIXED: Final = "after a fixed time"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """One reading of `warm wait`; `at` is in seconds since 1970."""
+
+    at: float
+    servers: Servers
+
+    @property
+    def least_share(self) -> float:
+        """Return the share of the least filled cache."""
+        return min((server.share or 0.0 for server in self.servers), default=0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fill:
+    """A fill of all caches, as it was recorded. Times are in seconds since 1970."""
+
+    history: ReadHistory
+    numbers: range
+    target: Target
+    opened: float
+    readings: Sequence[Reading]
+    fixed: float
+    """The seconds that a fixed wait allows: the GETs of one server, at S3's median latency."""
+
+    @property
+    def began(self) -> float:
+        """Return when the first block was cached."""
+        return next(tick.at for tick in self.history.ticks if any(cache.l2_bytes for cache in tick.servers.values()))
+
+    @property
+    def warm_at(self) -> float:
+        """Return when every cache had the share of its bytes that the gate demands."""
+        return next(tick.at for tick in self.history.ticks if self.least_share(tick) >= GATE.share)
+
+    @property
+    def gates(self) -> dict[str, float]:
+        """Return when each gate opens."""
+        return {
+            WARM: self.readings[-1].at,
+            OPEN: self.opened,
+            FIXED: self.began + self.fixed,
+        }
+
+    def share(self, tick: Tick) -> float:
+        """Return the share of the bytes of warm caches that all caches together have."""
+        return sum(cache.l2_bytes for cache in tick.servers.values()) / (len(self.numbers) * self.target.warm_bytes)
+
+    def least_share(self, tick: Tick) -> float:
+        """Return that share of the least filled cache."""
+        shares = [cache.l2_bytes / self.target.warm_bytes for cache in tick.servers.values()]
+        return min(shares) if len(shares) == len(self.numbers) else 0.0
+
+    def at(self, moment: float) -> Tick:
+        """Return the last tick until that moment."""
+        return [*takewhile(lambda tick: tick.at <= moment, self.history.ticks)][-1]
+
+    def hit_ratio(self, since: float) -> float:
+        """Return the hit ratio of all servers since then."""
+        reads = [self.history.reads(number, since, float("inf")) for number in self.numbers]
+        hits, misses = sum(read.hits for read in reads), sum(read.misses for read in reads)
+        return hits / (hits + misses) if hits + misses else 0.0
+
+
+def run(lab: Experiment) -> ScenarioResult:
+    """Prefetch into the caches of three servers, and read their progress as the commands do; then let clients read."""
+    lab = lab.filled()
+    fill = _recorded(lab)
+    return ScenarioResult(
+        figures=(
+            *_remaining(fill),
+            *_gate_figures(fill, AFTER_SECONDS[lab.short]),
+            *(figure for name in fill.gates for figure in _figures(fill, name)),
+        ),
+        charts=tuple(_charts(fill)),
+        limits=(
+            f"{PERIOD_SECONDS:.0f} s stand for the minute after which a node publishes its figures.",
+            f"One thread prefetches on each server, and S3 is so slow that this takes {FILL_SECONDS[lab.short]:.0f} s.",
+            "No client reads before the gate opens: HBase 2.6.2 may stop a prefetch at a block that was read before.",
+        ),
+    )
+
+
+def _recorded(lab: Experiment) -> Fill:
+    """Return the record of a fill, from empty caches until some time after the gate has opened."""
+    bench, demand = lab.bench, lab.miniature.demand
+    fixed = float(FILL_SECONDS[lab.short])
+    latency_ms = 1000 * fixed * SERVERS / demand.blocks.count
+    warm = target(lab.miniature.cache_mib * MIB, demand.everything_bytes / SERVERS)
+    load = lab.load(seconds=LOAD_SECONDS, threads=THREADS, target_per_second=READS_PER_SECOND)
+    bench.cluster.stop_servers()
+    with read_history(bench.cluster, bench.store) as history:
+        s3 = Settings(latency_ms=latency_ms, latency_p99_ms=TAIL * latency_ms)
+        bench.serve(LabServer(varied=SLOW), cold=True, latency=s3)
+        opened, readings = history.ticks[-1].at, list[Reading]()
+
+        def watch(servers: Servers) -> None:
+            readings.append(Reading(at=history.ticks[-1].at, servers=servers))
+            least = format_percent(readings[-1].least_share)
+            bench.say(f"  the least filled cache has {least}, {_remaining_text(servers)}")
+
+        read = partial(read_servers, history, bench.cluster.numbers, warm, opened)
+        if not wait_until_warm(read, WAIT_SECONDS, watch, PERIOD_SECONDS):
+            raise _late(readings[-1])
+        with bench.ycsb.steady(lab.table, load, {}):
+            start = bench.sample(0.0).cache
+            bench.wait_until(lambda now: now.reads > start.reads + READS_PER_SECOND, WAIT_SECONDS)
+            time.sleep(AFTER_SECONDS[lab.short])
+    return Fill(
+        history=history, numbers=bench.cluster.numbers, target=warm, opened=opened, readings=readings, fixed=fixed
+    )
+
+
+def read_servers(history: ReadHistory, numbers: range, warm: Target, since: float) -> Servers:
+    """Return the progress of each server, from its counters as a node publishes them."""
+    servers = {f"server-{number}": _published(history, number, warm.cache_bytes, since) for number in numbers}
+    return tuple(progress(name, tuple(minutes), warm, GATE) for name, minutes in servers.items())
+
+
+def _published(history: ReadHistory, number: int, cache_bytes: int, since: float) -> Iterator[CacheMinute]:
+    """Yield the figures of one server at the end of each period; those of a stopped server are left out."""
+    for count in range(int((history.ticks[-1].at - since) / PERIOD_SECONDS)):
+        end = since + PERIOD_SECONDS * (count + 1)
+        known = [tick for tick in history.ticks if end - PERIOD_SECONDS <= tick.at <= end and number in tick.servers]
+        if known:
+            before, now = known[0].servers[number], known[-1].servers[number]
+            reads = history.reads(number, end - PERIOD_SECONDS, end)
+            yield CacheMinute(
+                at_seconds=known[-1].at,
+                fill=now.l2_bytes / cache_bytes,
+                hits=reads.hits,
+                misses=reads.misses,
+                evictions=now.l2_evictions - before.l2_evictions,
+            )
+
+
+def _remaining_text(servers: Servers) -> str:
+    seconds = slowest_seconds(servers)
+    return "its rate is not known yet" if seconds is None else f"{format_duration(seconds)} remaining"
+
+
+def _late(reading: Reading) -> OperationFailed:
+    return OperationFailed.of(
+        where="the caches",
+        what=f"are not warm after {WAIT_SECONDS:.0f} s",
+        why=f"the least filled has {format_percent(reading.least_share)}",
+        fix="run the scenario again on a quieter machine",
+    )
+
+
+def _remaining(fill: Fill) -> Iterator[Measurement]:
+    """Yield the remaining time at each share, beside the time that it then took."""
+    for share in SHARES:
+        reading = next(
+            reading
+            for reading in fill.readings
+            if reading.least_share >= share and slowest_seconds(reading.servers) is not None
+        )
+        yield Measurement(
+            case=WARM,
+            name=f"remaining seconds at {share:.0%}",
+            unit="s",
+            measured=fill.warm_at - reading.at,
+            predicted=slowest_seconds(reading.servers),
+            because="the slope of the published bytes, carried on; measured is the time until the last cache had"
+            f" {GATE.share:.0%} of its bytes",
+            target=within(0.15),
+        )
+
+
+def _gate_figures(fill: Fill, seconds: float) -> tuple[Measurement, ...]:
+    opened = fill.readings[-1].at
+    return (
+        Measurement(
+            case=WARM,
+            name="seconds from warm caches until the gate opened",
+            unit="s",
+            measured=opened - fill.warm_at,
+            because="figures are published once in each period, and read once in each",
+            target=at_most(2 * PERIOD_SECONDS),
+        ),
+        Measurement(
+            case=WARM,
+            name="hit ratio of the reads afterwards",
+            unit="",
+            measured=fill.hit_ratio(opened),
+            because=f"all servers, {seconds:.0f} s of {READS_PER_SECOND:.0f} reads/s, none of which came before",
+            target=at_least(GATE.share),
+        ),
+    )
+
+
+def _figures(fill: Fill, name: str) -> tuple[Measurement, ...]:
+    """Return when a gate opened, and how full the caches were then."""
+    figure, moment = partial(Measurement, case=name), fill.gates[name]
+    return (
+        figure(name="seconds until it opened", unit="s", measured=moment - fill.began, because="since the first block"),
+        figure(
+            name="share of the planned bytes then",
+            unit="",
+            measured=fill.share(fill.at(moment)),
+            because="of all caches",
+            target=at_least(GATE.share) if name == WARM else None,
+        ),
+    )
+
+
+def _charts(fill: Fill) -> Iterator[Chart]:
+    ticks = [tick for tick in fill.history.ticks if tick.at >= fill.began]
+    yield over_time(
+        "How full the least filled cache is",
+        "share of the planned bytes",
+        [("measured", [(tick.at - fill.began, min(1.0, fill.least_share(tick))) for tick in ticks])],
+    )
+    known = [(reading.at, slowest_seconds(reading.servers)) for reading in fill.readings]
+    yield over_time(
+        "Remaining time until the last cache is warm",
+        "seconds",
+        [
+            ("measured", [(at - fill.began, max(0.0, fill.warm_at - at)) for at, _ in known]),
+            ("predicted", [(at - fill.began, seconds) for at, seconds in known if seconds is not None]),
+        ],
+    )

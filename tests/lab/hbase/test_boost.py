@@ -1,0 +1,41 @@
+"""The predicted course of a fill whose volumes are raised meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pytest
+
+from configurations.launch import Launch
+from lab.hbase.read_history import ReadHistory, Tick
+from lab.hbase.scenarios.boost import FIRST_MIB_S, FULL, LimitedFill
+from sizing.units import MIB
+from sizing.warm_up import Fill
+from tests.lab.hbase.test_warm_gate import counters
+
+SLOT_MIB = 50
+WHOLE_SECONDS = SLOT_MIB / FIRST_MIB_S
+
+
+@pytest.mark.parametrize(
+    ("raises", "seconds"),
+    [
+        ([], FULL * WHOLE_SECONDS),
+        ([(30.0, 2 * FIRST_MIB_S)], 30 + (FULL * WHOLE_SECONDS - 30) / 2),
+        ([(30.0, 2 * FIRST_MIB_S), (40.0, 4 * FIRST_MIB_S)], 40 + (FULL * WHOLE_SECONDS - 50) / 4),
+    ],
+)
+def test_each_limit_counts_while_it_is_in_force(
+    launches: Callable[[str], Launch], raises: Sequence[tuple[float, float]], seconds: float
+) -> None:
+    planned = launches("prod").plan.warm_up.server
+    assert planned is not None
+    small = Fill(blocks=800, s3_bytes=SLOT_MIB * MIB, slot_bytes=SLOT_MIB * MIB)
+    model = replace(planned, fill=small, written_bytes_per_second=0.0, ebs_written_bytes_per_second=0.0)
+    history = ReadHistory([Tick(at=at, gets=0, servers={0: counters(at)}) for at in (20, 23, 24)])
+    fill = LimitedFill(
+        history=history, model=model, raises=[(23 + at, mib_s) for at, mib_s in raises], written_bytes=[]
+    )
+    assert fill.began == 23
+    assert fill.predicted_shares[-1] == pytest.approx((seconds, FULL), rel=0.01)
