@@ -14,6 +14,9 @@ from cli.terminal import echo, echo_styled, page_columns
 from environments.environment import Environment
 from environments.planning import advised_plan_of, infeasible, plan_of
 from environments.reader import read_environment
+from environments.reader.assignment import Assignment
+from environments.reader.ranges import RangedDocument
+from environments.reader.read import read_ranges
 from environments.unstated import unstated
 from lint.secret import redacted
 from sizing.cluster import ClusterChoice
@@ -33,6 +36,9 @@ class PlanOptions(TypedDict):
     cluster: str | None
     output: str
     advice: bool
+    samples: int
+    seed: int
+    missed_factor: float
     why: bool
     cost: bool
     everything: bool
@@ -71,6 +77,21 @@ class PlanOptions(TypedDict):
 @click.option(
     "--advice/--no-advice", default=True, help="Also look for block sizes and compression that would save money."
 )
+@click.option(
+    "--samples",
+    type=click.IntRange(8, 4096),
+    default=128,
+    show_default=True,
+    help="Where inputs are ranges: how many combinations of their values to plan.",
+)
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Which combinations to draw.")
+@click.option(
+    "--missed-factor",
+    type=click.FloatRange(0, 1000),
+    default=3.0,
+    show_default=True,
+    help="Where inputs are ranges: what a missed target costs, over the money that would have met it.",
+)
 def plan(environment: str, **options: Unpack[PlanOptions]) -> None:
     """Show what to buy, what it does and what it costs.
 
@@ -81,6 +102,9 @@ def plan(environment: str, **options: Unpack[PlanOptions]) -> None:
     With OTHER, --set or --against, the answer is the difference between two plans: price, nodes, latency, and how a
     running cluster gets from one to the other. `warmbase diff` shows each setting that differs.
 
+    An input may be a range, such as `stored: 3..12 TiB`, in the file or in --set. The answer is then the cluster of
+    least mean regret over many samples of the ranges, and the input that is worth measuring first.
+
     \b
     Example:
       warmbase plan prod
@@ -90,10 +114,14 @@ def plan(environment: str, **options: Unpack[PlanOptions]) -> None:
       warmbase plan prod --set workload.stored=14TiB --set targets.lost_nodes=0
       warmbase plan prod --against main --output markdown
       warmbase plan dev prod
+      warmbase plan prod --set "workload.stored=3..12 TiB"
 
     Exit codes: 3 no cluster meets the targets, or the pinned one does not; of two plans, the newer one counts.
     """
     pages = [page for page in PAGES if options[page]]
+    if (ranged := _ranged(environment, options)).ranges:
+        _show_decision(environment, ranged, options, pages)
+        return
     if options["other"] or options["assignments"] or options["against"] or options["output"] == "markdown":
         if pages:
             raise click.UsageError("--why, --cost and --all print one plan. For two, use --output json.")
@@ -109,6 +137,28 @@ def plan(environment: str, **options: Unpack[PlanOptions]) -> None:
         _show_plan(environment, read, sized, pages)
     if error:
         raise error
+
+
+def _ranged(environment: str, options: PlanOptions) -> RangedDocument:
+    """Return the environment with its ranges; of two environments, the newer one."""
+    return read_ranges(options["other"] or environment, [Assignment.parse(text) for text in options["assignments"]])
+
+
+def _show_decision(environment: str, ranged: RangedDocument, options: PlanOptions, pages: Sequence[Page]) -> None:
+    if options["other"] or options["against"] or pages:
+        raise click.UsageError("A decision between ranges has a page of its own: leave out OTHER, --against and --why.")
+    from cli.decision import DecisionRequest, show_decision  # noqa: PLC0415 - loads what one plan does not
+    from environments.samples import Sampling  # noqa: PLC0415 - as above
+
+    show_decision(
+        ranged,
+        DecisionRequest(
+            environment=environment,
+            cluster=options["cluster"],
+            output=options["output"],
+            sampling=Sampling(count=options["samples"], seed=options["seed"], missed_factor=options["missed_factor"]),
+        ),
+    )
 
 
 def _show_comparison(environment: str, options: PlanOptions) -> None:

@@ -34,13 +34,13 @@ def plan_summary(name: str, environment: Environment, plan: Plan, width: int) ->
     """
     blocks = [
         _head(plan),
-        _lines(_purchase(plan), width),
-        _lines(_outcome(plan), width),
-        _lines(_reasons(plan, name, environment), width),
+        labelled_lines(_purchase(plan), width),
+        labelled_lines(_outcome(plan), width),
+        labelled_lines(_reasons(plan, name, environment), width),
         _commands(_next(name, plan, environment.workload), width),
     ]
     if _room(blocks) < LEAST_WATCH_LINES:
-        blocks[REASONS] = _lines(_reasons(plan, name, environment, named=0), width)
+        blocks[REASONS] = labelled_lines(_reasons(plan, name, environment, named=0), width)
     room = _room(blocks)
     watch = _watch(plan, name, width, max(room, LEAST_WATCH_LINES))
     blocks.insert(4, watch)
@@ -61,7 +61,8 @@ def _head(plan: Plan) -> list[str]:
     return [head, click.style(missed, fg="red", bold=True)]
 
 
-def _lines(rows: Iterator[Row], width: int) -> list[str]:
+def labelled_lines(rows: Iterator[Row], width: int) -> list[str]:
+    """Return each row as its label and its text, wrapped behind it."""
     lines: list[str] = []
     for label, text in rows:
         first, *others = wrap(text, width - LABEL, break_on_hyphens=False)
@@ -161,10 +162,10 @@ def _watch(plan: Plan, environment: str, width: int, room: int) -> list[str]:
         rest = len(messages) - number
         kind = f"note{'s' * (rest > 1)}" if number in titles else "more"
         more = f"{rest} {kind}: warmbase explain {environment} watch"
-        following = _lines(iter([(titles.get(number, ""), message)]), width)
+        following = labelled_lines(iter([(titles.get(number, ""), message)]), width)
         last = number == len(messages) - 1
         if len(lines) + len(following) + (not last) > room:
-            return [*lines, *_lines(iter([(titles.get(number, ""), more)]), width)]
+            return [*lines, *labelled_lines(iter([(titles.get(number, ""), more)]), width)]
         lines += following
     return lines
 

@@ -38,6 +38,7 @@ __all__ = [
     "hdfs_volumes",
     "index_fraction",
     "layout",
+    "pinned_layout",
     "provisioned_volume",
     "storages",
     "volume_load",
@@ -70,7 +71,7 @@ def storages(question: SizingInputs, instance: InstanceType) -> tuple[Storage, .
 def layout(question: SizingInputs, storage: Storage, choice: VolumeChoice, servers: int) -> Layout:
     """Return the volumes of each node, if this many nodes share the data."""
     if storage == "pinned":
-        return _pinned(question, question.requirements.cluster.core.volumes or (), servers)
+        return pinned_layout(question, question.requirements.cluster.core.volumes or (), servers)
     system = system_volume(question, choice.instance, choice.cache_mib, servers)
     if storage == "none":
         return Layout(cache_mib=0, volumes=(system,))
@@ -169,7 +170,7 @@ def index_fraction(demand: CacheDemand) -> float:
     return COPIES_ON_DISK * INDEX_BYTES_PER_BLOCK / demand.claimed_bytes
 
 
-def _pinned(question: SizingInputs, volumes: tuple[Volume, ...], servers: int) -> Layout:
+def pinned_layout(question: SizingInputs, volumes: tuple[Volume, ...], servers: int) -> Layout:
     """The cache that there is already, or one that holds everything, or as much as the volume takes with its index."""
     if not question.mode.has_bucket_cache:
         return Layout(cache_mib=0, volumes=volumes)

@@ -324,6 +324,7 @@ REASONS: Final[Mapping[str, str]] = {
     "README": f"{OFFLINE}; the operations on `mine` run here on `dev`, and CI is `make demo` and `make test`",
     "check": OFFLINE,
     "clients": OFFLINE,
+    "planning": OFFLINE,
     "price-a-change": OFFLINE,
     "size": f"{OFFLINE}; `prices refresh` asks the price list of AWS, which the local AWS lacks",
     "proof": "test_readme.py runs `make demo` and what asks no AWS, and this module the demo that is kept",

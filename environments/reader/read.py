@@ -12,6 +12,7 @@ from environments.environment import Environment
 from environments.reader.assignment import Assignment, assigned
 from environments.reader.document import Document, load_document
 from environments.reader.messages import problem
+from environments.reader.ranges import RangedDocument, ranges_in, undecided
 from environments.reader.schema import EnvironmentFile
 from sizing.problem import InvalidInput, Problem
 
@@ -62,8 +63,18 @@ def read_environment(name_or_path: str, assignments: Sequence[Assignment] = ()) 
     return environment_of(assigned(load_document(path, quoted_path(path)), assignments))
 
 
+def read_ranges(name_or_path: str, assignments: Sequence[Assignment] = ()) -> RangedDocument:
+    """Return an environment file with the inputs of which it states only a range. Raises as `read_environment`."""
+    path = locate(name_or_path)
+    return ranges_in(assigned(load_document(path, quoted_path(path)), assignments))
+
+
 def environment_of(document: Document) -> Environment:
-    """Return the environment that a document describes. Raises InvalidInput as `read_environment`."""
+    """Return the environment that a document describes. Raises InvalidInput as `read_environment`, and for a range."""
+    ranged = ranges_in(document)
+    if ranged.ranges:
+        raise undecided(ranged.ranges.values())
+    document = ranged.document
     problems = list(document.problems)
     try:
         file = EnvironmentFile.model_validate(document.values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -104,6 +104,10 @@ class LabControl:
             for server, directory in indexes.items()
             if not any(file.stat().st_size for file in directory.glob("*"))
         }
+
+    def ended(self, servers: Iterable[str]) -> frozenset[str]:  # noqa: ARG002 - the protocol's
+        """Return none: a server of the lab returns under its name."""
+        return frozenset()
 
     def restart(self, server: str, say: Say) -> None:
         """Stop the process as `systemctl stop` does, and start it again with the same files and ports."""

@@ -68,7 +68,7 @@ class Later(datetime):
     """The time of day of tomorrow."""
 
     @classmethod
-    def now(cls, tz: Any = None) -> datetime:
+    def now(cls, tz: Any = None) -> Any:
         """Return it."""
         return datetime.now(tz) + timedelta(days=1)
 

@@ -1,0 +1,104 @@
+"""An input of which only a range is known, such as 3 to 12 TiB, and the values that it may have."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from sizing.units import SIZE_UNITS, TIME_UNITS
+
+LOGARITHMIC_RATIO: Final = 10.0
+"""Between two ends that differ by this factor, the logarithm is uniform: 1 to 2 is as likely as 10 to 20."""
+WHOLE: Final = frozenset({"regions", "rows", "concurrency", "lost_nodes", "cells_per_put"})
+"""The keys of an environment file whose values are counts."""
+HALVINGS: Final = 60  # of an interval of ends; float64 has fewer digits
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputRange:
+    """A range at a key of an environment file, such as `workload.stored`; `where` is its line.
+
+    `low`, `mid` and `high` are bytes, seconds, per cent or plain numbers, as `unit` says. Without `mid`, every value
+    between the ends is equally likely, or every factor where the ends differ tenfold; with it, the density rises to
+    `mid` in a straight line and falls behind it (triangular). The value lies within the ends with the probability
+    `confidence`, and below and above them with equal probabilities.
+    """
+
+    key: str
+    where: str
+    low: float
+    high: float
+    unit: str
+    mid: float | None = None
+    confidence: float = 1.0
+
+    @property
+    def middle(self) -> float:
+        """Return the value that stands for the range where one value must: the mid, or else the median."""
+        return self.value(0.5) if self.mid is None else self.mid
+
+    def value(self, probability: float) -> float:
+        """Return the value that the input exceeds with a probability of 1 less this one."""
+        low, high = self._ends
+        if self.mid is None:
+            if self._is_logarithmic:
+                return math.exp(math.log(low) + probability * (math.log(high) - math.log(low)))
+            return low + probability * (high - low)
+        rising = (self.mid - low) / (high - low)
+        if probability < rising:
+            return low + math.sqrt(probability * (high - low) * (self.mid - low))
+        return high - math.sqrt((1 - probability) * (high - low) * (high - self.mid))
+
+    def text(self, value: float) -> str:
+        """Return a value as the environment file takes it."""
+        if self.unit in SIZE_UNITS:
+            return f"{round(value)} B"
+        if self.unit in TIME_UNITS:
+            return f"{value:.6f} s"
+        number = str(round(value)) if self._is_whole else f"{value:.9g}"
+        return f"{number} {self.unit}".rstrip()
+
+    @property
+    def _is_whole(self) -> bool:
+        return self.key.rpartition(".")[2] in WHOLE
+
+    @property
+    def _is_logarithmic(self) -> bool:
+        return 0 < self.low * LOGARITHMIC_RATIO <= self.high
+
+    @cached_property
+    def _ends(self) -> tuple[float, float]:
+        """Return the least and greatest possible values, which lie beyond `low` and `high` below full confidence."""
+        outside = (1 - self.confidence) / 2
+        if not outside:
+            return self.low, self.high
+        if self.mid is not None:
+            return self._triangle(outside)
+        if self._is_logarithmic:
+            reach = (self.high / self.low) ** (outside / self.confidence)
+            return self.low / reach, self.high * reach
+        reach = (self.high - self.low) * outside / self.confidence
+        return max(0.0, self.low - reach), self.high + reach
+
+    def _triangle(self, outside: float) -> tuple[float, float]:
+        """Return the ends of the triangle that has this probability below `low` and above `high`.
+
+        Each end follows from the other by a quadratic equation; the two are solved in turn until they agree.
+        """
+        mid = self.low if self.mid is None else self.mid
+        low, high = self.low, self.high
+        for _ in range(HALVINGS):
+            low = mid - _reach(mid - self.low, high - mid, outside)
+            high = mid + _reach(self.high - mid, mid - low, outside)
+        return max(0.0, low), high
+
+
+def _reach(inner: float, other: float, outside: float) -> float:
+    """Return the side of a triangle, whose other side is given, that has this probability beyond `inner`.
+
+    (side - inner)² = outside x side x (side + other).
+    """
+    a, b, c = 1 - outside, -(2 * inner + outside * other), inner * inner
+    return (-b + math.sqrt(max(0.0, b * b - 4 * a * c))) / (2 * a)

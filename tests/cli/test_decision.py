@@ -1,0 +1,63 @@
+"""`warmbase plan` with ranges: the page fits the terminal, JSON has the same, and the pin on the page is planned."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from cli.main import warmbase
+from environments.planning import plan_of
+from environments.reader import read_environment
+from environments.reader.assignment import Assignment
+
+RANGES = ("--set", "clusters.blue.core={families: [r8g]}", "--set", "workload.stored=100..1500 GiB", "--samples", "8")
+
+
+def run(*options: str) -> Result:
+    return CliRunner().invoke(warmbase, ["plan", "dev", *RANGES, *options])
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return run().stdout
+
+
+def test_the_page_fits_and_names_choice_and_risk(page: str) -> None:
+    assert max(map(len, page.splitlines())) <= 80
+    assert len(page.splitlines()) <= 40
+    text = " ".join(page.split())
+    for words in (
+        "8 samples of the ranges, seed 1",
+        "workload.stored 100 GiB to 1.46 TiB",
+        "x r8g.",
+        "Regret $",
+        "Pin",
+    ):
+        assert words in text
+
+
+def test_the_pin_on_the_page_is_what_plan_evaluates(page: str) -> None:
+    pin = yaml.safe_load(page.split("\nPin", 1)[1].strip().replace("\n", " "))["clusters"]["blue"]["core"]
+    document = json.loads(run("--output", "json").stdout)
+    best = document["options"][0]
+    assert (pin["type"], pin["count"]) == (best["instance_type"], best["count"])
+    pinned = read_environment("dev", [Assignment.parse(f"clusters.blue.core={json.dumps(pin)}")])
+    planned = plan_of(pinned, pinned.active)
+    assert (planned.core.instance_type, planned.core.count) == (pin["type"], pin["count"])
+
+
+def test_json_has_every_option_with_the_least_regret_first() -> None:
+    document = json.loads(run("--output", "json").stdout)
+    regrets = [option["mean_regret_usd_per_month"] for option in document["options"]]
+    assert regrets == sorted(regrets)
+    assert document["samples"] == 8
+    assert document["ranges"][0]["key"] == "workload.stored"
+    assert set(document["worst_sample"]) == {"workload.stored"} == set(document["worth_usd_per_month"])
+
+
+@pytest.mark.parametrize("options", [["--why"], ["--against", "prod"], ["--output", "markdown"]])
+def test_a_decision_has_a_page_of_its_own(options: list[str]) -> None:
+    assert run(*options).exit_code == 2

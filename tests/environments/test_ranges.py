@@ -1,0 +1,135 @@
+"""Ranges in an environment file: how they are written, which values they have, and who may read them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from environments.input_range import InputRange
+from environments.reader import read_environment
+from environments.reader.assignment import Assignment
+from environments.reader.ranges import RangedDocument
+from environments.reader.read import environment_of, read_ranges
+from environments.samples import Sampling, samples_of
+from sizing.problem import InvalidInput
+from sizing.spread_points import spread_points
+from sizing.units import GIB, TIB
+
+ENDS = [
+    ("workload.stored=3..12 TiB", 3 * TIB, 12 * TIB),
+    ("workload.stored=900 GiB..3 TiB", 900 * GIB, 3 * TIB),
+    ("workload.popularity.zipf=0.7..1.1", 0.7, 1.1),
+    ("targets.hit_ratio=90 %..98 %", 90, 98),
+    ("targets.p99=250 ms..1 s", 0.25, 1.0),
+    ("workload.regions=100..300", 100, 300),
+    ("workload.stored={low: 3 TiB, mid: 5 TiB, high: 12 TiB, confidence: 90 %}", 3 * TIB, 12 * TIB),
+]
+
+
+def ranged(*assignments: str) -> RangedDocument:
+    return read_ranges("prod", [Assignment.parse(text) for text in assignments])
+
+
+def only(text: str) -> InputRange:
+    [one] = ranged(text).ranges.values()
+    return one
+
+
+@pytest.mark.parametrize(("text", "low", "high"), ENDS)
+def test_the_ends_are_as_written_and_every_value_can_be_read(text: str, low: float, high: float) -> None:
+    one = only(text)
+    assert [one.low, one.high] == pytest.approx([low, high])
+    assert one.key == text.partition("=")[0]
+    document = ranged(text)
+    for probability in (0.001, 0.5, 0.999):
+        environment_of(document.at([one.value(probability)]))
+
+
+def test_a_count_stays_a_whole_number() -> None:
+    document = ranged("workload.regions=100..300")
+    assert environment_of(document.at([123.4])).workload.regions == 123
+
+
+def test_equal_ends_are_a_value() -> None:
+    document = ranged("workload.stored=7 TiB..7 TiB")
+    assert document.ranges == {}
+    assert environment_of(document.document) == read_environment("prod", [Assignment.parse("workload.stored=7 TiB")])
+
+
+def test_only_plan_reads_a_file_with_ranges(tmp_path: Path) -> None:
+    file = tmp_path / "prod.yaml"
+    text = Path(read_environment("prod").source).read_text(encoding="utf-8")
+    file.write_text(text.replace("stored: 7.185 TiB", "stored: 3..12 TiB"), encoding="utf-8")
+    line = 1 + text[: text.index("stored:")].count("\n")
+    with pytest.raises(
+        InvalidInput, match=rf"prod.yaml:{line}  workload.stored\n  is a range, and only `warmbase plan`"
+    ):
+        read_environment(str(file))
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("workload.stored=12..3 TiB", "not in ascending order"),
+        ("workload.stored=3 TiB..2 h", "units of different kinds"),
+        ("workload.stored={low: 3 TiB, high: 12 TiB, middle: 4 TiB}", "its keys are low, mid, high and confidence"),
+        ("workload.stored={low: 3 TiB, high: much}", "numbers with a unit each"),
+        ("workload.stored={low: 3 TiB, high: 12 TiB, confidence: 0 %}", "the confidence is the probability"),
+        ("workload.stored={low: 3 TiB, high: 12 TiB, confidence: 200 %}", "between 0 and 1"),
+    ],
+)
+def test_a_bad_range_says_how_to_write_it(text: str, why: str) -> None:
+    with pytest.raises(InvalidInput, match=why) as error:
+        ranged(text)
+    assert "3..12 TiB or {low: 3 TiB" in str(error.value)
+
+
+def test_a_sample_that_no_file_may_have_names_its_values() -> None:
+    document = ranged("workload.row=200 B..2 KiB")
+    with pytest.raises(InvalidInput, match=r"cannot hold a cell.* \(in a sample with workload.row \d+ B\)"):
+        samples_of(document, "blue", Sampling(count=16))
+
+
+@given(
+    low=st.floats(0.01, 100),
+    width=st.floats(0.01, 1000),
+    place=st.none() | st.floats(0, 1),
+    confidence=st.floats(0.3, 1.0),
+)
+def test_the_value_lies_within_the_ends_as_often_as_stated(
+    low: float, width: float, place: float | None, confidence: float
+) -> None:
+    high = low + width
+    mid = None if place is None else low + place * width
+    one = InputRange(key="a.b", where="f:1", low=low, mid=mid, high=high, unit="", confidence=confidence)
+    values = np.array([one.value(float(part)) for part in (np.arange(2000) + 0.5) / 2000])
+    assert np.all(np.diff(values) >= 0)
+    if one.value(0.0) > 0:  # what lies below zero is cut off
+        within = np.mean((values >= low * (1 - 1e-9)) & (values <= high * (1 + 1e-9)))
+        assert within == pytest.approx(confidence, abs=0.002)
+        assert np.mean(values > high) == pytest.approx((1 - confidence) / 2, abs=0.002)
+
+
+def test_between_ends_that_differ_tenfold_every_factor_is_equally_likely() -> None:
+    assert only("workload.reads.per_second=100..10000").middle == pytest.approx(1000)
+    assert only("workload.reads.per_second=100..900").middle == pytest.approx(500)
+
+
+@pytest.mark.parametrize("dimensions", [1, 2, 5])
+def test_points_fill_the_cube_evenly(dimensions: int) -> None:
+    points = spread_points(128, dimensions, 1)
+    assert points.shape == (128, dimensions)
+    for column in points.T:
+        assert np.abs(np.sort(column) - (np.arange(128) + 0.5) / 128).max() < 0.05
+    assert (spread_points(128, dimensions, 1) == points).all()
+    assert (spread_points(128, dimensions, 2) != points).any()
+
+
+def test_the_message_of_a_range_names_its_option() -> None:
+    with pytest.raises(InvalidInput, match=re.escape("--set workload.stored")):
+        read_environment("prod", [Assignment.parse("workload.stored=3..12 TiB")])
