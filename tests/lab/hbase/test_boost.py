@@ -35,7 +35,11 @@ def test_each_limit_counts_while_it_is_in_force(
     model = replace(planned, fill=small, written_bytes_per_second=0.0, ebs_written_bytes_per_second=0.0)
     history = ReadHistory([Tick(at=at, gets=0, servers={0: counters(at)}) for at in (20, 23, 24)])
     fill = LimitedFill(
-        history=history, model=model, raises=[(23 + at, mib_s) for at, mib_s in raises], written_bytes=[]
+        history=history,
+        model=model,
+        cached_bytes=3 * SLOT_MIB * MIB,
+        raises=[(23 + at, mib_s) for at, mib_s in raises],
+        written_bytes=[],
     )
     assert fill.began == 23
     assert fill.predicted_shares[-1] == pytest.approx((seconds, FULL), rel=0.01)
