@@ -20,6 +20,7 @@ from environments.reader.read import read_ranges
 from environments.unstated import unstated
 from lint.secret import redacted
 from sizing.cluster import ClusterChoice
+from sizing.frontier import Target
 from sizing.plan import Plan
 from sizing.problem import WarmbaseError
 
@@ -36,6 +37,7 @@ class PlanOptions(TypedDict):
     cluster: str | None
     output: str
     advice: bool
+    frontier: Target | None
     samples: int
     seed: int
     missed_factor: float
@@ -78,6 +80,11 @@ class PlanOptions(TypedDict):
     "--advice/--no-advice", default=True, help="Also look for block sizes and compression that would save money."
 )
 @click.option(
+    "--frontier",
+    type=click.Choice(["hit_ratio", "p99", "lost_nodes"]),
+    help="Print what each further step of this target costs.",
+)
+@click.option(
     "--samples",
     type=click.IntRange(8, 4096),
     default=128,
@@ -115,10 +122,14 @@ def plan(environment: str, **options: Unpack[PlanOptions]) -> None:
       warmbase plan prod --against main --output markdown
       warmbase plan dev prod
       warmbase plan prod --set "workload.stored=3..12 TiB"
+      warmbase plan prod --frontier hit_ratio
 
     Exit codes: 3 no cluster meets the targets, or the pinned one does not; of two plans, the newer one counts.
     """
     pages = [page for page in PAGES if options[page]]
+    if options["frontier"]:
+        _show_frontier(environment, options, pages)
+        return
     if (ranged := _ranged(environment, options)).ranges:
         _show_decision(environment, ranged, options, pages)
         return
@@ -137,6 +148,16 @@ def plan(environment: str, **options: Unpack[PlanOptions]) -> None:
         _show_plan(environment, read, sized, pages)
     if error:
         raise error
+
+
+def _show_frontier(environment: str, options: PlanOptions, pages: Sequence[Page]) -> None:
+    if options["other"] or options["against"] or pages:
+        raise click.UsageError("A frontier has a page of its own: leave out OTHER, --against and --why.")
+    from cli.frontier import show_frontier  # noqa: PLC0415 - few ask for it
+
+    assert options["frontier"] is not None  # noqa: S101 - asked for
+    read = read_environment(environment, [Assignment.parse(text) for text in options["assignments"]])
+    show_frontier(read, chosen_cluster(read, options["cluster"]), options["frontier"], options["output"])
 
 
 def _ranged(environment: str, options: PlanOptions) -> RangedDocument:

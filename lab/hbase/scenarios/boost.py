@@ -123,7 +123,7 @@ def run(lab: Experiment) -> ScenarioResult:
             "The kernel limits the writes of each device; EBS limits the volume and the instance.",
             "A limit of the kernel acts at once; how soon EBS raises a volume is not known from this.",
             "No client reads meanwhile, because HBase 2.6.2 may stop a prefetch at a block that was read before.",
-            f"A writer's batch has at most {QUEUE_BLOCKS} blocks here; larger ones, as in a plan, write fewer pages twice.",
+            f"A writer's batch has {QUEUE_BLOCKS} blocks at most; a plan's are larger, and write fewer pages twice.",
         ),
     )
 

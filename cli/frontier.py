@@ -1,0 +1,107 @@
+"""The page of `warmbase plan ENV --frontier TARGET`: what each further step of a target costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import groupby
+from textwrap import wrap
+from typing import Any, Final
+
+import click
+
+from cli.terminal import echo, echo_styled, page_columns
+from environments.environment import Environment
+from environments.planning import requirements, world
+from reports.json_text import json_text, plain
+from sizing.cluster import ClusterChoice
+from sizing.frontier import Frontier, Step, Target, frontier
+from sizing.regret import ClusterOption
+from sizing.units import format_duration, format_percent, format_usd
+
+TEXTS: Final[Mapping[Target, Callable[[float], str]]] = {
+    "hit_ratio": format_percent,
+    "p99": format_duration,
+    "lost_nodes": lambda value: f"{value:.0f}",
+}
+LABEL: Final = 22
+PRICE: Final = 8
+INDENT: Final = LABEL + 2 * PRICE + 6
+
+
+def show_frontier(environment: Environment, cluster: ClusterChoice, target: Target, output: str) -> None:
+    """Print the price of each step of a target."""
+    if output == "markdown":
+        raise click.UsageError("A frontier is printed as a table or as JSON.")
+    result = frontier(requirements(environment, cluster), world(environment), target)
+    if output == "json":
+        echo(json_text(_document(environment, cluster, result)))
+    else:
+        echo_styled("\n".join(_page(environment, cluster, result, page_columns())))
+
+
+def _document(environment: Environment, cluster: ClusterChoice, result: Frontier) -> dict[str, Any]:
+    return {
+        "environment": environment.name,
+        "cluster": cluster.name,
+        **plain(result),
+        "knee": None if result.knee is None else plain(result.steps[result.knee]),
+    }
+
+
+def _page(environment: Environment, cluster: ClusterChoice, result: Frontier, width: int) -> Iterator[str]:
+    head = click.style(f"{environment.name} / {cluster.name}", bold=True)
+    yield f"{head}   what targets.{result.target} costs a month, all else as stated"
+    yield ""
+    yield from _rows(result, width)
+    yield ""
+    yield from wrap(_conclusion(result), width, break_on_hyphens=False)
+
+
+def _rows(result: Frontier, width: int) -> Iterator[str]:
+    """Yield a row for each cluster, with the strictest step that it meets, and how much dearer it is than the last."""
+    text, before = TEXTS[result.target], None
+    for option, group in groupby(result.steps, key=lambda step: step.option):
+        steps = list(group)
+        last = steps[-1]
+        label = text(last.value)
+        if result.stated == last.value:
+            label += " (stated)"
+        elif result.stated in [step.value for step in steps]:
+            label += f" (stated: {text(result.stated)})"
+        if option is None or last.usd_per_month is None:
+            yield f"{label:>{LABEL}}  no cluster meets this"
+            return
+        more = "" if before is None else f"+{format_usd(last.usd_per_month - before)}"
+        before = last.usd_per_month
+        first, *others = wrap(_nodes(option), width - INDENT, break_on_hyphens=False)
+        yield f"{label:>{LABEL}}  {format_usd(before):>{PRICE}}  {more:>{PRICE}}  {first}"
+        yield from (" " * INDENT + other for other in others)
+
+
+def _nodes(option: ClusterOption) -> str:
+    """Return the nodes of an option with the volumes that it reads from."""
+    volumes = [
+        f"{f'{volume.count} x ' if volume.count > 1 else ''}{volume.size_gib:,} GiB {volume.type}"
+        for volume in option.volumes
+        if volume.purpose != "system"
+    ]
+    return ", ".join([f"{option.count} x {option.instance_type}", *volumes])
+
+
+def _conclusion(result: Frontier) -> str:
+    if len({step.option for step in result.steps}) == 1:
+        return "Every step costs the same, because something else decides: see warmbase plan."
+    if result.knee is None:
+        return "No step stands out: each costs about as much as the one before, or too few can be met."
+    knee, last = result.steps[result.knee], _last(result)
+    text = TEXTS[result.target]
+    assert knee.usd_per_month is not None  # noqa: S101 - the knee has a price
+    assert last.usd_per_month is not None  # noqa: S101 - as above
+    return (
+        f"The price rises slowly up to {text(knee.value)} and faster beyond: from there to {text(last.value)} it costs "
+        f"{format_usd(last.usd_per_month - knee.usd_per_month)} a month more (estimates)."
+    )
+
+
+def _last(result: Frontier) -> Step:
+    return [step for step in result.steps if step.usd_per_month is not None][-1]

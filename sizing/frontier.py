@@ -1,0 +1,75 @@
+"""The price of each further step of one target, with all other targets as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal, TypeAlias
+
+from sizing.regret import ClusterOption, cheapest_option
+from sizing.requirements import Requirements, World
+
+__all__ = ["TARGETS", "Frontier", "Step", "Target", "frontier"]
+
+Target: TypeAlias = Literal["hit_ratio", "p99", "lost_nodes"]
+FIELDS: Final[Mapping[Target, str]] = {"hit_ratio": "hit_ratio", "p99": "p99_seconds", "lost_nodes": "lost_nodes"}
+VALUES: Final[Mapping[Target, tuple[float, ...]]] = {
+    "hit_ratio": (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 1.0),
+    "p99": (5.0, 2.0, 1.0, 0.5, 0.3, 0.2, 0.15, 0.1, 0.07, 0.05, 0.03, 0.02),
+    "lost_nodes": (0, 1, 2, 3, 4),
+}
+"""The steps of each target, from the most relaxed to the strictest."""
+TARGETS: Final[tuple[Target, ...]] = tuple(VALUES)
+FEWEST_FOR_KNEE: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One value of the target, and the cheapest cluster that meets it; `option` is None if none does."""
+
+    value: float
+    option: ClusterOption | None
+    usd_per_month: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frontier:
+    """The steps of a target from the most relaxed to the strictest; `stated` is the value that the file has, if any."""
+
+    target: Target
+    stated: float | None
+    steps: Sequence[Step]
+
+    @property
+    def knee(self) -> int | None:
+        """Return the step up to which the price rises least: the farthest below the line from the first to the last.
+
+        None where fewer than three steps can be met, or where no step lies below that line.
+        """
+        priced = [(number, step.usd_per_month) for number, step in enumerate(self.steps) if step.usd_per_month]
+        if len(priced) < FEWEST_FOR_KNEE:
+            return None
+        (first, least), (last, most) = priced[0], priced[-1]
+        below = {number: least + (most - least) * (number - first) / (last - first) - usd for number, usd in priced}
+        number = max(below, key=lambda number: below[number])
+        return number if below[number] > (most - least) / len(priced) else None
+
+
+def frontier(requirements: Requirements, world: World, target: Target) -> Frontier:
+    """Return the price of each step of a target; a budget is left out, because the price is the answer.
+
+    A cluster that meets a step meets every step before it. So a step costs no more than those after it, although the
+    search tries caches and volumes only in steps of some per cent.
+    """
+    field = FIELDS[target]
+    current = getattr(requirements.targets, field)
+    values = {*VALUES[target], *(() if current is None else (current,))}
+    steps: list[Step] = []
+    best: tuple[ClusterOption, float] | None = None
+    for value in sorted(values, reverse=target != "p99"):
+        targets = replace(requirements.targets, budget_usd_per_month=None, **{field: value})
+        optimum = cheapest_option(replace(requirements, targets=targets), world)
+        best = min((one for one in (optimum, best) if one), key=lambda one: one[1], default=None)
+        option, usd = best or (None, None)
+        steps.insert(0, Step(value=value, option=option, usd_per_month=usd))
+    return Frontier(target=target, stated=current, steps=tuple(steps))

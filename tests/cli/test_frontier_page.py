@@ -1,0 +1,39 @@
+"""`warmbase plan --frontier` prints a row for each cluster, and marks the value of the file."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cli.main import warmbase
+
+
+def run(*options: str) -> Result:
+    return CliRunner().invoke(
+        warmbase, ["plan", "dev", "--set", "clusters.blue.core={type: r8g.xlarge}", "--frontier", *options]
+    )
+
+
+@pytest.mark.parametrize("target", ["hit_ratio", "p99", "lost_nodes"])
+def test_the_page_fits_the_terminal(target: str) -> None:
+    result = run(target)
+    assert result.exit_code == 0, result.output
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    assert f"what targets.{target} costs a month" in result.stdout
+
+
+def test_the_stated_value_is_marked() -> None:
+    assert "(stated" in run("hit_ratio").stdout
+
+
+def test_json_has_every_step() -> None:
+    document = json.loads(run("lost_nodes", "--output", "json").stdout)
+    assert [step["value"] for step in document["steps"]] == [0, 1, 2, 3, 4]
+    assert document["stated"] == 0
+
+
+@pytest.mark.parametrize("options", [["p99", "--why"], ["p99", "--output", "markdown"], ["p99", "--against", "prod"]])
+def test_a_frontier_has_a_page_of_its_own(options: list[str]) -> None:
+    assert run(*options).exit_code == 2

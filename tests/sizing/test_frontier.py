@@ -1,0 +1,81 @@
+"""The price of each step of a target: it never falls, and the knee is where it begins to rise faster."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sizing.cluster import CoreChoice
+from sizing.frontier import TARGETS, Frontier, Step, Target, frontier
+from sizing.regret import ClusterOption, outcomes
+from tests.sizing.clusters import REQUIREMENTS, WORLD
+
+ONE_TYPE = replace(
+    REQUIREMENTS,
+    cluster=replace(REQUIREMENTS.cluster, core=CoreChoice(type="r8g.2xlarge", count=None, volumes=None, families=())),
+)
+
+
+@pytest.fixture(autouse=True)
+def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Try fewer steps of each target, because each takes a search."""
+    few = {"hit_ratio": (0.5, 0.9, 1.0), "p99": (1.0, 0.15, 0.07), "lost_nodes": (0, 1, 3)}
+    monkeypatch.setattr("sizing.frontier.VALUES", few)
+
+
+def steps(*usd: float | None) -> Frontier:
+    """Return a frontier with these prices."""
+    option = ClusterOption(instance_type="r8g.xlarge", count=1, volumes=())
+    return Frontier(
+        target="lost_nodes",
+        stated=None,
+        steps=[
+            Step(value=number, option=option if price else None, usd_per_month=price)
+            for number, price in enumerate(usd)
+        ],
+    )
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_price_never_falls_and_every_cluster_meets_its_step(target: Target) -> None:
+    result = frontier(ONE_TYPE, WORLD, target)
+    prices = [step.usd_per_month for step in result.steps if step.usd_per_month is not None]
+    assert prices == sorted(prices)
+    assert len(prices) > 2
+    for step in result.steps:
+        if step.option is None:
+            continue
+        field = "p99_seconds" if target == "p99" else target
+        targets = replace(ONE_TYPE.targets, budget_usd_per_month=None, **{field: step.value})
+        core = replace(
+            ONE_TYPE.cluster.core,
+            type=step.option.instance_type,
+            count=step.option.count,
+            volumes=step.option.volumes,
+        )
+        asked = replace(ONE_TYPE, targets=targets, cluster=replace(ONE_TYPE.cluster, core=core))
+        [outcome] = outcomes(asked, WORLD, [step.option])
+        assert outcome.missed == ()
+
+
+def test_the_stated_value_is_one_of_the_steps() -> None:
+    stated = replace(ONE_TYPE, targets=replace(ONE_TYPE.targets, hit_ratio=0.913))
+    assert 0.913 in [step.value for step in frontier(stated, WORLD, "hit_ratio").steps]
+
+
+@pytest.mark.parametrize(
+    ("prices", "knee"),
+    [
+        ((100, 101, 102, 200, 300), 2),
+        ((100, 100, 100, 500), 2),
+        ((100, 200, 300, 400), None),
+        ((100, 101), None),
+        ((100, 101, 102, 200, 300, None), 2),
+        ((None, None), None),
+    ],
+)
+def test_the_knee_is_the_last_step_before_the_price_rises_faster(
+    prices: tuple[float | None, ...], knee: int | None
+) -> None:
+    assert steps(*prices).knee == knee
