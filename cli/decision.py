@@ -243,6 +243,16 @@ def option_text(option: ClusterOption) -> str:
     return ", each with ".join([nodes, *[" and ".join(volumes)] * bool(volumes)])
 
 
+def nodes_text(option: ClusterOption) -> str:
+    """Return the nodes of an option with the size of the volumes that they read from."""
+    volumes = [
+        f"{f'{volume.count} x ' if volume.count > 1 else ''}{volume.size_gib:,} GiB {volume.type}"
+        for volume in option.volumes
+        if volume.purpose != "system"
+    ]
+    return ", ".join([f"{option.count} x {option.instance_type}", *volumes])
+
+
 def pin_text(option: ClusterOption) -> str:
     """Return an option as an environment file pins it."""
     volumes = ", ".join(map(_volume_text, option.volumes))

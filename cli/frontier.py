@@ -9,13 +9,13 @@ from typing import Any, Final
 
 import click
 
+from cli.decision import nodes_text
 from cli.terminal import echo, echo_styled, page_columns
 from environments.environment import Environment
 from environments.planning import requirements, world
 from reports.json_text import json_text, plain
 from sizing.cluster import ClusterChoice
 from sizing.frontier import Frontier, Step, Target, frontier
-from sizing.regret import ClusterOption
 from sizing.units import format_duration, format_percent, format_usd
 
 TEXTS: Final[Mapping[Target, Callable[[float], str]]] = {
@@ -73,19 +73,9 @@ def _rows(result: Frontier, width: int) -> Iterator[str]:
             return
         more = "" if before is None else f"+{format_usd(last.usd_per_month - before)}"
         before = last.usd_per_month
-        first, *others = wrap(_nodes(option), width - INDENT, break_on_hyphens=False)
+        first, *others = wrap(nodes_text(option), width - INDENT, break_on_hyphens=False)
         yield f"{label:>{LABEL}}  {format_usd(before):>{PRICE}}  {more:>{PRICE}}  {first}"
         yield from (" " * INDENT + other for other in others)
-
-
-def _nodes(option: ClusterOption) -> str:
-    """Return the nodes of an option with the volumes that it reads from."""
-    volumes = [
-        f"{f'{volume.count} x ' if volume.count > 1 else ''}{volume.size_gib:,} GiB {volume.type}"
-        for volume in option.volumes
-        if volume.purpose != "system"
-    ]
-    return ", ".join([f"{option.count} x {option.instance_type}", *volumes])
 
 
 def _conclusion(result: Frontier) -> str:

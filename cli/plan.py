@@ -11,6 +11,7 @@ import click
 from cli.errors import answer_document
 from cli.options import chosen_cluster, cluster_option, environment_argument
 from cli.terminal import echo, echo_styled, page_columns
+from cli.unit_text import SHARE
 from environments.environment import Environment
 from environments.planning import advised_plan_of, infeasible, plan_of
 from environments.reader import read_environment
@@ -38,6 +39,8 @@ class PlanOptions(TypedDict):
     output: str
     advice: bool
     frontier: Target | None
+    months: int | None
+    growth: float
     samples: int
     seed: int
     missed_factor: float
@@ -85,6 +88,12 @@ class PlanOptions(TypedDict):
     help="Print what each further step of this target costs.",
 )
 @click.option(
+    "--months",
+    type=click.IntRange(1, 120),
+    help="Print what must be bought in so many months, while data, reads and writes grow.",
+)
+@click.option("--growth", type=SHARE, metavar="SHARE", default="8%", help="The growth of a month.  [default: 8%]")
+@click.option(
     "--samples",
     type=click.IntRange(8, 4096),
     default=128,
@@ -123,12 +132,13 @@ def plan(environment: str, **options: Unpack[PlanOptions]) -> None:
       warmbase plan dev prod
       warmbase plan prod --set "workload.stored=3..12 TiB"
       warmbase plan prod --frontier hit_ratio
+      warmbase plan prod --months 12 --growth 5%
 
     Exit codes: 3 no cluster meets the targets, or the pinned one does not; of two plans, the newer one counts.
     """
     pages = [page for page in PAGES if options[page]]
-    if options["frontier"]:
-        _show_frontier(environment, options, pages)
+    if options["frontier"] or options["months"]:
+        _show_steps(environment, options, pages)
         return
     if (ranged := _ranged(environment, options)).ranges:
         _show_decision(environment, ranged, options, pages)
@@ -150,14 +160,21 @@ def plan(environment: str, **options: Unpack[PlanOptions]) -> None:
         raise error
 
 
-def _show_frontier(environment: str, options: PlanOptions, pages: Sequence[Page]) -> None:
-    if options["other"] or options["against"] or pages:
-        raise click.UsageError("A frontier has a page of its own: leave out OTHER, --against and --why.")
-    from cli.frontier import show_frontier  # noqa: PLC0415 - few ask for it
-
-    assert options["frontier"] is not None  # noqa: S101 - asked for
+def _show_steps(environment: str, options: PlanOptions, pages: Sequence[Page]) -> None:
+    """Print the steps of a target, or those of a growing workload."""
+    target, months = options["frontier"], options["months"]
+    if options["other"] or options["against"] or pages or (target and months):
+        raise click.UsageError("--frontier and --months have a page each: leave out OTHER, --against and --why.")
     read = read_environment(environment, [Assignment.parse(text) for text in options["assignments"]])
-    show_frontier(read, chosen_cluster(read, options["cluster"]), options["frontier"], options["output"])
+    cluster = chosen_cluster(read, options["cluster"])
+    if target:
+        from cli.frontier import show_frontier  # noqa: PLC0415 - each page loads what it needs
+
+        show_frontier(read, cluster, target, options["output"])
+    elif months:
+        from cli.growth import show_growth  # noqa: PLC0415 - as above
+
+        show_growth(read, cluster, months, options["growth"], options["output"])
 
 
 def _ranged(environment: str, options: PlanOptions) -> RangedDocument:

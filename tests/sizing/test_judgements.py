@@ -492,6 +492,7 @@ NO_FIGURE = {
     "relaxations.LONGER": "how closely the shortest duration is found; test_relaxations holds both sides of it",
     "relaxations.STEP": "how closely the best target is found; test_relaxations holds both sides of it",
     "regret.MISSED_FACTOR": "an option of the command; test_regret holds its arithmetic",
+    "growth.WORTHWHILE_FRACTION": "when a new cluster is proposed; test_growth holds what is bought otherwise",
     "regret.SHUFFLES": "how well chance is known; test_regret holds what an input without influence is worth",
     "deciding.FEWEST_FOR_PROCESSES": "how long a decision takes",
     "deciding.SCREENED": "how soon options are left out; test_deciding holds the choice against all plans of samples",

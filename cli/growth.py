@@ -1,0 +1,78 @@
+"""The page of `warmbase plan ENV --months N`: when a growing workload needs more nodes, or a new cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from textwrap import wrap
+from typing import Any, Final
+
+import click
+
+from cli.decision import nodes_text
+from cli.terminal import echo, echo_styled, page_columns
+from environments.environment import Environment
+from environments.planning import requirements, world
+from reports.json_text import json_text, plain
+from sizing.cluster import ClusterChoice
+from sizing.growth import GrowthStep, growth_steps, split_month
+from sizing.problem import Infeasible
+from sizing.units import format_percent, format_size, format_usd
+
+HEADING: Final = "month  data, reads           price  cluster"
+INDENT: Final = 36
+
+
+def show_growth(environment: Environment, cluster: ClusterChoice, months: int, rate: float, output: str) -> None:
+    """Print each purchase that a growing workload needs. Raises Infeasible where no cluster serves it today."""
+    if output == "markdown":
+        raise click.UsageError("Growth is printed as a table or as JSON.")
+    needs, offered = requirements(environment, cluster), world(environment)
+    steps = list(growth_steps(needs, offered, rate, months))
+    split = split_month(needs, offered, rate, months)
+    if steps[0].option is None:
+        raise Infeasible.of(
+            where=environment.source,
+            what="no cluster meets the targets today",
+            why="growth begins with today's plan",
+            fix=f"see what is missing: warmbase plan {environment.name}",
+        )
+    if output == "json":
+        document: dict[str, Any] = {"environment": environment.name, "cluster": cluster.name}
+        echo(json_text({**document, "growth": rate, "months": months, "steps": plain(steps), "split_month": split}))
+        return
+    head = click.style(f"{environment.name} / {cluster.name}", bold=True)
+    title = f"{head}   {months} months in which data, reads and writes grow by {format_percent(rate)} each"
+    rows = [line for step in steps for line in _lines(step, page_columns())]
+    notes = [line for note in _notes(steps, split) for line in wrap(note, page_columns(), break_on_hyphens=False)]
+    echo_styled("\n".join([title, "", HEADING, *rows, "", *notes]))
+
+
+def _lines(step: GrowthStep, width: int) -> Iterator[str]:
+    workload = format_size(step.stored_bytes)
+    if step.reads_per_second is not None:
+        workload += f", {step.reads_per_second:,.0f}/s"
+    label = f"{step.month:>5}  {workload:<19}"
+    if step.option is None or step.usd_per_month is None:
+        yield f"{label}no cluster meets the targets"
+        return
+    how = "new: " if step.is_new and step.month else ""
+    why = f" ({', '.join(step.missed)})" if step.missed else ""
+    first, *others = wrap(f"{how}{nodes_text(step.option)}{why}", width - INDENT, break_on_hyphens=False)
+    yield f"{label}{format_usd(step.usd_per_month):>8}  {first}"
+    yield from (" " * INDENT + other for other in others)
+
+
+def _notes(steps: list[GrowthStep], split: int | None) -> Iterator[str]:
+    later = [step for step in steps if step.month and step.option]
+    if later:
+        yield "In brackets: the targets that the cluster before would miss from that month on."
+    if any(not step.is_new for step in later):
+        yield (
+            "More nodes of the same kind are added while the cluster runs (warmbase reconfigure). The regions that move"
+            " to them are read from S3 once more; the other caches stay warm."
+        )
+    if any(step.is_new for step in later):
+        yield "new: a new cluster, which starts with cold caches."
+    if split is not None:
+        yield f"From month {split} on, the mean region is larger than today's split limit, and HBase splits regions."
+    yield "All prices are a month's, and estimates."

@@ -1,0 +1,127 @@
+"""The months in which a growing workload outgrows its cluster, and what must then be bought.
+
+A cluster is enlarged by nodes like those it has, because EMR adds them while it runs. Their type and volumes change
+only with a new cluster, which takes a day and starts with cold caches. So a new one is proposed only where it saves
+enough, or where no number of such nodes serves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from sizing.inputs import SizingInputs
+from sizing.regret import ClusterOption, cheapest_option, outcomes
+from sizing.requirements import Requirements, World
+from sizing.search import MOST_NODES
+from sizing.workload import OpenLoad
+
+__all__ = ["GrowthStep", "grown", "growth_steps", "split_month"]
+
+
+WORTHWHILE_FRACTION: Final = 0.1
+"""judgement: a new cluster that saves less than a tenth of the bill is not worth cold caches and a day of work."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrowthStep:
+    """A purchase in a month: `option` serves from its beginning on, and the cluster before it misses `missed`.
+
+    `stored_bytes` and `reads_per_second` are the workload of that month, and `usd_per_month` its bill. `is_new` is true
+    for a new cluster, which the first one is, too, and false for more nodes in the same one. `option` is None where no
+    cluster serves.
+    """
+
+    month: int
+    missed: tuple[str, ...]
+    stored_bytes: int
+    reads_per_second: float | None
+    option: ClusterOption | None
+    usd_per_month: float | None
+    is_new: bool
+
+
+def grown(requirements: Requirements, factor: float) -> Requirements:
+    """Return the requirements with this many times the stored data, reads and writes; rows and regions stay."""
+    workload = requirements.workload
+    load = workload.load
+    if isinstance(load, OpenLoad):
+        peak = load.peak_reads_per_second
+        load = replace(
+            load,
+            reads_per_second=load.reads_per_second * factor,
+            peak_reads_per_second=None if peak is None else peak * factor,
+        )
+    return replace(
+        requirements,
+        workload=replace(
+            workload,
+            stored_bytes=round(workload.stored_bytes * factor),
+            write_bytes_per_second=round(workload.write_bytes_per_second * factor),
+            reads=replace(workload.reads, load=load),
+        ),
+        targets=replace(requirements.targets, budget_usd_per_month=None),
+    )
+
+
+def growth_steps(requirements: Requirements, world: World, rate: float, months: int) -> Iterator[GrowthStep]:
+    """Yield the first purchase, and a step for each month in which the cluster no longer meets its targets.
+
+    `rate` is the growth of a month, such as 0.08. It ends with a step without an option where no cluster serves.
+    """
+    option: ClusterOption | None = None
+    for month in range(months + 1):
+        current = grown(requirements, (1 + rate) ** month)
+        missed = () if option is None else outcomes(current, world, [option])[0].missed
+        if option is not None and not missed:
+            continue
+        step = _step(current, world, option, month, missed)
+        yield step
+        if step.option is None:
+            return
+        option = step.option
+
+
+def split_month(requirements: Requirements, world: World, rate: float, months: int) -> int | None:
+    """Return the first month in which the mean region is larger than the split limit of today's plan; None if none."""
+    limit_bytes = SizingInputs.new(requirements, world).regions.split_bytes
+    regions, stored_bytes = requirements.workload.regions, requirements.workload.stored_bytes
+    sizes = (stored_bytes * (1 + rate) ** month / regions for month in range(months + 1))
+    return next((month for month, size_bytes in enumerate(sizes) if size_bytes > limit_bytes), None)
+
+
+def _step(
+    current: Requirements, world: World, option: ClusterOption | None, month: int, missed: tuple[str, ...]
+) -> GrowthStep:
+    cheapest = cheapest_option(current, world)
+    enlarged = None if option is None else _enlarged(current, world, option)
+    is_new = enlarged is None or (cheapest is not None and cheapest[1] < (1 - WORTHWHILE_FRACTION) * enlarged[1])
+    purchase, load = cheapest if is_new else enlarged, current.workload.load
+    return GrowthStep(
+        month=month,
+        missed=missed,
+        stored_bytes=current.workload.stored_bytes,
+        reads_per_second=load.reads_per_second if isinstance(load, OpenLoad) else None,
+        option=None if purchase is None else purchase[0],
+        usd_per_month=None if purchase is None else purchase[1],
+        is_new=is_new,
+    )
+
+
+def _enlarged(current: Requirements, world: World, option: ClusterOption) -> tuple[ClusterOption, float] | None:
+    """Return the same nodes, as few more of them as serve, and their bill; None if no number does."""
+    low, high = option.count, min(MOST_NODES, 2 * option.count)
+    while not _serves(current, world, replace(option, count=high)):
+        if high == MOST_NODES:
+            return None
+        low, high = high, min(MOST_NODES, 2 * high)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _serves(current, world, replace(option, count=middle)) else (middle, high)
+    larger = replace(option, count=high)
+    return larger, outcomes(current, world, [larger])[0].usd_per_month
+
+
+def _serves(current: Requirements, world: World, option: ClusterOption) -> bool:
+    return not outcomes(current, world, [option])[0].missed

@@ -1,0 +1,69 @@
+"""Growth: each purchase serves until the next one, which comes in the first month in which it no longer does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from environments.planning import requirements, world
+from environments.reader import read_environment
+from environments.reader.assignment import Assignment
+from sizing.growth import GrowthStep, grown, growth_steps, split_month
+from sizing.regret import outcomes
+from sizing.workload import OpenLoad
+
+DEV = read_environment("dev", [Assignment.parse("clusters.blue.core={type: r8g.xlarge}")])
+NEEDS, WORLD = requirements(DEV, DEV.active), world(DEV)
+MONTHS, RATE = 10, 0.3
+
+
+@pytest.fixture(scope="module")
+def steps() -> list[GrowthStep]:
+    return list(growth_steps(NEEDS, WORLD, RATE, MONTHS))
+
+
+def test_the_workload_grows_with_its_peak() -> None:
+    load = OpenLoad(reads_per_second=100, peak_reads_per_second=300)
+    reads = replace(NEEDS.workload.reads, load=load)
+    peaked = replace(NEEDS, workload=replace(NEEDS.workload, reads=reads, write_bytes_per_second=1000))
+    workload = grown(peaked, 1.5).workload
+    assert workload.stored_bytes == round(1.5 * NEEDS.workload.stored_bytes)
+    assert workload.write_bytes_per_second == 1500
+    assert workload.load == OpenLoad(reads_per_second=150, peak_reads_per_second=450)
+
+
+def test_each_cluster_serves_until_the_next_purchase_and_no_longer(steps: list[GrowthStep]) -> None:
+    assert [step.month for step in steps] == sorted({step.month for step in steps})
+    assert len(steps) > 2
+    ends = [step.month for step in steps[1:]] + [MONTHS + 1]
+    for step, end in zip(steps, ends, strict=True):
+        assert step.option is not None
+        for month in range(step.month, end):
+            assert outcomes(grown(NEEDS, (1 + RATE) ** month), WORLD, [step.option])[0].missed == ()
+        if end <= MONTHS:
+            assert outcomes(grown(NEEDS, (1 + RATE) ** end), WORLD, [step.option])[0].missed != ()
+
+
+def test_more_nodes_are_of_the_same_kind_and_as_few_as_serve(steps: list[GrowthStep]) -> None:
+    for before, step in pairwise(steps):
+        assert before.option is not None
+        assert step.option is not None
+        if step.is_new:
+            continue
+        assert replace(step.option, count=before.option.count) == before.option
+        fewer = replace(step.option, count=step.option.count - 1)
+        assert outcomes(grown(NEEDS, (1 + RATE) ** step.month), WORLD, [fewer])[0].missed != ()
+
+
+def test_without_growth_one_purchase_is_enough() -> None:
+    [only] = growth_steps(NEEDS, WORLD, 0.0, 3)
+    assert (only.month, only.is_new) == (0, True)
+
+
+def test_regions_split_when_their_mean_passes_the_limit() -> None:
+    month = split_month(NEEDS, WORLD, RATE, 60)
+    assert month is not None
+    assert month > 0
+    assert split_month(NEEDS, WORLD, RATE, month - 1) is None
