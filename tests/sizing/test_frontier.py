@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -47,7 +48,8 @@ def test_the_price_never_falls_and_every_cluster_meets_its_step(target: Target) 
         if step.option is None:
             continue
         field = "p99_seconds" if target == "p99" else target
-        targets = replace(ONE_TYPE.targets, budget_usd_per_month=None, **{field: step.value})
+        values: dict[str, Any] = {"budget_usd_per_month": None, field: step.value}
+        targets = replace(ONE_TYPE.targets, **values)
         core = replace(
             ONE_TYPE.cluster.core,
             type=step.option.instance_type,
