@@ -39,6 +39,7 @@ class PlanOptions(TypedDict):
     output: str
     advice: bool
     frontier: Target | None
+    tornado: bool
     months: int | None
     growth: float
     samples: int
@@ -87,6 +88,7 @@ class PlanOptions(TypedDict):
     type=click.Choice(["hit_ratio", "p99", "lost_nodes"]),
     help="Print what each further step of this target costs.",
 )
+@click.option("--tornado", is_flag=True, help="Print how far each input moves the price and the p99.")
 @click.option(
     "--months",
     type=click.IntRange(1, 120),
@@ -131,13 +133,14 @@ def plan(environment: str, **options: Unpack[PlanOptions]) -> None:
       warmbase plan prod --against main --output markdown
       warmbase plan dev prod
       warmbase plan prod --set "workload.stored=3..12 TiB"
+      warmbase plan prod --tornado
       warmbase plan prod --frontier hit_ratio
       warmbase plan prod --months 12 --growth 5%
 
     Exit codes: 3 no cluster meets the targets, or the pinned one does not; of two plans, the newer one counts.
     """
     pages = [page for page in PAGES if options[page]]
-    if options["frontier"] or options["months"]:
+    if options["frontier"] or options["months"] or options["tornado"]:
         _show_steps(environment, options, pages)
         return
     if (ranged := _ranged(environment, options)).ranges:
@@ -161,14 +164,22 @@ def plan(environment: str, **options: Unpack[PlanOptions]) -> None:
 
 
 def _show_steps(environment: str, options: PlanOptions, pages: Sequence[Page]) -> None:
-    """Print the steps of a target, or those of a growing workload."""
+    """Print the steps of a target or of a growing workload, or the weight of each input."""
     target, months = options["frontier"], options["months"]
-    if options["other"] or options["against"] or pages or (target and months):
-        raise click.UsageError("--frontier and --months have a page each: leave out OTHER, --against and --why.")
+    pages_of_steps = sum(map(bool, (target, months, options["tornado"])))
+    if options["other"] or options["against"] or pages or pages_of_steps > 1:
+        raise click.UsageError(
+            "--frontier, --months and --tornado have a page each: leave out OTHER, --against and --why."
+        )
+    if options["tornado"]:
+        from cli.tornado import show_tornado  # noqa: PLC0415 - each page loads what it needs
+
+        show_tornado(_ranged(environment, options), options["cluster"], options["output"])
+        return
     read = read_environment(environment, [Assignment.parse(text) for text in options["assignments"]])
     cluster = chosen_cluster(read, options["cluster"])
     if target:
-        from cli.frontier import show_frontier  # noqa: PLC0415 - each page loads what it needs
+        from cli.frontier import show_frontier  # noqa: PLC0415 - as above
 
         show_frontier(read, cluster, target, options["output"])
     elif months:

@@ -1,0 +1,66 @@
+"""The page of `warmbase plan ENV --tornado`: how far each input moves the price and the p99."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import click
+
+from cli.decision import value_text
+from cli.options import chosen_cluster
+from cli.terminal import echo, echo_styled
+from environments.reader.ranges import RangedDocument
+from environments.reader.read import environment_of
+from environments.sensitivity import Sensitivity, sensitivities
+from reports.json_text import json_text, plain
+from sizing.units import format_usd
+
+KEY: Final = 33
+VALUES: Final = 19
+PRICE: Final = 16
+NOBODY: Final = "none"
+"""The price of an end at which no cluster meets the targets."""
+
+
+def show_tornado(ranged: RangedDocument, cluster_name: str | None, output: str) -> None:
+    """Print each input with the price at both ends, the one that moves it most first."""
+    if output == "markdown":
+        raise click.UsageError("A tornado is printed as a table or as JSON.")
+    environment = environment_of(ranged.middle)
+    cluster = chosen_cluster(environment, cluster_name).name
+    results = sensitivities(ranged, cluster)
+    if output == "json":
+        echo(
+            json_text({"environment": environment.name, "cluster": cluster, "inputs": [_entry(one) for one in results]})
+        )
+        return
+    head = click.style(f"{environment.name} / {cluster}", bold=True)
+    echo_styled("\n".join([f"{head}   one input at a time, all others as stated", "", *_rows(results), "", NOTE]))
+
+
+NOTE: Final = (
+    "An input that is no range goes from 20 % below its value to 20 % above it. All\n"
+    "prices are a month's; they and the p99 are estimates."
+)
+
+
+def _rows(results: list[Sensitivity]) -> Iterator[str]:
+    yield f"{'input':<{KEY}}{'values':<{VALUES}}{'price':<{PRICE}}p99, ms"
+    for result in results:
+        values = f"{value_text(result.one, result.one.low)}..{value_text(result.one, result.one.high)}"
+        prices = "..".join(NOBODY if usd is None else format_usd(usd) for usd in result.usd_per_month)
+        p99 = "..".join(NOBODY if value is None else f"{value:,.0f}" for value in result.p99_ms)
+        yield f"{result.one.key:<{KEY}}{values:<{VALUES}}{prices:<{PRICE}}{p99}"
+
+
+def _entry(result: Sensitivity) -> dict[str, object]:
+    one = result.one
+    return {
+        "key": one.key,
+        "unit": one.unit,
+        "low": one.low,
+        "high": one.high,
+        "usd_per_month": plain(result.usd_per_month),
+        "p99_ms": plain(result.p99_ms),
+    }

@@ -1,0 +1,50 @@
+"""`warmbase plan --tornado` prints the inputs in the order in which they move the price."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cli.main import warmbase
+from environments.planning import plan_of
+from environments.reader import read_environment
+from environments.reader.assignment import Assignment
+
+CORE = "clusters.blue.core={type: r8g.xlarge}"
+STORED = "workload.stored=100..1500 GiB"
+
+
+def run(*options: str) -> Result:
+    return CliRunner().invoke(warmbase, ["plan", "dev", "--tornado", "--set", CORE, "--set", STORED, *options])
+
+
+@pytest.fixture(scope="module")
+def inputs() -> list[dict[str, list[float]]]:
+    return list(json.loads(run("--output", "json").stdout)["inputs"])
+
+
+def test_the_input_that_moves_the_price_most_comes_first(inputs: list[dict[str, list[float]]]) -> None:
+    spans = [abs(one["usd_per_month"][1] - one["usd_per_month"][0]) for one in inputs]
+    assert spans == sorted(spans, reverse=True)
+    assert inputs[0]["key"] == "workload.stored"
+    assert len(inputs) == len({str(one["key"]) for one in inputs}) == 5
+
+
+def test_each_end_is_the_plan_for_that_value(inputs: list[dict[str, list[float]]]) -> None:
+    for stored, usd in zip(("100 GiB", "1500 GiB"), inputs[0]["usd_per_month"], strict=True):
+        environment = read_environment("dev", [Assignment.parse(CORE), Assignment.parse(f"workload.stored={stored}")])
+        assert plan_of(environment, environment.active).cost.usd_per_month == pytest.approx(usd)
+
+
+def test_the_page_fits_the_terminal_and_names_an_end_that_nothing_serves() -> None:
+    result = run("--set", "targets.p99=5 ms")
+    assert result.exit_code == 0, result.output
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    assert "one input at a time" in result.stdout
+
+
+@pytest.mark.parametrize("options", [["--why"], ["--frontier", "p99"], ["--output", "markdown"]])
+def test_it_has_a_page_of_its_own(options: list[str]) -> None:
+    assert run(*options).exit_code == 2
