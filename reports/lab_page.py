@@ -19,8 +19,9 @@ COLD_CACHES: Final = "lab-cold-caches"
 ROLLING_RESTART: Final = "lab-rolling-restart"
 COMPACTION: Final = "lab-compaction"
 HEAL: Final = "lab-heal"
+FILLS: Final = "lab-fills"
 WRITES: Final = "lab-writes"
-RUNS: Final = (RESULTS, WRITES, THREE_SERVERS, COLD_CACHES, ROLLING_RESTART, COMPACTION, HEAL)
+RUNS: Final = (RESULTS, WRITES, THREE_SERVERS, COLD_CACHES, ROLLING_RESTART, COMPACTION, HEAL, FILLS)
 """The runs that may be committed. All but the first two have three RegionServers. NAME.json makes NAME.md."""
 LEARNT: Final = "lab-learnt.md"
 """Our own conclusions from all runs, if there are any; they follow the targets of the first."""

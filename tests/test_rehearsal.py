@@ -333,6 +333,7 @@ REASONS: Final[Mapping[str, str]] = {
     "kerberos": "commands for a primary node with a KDC; the local AWS has no nodes",
     "lab-cold-caches": LAB,
     "lab-compaction": LAB,
+    "lab-fills": LAB,
     "lab-heal": LAB,
     "lab-results": LAB,
     "lab-rolling-restart": LAB,
