@@ -9,6 +9,7 @@ from moto.cloudformation.exceptions import ValidationError
 from moto.cloudformation.models import Stack
 from moto.cloudformation.parsing import ResourceMap
 from moto.cloudwatch.responses import CloudWatchResponse
+from moto.ec2.models.amis import AmiBackend
 from moto.emr.models import Cluster
 
 from local_aws import (
@@ -58,6 +59,8 @@ def install() -> None:
     _replace_resolver()
     # The operation that puts metric alarms reads an AlarmRule too.
     replace(CloudWatchResponse, "put_composite_alarm", CloudWatchResponse.put_metric_alarm)
+    # No cluster names an image of Amazon. moto makes 1,300 of them for each region of each account.
+    replace(AmiBackend, "_load_amis", lambda _: None)
 
 
 def _replace_resolver() -> None:
