@@ -101,6 +101,11 @@ class Snapshot:
                 services[account] = regions
 
 
+def is_untouched() -> bool:
+    """Return whether nobody has used the mocked AWS since it was reset."""
+    return not _services()
+
+
 def _services() -> tuple[BackendDict[Any], ...]:
     """Return the services of moto that somebody has used since it was reset."""
     return tuple(BackendDict._instances)
@@ -111,7 +116,7 @@ _snapshots: dict[tuple[str, Path], Snapshot] = {}
 
 def create(aws: Aws, name: str, assembly: Path, templates: Templates) -> None:
     """Creates the stacks of an environment as CloudFormation would, or restores what came of it the first time."""
-    is_empty, key = not _services(), (name, assembly)
+    is_empty, key = is_untouched(), (name, assembly)
     if is_empty and key in _snapshots:
         _snapshots[key].restore()
         return
