@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from environments.reader import read_environment, shared_roots
 from environments.record_files import launch_records
 from sizing.problem import InvalidInput
-from tests.command import PROCESS, PROJECT, process_variables
+from tests.command import PROJECT, run
 from tests.tiers import quick_where
 
 DEV = (PROJECT / "environments" / "dev.yaml").read_text(encoding="utf-8")
@@ -118,6 +119,26 @@ COMMANDS: dict[str, Callable[[Path, Path], tuple[str, ...]]] = {
 }
 
 
+class Blocked(BaseException):
+    """A command waits for a file."""
+
+
+@contextmanager
+def time_limit() -> Iterator[None]:
+    """Raises Blocked when the block takes too long, even where it waits for somebody to write into a pipe."""
+
+    def end(*_: object) -> None:
+        raise Blocked
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.alarm(SECONDS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
 @pytest.mark.parametrize(
     ("make", "why"), quick_where(lambda case: case[0] is pipe, SPECIAL.values()), ids=list(SPECIAL)
 )
@@ -127,15 +148,9 @@ def test_a_command_refuses_a_file_that_is_not_regular(
 ) -> None:
     special = tmp_path / "special.csv" if command == "curve" else tmp_path / "special.yaml"
     make(special)
-    answer = subprocess.run(
-        [*PROCESS, *COMMANDS[command](tmp_path, special)],
-        cwd=PROJECT,
-        env=process_variables(),
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
+    arguments = COMMANDS[command](tmp_path, special)
+    with time_limit():
+        answer = run(*arguments)
     assert answer.returncode == 2, answer.stderr
     assert "Traceback" not in answer.stderr
     assert why in answer.stderr

@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from cli.published import published
+from published.benchmark import Benchmark
+from published.figure import SourceFigures
 from published.sources import all_results
+from reports import published_page
 from reports.published_page import page_text, published_benchmark
 
 PROJECT = Path(__file__).parents[2]
 PAGE = PROJECT / "docs/published-results.md"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def sources() -> Iterator[tuple[SourceFigures, ...]]:
+    """Compute the figures once, for the page, for the command and for the tests: it takes two seconds."""
+    benchmark = published_benchmark()
+    figures = all_results(benchmark)
+
+    def computed(of: Benchmark) -> tuple[SourceFigures, ...]:
+        assert of == benchmark
+        return figures
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(published_page, "all_results", computed)
+        yield figures
 
 
 @pytest.fixture(scope="module")
@@ -32,9 +51,11 @@ def test_the_command_prints_the_page(page: str) -> None:
     assert result.stdout == page
 
 
-def test_every_figure_is_a_row_and_every_remark_is_below_its_table(page: str) -> None:
+def test_every_figure_is_a_row_and_every_remark_is_below_its_table(
+    page: str, sources: tuple[SourceFigures, ...]
+) -> None:
     flat = " ".join(page.split())
-    for results in all_results(published_benchmark()):
+    for results in sources:
         assert f"*{results.source.title}*" in page
         for number, figure in enumerate(results.figures, 1):
             assert f"| {number} | **{figure.what}**, {figure.place} | {figure.published} {figure.unit}".rstrip() in page
