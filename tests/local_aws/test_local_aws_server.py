@@ -132,6 +132,7 @@ def test_stored_server_outlives_the_block() -> None:
     assert not is_healthy(aws.endpoint)
 
 
+@pytest.mark.thorough
 def test_server_is_not_stored_when_the_block_fails() -> None:
     with ExitStack() as stack:
         endpoint = stack.enter_context(local_aws(keep=True)).endpoint
@@ -147,6 +148,7 @@ with local_aws(keep=True) as aws:
 """
 
 
+@pytest.mark.thorough
 def test_stored_server_lets_go_of_the_output_of_its_caller() -> None:
     caller = subprocess.run(
         [sys.executable, "-c", ORPHANING], cwd=PROJECT, capture_output=True, text=True, timeout=120, check=True
@@ -161,6 +163,7 @@ def die(process_id: int) -> None:
     os.waitid(os.P_PID, process_id, os.WEXITED | os.WNOWAIT)
 
 
+@pytest.mark.thorough
 def test_server_that_dies_cannot_be_stored() -> None:
     with pytest.raises(OperationFailed, match="ended by itself"), local_aws(keep=True) as aws:
         die(process_of(aws))

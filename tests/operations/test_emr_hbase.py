@@ -157,14 +157,10 @@ def test_moved_regions_are_reopened_before_any_server_restarts(cluster: Cluster)
     assert cluster.events[:2] == ["balancer off", "reopen stand-in-users"]
 
 
-CUTS = [
-    pytest.param(stage, when, marks=() if (stage, when) == (3, "middle") else pytest.mark.thorough)
-    for stage in range(6)
-    for when in WHEN
-    if (stage, when) != (5, "end")
-]
+CUTS = [(stage, when) for stage in range(6) for when in WHEN if (stage, when) != (5, "end")]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("stage", "when"), CUTS)
 def test_a_restart_that_is_killed_continues(cluster: Cluster, stage: int, when: str) -> None:
     """The stages: check, reopen, three servers, the balancer."""
@@ -238,14 +234,10 @@ def test_regions_come_home_to_the_caches_that_hold_them(cluster: Cluster) -> Non
     assert cluster.heal().moves == ()
 
 
-HEAL_CUTS = [
-    pytest.param(stage, when, marks=() if (stage, when) == (1, "end") else pytest.mark.thorough)
-    for stage in range(5)
-    for when in WHEN
-    if (stage, when) != (4, "end")
-]
+HEAL_CUTS = [(stage, when) for stage in range(5) for when in WHEN if (stage, when) != (4, "end")]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("stage", "when"), HEAL_CUTS)
 def test_a_heal_that_is_killed_continues(cluster: Cluster, stage: int, when: str) -> None:
     """The stages: check, move, reopen, check again, the balancer."""

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.thorough
+
 PLUGIN = Path(__file__).parents[2] / "stacks" / "policy_validation.py"
 APP = dedent("""\
     import sys
@@ -61,7 +63,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Comp
     return folder, result
 
 
-@pytest.mark.thorough
 def test_synthesis_fails_for_a_bad_cluster_alone(run: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     _, result = run
     assert result.returncode == 0, result.stderr
