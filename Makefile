@@ -19,6 +19,8 @@ ROOMS := sizing facts emr hfile environments configurations lint dashboards chan
 BIN   := .venv/bin
 SHELLS := setup.sh pyz.sh .ci/run .ci/parts $(wildcard docs/ci/*.sh bootstrap-actions/*.sh operations/steps/*.sh operations/on_node/*.sh local_aws/stand-ins/* tests/bootstrap_actions/*.bats tests/bootstrap_actions/*.bash)
 ARGS  ?=
+# Two workers, and the tests after these, read the bytecode that the first one has written.
+unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal
 
 .PHONY: help setup demo pyz lab lab-setup test test-all test-more test-lab mutants fuzz bench bench-inspect check format clean
@@ -61,7 +63,7 @@ test-all: setup-dev
 
 test-more: setup-dev
 	@source .ci/parts; \
-	part pytest $(PYTEST) --hypothesis-profile ci -m "(thorough or hypothesis) and not lab and not speed and not bench" $(ARGS); \
+	part pytest $(PYTEST) --hypothesis-profile ci -m "(thorough or more_examples) and not lab and not speed and not bench" $(ARGS); \
 	part speed $(BIN)/pytest -q -m speed; \
 	finish
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import pickle
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -23,11 +24,13 @@ from environments.planning import plan_of
 from environments.reader import read_environment
 from sizing.plan import Plan
 from sizing.requirements import Requirements, World
+from tests.tiers import follows_profile, within_budget
 
 PROJECT = Path(__file__).parents[1]
 GOLDEN = Path(__file__).parent / "golden"
 
-# `make test-all` tries each law on more examples than a developer waits for: --hypothesis-profile ci.
+# `make test-all` tries each law on more examples than a developer waits for: --hypothesis-profile ci. How long it tries
+# a law at most is in tests/tiers.py.
 settings.register_profile("ci", max_examples=100, deadline=None)
 settings.register_profile("quick", max_examples=8, deadline=None)
 settings.load_profile("quick")
@@ -51,6 +54,19 @@ def pytest_sessionstart() -> None:
     imported = Path(cli.__file__).parents[1]
     if imported != PROJECT:
         pytest.exit(f"{PROJECT} would test {imported}\n  fix: run ./setup.sh in {PROJECT}", returncode=2)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Marks the laws that `make test-all` tries again, on more examples."""
+    if isinstance(item, pytest.Function) and follows_profile(item.obj):
+        item.add_marker("more_examples")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """Tries a law for as long as its profile allows."""
+    with within_budget(pyfuncitem.obj) if follows_profile(pyfuncitem.obj) else nullcontext():
+        return (yield)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,12 +1,24 @@
-"""Which cases of a long table `make test` runs; `make test-all` runs them all."""
+"""Which cases of a long table `make test` runs, where `make test-all` runs them all, and how long a law is tried."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import wraps
 from typing import Any
 
 import pytest
 from _pytest.mark.structures import ParameterSet
+from hypothesis import is_hypothesis_test, settings
+from hypothesis.errors import HypothesisException, StopTest
+
+LAW_SECONDS = {"quick": 1.0, "ci": 3.0}
+"""The processor's time after which a law is tried on no more examples, by the profile of hypothesis.
+
+judgement: in `make test`, eight examples of most laws take less. In `make test-all`, a law whose examples take 30 ms is
+tried on all 100, and one that searches for plans on some ten.
+"""
 
 
 def quick_where(is_quick: Callable[[Any], bool], cases: Iterable[Any]) -> list[ParameterSet]:
@@ -15,3 +27,43 @@ def quick_where(is_quick: Callable[[Any], bool], cases: Iterable[Any]) -> list[P
     return [
         pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=marks[is_quick(case)]) for case in cases
     ]
+
+
+def follows_profile(law: Any) -> bool:
+    """Return whether a test is a law that the profile of hypothesis tries on more examples, or on fewer.
+
+    A law that fixes their number, which then differs from that of the profile, is the same in each profile.
+    """
+    fixed = getattr(law, "_hypothesis_internal_use_settings", None)
+    return is_hypothesis_test(law) and (fixed is None or fixed.max_examples == settings().max_examples)
+
+
+@contextmanager
+def within_budget(law: Any) -> Iterator[None]:
+    """Try a law on no more examples once those before have taken its time: the others pass untried.
+
+    From the first failure on, all are tried, because hypothesis repeats and shortens the example that failed.
+    """
+    original, left, has_failed = law.hypothesis.inner_test, LAW_SECONDS[settings.get_current_profile_name()], False
+
+    @wraps(original)
+    def budgeted(*arguments: Any, **named: Any) -> Any:
+        nonlocal left, has_failed
+        if left < 0 and not has_failed:
+            return None
+        began = time.process_time()
+        try:
+            return original(*arguments, **named)
+        except (HypothesisException, StopTest):
+            raise
+        except BaseException:
+            has_failed = True
+            raise
+        finally:
+            left -= time.process_time() - began
+
+    law.hypothesis.inner_test = budgeted
+    try:
+        yield
+    finally:
+        law.hypothesis.inner_test = original

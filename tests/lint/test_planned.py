@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from configurations.launch import Launch, launch_of
@@ -79,7 +79,6 @@ def launch_in(text: str, folder: Path) -> Launch:
     return launch_of(environment, environment.active)
 
 
-@settings(max_examples=15)
 @given(
     release=st.sampled_from(list(releases())),
     stored_gib=st.integers(min_value=1, max_value=50_000),

@@ -62,7 +62,6 @@ def planned(requirements: Requirements) -> Plan | Infeasible:
 
 
 @given(cell_bytes=CELLS, stored_bytes=STORED, block_bytes=BLOCKS)
-@settings(max_examples=10)
 def test_any_cell_and_any_store_have_a_plan_or_a_change_that_would_serve(
     cell_bytes: int, stored_bytes: int, block_bytes: int
 ) -> None:

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sizing import cold_start, warning
@@ -85,10 +85,8 @@ starts = st.builds(
         st.floats(0.3, 1.2),
     ),
 )
-laws = settings(max_examples=30, deadline=None)
 
 
-@laws
 @given(starts, st.floats(0, 1))
 def test_reads_stay_below_what_is_offered_and_what_every_resource_allows(start: ColdStart, ratio: float) -> None:
     moment = start.served(ratio)
@@ -99,7 +97,6 @@ def test_reads_stay_below_what_is_offered_and_what_every_resource_allows(start: 
     assert misses <= S3_GETS_PER_SECOND_PER_PREFIX * (1 + 1e-9)
 
 
-@laws
 @given(starts, st.floats(0, 1))
 def test_reads_and_prefetch_together_fit_every_resource(start: ColdStart, ratio: float) -> None:
     moment = start.served(ratio)
@@ -109,7 +106,6 @@ def test_reads_and_prefetch_together_fit_every_resource(start: ColdStart, ratio:
         assert used <= resource.capacity * (1 + 1e-9), resource.name
 
 
-@laws
 @given(starts)
 def test_reads_lengthen_prefetch_and_at_most_double_it(start: ColdStart) -> None:
     idle = replace(start, load=OpenLoad(reads_per_second=1e-6))
@@ -117,7 +113,6 @@ def test_reads_lengthen_prefetch_and_at_most_double_it(start: ColdStart) -> None
     assert start.course.prefetch_seconds <= 2 * idle.course.prefetch_seconds * (1 + 1e-6)
 
 
-@laws
 @given(starts)
 def test_the_course_never_falls(start: ColdStart) -> None:
     for (before, low, few), (after, high, many) in pairwise(start.course.points):
@@ -126,7 +121,6 @@ def test_the_course_never_falls(start: ColdStart) -> None:
         assert few <= many * (1 + 1e-9)
 
 
-@laws
 @given(starts, st.floats(1.0, 3.0))
 def test_more_reads_are_never_carried_sooner(start: ColdStart, more: float) -> None:
     load = start.load
@@ -136,7 +130,6 @@ def test_more_reads_are_never_carried_sooner(start: ColdStart, more: float) -> N
     assert second is None or (first is not None and first <= second * 1.05 + 5)
 
 
-@laws
 @given(starts, st.floats(0, 1))
 def test_the_demand_of_a_read_between_two_hit_ratios_is_almost_exact(start: ColdStart, ratio: float) -> None:
     demands: dict[str, float] = {}
@@ -149,7 +142,6 @@ def test_the_demand_of_a_read_between_two_hit_ratios_is_almost_exact(start: Cold
         assert capacities[limit.name] == pytest.approx(limit.capacity)
 
 
-@laws
 @given(starts)
 def test_a_cluster_that_carries_its_load_warm_carries_it_once_it_is_warm(start: ColdStart) -> None:
     load = start.load
@@ -158,7 +150,6 @@ def test_a_cluster_that_carries_its_load_warm_carries_it_once_it_is_warm(start: 
     assert (start.course.carried_seconds is not None) == (load.reads_per_second <= warm)
 
 
-@laws
 @given(starts, st.floats(10, 10_000), st.none() | st.floats(0.9, 0.9999) | st.floats(1.0001, 1.1))
 def test_what_a_target_is_held_against_decides_as_the_course_does(
     start: ColdStart, wanted: float, nearness: float | None

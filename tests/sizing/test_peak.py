@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sizing.calculator import plan
@@ -40,7 +40,6 @@ def bought(sized: Plan) -> tuple[object, ...]:
 
 
 @given(peaks=st.tuples(st.floats(1, 4), st.floats(1, 4)).map(sorted), hit_ratio=st.sampled_from([0.5, 0.9, 0.97]))
-@settings(max_examples=4, deadline=None)
 def test_a_higher_peak_never_costs_less(peaks: list[float], hit_ratio: float) -> None:
     wanted = with_targets(FEW_TYPES, hit_ratio=hit_ratio)
     lower, higher = (usd(with_peak(wanted, factor * MEAN)) for factor in peaks)

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from emr.cluster_spec import ClusterSpec, InstanceGroup, Settings
 from emr.codecs.api import write_run_job_flow
@@ -47,7 +47,6 @@ def plain_spec(spec: ClusterSpec) -> ClusterSpec:
 
 
 @pytest.mark.parametrize("form", FORMS)
-@settings(max_examples=30)
 @given(spec=CLUSTERS)
 def test_lint_reads_what_a_codec_writes(form: str, spec: ClusterSpec) -> None:
     with TemporaryDirectory() as folder:
