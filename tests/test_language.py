@@ -10,12 +10,9 @@ from pathlib import Path
 
 import pytest
 
-PROJECT = Path(__file__).parents[1]
-FILES = sorted(
-    file
-    for file in PROJECT.rglob("*.py")
-    if not {".venv", "node_modules", "cdk.out", ".cache"} & set(file.relative_to(PROJECT).parts)
-)
+from tests.syntax import PROJECT, project_files, tree_of
+
+FILES = [file for file in project_files() if file.suffix == ".py"]
 
 
 def room_of(file: Path) -> str:
@@ -84,11 +81,6 @@ def names(tree: ast.AST, *, locals_too: bool) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.arg
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.lineno, node.id
-
-
-@cache
-def tree_of(file: Path) -> ast.Module:
-    return ast.parse(file.read_text(encoding="utf-8"))
 
 
 def files_of(room: str) -> Iterator[tuple[str, Path, ast.Module]]:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.syntax import tree_of
+
 PROJECT = Path(__file__).parents[1]
 ROOMS = (
     "sizing",
@@ -51,6 +53,7 @@ HOMES = {
 }
 
 
+@cache
 def sources() -> list[Path]:
     rooms = [file for room in ROOMS for file in sorted((PROJECT / room).rglob("*.py"))]
     return [PROJECT / "app.py", *rooms]
@@ -60,7 +63,7 @@ def sources() -> list[Path]:
 def imported(source: Path) -> set[str]:
     """Top-level names that a file imports, wherever in it."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(source)):
         if isinstance(node, ast.Import):
             names |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -89,6 +92,7 @@ def test_every_room_is_on_the_list() -> None:
     assert found <= set(ROOMS)
 
 
+@cache
 def module_graph() -> dict[str, set[str]]:
     """Return the modules of the project, each with those that it imports."""
     modules = {
@@ -97,7 +101,7 @@ def module_graph() -> dict[str, set[str]]:
     }
     graph: dict[str, set[str]] = {name: set() for name in modules}
     for name, source in modules.items():
-        for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(source)):
             if isinstance(node, ast.Import):
                 graph[name] |= {alias.name for alias in node.names} & set(modules)
             elif isinstance(node, ast.ImportFrom) and node.module:

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from sizing.problem import Drifted, InvalidInput, OperationFailed, Problem, Refused, WarmbaseError
+from tests.syntax import PROJECT, project_files, tree_of
 
-PROJECT = Path(__file__).parents[1]
 LAYOUTS = {
     "sizing/problem.py",
     # EMR fetches each of these programs alone, so each lays out its own refusal, once.
@@ -21,13 +21,11 @@ LAYOUTS = {
 }
 PROBLEMS = {"Problem", "PreflightCheck"}
 SCRIPT_LAYOUTS = {"bootstrap-actions/shared.sh", "setup.sh", "pyz.sh"}
-UNNAMED = (".venv", "node_modules", "tests", "cdk.out")
 
 
-def files(suffix: str) -> Iterator[Path]:
-    for file in sorted(PROJECT.rglob(f"*{suffix}")):
-        if not any(part in UNNAMED or part.startswith(".") for part in file.relative_to(PROJECT).parts):
-            yield file
+def files(suffix: str) -> list[Path]:
+    """Return the files with that suffix, without those of the tests."""
+    return [file for file in project_files() if file.suffix == suffix and file.relative_to(PROJECT).parts[0] != "tests"]
 
 
 def name(file: Path) -> str:
@@ -42,7 +40,7 @@ def docstrings(tree: ast.AST) -> set[int]:
 
 def laid_out(file: Path) -> list[int]:
     """Return the lines of string literals that spell a fix by hand."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
+    tree = tree_of(file)
     bare = docstrings(tree)
     return [
         node.lineno
@@ -66,13 +64,21 @@ def test_one_place_lays_out_a_fix_of_scripts() -> None:
 def problems() -> Iterator[tuple[str, ast.Call]]:
     """Yield each place where the code makes a Problem, an error of one, or a check that becomes one."""
     for file in files(".py"):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and (is_error_of_one(node) or ast.unparse(node.func) in PROBLEMS):
+        for node in ast.walk(tree_of(file)):
+            if isinstance(node, ast.Call) and (is_error_of_one(node) or is_problem(node.func)):
                 yield f"{name(file)}:{node.lineno}", node
 
 
 def is_error_of_one(call: ast.Call) -> bool:
-    return ast.unparse(call.func).endswith(".of") and any(field.arg == "fix" for field in call.keywords)
+    return (
+        isinstance(call.func, ast.Attribute)
+        and call.func.attr == "of"
+        and any(field.arg == "fix" for field in call.keywords)
+    )
+
+
+def is_problem(called: ast.expr) -> bool:
+    return isinstance(called, ast.Name) and called.id in PROBLEMS
 
 
 def is_empty(argument: ast.keyword) -> bool:
