@@ -9,6 +9,7 @@ from moto.cloudformation.exceptions import ValidationError
 from moto.cloudformation.models import Stack
 from moto.cloudformation.parsing import ResourceMap
 from moto.cloudwatch.responses import CloudWatchResponse
+from moto.core import responses
 from moto.ec2.models.amis import AmiBackend
 from moto.emr.models import Cluster
 
@@ -59,6 +60,8 @@ def install() -> None:
     _replace_resolver()
     # The operation that puts metric alarms reads an AlarmRule too.
     replace(CloudWatchResponse, "put_composite_alarm", CloudWatchResponse.put_metric_alarm)
+    # moto inspects the class of the service at each call.
+    replace(responses, "method_names_from_class", cache(responses.method_names_from_class))
     # No cluster names an image of Amazon. moto makes 1,300 of them for each region of each account.
     replace(AmiBackend, "_load_amis", lambda _: None)
 

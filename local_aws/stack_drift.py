@@ -47,6 +47,7 @@ def detect_stack_drift(response: Untyped) -> Untyped:
     """Answer DetectStackDrift; the detection has ended by then."""
     stack = response.cloudformation_backend.get_stack(request_parameter(response, "StackName"))
     state(stack).detection = str(uuid.uuid4())
+    state(stack).drifts = _drifts(stack)
     return ActionResult({"StackDriftDetectionId": state(stack).detection})
 
 
@@ -55,7 +56,7 @@ def describe_stack_drift_detection_status(response: Untyped) -> Untyped:
     wanted = request_parameter(response, "StackDriftDetectionId")
     for stack in response.cloudformation_backend.stacks.values():
         if state(stack).detection == wanted:
-            drifted = [one for one in _drifts(stack) if one["StackResourceDriftStatus"] in {MODIFIED, DELETED}]
+            drifted = [one for one in state(stack).drifts if one["StackResourceDriftStatus"] in {MODIFIED, DELETED}]
             answer = {
                 "StackId": stack.stack_id,
                 "StackDriftDetectionId": wanted,
@@ -69,10 +70,10 @@ def describe_stack_drift_detection_status(response: Untyped) -> Untyped:
 
 
 def describe_stack_resource_drifts(response: Untyped) -> Untyped:
-    """Answer DescribeStackResourceDrifts."""
+    """Answer DescribeStackResourceDrifts, as the last detection found them."""
     stack = response.cloudformation_backend.get_stack(request_parameter(response, "StackName"))
     wanted = request_parameter(response, "StackResourceDriftStatusFilters", [])
-    drifts = [one for one in _drifts(stack) if not wanted or one["StackResourceDriftStatus"] in wanted]
+    drifts = [one for one in state(stack).drifts if not wanted or one["StackResourceDriftStatus"] in wanted]
     return ActionResult({"StackResourceDrifts": drifts})
 
 

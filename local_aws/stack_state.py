@@ -102,12 +102,13 @@ class StackState:
     """The resources by logical id, in the order of their creation.
 
     `described`: how each was described when the last operation had ended, None for a type that nobody reads;
-    `detection`: the id of the last drift detection.
+    `detection`: the id of the last drift detection; `drifts`: how it found each resource.
     """
 
     resources: dict[str, StackResource] = field(default_factory=dict)
     described: dict[str, Json | None] = field(default_factory=dict)
     detection: str = ""
+    drifts: list[Json] = field(default_factory=list)
 
 
 def state(stack: Untyped) -> StackState:
