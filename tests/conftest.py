@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pickle
@@ -117,14 +118,21 @@ def launches() -> Callable[[str], Launch]:
 
 @pytest.fixture(scope="session")
 def assemblies(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Return the cloud assembly of an environment, synthesised once in the whole run."""
+    """Return the cloud assembly of an environment, synthesised once in the whole run by the worker that asks first."""
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
 
     @cache
     def synthesised(name: str) -> Path:
         import app  # noqa: PLC0415 - aws_cdk is loaded only by the tests that need it
 
-        directory = tmp_path_factory.mktemp(name) / "cdk.out"
-        app.environment_app(name, str(directory)).synth()
+        directory = shared / name / "cdk.out"
+        directory.parent.mkdir(exist_ok=True)
+        with (directory.parent / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (directory / "manifest.json").exists():
+                app.environment_app(name, str(directory)).synth()
         return directory
 
     return synthesised
