@@ -1,7 +1,7 @@
 # make demo       deploy environments/prod.yaml to a local AWS: plan, render, synthesise, deploy, compare, remove
-# make test       the tests to run before a commit: about 10 minutes on two idle cores
-# make test-all   every test that needs no real HBase: `make test`, then `make test-more`; about 45 minutes
-# make test-more  what `make test` leaves out: the long tests, and the laws again with more examples
+# make test       the tests to run before a commit: about 6 minutes on two idle cores (estimate)
+# make test-all   every test that needs no real HBase: `make test`, then `make test-more`; about 25 minutes (estimate)
+# make test-more  what `make test` leaves out: the long tests, and the laws again on more examples
 # make test-lab   the tests that boot a real HBase; they are skipped where `make lab-setup` has not run
 # make lab        every scenario of the lab on a real HBase on this machine: an hour or more
 # make mutants    break the code in more than 100 ways, one at a time, and name the test that notices each

@@ -6,6 +6,7 @@ nobody requested, and there are never two writers.
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections import Counter
 from collections.abc import Iterator
@@ -31,6 +32,8 @@ COMMANDS = {
 }
 STATES = ("running", "ended", "torn down")
 """The environment before the first command: its cluster runs, has ended by itself, or was torn down."""
+PLACES = int(os.environ.get("PLACES", "4"))
+"""At how many places of a command another one is run, in each manner. `PLACES=99 pytest` runs it at every place."""
 MANNERS = ("beside", "killed", "zombie")
 """The first command continues afterwards; or is killed, unlocked and run again; or is unlocked while it runs."""
 
@@ -190,7 +193,7 @@ def every_case(starts: Starts, state: str, pair: tuple[str, str], directory: Pat
         alone = Case(None, "beside", [])
         yield from run_case(starts, state, pair, alone, directory / "alone")
         for manner in MANNERS:
-            for place in places(alone, manner):
+            for place in share(places(alone, manner), state, pair):
                 case = Case(place, manner, [])
                 yield from run_case(starts, state, pair, case, directory / f"{manner}-{place}")
                 assert case.second is not None
@@ -206,6 +209,16 @@ def places(alone: Case, manner: str) -> list[int]:
     if manner != "beside":
         return list(every)
     return [place for place in every if place not in alone.locked[1:-1]]
+
+
+def share(every: list[int], state: str, pair: tuple[str, str]) -> list[int]:
+    """Return the places that this pair tries, evenly spread over the command.
+
+    The next second command, and the next state, try other places: together they try all.
+    """
+    step = max(1, -(-len(every) // PLACES))
+    turn = list(COMMANDS).index(pair[1]) + 2 * STATES.index(state)
+    return every[turn % step :: step]
 
 
 COUNTS: Counter[tuple[str, str]] = Counter()

@@ -17,8 +17,8 @@ from cli.main import warmbase
 from sizing.problem import Infeasible
 from tests.tiers import quick_where
 
-WORKLOADS = int(os.environ.get("SEARCHES", "48"))
-"""`SEARCHES=500 pytest tests/sizing/test_search_laws.py` tries ten times as many."""
+WORKLOADS = int(os.environ.get("SEARCHES", "20"))
+"""`SEARCHES=500 pytest tests/sizing/test_search_laws.py` tries 25 times as many."""
 SLACK = 1.01  # a step of cache sizes and volume speeds
 
 PEAK_EVERY = 3
