@@ -122,6 +122,8 @@ def backing_map(message: bytes, number: int) -> bytes:
         while position < len(message):
             tag, position = varint(message, position)
             value, position = varint(message, position)
+            if not tag >> 3:
+                raise DamagedIndex(f"message {number} has a field 0, which no message has")
             if tag & 7 == WITH_LENGTH:
                 value, position = position, position + value
                 if tag >> 3 == BACKING_MAP:
