@@ -16,16 +16,17 @@ from environments.environment import Environment
 from environments.input_range import InputRange
 from environments.reader.ranges import RangedDocument
 from environments.reader.read import environment_of
-from environments.samples import Samples, Sampling, choice_of, samples_of
+from environments.samples import Samples, Sampling, proposal_of, samples_of
 from reports.json_text import json_text, plain
 from sizing.cluster import Volume
-from sizing.deciding import Choice
+from sizing.deciding import Proposal
 from sizing.regret import ClusterOption
 from sizing.units import SIZE_UNITS, TIME_UNITS, format_duration, format_number, format_percent, format_size, format_usd
 
 SAFER: Final = (0.75, 0.9)
-"""The shares of the samples in which a safer cluster meets its targets."""
-OTHERS: Final = 3
+"""The shares of the samples in which a safer cluster meets all targets."""
+OTHER_FAMILIES: Final = 3
+"""The most instance families that are compared with the proposed cluster's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,20 +40,20 @@ class DecisionRequest:
 
 
 def show_decision(ranged: RangedDocument, request: DecisionRequest) -> None:
-    """Print the cluster of least mean regret. Raises Infeasible where no cluster serves in any sample."""
+    """Print the cluster with the least mean regret. Raises Infeasible where none meets the targets in any sample."""
     if request.output == "markdown":
-        raise click.UsageError("A decision between ranges is printed as a table or as JSON.")
+        raise click.UsageError("A plan from ranges is printed as a table or as JSON.")
     environment = environment_of(ranged.middle)
     cluster = chosen_cluster(environment, request.cluster).name
     count = len(ranged.ranges)
-    echo(f"planning {request.sampling.count} samples of {count} range{'s' * (count > 1)}", err=True)
+    echo(f"planning {samples_text(request.sampling.count)} of {count} range{'s' * (count > 1)}", err=True)
     samples = samples_of(ranged, cluster, request.sampling)
     page = DecisionPage(
         environment=environment,
         cluster=cluster,
         ranges=tuple(ranged.ranges.values()),
         samples=samples,
-        choice=choice_of(ranged, cluster, samples, request.sampling.missed_factor),
+        proposal=proposal_of(ranged, cluster, samples, request.sampling.missed_factor),
         sampling=request.sampling,
     )
     if request.output == "json":
@@ -63,13 +64,13 @@ def show_decision(ranged: RangedDocument, request: DecisionRequest) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionPage:
-    """A decision with all that its page says."""
+    """A proposal, and everything that its page shows beside it."""
 
     environment: Environment
     cluster: str
     ranges: tuple[InputRange, ...]
     samples: Samples
-    choice: Choice
+    proposal: Proposal
     sampling: Sampling
 
     def text(self, width: int) -> str:
@@ -81,8 +82,8 @@ class DecisionPage:
         return "\n\n".join([f"{click.style(head, bold=True)}   {samples}", *filter(None, pages)])
 
     def document(self) -> dict[str, Any]:
-        """Return the decision as JSON has it; money is in USD a month."""
-        decision = self.choice.decision
+        """Return the JSON document of the decision; money is in USD a month."""
+        decision = self.proposal.decision
         options = sorted(range(len(decision.options)), key=lambda number: decision.mean_regrets[number])
         return {
             "environment": self.environment.name,
@@ -91,19 +92,19 @@ class DecisionPage:
             "seed": self.sampling.seed,
             "missed_factor": self.sampling.missed_factor,
             "ranges": [
-                {"key": one.key, **{name: getattr(one, name) for name in ("low", "mid", "high", "unit", "confidence")}}
-                for one in self.ranges
+                {name: getattr(input_range, name) for name in ("key", "low", "mid", "high", "unit", "confidence")}
+                for input_range in self.ranges
             ],
             "options": [self._option(number) for number in options],
-            "middle": None if self.choice.middle is None else self._option(self.choice.middle),
+            "middle": None if self.proposal.middle is None else self._option(self.proposal.middle),
             "worst_sample": self._values(decision.worst),
             "unserved_samples": decision.unserved,
             "worth_usd_per_month": self._worth(),
-            "tried": self.choice.tried,
+            "tried": self.proposal.tried,
         }
 
     def _option(self, number: int) -> dict[str, Any]:
-        decision = self.choice.decision
+        decision = self.proposal.decision
         option = decision.options[number]
         return {
             "instance_type": option.instance_type,
@@ -117,44 +118,48 @@ class DecisionPage:
         }
 
     def _purchase(self) -> Iterator[Row]:
-        decision = self.choice.decision
+        decision = self.proposal.decision
         bills = [row[decision.best].usd_per_month for row in decision.outcomes]
         yield "Ranges", "; ".join(map(range_text, self.ranges))
         yield "Buy", option_text(decision.options[decision.best])
         mean, least, most = map(format_usd, (sum(bills) / len(bills), min(bills), max(bills)))
-        yield "", f"{mean} a month on average; {least} to {most}, as S3 charges for the data and reads of a sample"
+        spread = f"{least} to {most}, depending on what S3 charges for the data and the reads of a sample"
+        yield "", f"{mean} a month on average; {spread}"
 
     def _risk(self) -> Iterator[Row]:
-        decision, worst = self.choice.decision, self.choice.decision.worst
+        decision, worst = self.proposal.decision, self.proposal.decision.worst
         mean, most = (
             format_usd(float(value))
             for value in (decision.mean_regrets[decision.best], decision.regrets[:, decision.best].max())
         )
         meaning = (
-            "what it costs more than the cheapest cluster that meets the targets in a sample, and where it misses a"
-            f" target, {decision.missed_factor:g} times the money that would have met it"
+            "The regret in a sample is the bill less that of the cheapest cluster that meets the targets there, plus"
+            f" {decision.missed_factor:g} times the price of the missing capacity if a target is missed"
         )
-        yield "Regret", f"{mean} a month on average: {meaning}. Of {self.choice.tried} clusters, this is the least"
-        yield "Worst", f"{most} a month, with {self._sample_text(worst)}{self._missed_text(worst)}"
+        yield "Regret", f"{mean} a month on average, the least of {self.proposal.tried} clusters. {meaning}"
+        yield "Worst", f"a regret of {most} a month, with {self._sample_text(worst)}: {self._reason_text(worst)}"
         yield "Misses", self._misses(decision.best)
         if decision.unserved:
-            yield "Unserved", f"no cluster meets the targets in {decision.unserved} samples, which are left out"
+            yield "Excluded", f"{samples_text(decision.unserved)} in which no cluster meets the targets"
 
     def _others(self) -> Iterator[Row]:
-        decision = self.choice.decision
+        decision = self.proposal.decision
         safer = {number: share for share in SAFER if (number := self._safer(share)) is not None}
         for number, share in safer.items():
-            yield f"Meets {share:.0%}", self._compared(number)
-        if self.choice.middle is not None and self.choice.middle != decision.best:
-            yield "Middles", f"the plan for the middle of every range: {self._compared(self.choice.middle)}"
+            yield f"Meets {format_percent(share)}", self._comparison(number)
+        if self.proposal.middle is not None and self.proposal.middle != decision.best:
+            yield "Middle", f"the plan for the middle of every range: {self._comparison(self.proposal.middle)}"
         families = sorted({option.family for option in decision.options} - {decision.options[decision.best].family})
         best = [number for family in families if (number := decision.best_of(family)) is not None]
-        for place, number in enumerate(sorted(best, key=lambda number: decision.mean_regrets[number])[:OTHERS]):
-            yield "" if place else "Families", f"{decision.options[number].family}: {self._compared(number)}"
+        for place, number in enumerate(sorted(best, key=lambda number: decision.mean_regrets[number])[:OTHER_FAMILIES]):
+            yield "" if place else "Families", f"{decision.options[number].family}: {self._comparison(number)}"
 
     def _safer(self, share: float) -> int | None:
-        """Return the option of least regret that serves this share of the samples; None if the choice does."""
-        decision = self.choice.decision
+        """Return the index of the option with the least mean regret among those safe enough.
+
+        They meet all targets in this share of the samples or more. None if no option does, or if the proposed one does.
+        """
+        decision = self.proposal.decision
         if self._missed(decision.best) <= 1 - share:
             return None
         safer = [number for number in range(len(decision.options)) if self._missed(number) <= 1 - share]
@@ -162,77 +167,92 @@ class DecisionPage:
 
     def _following(self) -> Iterator[Row]:
         worth = sorted(self._worth().items(), key=lambda item: -item[1])
-        words = [f"{key} is worth {format_usd(usd)} a month" for key, usd in worth if usd >= 1]
+        gains = [f"{key} before you buy is worth {format_usd(usd)} a month" for key, usd in worth if usd >= 1]
         yield (
             "Measure",
-            f"to know {', '.join(words)} (estimates)" if words else "no single input would change the choice",
+            "; ".join(f"knowing {gain} (estimate)" for gain in gains)
+            or "no single input is worth measuring before you buy",
         )
-        option = self.choice.decision.options[self.choice.decision.best]
+        option = self.proposal.decision.options[self.proposal.decision.best]
         yield "Pin", f"clusters: {{{self.cluster}: {{core: {pin_text(option)}}}}}"
 
     def _misses(self, number: int) -> str:
-        share = self._missed(number)
-        if not share:
-            return "no target in any sample"
         targets = ", ".join(f"{target} in {count}" for target, count in self._targets(number).items())
-        return f"a target in {format_percent(share)} of the samples ({targets})"
+        return self._missed_share_text(number) + (f" ({targets})" if targets else "")
 
-    def _compared(self, number: int) -> str:
-        decision = self.choice.decision
+    def _missed_share_text(self, number: int) -> str:
+        share = self._missed(number)
+        return f"a target in {format_percent(share)} of the samples" if share else "no target in any sample"
+
+    def _comparison(self, number: int) -> str:
+        decision = self.proposal.decision
         option = decision.options[number]
         more = float(decision.mean_regrets[number] - decision.mean_regrets[decision.best])
         return (
-            f"{option.count} x {option.instance_type}, {format_usd(self._mean_usd(number))} a month, misses a target in"
-            f" {format_percent(self._missed(number))}; {format_usd(more)} more regret"
+            f"{option.count} x {option.instance_type} for {format_usd(self._mean_usd(number))} a month, with"
+            f" {format_usd(more)} a month more regret; misses {self._missed_share_text(number)}"
         )
 
     def _mean_usd(self, number: int) -> float:
-        outcomes = self.choice.decision.outcomes
+        outcomes = self.proposal.decision.outcomes
         return sum(row[number].usd_per_month for row in outcomes) / len(outcomes)
 
     def _missed(self, number: int) -> float:
-        return float(self.choice.decision.missed[:, number].mean())
+        return float(self.proposal.decision.missed[:, number].mean())
 
     def _targets(self, number: int) -> dict[str, int]:
-        """Return in how many samples each target is missed, the most frequent first."""
-        counts = Counter(target for row in self.choice.decision.outcomes for target in row[number].missed)
+        """Return the number of samples in which an option misses each target, the most frequent target first."""
+        counts = Counter(target for row in self.proposal.decision.outcomes for target in row[number].missed)
         return dict(counts.most_common())
 
-    def _missed_text(self, sample: int) -> str:
-        missed = self.choice.decision.outcomes[sample][self.choice.decision.best].missed
-        return f": it misses {' and '.join(missed)}" if missed else ": it is larger than necessary"
+    def _reason_text(self, sample: int) -> str:
+        """Return the reason for the regret of the proposed cluster in a sample."""
+        missed = self.proposal.decision.outcomes[sample][self.proposal.decision.best].missed
+        return f"this cluster misses {' and '.join(missed)}" if missed else "this cluster is larger than necessary"
 
     def _values(self, sample: int) -> dict[str, float]:
         values = self.samples.values[sample]
-        return {one.key: value for one, value in zip(self.ranges, values, strict=True)}
+        return {input_range.key: value for input_range, value in zip(self.ranges, values, strict=True)}
 
     def _sample_text(self, sample: int) -> str:
         values = self.samples.values[sample]
-        return ", ".join(f"{one.key} {value_text(one, value)}" for one, value in zip(self.ranges, values, strict=True))
+        return ", ".join(
+            f"{input_range.key} {value_text(input_range, value)}"
+            for input_range, value in zip(self.ranges, values, strict=True)
+        )
 
     def _worth(self) -> dict[str, float]:
-        values = {one.key: [row[place] for row in self.samples.values] for place, one in enumerate(self.ranges)}
-        return self.choice.decision.worth(values, self.sampling.seed)
+        columns = zip(*self.samples.values, strict=True)
+        values = {input_range.key: column for input_range, column in zip(self.ranges, columns, strict=True)}
+        return self.proposal.decision.worth(values, self.sampling.seed)
 
 
-def value_text(one: InputRange, value: float) -> str:
-    """Return a value of a range as a page shows it."""
-    if one.unit in SIZE_UNITS:
+def value_text(input_range: InputRange, value: float) -> str:
+    """Return a value of a range as the page shows it."""
+    if input_range.unit in SIZE_UNITS:
         return format_size(value)
-    if one.unit in TIME_UNITS:
+    if input_range.unit in TIME_UNITS:
         return format_duration(value)
-    return f"{format_number(float(f'{value:.3g}'))} {one.unit}".rstrip()
+    return f"{format_number(float(f'{value:.3g}'))} {input_range.unit}".rstrip()
 
 
-def range_text(one: InputRange) -> str:
-    """Return a range as a page shows it."""
-    ends = f"{one.key} {value_text(one, one.low)} to {value_text(one, one.high)}"
-    mid = "" if one.mid is None else f", most likely {value_text(one, one.mid)}"
-    return ends + mid + ("" if one.confidence == 1 else f" ({format_percent(one.confidence)})")
+def range_text(input_range: InputRange) -> str:
+    """Return a range as the page shows it."""
+    low, high = value_text(input_range, input_range.low), value_text(input_range, input_range.high)
+    mid = "" if input_range.mid is None else f", most likely {value_text(input_range, input_range.mid)}"
+    confidence = (
+        "" if input_range.confidence == 1 else f" (with a confidence of {format_percent(input_range.confidence)})"
+    )
+    return f"{input_range.key} {low} to {high}{mid}{confidence}"
+
+
+def samples_text(count: int) -> str:
+    """Return a number of samples with its noun."""
+    return f"{count} sample{'s' * (count > 1)}"
 
 
 def option_text(option: ClusterOption) -> str:
-    """Return the nodes of an option with the volumes of each."""
+    """Return the core nodes of an option with the data volumes of each."""
     volumes = [
         f"{f'{volume.count} x ' if volume.count > 1 else ''}{volume.size_gib:,} GiB {volume.type}"
         f" ({volume.throughput_mib_s:,} MiB/s) for the {volume.purpose}"
@@ -254,7 +274,7 @@ def nodes_text(option: ClusterOption) -> str:
 
 
 def pin_text(option: ClusterOption) -> str:
-    """Return an option as an environment file pins it."""
+    """Return an option as it is pinned in an environment file."""
     volumes = ", ".join(map(_volume_text, option.volumes))
     return f"{{type: {option.instance_type}, count: {option.count}, volumes: [{volumes}]}}"
 

@@ -1,4 +1,4 @@
-"""The page of `warmbase plan ENV --frontier TARGET`: what each further step of a target costs."""
+"""The page of `warmbase plan ENV --frontier TARGET`: what each step of a target costs."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _page(environment: Environment, cluster: ClusterChoice, result: Frontier, wi
 
 
 def _rows(result: Frontier, width: int) -> Iterator[str]:
-    """Yield a row for each cluster, with the strictest step that it meets, and how much dearer it is than the last."""
+    """Yield a row for each cluster: the strictest step that it meets, its price, and the rise from the row before."""
     text, before = TEXTS[result.target], None
     for option, group in groupby(result.steps, key=lambda step: step.option):
         steps = list(group)
@@ -80,15 +80,15 @@ def _rows(result: Frontier, width: int) -> Iterator[str]:
 
 def _conclusion(result: Frontier) -> str:
     if len({step.option for step in result.steps}) == 1:
-        return "Every step costs the same, because something else decides: see warmbase plan."
+        return "Every step costs the same, because this target does not decide; warmbase plan shows what does."
     if result.knee is None:
-        return "No step stands out: each costs about as much as the one before, or too few can be met."
+        return "No step stands out: the price rises evenly, or fewer than three steps can be met."
     knee, last = result.steps[result.knee], _last(result)
     text = TEXTS[result.target]
     assert knee.usd_per_month is not None  # noqa: S101 - the knee has a price
     assert last.usd_per_month is not None  # noqa: S101 - as above
     return (
-        f"The price rises slowly up to {text(knee.value)} and faster beyond: from there to {text(last.value)} it costs "
+        f"The price rises slowly up to {text(knee.value)}, and faster beyond: {text(last.value)} costs "
         f"{format_usd(last.usd_per_month - knee.usd_per_month)} a month more (estimates)."
     )
 

@@ -86,7 +86,7 @@ class PlanOptions(TypedDict):
 @click.option(
     "--frontier",
     type=click.Choice(["hit_ratio", "p99", "lost_nodes"]),
-    help="Print what each further step of this target costs.",
+    help="Print what each step of this target costs.",
 )
 @click.option("--tornado", is_flag=True, help="Print how far each input moves the price and the p99.")
 @click.option(
@@ -100,15 +100,21 @@ class PlanOptions(TypedDict):
     type=click.IntRange(8, 4096),
     default=128,
     show_default=True,
-    help="Where inputs are ranges: how many combinations of their values to plan.",
+    help="If inputs are ranges: how many samples (combinations of their values) to plan.",
 )
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Which combinations to draw.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=1,
+    show_default=True,
+    help="If inputs are ranges: the seed of the samples.",
+)
 @click.option(
     "--missed-factor",
     type=click.FloatRange(0, 1000),
     default=3.0,
     show_default=True,
-    help="Where inputs are ranges: what a missed target costs, over the money that would have met it.",
+    help="If inputs are ranges: what a missed target costs, as a multiple of the price of the missing capacity.",
 )
 def plan(environment: str, **options: Unpack[PlanOptions]) -> None:
     """Show what to buy, what it does and what it costs.
@@ -120,8 +126,9 @@ def plan(environment: str, **options: Unpack[PlanOptions]) -> None:
     With OTHER, --set or --against, the answer is the difference between two plans: price, nodes, latency, and how a
     running cluster gets from one to the other. `warmbase diff` shows each setting that differs.
 
-    An input may be a range, such as `stored: 3..12 TiB`, in the file or in --set. The answer is then the cluster of
-    least mean regret over many samples of the ranges, and the input that is worth measuring first.
+    An input may be a range, such as `stored: 3..12 TiB`, in the file or in --set. warmbase then plans many samples of
+    the ranges, and proposes the cluster with the least mean regret: what it costs more than the best cluster for each
+    sample. It also names the input that is worth measuring first.
 
     \b
     Example:
@@ -169,7 +176,8 @@ def _show_steps(environment: str, options: PlanOptions, pages: Sequence[Page]) -
     pages_of_steps = sum(map(bool, (target, months, options["tornado"])))
     if options["other"] or options["against"] or pages or pages_of_steps > 1:
         raise click.UsageError(
-            "--frontier, --months and --tornado have a page each: leave out OTHER, --against and --why."
+            "--frontier, --months and --tornado each have their own page: leave out OTHER, --against, --why, --cost and"
+            " --all."
         )
     if options["tornado"]:
         from cli.tornado import show_tornado  # noqa: PLC0415 - each page loads what it needs
@@ -189,14 +197,16 @@ def _show_steps(environment: str, options: PlanOptions, pages: Sequence[Page]) -
 
 
 def _ranged(environment: str, options: PlanOptions) -> RangedDocument:
-    """Return the environment with its ranges; of two environments, the newer one."""
+    """Return the environment file with its ranges; if there are two, the newer one."""
     return read_ranges(options["other"] or environment, [Assignment.parse(text) for text in options["assignments"]])
 
 
 def _show_decision(environment: str, ranged: RangedDocument, options: PlanOptions, pages: Sequence[Page]) -> None:
     if options["other"] or options["against"] or pages:
-        raise click.UsageError("A decision between ranges has a page of its own: leave out OTHER, --against and --why.")
-    from cli.decision import DecisionRequest, show_decision  # noqa: PLC0415 - loads what one plan does not
+        raise click.UsageError(
+            "A plan from ranges has its own page: leave out OTHER, --against, --why, --cost and --all."
+        )
+    from cli.decision import DecisionRequest, show_decision  # noqa: PLC0415 - most plans need no ranges
     from environments.samples import Sampling  # noqa: PLC0415 - as above
 
     show_decision(

@@ -1,4 +1,4 @@
-"""An input of which only a range is known, such as 3 to 12 TiB, and the values that it may have."""
+"""An input that is known only as a range, such as 3 to 12 TiB, and the distribution of its values."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from typing import Final
 from sizing.units import SIZE_UNITS, TIME_UNITS
 
 LOGARITHMIC_RATIO: Final = 10.0
-"""Between two ends that differ by this factor, the logarithm is uniform: 1 to 2 is as likely as 10 to 20."""
-WHOLE: Final = frozenset({"regions", "rows", "concurrency", "lost_nodes", "cells_per_put"})
+"""If the ends differ by this factor or more, the logarithm is uniform: 1 to 2 is as likely as 10 to 20."""
+COUNTS: Final = frozenset({"regions", "rows", "concurrency", "lost_nodes", "cells_per_put"})
 """The keys of an environment file whose values are counts."""
-HALVINGS: Final = 60  # of an interval of ends; float64 has fewer digits
+ITERATIONS: Final = 60
+"""Twice as many as the ends of a triangle need to agree to twelve digits at a confidence of 30 %."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class InputRange:
     """A range at a key of an environment file, such as `workload.stored`; `where` is its line.
 
-    `low`, `mid` and `high` are bytes, seconds, per cent or plain numbers, as `unit` says. Without `mid`, every value
-    between the ends is equally likely, or every factor where the ends differ tenfold; with it, the density rises to
-    `mid` in a straight line and falls behind it (triangular). The value lies within the ends with the probability
-    `confidence`, and below and above them with equal probabilities.
+    `low`, `mid` and `high` are bytes, seconds, per cent or plain numbers; `unit` says which. Without `mid`, every
+    value from `low` to `high` is equally likely, or every factor if they differ tenfold or more. With `mid`, the
+    distribution is triangular: the density rises to `mid` and then falls, both in a straight line. `confidence` is the
+    probability that the value lies between `low` and `high`; it is equally likely to lie below and above them.
     """
 
     key: str
@@ -36,11 +37,11 @@ class InputRange:
 
     @property
     def middle(self) -> float:
-        """Return the value that stands for the range where one value must: the mid, or else the median."""
+        """Return the value that represents the range where one value is needed: the mid, or else the median."""
         return self.value(0.5) if self.mid is None else self.mid
 
     def value(self, probability: float) -> float:
-        """Return the value that the input exceeds with a probability of 1 less this one."""
+        """Return the value below which the input lies with this probability: the quantile."""
         low, high = self._ends
         if self.mid is None:
             if self._is_logarithmic:
@@ -52,7 +53,7 @@ class InputRange:
         return high - math.sqrt((1 - probability) * (high - low) * (high - self.mid))
 
     def text(self, value: float) -> str:
-        """Return a value as the environment file takes it."""
+        """Return a value as it is written in an environment file."""
         if self.unit in SIZE_UNITS:
             return f"{round(value)} B"
         if self.unit in TIME_UNITS:
@@ -62,7 +63,7 @@ class InputRange:
 
     @property
     def _is_whole(self) -> bool:
-        return self.key.rpartition(".")[2] in WHOLE
+        return self.key.rpartition(".")[2] in COUNTS
 
     @property
     def _is_logarithmic(self) -> bool:
@@ -70,7 +71,7 @@ class InputRange:
 
     @cached_property
     def _ends(self) -> tuple[float, float]:
-        """Return the least and greatest possible values, which lie beyond `low` and `high` below full confidence."""
+        """Return the least and greatest possible values; below full confidence, they lie outside `low` and `high`."""
         outside = (1 - self.confidence) / 2
         if not outside:
             return self.low, self.high
@@ -83,21 +84,23 @@ class InputRange:
         return max(0.0, self.low - reach), self.high + reach
 
     def _triangle(self, outside: float) -> tuple[float, float]:
-        """Return the ends of the triangle that has this probability below `low` and above `high`.
+        """Return the ends of the triangle that has the probability `outside` below `low`, and again above `high`.
 
-        Each end follows from the other by a quadratic equation; the two are solved in turn until they agree.
+        Each end follows from the other by a quadratic equation. The two equations are solved in turn until the ends
+        stay the same.
         """
         mid = self.low if self.mid is None else self.mid
         low, high = self.low, self.high
-        for _ in range(HALVINGS):
+        for _ in range(ITERATIONS):
             low = mid - _reach(mid - self.low, high - mid, outside)
             high = mid + _reach(self.high - mid, mid - low, outside)
         return max(0.0, low), high
 
 
 def _reach(inner: float, other: float, outside: float) -> float:
-    """Return the side of a triangle, whose other side is given, that has this probability beyond `inner`.
+    """Return how far one end of a triangle lies from its mode, if the other end lies `other` away.
 
+    The triangle has the probability `outside` farther than `inner` from the mode on this side, so that
     (side - inner)² = outside x side x (side + other).
     """
     a, b, c = 1 - outside, -(2 * inner + outside * other), inner * inner

@@ -1,4 +1,8 @@
-"""The search for the cluster of least mean regret: the cheapest of each sample, then what they cost in all samples."""
+"""The search for the cluster with the least mean regret.
+
+The options are the cheapest cluster of each sample, and neighbours of the best of them. The best options are evaluated
+in every sample.
+"""
 
 from __future__ import annotations
 
@@ -17,26 +21,26 @@ from sizing.problem import Infeasible
 from sizing.regret import MISSED_FACTOR, ClusterOption, Decision, Outcome, cheapest_option, outcomes
 from sizing.requirements import Requirements, World
 
-__all__ = ["Choice", "choose"]
+__all__ = ["Proposal", "proposal"]
 
-FEWEST_FOR_PROCESSES: Final = 24  # judgement: to start processes takes as long as some samples do
-SCREENED: Final = 4  # judgement: a quarter of the samples shows which options are out of the question
-FINALISTS: Final = 24  # judgement: those that a quarter of the samples ranks lower than 24 others do not win in all
+FEWEST_FOR_PROCESSES: Final = 24  # judgement: the start of the processes takes as long as a few samples
+SCREENED: Final = 4  # judgement: every fourth sample shows which options cannot win
+FINALISTS: Final = 24  # judgement: an option behind 24 others in a quarter of the samples does not win in all of them
 LEADERS: Final = 4
-"""The options whose neighbours are tried."""
+"""The number of best options whose neighbours are tried."""
 ROUNDS: Final = 3
-"""How often they are tried at most; in most cases the first round ends the search."""
+"""The most times that neighbours are tried; the first round usually ends the search."""
 
 T = TypeVar("T")
 Application = Callable[[Callable[[Requirements], T], Sequence[Requirements]], Iterable[T]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """A decision, and the option that the middle of every range would choose.
+class Proposal:
+    """A decision, and the index of the option that a plan for the middle of every range would buy.
 
-    `middle` is None if no cluster meets the targets at the middles. `tried` counts the options that were looked at;
-    those of the decision were evaluated in every sample.
+    `middle` is None if no cluster meets the targets there. `tried` is the number of options that were evaluated at
+    all; those of the decision were evaluated in every sample.
     """
 
     decision: Decision
@@ -44,10 +48,13 @@ class Choice:
     tried: int
 
 
-def choose(
+def proposal(
     samples: Sequence[Requirements], middle: Requirements, world: World, missed_factor: float = MISSED_FACTOR
-) -> Choice:
-    """Return the cluster of least mean regret over the samples. Raises Infeasible where no cluster serves in any."""
+) -> Proposal:
+    """Return the decision for the cluster with the least mean regret over the samples.
+
+    Raises Infeasible where no cluster meets the targets in any sample.
+    """
     with _mapping(len(samples)) as apply:
         optima = list(apply(partial(cheapest_option, world=world), samples))
         if not any(optima):
@@ -62,7 +69,7 @@ def choose(
             missed_factor=missed_factor,
         )
         decision = trials.improved(trials.finalists(options))
-    return Choice(
+    return Proposal(
         decision=decision,
         middle=None if expected is None else decision.options.index(expected[0]),
         tried=len({*options, *decision.options}),
@@ -71,7 +78,7 @@ def choose(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Trials:
-    """Evaluates options in samples, which takes some milliseconds for one option in one sample."""
+    """The evaluation of options in samples; one option in one sample takes some milliseconds."""
 
     apply: Application[list[Outcome]]
     world: World
@@ -80,7 +87,7 @@ class _Trials:
     missed_factor: float
 
     def decision(self, options: Sequence[ClusterOption], step: int = 1) -> Decision:
-        """Return the decision between these options in every sample, or in one of so many."""
+        """Return the decision between these options over every sample, or over every `step`th one."""
         rows = list(self.apply(partial(outcomes, world=self.world, options=options), self.samples[::step]))
         return Decision(
             options=options,
@@ -90,7 +97,10 @@ class _Trials:
         )
 
     def finalists(self, options: Sequence[ClusterOption]) -> Decision:
-        """Return the decision between the options that do best in some of the samples, and the first one."""
+        """Return the decision between the options that may win, over every sample.
+
+        They are the first option, those that do best in a quarter of the samples, and the best of each family there.
+        """
         if len(options) <= FINALISTS:
             return self.decision(options)
         coarse = self.decision(options, SCREENED)
@@ -101,10 +111,10 @@ class _Trials:
         return self.decision(tuple(options[number] for number in sorted({0, *best, *families})))
 
     def improved(self, decision: Decision) -> Decision:
-        """Return the decision with neighbours of the best options, as long as one of them is better.
+        """Return the decision with the neighbours of its best options, repeated while a neighbour is the best.
 
-        The cheapest cluster of one sample has nothing to spare there. One with a node more, or with the volumes of
-        another option, may suit more samples.
+        The cheapest cluster of one sample has no capacity to spare there. With one more node, or with the volumes of
+        another option, it may suit more samples.
         """
         for _ in range(ROUNDS):
             before, others = decision.best, _neighbours(decision)
@@ -117,20 +127,21 @@ class _Trials:
 
 
 def _neighbours(decision: Decision) -> tuple[ClusterOption, ...]:
+    """Return the best options with one or two more nodes, and with the volumes of each other."""
     leaders = [decision.options[number] for number in np.argsort(decision.mean_regrets)[:LEADERS]]
-    others = [replace(one, count=one.count + more) for one in leaders for more in (1, 2)]
+    others = [replace(option, count=option.count + more) for option in leaders for more in (1, 2)]
     others += [
-        replace(one, volumes=other.volumes)
-        for one in leaders
+        replace(option, volumes=other.volumes)
+        for option in leaders
         for other in leaders
-        if one.instance_type == other.instance_type
+        if option.instance_type == other.instance_type
     ]
     return tuple(dict.fromkeys(option for option in others if option not in decision.options))
 
 
 @contextmanager
 def _mapping(count: int) -> Iterator[Application[Any]]:
-    """Yield what applies a function to many samples, in a process for each processor where that pays."""
+    """Yield a `map` over samples; where it saves time, it uses one process for each processor."""
     processors = os.cpu_count() or 1
     if count < FEWEST_FOR_PROCESSES or processors == 1:
         yield map
@@ -144,6 +155,6 @@ def _none_serves(middle: Requirements, count: int) -> Infeasible:
         where=f"environment {middle.environment}",
         what="no cluster meets the targets",
         why=f"in none of {count} samples of the ranges",
-        fix="relax the targets, or correct the ranges; warmbase plan with a single value for each input says what is"
-        " missing",
+        fix="relax the targets, or correct the ranges; with one value for each input, warmbase plan says which resource"
+        " is missing",
     )

@@ -1,4 +1,4 @@
-"""The price of each further step of one target, with all other targets as they are."""
+"""The price of each step of one target, with all other targets as stated."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frontier:
-    """The steps of a target from the most relaxed to the strictest; `stated` is the value that the file has, if any."""
+    """The steps of a target from the most relaxed to the strictest; `stated` is the value in the file, if any."""
 
     target: Target
     stated: float | None
@@ -42,9 +42,10 @@ class Frontier:
 
     @property
     def knee(self) -> int | None:
-        """Return the step up to which the price rises least: the farthest below the line from the first to the last.
+        """Return the index of the last step before the price rises faster.
 
-        None where fewer than three steps can be met, or where no step lies below that line.
+        It is the step that lies farthest below the straight line from the first price to the last. None if fewer than
+        three steps can be met, or if no step lies clearly below that line.
         """
         priced = [(number, step.usd_per_month) for number, step in enumerate(self.steps) if step.usd_per_month]
         if len(priced) < FEWEST_FOR_KNEE:
@@ -56,10 +57,10 @@ class Frontier:
 
 
 def frontier(requirements: Requirements, world: World, target: Target) -> Frontier:
-    """Return the price of each step of a target; a budget is left out, because the price is the answer.
+    """Return the price of each step of a target. The budget is ignored, because the price is the answer.
 
-    A cluster that meets a step meets every step before it. So a step costs no more than those after it, although the
-    search tries caches and volumes only in steps of some per cent.
+    A cluster that meets a step also meets every more relaxed one. So no step costs more than a stricter one, although
+    the search tries caches and volumes only at intervals of a few per cent.
     """
     field = FIELDS[target]
     current = getattr(requirements.targets, field)
@@ -69,7 +70,7 @@ def frontier(requirements: Requirements, world: World, target: Target) -> Fronti
     for value in sorted(values, reverse=target != "p99"):
         targets = replace(requirements.targets, budget_usd_per_month=None, **{field: value})
         optimum = cheapest_option(replace(requirements, targets=targets), world)
-        best = min((one for one in (optimum, best) if one), key=lambda one: one[1], default=None)
+        best = min((priced for priced in (optimum, best) if priced), key=lambda priced: priced[1], default=None)
         option, usd = best or (None, None)
         steps.insert(0, Step(value=value, option=option, usd_per_month=usd))
     return Frontier(target=target, stated=current, steps=tuple(steps))

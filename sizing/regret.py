@@ -1,10 +1,10 @@
-"""The cluster to buy where inputs are known as ranges: the one of least mean regret over many samples of them.
+"""The cluster to buy if inputs are ranges: the one with the least mean regret over many samples of the ranges.
 
-The regret of a cluster in a sample is what it costs more than the cheapest cluster that meets the targets there. A
-cluster that misses a target is charged several times the money that would have met it, as well. Clusters are
-compared within a sample, never between two. Source of the rule: minimax regret of Savage, "The theory of statistical
-decision", 1951, with the mean in place of the maximum, as in Netflix's service-capacity-modeling; the worst sample is
-reported beside it.
+A sample is one combination of values, one from each range. An option is a cluster that could be bought. Its regret in
+a sample is its bill less the bill of the cheapest cluster that meets the targets there. An option that misses a
+target is also charged several times the price of the capacity that it lacks. Options are compared within a sample,
+never across samples. Source: the minimax regret of Savage, "The theory of statistical decision", 1951, with the mean
+in place of the maximum, as in Netflix's service-capacity-modeling; the worst sample is reported beside it.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from sizing.units import HOURS_PER_MONTH
 __all__ = ["ClusterOption", "Decision", "Outcome", "cheapest_option", "outcomes"]
 
 MISSED_FACTOR: Final = 3.0
-"""judgement: an outage, a night's work and a hasty purchase cost several times what the capacity would have."""
+"""judgement: an outage, a night's work and a hasty purchase cost several times as much as the capacity itself."""
 PARTS: Final = 4
-"""Parts into which the samples are split by one input, to see what knowing it is worth: 32 of 128 in each."""
-SHUFFLES: Final = 25  # judgement: splits at random, whose apparent worth is chance; 25 settle the mean to a tenth
+"""The parts into which the samples are split by one input, to find what knowing it is worth: 32 of 128 in each."""
+SHUFFLES: Final = 25  # judgement: random splits, whose gain is chance; the mean of 25 is known to a tenth
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterOption:
-    """Core nodes that could be bought, whatever the inputs turn out to be."""
+    """The core nodes of a cluster that could be bought: their type and number, and the volumes of each."""
 
     instance_type: str
     count: int
@@ -54,7 +54,7 @@ class ClusterOption:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """One option in one sample: its bill, the price of another node, and the targets that it misses."""
+    """The bill of one option in one sample, the price of one more node, and the targets that the option misses."""
 
     usd_per_month: float
     node_usd_per_month: float
@@ -62,7 +62,7 @@ class Outcome:
 
 
 def cheapest_option(requirements: Requirements, world: World) -> tuple[ClusterOption, float] | None:
-    """Return the cheapest cluster that meets the targets, and its bill in USD a month; None if none does."""
+    """Return the cheapest option that meets the targets, and its bill in USD a month; None if none does."""
     try:
         best = cheapest_serving(SizingInputs.new(requirements, world))
     except NotEnoughMemory:
@@ -77,13 +77,13 @@ def cheapest_option(requirements: Requirements, world: World) -> tuple[ClusterOp
 
 
 def outcomes(requirements: Requirements, world: World, options: Sequence[ClusterOption]) -> list[Outcome]:
-    """Return what the options would cost and miss under these requirements."""
+    """Return the bill of each option under these requirements, and the targets that it misses."""
     question = SizingInputs.new(requirements, world)
     return [_outcome(question, option) for option in options]
 
 
 def _outcome(question: SizingInputs, option: ClusterOption) -> Outcome:
-    """Evaluate the option as a cluster that the environment file pins: its volumes hold the cache that then fits."""
+    """Return the outcome of an option as if the environment pinned it; its cache is as large as its volumes allow."""
     world, survivors = question.world, max(FEWEST_SURVIVORS, option.count - question.requirements.targets.lost_nodes)
     candidate = Candidate(
         question=question,
@@ -100,12 +100,12 @@ def _outcome(question: SizingInputs, option: ClusterOption) -> Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """The options, and how each fares in every sample.
+    """The options, and the outcome of each in every sample.
 
-    `cheapest_usd` is the bill of the cheapest cluster that meets the targets of a sample; NaN if none does, and then
-    the sample says nothing about the options. A missed target is charged `missed_factor` times the money that would
-    have met it, which is at least the price of another node. Shapes: `outcomes` (samples, options), `cheapest_usd`
-    (samples,).
+    `cheapest_usd` is the bill of the cheapest cluster that meets the targets of a sample. It is NaN if no cluster
+    meets them, and that sample then counts for no option. A missed target is charged `missed_factor` times the price
+    of the missing capacity, which is at least the price of one more node. Shapes: `outcomes` (samples, options),
+    `cheapest_usd` (samples,).
     """
 
     options: Sequence[ClusterOption]
@@ -114,11 +114,11 @@ class Decision:
     missed_factor: float = MISSED_FACTOR
 
     def with_options(self, other: Decision) -> Decision:
-        """Return the decision between these options and those of another one about the same samples."""
+        """Return the decision between these options and those of another decision over the same samples."""
         return replace(
             self,
             options=(*self.options, *other.options),
-            outcomes=[[*mine, *theirs] for mine, theirs in zip(self.outcomes, other.outcomes, strict=True)],
+            outcomes=[[*row, *others] for row, others in zip(self.outcomes, other.outcomes, strict=True)],
         )
 
     @cached_property
@@ -145,7 +145,7 @@ class Decision:
 
     @cached_property
     def best(self) -> int:
-        """Return the number of the option of least mean regret; of equal ones, the cheaper one."""
+        """Return the index of the option with the least mean regret; if several have it, that of the cheapest."""
         usd = np.array([[outcome.usd_per_month for outcome in row] for row in self.outcomes]).mean(axis=0)
         return int(np.lexsort((usd, np.round(self.mean_regrets, 6)))[0])
 
@@ -156,21 +156,22 @@ class Decision:
 
     @property
     def worst(self) -> int:
-        """Return the number of the sample in which the chosen option has the greatest regret."""
-        counting = np.flatnonzero(np.isfinite(self.cheapest_usd))
-        return int(counting[np.argmax(self.regrets[:, self.best])])
+        """Return the index of the sample in which the best option has the greatest regret."""
+        samples = np.flatnonzero(np.isfinite(self.cheapest_usd))
+        return int(samples[np.argmax(self.regrets[:, self.best])])
 
     def best_of(self, family: str) -> int | None:
-        """Return the option of least mean regret in an instance family; None if no option is of it."""
+        """Return the index of the option with the least mean regret in an instance family; None if it has no option."""
         own = [number for number, option in enumerate(self.options) if option.family == family]
         return min(own, key=lambda number: self.mean_regrets[number], default=None)
 
     def worth(self, values: Mapping[str, Sequence[float]], seed: int) -> dict[str, float]:
-        """Return what knowing each input before the purchase is worth, in USD a month; `values` has shape (samples,).
+        """Return what knowing each input before the purchase is worth, in USD a month.
 
-        The samples are split by the input into `PARTS` of equal size. With the best option for each part, the mean
-        regret is lower; by chance it is lower for any split, so the mean of random splits is taken off. This is an
-        estimate of the expected value of partial perfect information (Raiffa and Schlaifer, 1961).
+        `values` has the values of each input, shape (samples,). The samples are split by the input into `PARTS` parts
+        of equal size. With the best option for each part, the mean regret is lower. Any split lowers it by chance, so
+        the mean gain of random splits is subtracted. This estimates the expected value of partial perfect information
+        (Raiffa and Schlaifer, 1961).
         """
         counts = np.isfinite(self.cheapest_usd)
         rng = np.random.default_rng(seed)
@@ -180,7 +181,7 @@ class Decision:
         }
 
     def _gain(self, order: NDArray[np.intp]) -> float:
-        """Return how much lower the mean regret is if each part of the samples, in this order, has its own option."""
+        """Return how much lower the mean regret is if each part of the samples, in this order, has its best option."""
         parts = np.array_split(self.regrets[order], PARTS)
         least = sum(len(part) * part.mean(axis=0).min() for part in parts if len(part)) / len(order)
         return float(self.mean_regrets[self.best] - least)

@@ -1,4 +1,4 @@
-"""Points that fill a cube more evenly than random ones, to draw samples of several inputs together."""
+"""Points that fill a cube more evenly than random points do; each stands for one sample of several inputs."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 from sizing.popularity import Floats
 
 HALVINGS: Final = 64
-"""Steps of the iteration to the ratio; each one at least halves its error."""
+"""The iterations that find the ratio; each of them at least halves its error."""
 
 
 def spread_points(count: int, dimensions: int, seed: int) -> Floats:
-    """Return points in the unit cube, shape (count, dimensions); the seed shifts all of them.
+    """Return points in the unit cube, shape (count, dimensions); the seed shifts all of them by the same vector.
 
-    An additive recurrence with the powers of the generalised golden ratio. Source: Roberts, "The unreasonable
+    They are an additive recurrence with the powers of the generalised golden ratio. Source: Roberts, "The unreasonable
     effectiveness of quasirandom sequences", 2018.
     """
     ratio = 2.0

@@ -1,6 +1,6 @@
 """Ranges in an environment file: `stored: 3..12 TiB`, or `{low: 3 TiB, mid: 5 TiB, high: 12 TiB, confidence: 90 %}`.
 
-Only `warmbase plan` reads a file with ranges, and decides between clusters; every other command needs one value.
+Only `warmbase plan` accepts a file with ranges; every other command needs one value for each input.
 """
 
 from __future__ import annotations
@@ -19,57 +19,59 @@ from sizing.units import SIZE_UNITS, TIME_UNITS, parse_fraction
 SECTIONS: Final = frozenset({"workload", "targets", "discount"})
 QUANTITY: Final = r"\s*(\d[\d_]*(?:\.\d+)?)\s*([A-Za-z%]*)\s*"
 RANGE: Final = re.compile(rf"{QUANTITY}\.\.{QUANTITY}")
-ONE: Final = re.compile(QUANTITY)
+END: Final = re.compile(QUANTITY)
 KEYS: Final = frozenset({"low", "mid", "high"})
 EXAMPLE: Final = "3..12 TiB or {low: 3 TiB, mid: 5 TiB, high: 12 TiB, confidence: 90 %}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RangedDocument:
-    """An environment file some of whose inputs are ranges, with the path of each."""
+    """An environment file in which some inputs are ranges, and those ranges by their paths."""
 
     document: Document
     ranges: Mapping[YamlPath, InputRange]
 
     def at(self, values: Iterable[float]) -> Document:
-        """Return the file in which the ranges have these values, in their order."""
+        """Return the file with these values in place of its ranges, in the order of the ranges."""
         return assigned(
             self.document,
             (
-                Assignment.at(path, one.text(value), one.where)
-                for (path, one), value in zip(self.ranges.items(), values, strict=True)
+                Assignment.at(path, input_range.text(value), input_range.where)
+                for (path, input_range), value in zip(self.ranges.items(), values, strict=True)
             ),
         )
 
     @property
     def middle(self) -> Document:
-        """Return the file in which each range has its middle."""
-        return self.at(one.middle for one in self.ranges.values())
+        """Return the file with the middle of each range in its place."""
+        return self.at(input_range.middle for input_range in self.ranges.values())
 
 
 def ranges_in(document: Document) -> RangedDocument:
-    """Return a file with its ranges. A range between two equal ends is a value. Raises InvalidInput for a bad range."""
-    ranges = {path: _range(document, path, value) for path, value in _candidates(document.values, ())}
-    points = [Assignment.at(path, one.text(one.low), one.where) for path, one in ranges.items() if one.low == one.high]
-    wide = {path: one for path, one in ranges.items() if one.low != one.high}
-    return RangedDocument(document=assigned(document, points), ranges=wide)
+    """Return a file with its ranges; one with equal ends is a value. Raises InvalidInput for an invalid range."""
+    entries = {path: _range(document, path, value) for path, value in _range_entries(document.values, ())}
+    ranges = {path: entry for path, entry in entries.items() if entry.low != entry.high}
+    values = [
+        Assignment.at(path, entry.text(entry.low), entry.where) for path, entry in entries.items() if path not in ranges
+    ]
+    return RangedDocument(document=assigned(document, values), ranges=ranges)
 
 
-def undecided(ranges: Iterable[InputRange]) -> InvalidInput:
+def range_error(ranges: Iterable[InputRange]) -> InvalidInput:
     """Return the error of a command that needs one value for each input."""
     return InvalidInput(
         Problem(
-            where=one.where,
-            what=one.key,
-            why="is a range, and only `warmbase plan` decides between the clusters that suit its values",
+            where=input_range.where,
+            what=input_range.key,
+            why="is a range, and only `warmbase plan` accepts ranges",
             fix="state one value",
         )
-        for one in ranges
+        for input_range in ranges
     )
 
 
-def _candidates(value: object, path: YamlPath) -> Iterator[tuple[YamlPath, object]]:
-    """Yield the entries that are written as ranges, in the sections of inputs."""
+def _range_entries(value: object, path: YamlPath) -> Iterator[tuple[YamlPath, object]]:
+    """Yield the entries that are written as ranges, in the sections that may have ranges."""
     if path and path[0] not in SECTIONS:
         return
     if isinstance(value, str) and ".." in value and RANGE.fullmatch(value):
@@ -79,24 +81,28 @@ def _candidates(value: object, path: YamlPath) -> Iterator[tuple[YamlPath, objec
             yield path, value
         else:
             for key, inner in value.items():
-                yield from _candidates(inner, (*path, str(key)))
+                yield from _range_entries(inner, (*path, str(key)))
 
 
 def _range(document: Document, path: YamlPath, value: object) -> InputRange:
     where, key = document.where(path), path_text(path)
     parts = _parts(value)
     confidence = _confidence(where, key, parts.pop("confidence", 1))
-    quantities = {name: ONE.fullmatch(str(text)) for name, text in parts.items()}
+    quantities = {name: END.fullmatch(str(text)) for name, text in parts.items()}
     matches = {name: match for name, match in quantities.items() if match}
     if len(matches) != len(parts) or not parts.keys() <= KEYS:
-        raise _bad(where, key, "its keys are low, mid, high and confidence, and its ends are numbers with a unit each")
+        raise _invalid(
+            where,
+            key,
+            "its keys are low, mid, high and confidence, and its ends are numbers with their units",
+        )
     numbers = {name: _number(match[1], match[2]) for name, match in matches.items()}
     units = {_family(match[2]) for match in matches.values()}
     if len(units) != 1:
-        raise _bad(where, key, "its ends have units of different kinds")
+        raise _invalid(where, key, "its ends have units of different kinds")
     low, mid, high = numbers["low"], numbers.get("mid"), numbers["high"]
     if not low <= (low if mid is None else mid) <= high:
-        raise _bad(where, key, "low, mid and high are not in ascending order")
+        raise _invalid(where, key, "low, mid and high are not in ascending order")
     return InputRange(key=key, where=where, low=low, mid=mid, high=high, unit=units.pop(), confidence=confidence)
 
 
@@ -104,9 +110,9 @@ def _confidence(where: str, key: str, value: object) -> float:
     try:
         confidence = parse_fraction(value if isinstance(value, int | float) else str(value))
     except ValueError as error:
-        raise _bad(where, key, str(error)) from None
+        raise _invalid(where, key, str(error)) from None
     if not confidence:
-        raise _bad(where, key, "the confidence is the probability that the value lies between low and high, not 0")
+        raise _invalid(where, key, "the confidence is the probability that the value lies between low and high: not 0")
     return confidence
 
 
@@ -120,7 +126,7 @@ def _parts(value: object) -> dict[str, object]:
 
 
 def _family(unit: str) -> str:
-    """Return the unit in which numbers of that kind are kept."""
+    """Return the unit to which numbers of that kind are converted."""
     return "B" if unit in SIZE_UNITS else "s" if unit in TIME_UNITS else unit
 
 
@@ -128,5 +134,5 @@ def _number(number: str, unit: str) -> float:
     return float(number.replace("_", "")) * float(SIZE_UNITS.get(unit) or TIME_UNITS.get(unit) or 1)
 
 
-def _bad(where: str, key: str, why: str) -> InvalidInput:
-    return InvalidInput.of(where=where, what=f"{key} is no range", why=why, fix=f"write it like {EXAMPLE}")
+def _invalid(where: str, key: str, why: str) -> InvalidInput:
+    return InvalidInput.of(where=where, what=f"{key} is not a valid range", why=why, fix=f"write it like {EXAMPLE}")

@@ -12,7 +12,7 @@ from environments.environment import Environment
 from environments.reader.assignment import Assignment, assigned
 from environments.reader.document import Document, load_document
 from environments.reader.messages import problem
-from environments.reader.ranges import RangedDocument, ranges_in, undecided
+from environments.reader.ranges import RangedDocument, range_error, ranges_in
 from environments.reader.schema import EnvironmentFile
 from sizing.problem import InvalidInput, Problem
 
@@ -64,16 +64,16 @@ def read_environment(name_or_path: str, assignments: Sequence[Assignment] = ()) 
 
 
 def read_ranges(name_or_path: str, assignments: Sequence[Assignment] = ()) -> RangedDocument:
-    """Return an environment file with the inputs of which it states only a range. Raises as `read_environment`."""
+    """Return an environment file with the inputs that are ranges. Raises InvalidInput as `read_environment` does."""
     path = locate(name_or_path)
     return ranges_in(assigned(load_document(path, quoted_path(path)), assignments))
 
 
 def environment_of(document: Document) -> Environment:
-    """Return the environment that a document describes. Raises InvalidInput as `read_environment`, and for a range."""
+    """Return the environment that a document describes. Raises InvalidInput for a range, and as `read_environment`."""
     ranged = ranges_in(document)
     if ranged.ranges:
-        raise undecided(ranged.ranges.values())
+        raise range_error(ranged.ranges.values())
     document = ranged.document
     problems = list(document.problems)
     try:

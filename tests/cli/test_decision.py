@@ -1,4 +1,4 @@
-"""`warmbase plan` with ranges: the page fits the terminal, JSON has the same, and the pin on the page is planned."""
+"""`warmbase plan` with ranges: the page fits the terminal, JSON is complete, and the pin on the page can be planned."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def page() -> str:
     return run().stdout
 
 
-def test_the_page_fits_and_names_choice_and_risk(page: str) -> None:
+def test_the_page_fits_and_names_the_cluster_and_its_risk(page: str) -> None:
     assert max(map(len, page.splitlines())) <= 80
     assert len(page.splitlines()) <= 40
     text = " ".join(page.split())
@@ -39,7 +39,7 @@ def test_the_page_fits_and_names_choice_and_risk(page: str) -> None:
         assert words in text
 
 
-def test_the_pin_on_the_page_is_what_plan_evaluates(page: str) -> None:
+def test_plan_evaluates_the_pin_on_the_page(page: str) -> None:
     pin = yaml.safe_load(page.split("\nPin", 1)[1].strip().replace("\n", " "))["clusters"]["blue"]["core"]
     document = json.loads(run("--output", "json").stdout)
     best = document["options"][0]
@@ -59,5 +59,5 @@ def test_json_has_every_option_with_the_least_regret_first() -> None:
 
 
 @pytest.mark.parametrize("options", [["--why"], ["--against", "prod"], ["--output", "markdown"]])
-def test_a_decision_has_a_page_of_its_own(options: list[str]) -> None:
+def test_a_plan_from_ranges_refuses_the_options_of_other_pages(options: list[str]) -> None:
     assert run(*options).exit_code == 2

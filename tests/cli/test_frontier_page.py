@@ -35,5 +35,5 @@ def test_json_has_every_step() -> None:
 
 
 @pytest.mark.parametrize("options", [["p99", "--why"], ["p99", "--output", "markdown"], ["p99", "--against", "prod"]])
-def test_a_frontier_has_a_page_of_its_own(options: list[str]) -> None:
+def test_a_frontier_refuses_the_options_of_other_pages(options: list[str]) -> None:
     assert run(*options).exit_code == 2

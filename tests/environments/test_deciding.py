@@ -1,4 +1,4 @@
-"""A decision between real plans: the same each time, never worse than one sample's plan, priced as a pinned one."""
+"""The proposal for ranges is repeatable, no plan of a sample is better, and its price is the pinned plan's."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from environments.reader import read_environment
 from environments.reader.assignment import Assignment
 from environments.reader.ranges import RangedDocument
 from environments.reader.read import environment_of, read_ranges
-from environments.samples import Samples, Sampling, choice_of, samples_of
-from sizing.deciding import Choice
+from environments.samples import Samples, Sampling, proposal_of, samples_of
+from sizing.deciding import Proposal
 from sizing.problem import Infeasible
 from sizing.regret import Decision, cheapest_option, outcomes
 
@@ -34,27 +34,27 @@ def samples() -> Samples:
 
 
 @pytest.fixture(scope="module")
-def choice(samples: Samples) -> Choice:
-    return choice_of(ranged(*STORED), "blue", samples)
+def proposal(samples: Samples) -> Proposal:
+    return proposal_of(ranged(*STORED), "blue", samples)
 
 
-def test_the_same_seed_makes_the_same_decision(choice: Choice) -> None:
-    again = choice_of(ranged(*STORED), "blue", samples_of(ranged(*STORED), "blue", FEW))
-    assert again.decision.options == choice.decision.options
-    assert (again.decision.regrets == choice.decision.regrets).all()
+def test_the_same_seed_makes_the_same_decision(proposal: Proposal) -> None:
+    again = proposal_of(ranged(*STORED), "blue", samples_of(ranged(*STORED), "blue", FEW))
+    assert again.decision.options == proposal.decision.options
+    assert (again.decision.regrets == proposal.decision.regrets).all()
 
 
-def test_no_plan_of_a_sample_has_less_regret(choice: Choice, samples: Samples) -> None:
+def test_no_plan_of_a_sample_has_less_regret(proposal: Proposal, samples: Samples) -> None:
     offered = world(environment_of(ranged(*STORED).middle))
     optima = [cheapest_option(one, offered) for one in samples.requirements]
     options = [option for option, _ in filter(None, optima)]
     rows = [outcomes(one, offered, options) for one in samples.requirements]
-    others = replace(choice.decision, options=options, outcomes=rows)
-    assert choice.decision.mean_regrets[choice.decision.best] <= others.mean_regrets.min() + 1e-6
+    others = replace(proposal.decision, options=options, outcomes=rows)
+    assert proposal.decision.mean_regrets[proposal.decision.best] <= others.mean_regrets.min() + 1e-6
 
 
-def test_an_option_costs_what_the_plan_of_the_pinned_cluster_costs(choice: Choice, samples: Samples) -> None:
-    option = choice.decision.options[choice.decision.best]
+def test_an_option_costs_as_much_as_the_plan_of_the_pinned_cluster(proposal: Proposal, samples: Samples) -> None:
+    option = proposal.decision.options[proposal.decision.best]
     document = ranged(*STORED)
     environment = environment_of(document.at(samples.values[0]))
     core = replace(environment.active.core, type=option.instance_type, count=option.count, volumes=option.volumes)
@@ -64,32 +64,32 @@ def test_an_option_costs_what_the_plan_of_the_pinned_cluster_costs(choice: Choic
     assert bool(outcome.missed) == (not pinned.meets_targets)
 
 
-def test_the_middle_is_one_of_the_options(choice: Choice) -> None:
+def test_the_middle_is_one_of_the_options(proposal: Proposal) -> None:
     environment = environment_of(ranged(*STORED).middle)
     planned = plan_of(environment, environment.active)
-    assert choice.middle is not None
-    option = choice.decision.options[choice.middle]
+    assert proposal.middle is not None
+    option = proposal.decision.options[proposal.middle]
     assert (option.instance_type, option.count) == (planned.core.instance_type, planned.core.count)
     assert option.volumes == planned.core.volumes
 
 
 def test_targets_that_no_cluster_meets_are_refused() -> None:
     with pytest.raises(Infeasible, match="in none of 8 samples"):
-        choice_of(poor := ranged(*STORED, "targets.budget_usd_per_month=100"), "blue", samples_of(poor, "blue", FEW))
+        proposal_of(poor := ranged(*STORED, "targets.budget_usd_per_month=100"), "blue", samples_of(poor, "blue", FEW))
 
 
-def test_an_environment_without_ranges_is_the_same_as_before() -> None:
+def test_without_ranges_both_readers_return_the_same_environment() -> None:
     assert read_environment("dev") == environment_of(read_ranges("dev").document)
 
 
 @pytest.mark.thorough
-def test_on_other_samples_the_choice_is_nearly_as_good_as_any_plan_of_a_sample() -> None:
-    """On unseen samples it costs at most a tenth more, with its regret, than the best of those samples' own plans.
+def test_on_other_samples_the_proposal_is_nearly_as_good_as_any_plan_of_a_sample() -> None:
+    """On other samples, it costs at most a tenth more than the best of their plans, with the charges for misses.
 
-    That best one is known only afterwards. With 128 samples instead of 32, 0.2 % more were measured.
+    That best plan is known only afterwards. With 128 samples instead of 32, the proposal cost 0.2 % more.
     """
     document = ranged(*STORED)
-    decision = choice_of(document, "blue", samples_of(document, "blue", Sampling(count=32))).decision
+    decision = proposal_of(document, "blue", samples_of(document, "blue", Sampling(count=32))).decision
     offered = world(environment_of(document.middle))
     for seed in (2,):
         samples = samples_of(document, "blue", Sampling(count=32, seed=seed))
@@ -108,7 +108,7 @@ def test_on_other_samples_the_choice_is_nearly_as_good_as_any_plan_of_a_sample()
 @pytest.mark.thorough
 def test_the_plans_at_both_ends_bracket_the_price() -> None:
     document = ranged("workload.stored=100..1500 GiB")
-    decision = choice_of(document, "blue", samples_of(document, "blue", FEW)).decision
+    decision = proposal_of(document, "blue", samples_of(document, "blue", FEW)).decision
     ends = [environment_of(document.at([value])) for value in (100 * 2**30, 1500 * 2**30)]
     low, high = (plan_of(environment, environment.active).cost.usd_per_month for environment in ends)
     assert low - 1 <= min(row[decision.best].usd_per_month for row in decision.outcomes)

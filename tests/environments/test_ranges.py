@@ -1,4 +1,4 @@
-"""Ranges in an environment file: how they are written, which values they have, and who may read them."""
+"""Ranges in an environment file: their notation, the distribution of their values, and who accepts them."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ def ranged(*assignments: str) -> RangedDocument:
     return read_ranges("prod", [Assignment.parse(text) for text in assignments])
 
 
-def only(text: str) -> InputRange:
-    [one] = ranged(text).ranges.values()
-    return one
+def only_range(text: str) -> InputRange:
+    [input_range] = ranged(text).ranges.values()
+    return input_range
 
 
 @pytest.mark.parametrize(("text", "low", "high"), ENDS)
 def test_the_ends_are_as_written_and_every_value_can_be_read(text: str, low: float, high: float) -> None:
-    one = only(text)
-    assert [one.low, one.high] == pytest.approx([low, high])
-    assert one.key == text.partition("=")[0]
+    input_range = only_range(text)
+    assert [input_range.low, input_range.high] == pytest.approx([low, high])
+    assert input_range.key == text.partition("=")[0]
     document = ranged(text)
     for probability in (0.001, 0.5, 0.999):
-        environment_of(document.at([one.value(probability)]))
+        environment_of(document.at([input_range.value(probability)]))
 
 
 def test_a_count_stays_a_whole_number() -> None:
@@ -61,7 +61,7 @@ def test_equal_ends_are_a_value() -> None:
     assert environment_of(document.document) == read_environment("prod", [Assignment.parse("workload.stored=7 TiB")])
 
 
-def test_only_plan_reads_a_file_with_ranges(tmp_path: Path) -> None:
+def test_only_plan_accepts_a_file_with_ranges(tmp_path: Path) -> None:
     file = tmp_path / "prod.yaml"
     text = Path(read_environment("prod").source).read_text(encoding="utf-8")
     file.write_text(text.replace("stored: 7.185 TiB", "stored: 3..12 TiB"), encoding="utf-8")
@@ -78,18 +78,18 @@ def test_only_plan_reads_a_file_with_ranges(tmp_path: Path) -> None:
         ("workload.stored=12..3 TiB", "not in ascending order"),
         ("workload.stored=3 TiB..2 h", "units of different kinds"),
         ("workload.stored={low: 3 TiB, high: 12 TiB, middle: 4 TiB}", "its keys are low, mid, high and confidence"),
-        ("workload.stored={low: 3 TiB, high: much}", "numbers with a unit each"),
+        ("workload.stored={low: 3 TiB, high: much}", "numbers with their units"),
         ("workload.stored={low: 3 TiB, high: 12 TiB, confidence: 0 %}", "the confidence is the probability"),
         ("workload.stored={low: 3 TiB, high: 12 TiB, confidence: 200 %}", "between 0 and 1"),
     ],
 )
-def test_a_bad_range_says_how_to_write_it(text: str, why: str) -> None:
+def test_the_error_about_an_invalid_range_shows_how_to_write_one(text: str, why: str) -> None:
     with pytest.raises(InvalidInput, match=why) as error:
         ranged(text)
     assert "3..12 TiB or {low: 3 TiB" in str(error.value)
 
 
-def test_a_sample_that_no_file_may_have_names_its_values() -> None:
+def test_the_error_about_an_invalid_sample_names_its_values() -> None:
     document = ranged("workload.row=200 B..2 KiB")
     with pytest.raises(InvalidInput, match=r"cannot hold a cell.* \(in a sample with workload.row \d+ B\)"):
         samples_of(document, "blue", Sampling(count=16))
@@ -106,18 +106,18 @@ def test_the_value_lies_within_the_ends_as_often_as_stated(
 ) -> None:
     high = low + width
     mid = None if place is None else low + place * width
-    one = InputRange(key="a.b", where="f:1", low=low, mid=mid, high=high, unit="", confidence=confidence)
-    values = np.array([one.value(float(part)) for part in (np.arange(2000) + 0.5) / 2000])
+    input_range = InputRange(key="a.b", where="f:1", low=low, mid=mid, high=high, unit="", confidence=confidence)
+    values = np.array([input_range.value(float(probability)) for probability in (np.arange(2000) + 0.5) / 2000])
     assert np.all(np.diff(values) >= 0)
-    if one.value(0.0) > 0:  # what lies below zero is cut off
+    if input_range.value(0.0) > 0:  # values below zero are cut off
         within = np.mean((values >= low * (1 - 1e-9)) & (values <= high * (1 + 1e-9)))
         assert within == pytest.approx(confidence, abs=0.002)
         assert np.mean(values > high) == pytest.approx((1 - confidence) / 2, abs=0.002)
 
 
 def test_between_ends_that_differ_tenfold_every_factor_is_equally_likely() -> None:
-    assert only("workload.reads.per_second=100..10000").middle == pytest.approx(1000)
-    assert only("workload.reads.per_second=100..900").middle == pytest.approx(500)
+    assert only_range("workload.reads.per_second=100..10000").middle == pytest.approx(1000)
+    assert only_range("workload.reads.per_second=100..900").middle == pytest.approx(500)
 
 
 @pytest.mark.parametrize("dimensions", [1, 2, 5])
@@ -130,6 +130,6 @@ def test_points_fill_the_cube_evenly(dimensions: int) -> None:
     assert (spread_points(128, dimensions, 2) != points).any()
 
 
-def test_the_message_of_a_range_names_its_option() -> None:
+def test_the_error_about_a_range_names_the_option_that_set_it() -> None:
     with pytest.raises(InvalidInput, match=re.escape("--set workload.stored")):
         read_environment("prod", [Assignment.parse("workload.stored=3..12 TiB")])

@@ -1,4 +1,4 @@
-"""The price of each step of a target: it never falls, and the knee is where it begins to rise faster."""
+"""The price of each step of a target never falls, and the knee is the last step before it rises faster."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ ONE_TYPE = replace(
 
 @pytest.fixture(autouse=True)
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Try fewer steps of each target, because each takes a search."""
+    """Try fewer steps of each target, because each step takes a search."""
     few = {"hit_ratio": (0.5, 0.9, 1.0), "p99": (1.0, 0.15, 0.07), "lost_nodes": (0, 1, 3)}
     monkeypatch.setattr("sizing.frontier.VALUES", few)
 
 
-def steps(*usd: float | None) -> Frontier:
-    """Return a frontier with these prices."""
+def frontier_with(*usd: float | None) -> Frontier:
+    """Return a frontier whose steps have these prices."""
     option = ClusterOption(instance_type="r8g.xlarge", count=1, volumes=())
     return Frontier(
         target="lost_nodes",
@@ -56,8 +56,8 @@ def test_the_price_never_falls_and_every_cluster_meets_its_step(target: Target) 
             count=step.option.count,
             volumes=step.option.volumes,
         )
-        asked = replace(ONE_TYPE, targets=targets, cluster=replace(ONE_TYPE.cluster, core=core))
-        [outcome] = outcomes(asked, WORLD, [step.option])
+        pinned = replace(ONE_TYPE, targets=targets, cluster=replace(ONE_TYPE.cluster, core=core))
+        [outcome] = outcomes(pinned, WORLD, [step.option])
         assert outcome.missed == ()
 
 
@@ -80,4 +80,4 @@ def test_the_stated_value_is_one_of_the_steps() -> None:
 def test_the_knee_is_the_last_step_before_the_price_rises_faster(
     prices: tuple[float | None, ...], knee: int | None
 ) -> None:
-    assert steps(*prices).knee == knee
+    assert frontier_with(*prices).knee == knee
