@@ -116,8 +116,8 @@ def _cluster(state: ClusterState, environment: str) -> Iterator[str]:
     if state.silenced:
         yield from _entry("silenced", f"{'; '.join(state.silenced)}. `warmbase deploy` ends what warmbase silenced")
     if state.unfinished:
-        continued = "runs now, or was interrupted: run it again to continue"
-        yield from _entry("unfinished", f"{'; '.join(state.unfinished)} {continued}")
+        advice = "If the command no longer runs, run it again to finish its work"
+        yield from _entry("unfinished", f"{'; '.join(state.unfinished)}. {advice}")
     if state.unprotected:
         yield from _entry("missing", f"{', '.join(state.unprotected)}. `warmbase deploy` restores it")
     if state.usd_per_month is not None:

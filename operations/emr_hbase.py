@@ -144,8 +144,8 @@ class EmrHBase:
         """Return the servers that would lose their cache if they restarted now, each with the reason."""
         return dict(self._unready(servers, say))
 
-    def ended(self, servers: Iterable[str]) -> frozenset[str]:
-        """Return the servers among these on hosts that EMR no longer runs; another node gets another name."""
+    def lost_servers(self, servers: Iterable[str]) -> frozenset[str]:
+        """Return those of these servers whose host EMR no longer runs; the node in its place has another name."""
         return frozenset(server for server in servers if server.rpartition(":")[0] not in self._instances)
 
     def restart(self, server: str, say: Say) -> None:

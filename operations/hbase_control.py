@@ -117,8 +117,8 @@ class HBaseControl(RegionControl, Protocol):
     def unready(self, servers: Sequence[str], say: Say) -> Mapping[str, str]:
         """Return the servers that would lose their cache if they restarted now, each with the reason."""
 
-    def ended(self, servers: Iterable[str]) -> frozenset[str]:
-        """Return the servers among these whose node is gone for good, so that they never return."""
+    def lost_servers(self, servers: Iterable[str]) -> frozenset[str]:
+        """Return those of these servers that never return, because their node has been terminated."""
 
     def restart(self, server: str, say: Say) -> None:
         """Stop the process of one RegionServer in order and start it again; return once it has been started."""

@@ -1,4 +1,4 @@
-"""A core node that EMR no longer runs, and the times at which other servers are expected to serve its rows."""
+"""A core node that EMR has terminated, and when other servers are expected to serve its rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TERMINATED: Final = "TERMINATED"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TerminatedNode:
-    """A core node whose instance ended at `ended_at`, for the reason that EMR gives; the reason may be empty."""
+    """A core node whose instance ended at `ended_at`; `reason` is EMR's, and may be empty."""
 
     instance: str
     host: str
@@ -25,18 +25,18 @@ class TerminatedNode:
     ended_at: datetime
 
     def online_at(self, lost: LostNode) -> datetime:
-        """Return when its rows are expected to be online, if `hbase:meta` was on another node."""
+        """Return when its rows should be online again, if another node had `hbase:meta`."""
         return self.ended_at + timedelta(seconds=lost.offline_seconds)
 
     def online_with_meta_at(self, lost: LostNode) -> datetime:
-        """Return when its rows are expected to be online, if it had `hbase:meta`."""
+        """Return when its rows should be online again, if it had `hbase:meta`."""
         return self.ended_at + timedelta(seconds=lost.offline_with_meta_seconds)
 
 
 def terminated_node(aws: Aws, cluster_id: str, name: str | None = None) -> TerminatedNode:
-    """Return the core node with this EC2 id or private host name; without one, the node that ended last.
+    """Return the core node with this EC2 id or private DNS name; without a name, the node that ended last.
 
-    Raises InvalidInput where the cluster never had such a node, and Refused where none has ended.
+    Raises InvalidInput if the cluster never had such a node, and Refused if the node runs or if no node has ended.
     """
     with translated(f"could not list the nodes of {cluster_id}", AGAIN):
         pages: Any = aws.emr.get_paginator("list_instances").paginate(ClusterId=cluster_id, InstanceGroupTypes=["CORE"])
@@ -76,8 +76,8 @@ def _none_lost(cluster_id: str) -> Refused:
     return Refused.of(
         where=cluster_id,
         what="has lost no core node",
-        why="EMR has terminated none of them; it may take minutes to notice that an instance is gone",
-        fix="see the nodes that run: warmbase status",
+        why="EMR has terminated none of its core nodes; it may take EMR minutes to notice that an instance is gone",
+        fix="to see the nodes that run, use warmbase status",
     )
 
 
@@ -94,8 +94,8 @@ def _running(name: str, state: str) -> Refused:
     return Refused.of(
         where=name,
         what=f"is not lost: EMR lists the node as {state}",
-        why="if only its RegionServer has stopped, that server finds its regions and its cache again once it restarts,"
-        " and the master is right to wait for it",
+        why="if only its RegionServer has stopped, the master waits for it, so that it finds its regions and its cache"
+        " again when it restarts",
         fix="on the node, run sudo systemctl restart hbase-regionserver.service; if the node is beyond repair,"
-        " terminate its instance, and EMR replaces it",
+        " terminate its instance, so that EMR replaces it",
     )

@@ -30,7 +30,7 @@ class RestartJournal:
         return server in state.servers and state.servers[server] != self.starts.get(server)
 
     def without(self, servers: AbstractSet[str]) -> RestartJournal:
-        """Return the same journal without these servers and their regions."""
+        """Return the journal without these servers and their regions."""
         return replace(
             self,
             starts={server: start for server, start in self.starts.items() if server not in servers},

@@ -26,7 +26,7 @@ HIT_RATIO_TOLERANCE: Final = 0.01
 FIRST_POLL_SECONDS: Final = 0.5
 UNQUIET: Final = "a server that restarts now would take more rows offline, and its regions may not return"
 CONTINUE: Final = "run the same command again: it continues with the servers that have not been restarted"
-REPLACED: Final = "it leaves a server out if EMR has ended its node"
+SKIP: Final = "skips a server whose node EMR has terminated"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +118,7 @@ class RollingRestart:
             )
 
     def _prepare(self, say: Say) -> str:
-        journal = self._without_ended(self._interrupted(), say)
+        journal = self._without_lost_servers(self._interrupted(), say)
         state = self._quiet(say) if journal is None else self._continuable(journal, say)
         self._refuse_unready(state, say)
         if journal is None:
@@ -140,14 +140,14 @@ class RollingRestart:
         counted = f"{len(state.servers)} servers, {len(journal.homes)} regions, none in transition"
         return f"{counted}; {restarted} servers were restarted before the interruption" if restarted else counted
 
-    def _without_ended(self, journal: RestartJournal | None, say: Say) -> RestartJournal | None:
-        """Return the journal of an interrupted restart without the servers whose node has ended meanwhile."""
+    def _without_lost_servers(self, journal: RestartJournal | None, say: Say) -> RestartJournal | None:
+        """Return the journal of an interrupted restart without the servers whose node EMR has terminated since."""
         if journal is None:
             return None
         absent = journal.starts.keys() - self.hbase.state(say).servers.keys()
-        if ended := self.hbase.ended(absent):
-            say(f"left out: {', '.join(sorted(ended))}, because EMR has ended the node")
-            journal = journal.without(ended)
+        if lost := self.hbase.lost_servers(absent):
+            say(f"skipped, because EMR has terminated the node: {', '.join(sorted(lost))}")
+            journal = journal.without(lost)
             self.journals.write(journal)
         return journal
 
@@ -239,7 +239,7 @@ class RollingRestart:
             where=server or "HBase",
             what=f"is not back after {self.patience.home / 60:,.0f} minutes: {reported}",
             why="the RegionServer has not opened its regions",
-            fix=f"read its log, and the master's; once all regions are open, {CONTINUE}, and {REPLACED}",
+            fix=f"read its log, and the master's; once all regions are open, {CONTINUE}, and {SKIP}",
         )
 
     def _journal(self) -> RestartJournal:
@@ -285,7 +285,7 @@ def refuse_absent(journal: RestartJournal, state: HBaseState) -> None:
             where=absent[0],
             what="is not among the live RegionServers",
             why="it was when the restart began, and two servers would be down at once",
-            fix=f"start it, then {CONTINUE}, and {REPLACED}",
+            fix=f"start it, then {CONTINUE}, and {SKIP}",
         )
 
 

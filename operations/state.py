@@ -27,7 +27,7 @@ from operations.described_alarm import described_alarms
 from operations.description import DescribedCluster, described_cluster
 from operations.plan_drift import read_running_cluster
 from operations.protection import read_protection
-from operations.unfinished import unfinished
+from operations.unfinished_commands import unfinished_commands
 from sizing.problem import Infeasible, OperationFailed
 from sizing.warming import target_of
 
@@ -61,7 +61,7 @@ class Caches:
 class ClusterState:
     """One named cluster. `cluster` is None where none was launched; `why` says why nothing more is known.
 
-    `unfinished` are the commands that have begun to change it and not ended, as one that was killed.
+    `unfinished` are the commands that are changing it now, or were interrupted before they had ended.
     """
 
     name: str
@@ -140,7 +140,7 @@ def _cluster(aws: Aws, environment: Environment, cluster_name: str, record: Laun
             alarms=_alarms(aws, environment.name, cluster_name),
             silenced=read_silence(aws, environment.name, cluster_name).lines,
             unprotected=read_protection(aws, environment.name, cluster_name).missing,
-            unfinished=unfinished(aws, launch, cluster.id),
+            unfinished=unfinished_commands(aws, launch, cluster.id),
             usd_per_month=launch.plan.cost.usd_per_month,
         )
 

@@ -55,7 +55,7 @@ def wait_until_warm(
     watch: Callable[[Servers], None],
     period_seconds: float = PERIOD_SECONDS,
 ) -> bool:
-    """Read each period, a minute by default, until every cache is warm, and return True; False when the time is over.
+    """Read once a period until every cache is warm, and return True; return False when the time is over.
 
     `watch` gets each reading. Raises Infeasible where a cache will not get warmer.
     """

@@ -105,8 +105,8 @@ class LabControl:
             if not any(file.stat().st_size for file in directory.glob("*"))
         }
 
-    def ended(self, servers: Iterable[str]) -> frozenset[str]:  # noqa: ARG002 - the protocol's
-        """Return none: a server of the lab returns under its name."""
+    def lost_servers(self, servers: Iterable[str]) -> frozenset[str]:  # noqa: ARG002 - the protocol's
+        """Return an empty set: a server of the lab always returns under its own name."""
         return frozenset()
 
     def restart(self, server: str, say: Say) -> None:

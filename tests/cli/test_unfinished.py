@@ -1,4 +1,4 @@
-"""`warmbase status` names each command that was interrupted, by the journal that the command keeps."""
+"""`warmbase status` names each command that was interrupted, because its journal still exists."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from operations.table_journal import S3TableJournal, TableChange
 from tests.operations.deployed import Deployed
 
 
-def test_each_journal_is_an_unfinished_command(here: Deployed) -> None:
+def test_each_journal_names_an_unfinished_command(here: Deployed) -> None:
     [before] = state(here.aws, here.environment).clusters
     assert before.unfinished == ()
     bucket, identity = here.environment.in_account(here.environment.log_bucket, here.aws.account), here.cluster_id

@@ -93,7 +93,7 @@ class Snapshot:
         """Puts a copy of the state into the mocked AWS that is active."""
         for services, accounts in _Reader(self).load():
             assert isinstance(services, BackendDict)
-            # The reset of one service may have created another one's backend anew.
+            # The reset of one service may have created the backend of another one again.
             services.clear()
             for account, regions in accounts.items():
                 # Asked for one account, moto counts the service among those to be reset.

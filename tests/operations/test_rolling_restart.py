@@ -91,12 +91,12 @@ class Model(Killable):
         with self.call():
             return self.reasons
 
-    def ended(self, servers: Iterable[str]) -> frozenset[str]:
+    def lost_servers(self, servers: Iterable[str]) -> frozenset[str]:
         with self.call():
             return frozenset(servers) & self.replaced
 
     def replace_node(self, server: str) -> None:
-        """End the node of a server as EMR does: another one comes with another name, and others open its regions."""
+        """Replace a server's node as EMR does: the new one has another name, and other servers open the regions."""
         self.replaced |= {server}
         self.down.pop(server, None)
         del self.starts[server]
@@ -217,7 +217,7 @@ def test_wherever_it_is_killed_the_same_command_finishes(before: bool) -> None: 
 
 
 @pytest.mark.parametrize("server", SERVERS)
-def test_a_server_whose_node_emr_replaces_meanwhile_is_left_out(server: str) -> None:
+def test_a_server_whose_node_emr_replaces_meanwhile_is_skipped(server: str) -> None:
     for place in range(2, uninterrupted_calls()):
         model = Model(kill_at=place)
         model.lasts["r10"] = "c:16020"
@@ -229,7 +229,7 @@ def test_a_server_whose_node_emr_replaces_meanwhile_is_left_out(server: str) -> 
         assert model.most_down == 1, place
         assert model.balancer, place
         assert model.journal is None, place
-        assert (f"left out: {server}, because EMR has ended the node" in lines) == began, place
+        assert (f"skipped, because EMR has terminated the node: {server}" in lines) == began, place
         assert set(SERVERS) - {server} <= set(model.restarts), place
         assert all(model.lasts[region] == home for region, home in model.homes.items() if region != META), place
 

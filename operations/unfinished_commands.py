@@ -1,4 +1,4 @@
-"""The operations that were interrupted on a cluster, by the journals that they keep until they have ended."""
+"""The commands that have not finished their work on a cluster; each keeps a journal until it has."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ COMMANDS: Final[Mapping[str, str]] = {
     "heals": "warmbase heal {}",
     "tables": "warmbase tables {}",
 }
-"""The command that keeps a journal in each folder of the log bucket; running it again continues what it began."""
+"""The command that keeps its journal in each folder of the log bucket; run again, it continues where it stopped."""
 
 
-def unfinished(aws: Aws, launch: Launch, cluster_id: str) -> tuple[str, ...]:
-    """Return the commands that run now, or were interrupted and should run again. Raises botocore's errors."""
+def unfinished_commands(aws: Aws, launch: Launch, cluster_id: str) -> tuple[str, ...]:
+    """Return the commands that run now, or that were interrupted and should run again. Raises botocore's errors."""
     environment = launch.environment
     bucket = environment.in_account(environment.log_bucket, aws.account)
     return tuple(
