@@ -88,7 +88,7 @@ def setup() -> None:
 @click.option(
     "--short",
     is_flag=True,
-    help="Measure for a shorter time where three servers restart, compact, heal, or fill their caches.",
+    help="Shorten the scenarios of three servers: restart, compaction, heal, lost node and fill.",
 )
 @click.option("--resume", is_flag=True, help="Keep the results of an earlier run, except for the scenarios named here.")
 def run(*, results: Path, resume: bool, **chosen: Unpack[Chosen]) -> None:

@@ -42,10 +42,10 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "Operate": {
         "status": "Show nodes, caches, drift, alarms and cost.",
-        "warm": "Show, await or boost the fill of the caches.",
-        "restart": "Restart the RegionServers with their caches.",
+        "warm": "Show the fill of the caches, wait for it, or boost it.",
+        "restart": "Restart the RegionServers and keep their caches.",
         "heal": "Bring regions and their cached or local blocks together.",
-        "release-regions": "Show when the rows of a lost node are back.",
+        "release-regions": "Show when the rows of a lost node are online again.",
         "compact": "Run a major compaction in waves that spare the caches.",
         "tables": "Align tables with the plan, one region first.",
         "claim": "Show which cluster may write to the HBase root.",

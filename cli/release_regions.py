@@ -1,4 +1,4 @@
-"""`warmbase release-regions` shows when the regions of a lost node open elsewhere, and refuses to hasten that."""
+"""`warmbase release-regions` shows when the regions of a lost node open elsewhere; it does not open them itself."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ MINUTE: Final = "%Y-%m-%d %H:%M UTC"
 @click.argument("node", required=False)
 @cluster_option
 def release_regions(environment: str, node: str | None, cluster: str | None) -> None:
-    """Show when the rows of a lost node are back.
+    """Show when the rows of a lost node are online again.
 
     When a node is lost, HBase's master waits for its RegionServer to return before it opens the regions elsewhere.
     Every known way to end that wait can leave regions closed for good, so this command changes nothing. It shows when
-    the wait ends, and what the node costs that EMR launches in its place. NODE is the EC2 id of the lost node, or its
-    private DNS name; without it, the node that EMR lost last is shown.
+    the wait ends, and when the node that EMR launches in its place has its regions and a warm cache. NODE is the EC2
+    id of the lost node, or its private DNS name; by default, it is the node that EMR has lost last.
 
     \b
     Example:
       warmbase release-regions prod
       warmbase release-regions prod i-0123456789abcdef0
 
-    Exit codes: 0 the wait should be over; 3 it goes on, or the node is not lost.
+    Exit codes: 0 the wait should be over; 3 the master still waits, or no node is lost.
     """
     read = read_environment(environment)
     launch = deployable_cluster(read, chosen_cluster(read, cluster).name).launch
@@ -58,15 +58,15 @@ def release_regions(environment: str, node: str | None, cluster: str | None) -> 
 
 
 def _lost_node(plan: Plan) -> LostNode:
-    """Return what the plan expects of a lost node. Raises Refused where no master waits for one."""
+    """Return what the plan expects when a node is lost. Raises Refused where the master does not wait for it."""
     lost = plan.bad_hours.lost_node
     if lost is None or not plan.restart.retain_retries:
         raise Refused.of(
             where=f"cluster {plan.cluster} of {plan.environment}",
             what="has no master that waits for a lost server",
-            why=f"in mode {plan.mode}, the master opens its regions elsewhere at once"
+            why=f"in mode {plan.mode}, the master opens the regions of a lost server elsewhere at once"
             if lost is not None
-            else "it has a single core node, and no other server could open the regions",
+            else "it has a single core node, so no other server can open the regions",
             fix=f"to see the cluster, use warmbase status {plan.environment}",
         )
     return lost
@@ -89,12 +89,12 @@ def _rows(node: TerminatedNode, lost: LostNode) -> str:
     )
     share = format_percent(lost.rows_fraction)
     if not _waits(node, lost):
-        return f"{share} of rows were offline; all should have been back by {with_meta} at the latest (estimate)"
+        return f"{share} of rows were offline; all should be online again since {with_meta} at the latest (estimate)"
     return f"{share} of rows are offline until about {online}, or {with_meta} if the node had hbase:meta (estimates)"
 
 
 def _waits(node: TerminatedNode, lost: LostNode) -> bool:
-    """Return whether the master may still wait for the server of this node."""
+    """Return whether the master may still be waiting for the RegionServer of this node."""
     return datetime.now(UTC) < node.online_with_meta_at(lost)
 
 
@@ -113,8 +113,8 @@ def _unsafe(node: TerminatedNode, lost: LostNode) -> Refused:
     return Refused.of(
         where=node.host,
         what="keeps its regions until the master stops waiting",
-        why="no way to end the wait is safe: HBCK2's bypass also ends the recovery of the server, its assigns with"
-        " override keeps a region closed for good, and a restart of the master makes the recovery fail",
-        fix=f"wait until {until:{MINUTE}}, and leave the master alone; to bound the next wait, state targets:"
-        " {offline_after_crash: …} in the environment file, and see what that costs (warmbase plan)",
+        why="no way to end the wait is safe: HBCK2 bypass also ends the recovery of the server, HBCK2 assigns with"
+        " override leaves a region closed for good, and a restart of the master makes the recovery fail",
+        fix=f"wait until {until:{MINUTE}}, and do not restart the master; to shorten the next wait, state targets:"
+        " {offline_after_crash: …} in the environment file, and see with warmbase plan what that costs",
     )

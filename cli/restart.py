@@ -48,7 +48,7 @@ class RestartOptions(TypedDict):
 @dry_run_option
 @yes_option
 def restart(environment: str, **options: Unpack[RestartOptions]) -> None:
-    """Restart the RegionServers with their caches.
+    """Restart the RegionServers and keep their caches.
 
     warmbase first checks that no region is in transition and that each server would find its cache again. It switches
     the balancer off, and reopens tables whose regions would not return to their server. Then it restarts one

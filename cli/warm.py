@@ -33,7 +33,7 @@ from sizing.warming import Gate, Progress, slowest_seconds
 
 @click.group()
 def warm() -> None:
-    """Show, await or boost the fill of the caches.
+    """Show the fill of the caches, wait for it, or boost it.
 
     \b
     Example:

@@ -138,10 +138,10 @@ def _run(backend: Untyped, group: Untyped, wanted: int, doomed: list[str]) -> No
             cluster.add_instance(Instance(ec2_instance=ec2_instance, instance_group=group))
 
 
-def replace_instances(cluster: Untyped, group: Untyped, ended: Sequence[str]) -> None:
-    """Launch another instance for each of these that the group has."""
-    wanted = len([one for one in cluster.ec2_instances if one.instance_group is group])
-    _run(cluster.emr_backend, group, wanted, list(ended))
+def replace_instances(cluster: Untyped, group: Untyped, lost: Sequence[str]) -> None:
+    """Launch another instance for each of these instances that belongs to the group."""
+    wanted = len([instance for instance in cluster.ec2_instances if instance.instance_group is group])
+    _run(cluster.emr_backend, group, wanted, list(lost))
 
 
 def settle(cluster: Untyped, group: Untyped) -> None:

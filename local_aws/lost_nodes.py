@@ -1,4 +1,4 @@
-"""Core nodes that are terminated through EC2, as a node that dies: EMR still lists them, and launches others instead.
+"""Core nodes that are lost, because EC2 terminates their instances: EMR still lists them, and launches other nodes.
 
 Source: Amazon EMR Management Guide, "Replacing unhealthy nodes": EMR replaces core nodes whose instances are gone.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def install() -> None:
-    """Let EMR notice the end of an instance that it has not ended itself."""
+    """Let EMR notice that an instance was terminated through EC2."""
     wrap(InstanceResponse, "terminate_instances", _terminated)
     wrap(ElasticMapReduceBackend, "list_instances", _listed)
 
@@ -30,10 +30,14 @@ def _terminated(original: Callable[..., Untyped], response: Untyped) -> Untyped:
     ids = request_parameter(response, "InstanceIds", [])
     for cluster in emr_backends[response.current_account][response.region].clusters.values():
         for group in cluster.instance_groups:
-            lost = [one for one in cluster.ec2_instances if one.ec2_instance_id in ids and one.instance_group is group]
+            lost = [
+                instance
+                for instance in cluster.ec2_instances
+                if instance.ec2_instance_id in ids and instance.instance_group is group
+            ]
             if lost and group.role == "CORE":
-                for one in lost:
-                    one.ended_at = clock.now()
+                for instance in lost:
+                    instance.ended_at = clock.now()
                 cluster.lost_instances = [*getattr(cluster, "lost_instances", []), *lost]
                 instance_groups.replace_instances(cluster, group, ids)
     return answer
@@ -47,9 +51,9 @@ def _listed(
     instance_group_types: list[str] | None = None,
 ) -> Untyped:
     lost = [
-        one
-        for one in getattr(backend.clusters[cluster_id], "lost_instances", [])
-        if instance_group_id in {None, one.instance_group.id}
-        and (not instance_group_types or one.instance_group.role in instance_group_types)
+        instance
+        for instance in getattr(backend.clusters[cluster_id], "lost_instances", [])
+        if instance_group_id in {None, instance.instance_group.id}
+        and (not instance_group_types or instance.instance_group.role in instance_group_types)
     ]
     return [*original(backend, cluster_id, instance_group_id, instance_group_types), *lost]

@@ -131,7 +131,7 @@ class Checkout:
 
 
 def lose_node(checkout: Checkout) -> None:
-    """Terminate the instance of one of two core nodes; EMR launches another one."""
+    """Terminate the instance of one of the two core nodes; EMR launches another one in its place."""
     nodes = checkout.client("emr").list_instances(ClusterId=checkout.cluster("dev"), InstanceGroupTypes=["CORE"])
     checkout.client("ec2").terminate_instances(InstanceIds=[nodes["Instances"][0]["Ec2InstanceId"]])
 

@@ -1,4 +1,4 @@
-"""`warmbase release-regions` says when the rows of a lost node are back, and never ends the wait."""
+"""`warmbase release-regions` shows when the rows of a lost node are online again, and never ends the wait."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tests.operations.deployed import Deployed
 
 @pytest.fixture(autouse=True)
 def clients(monkeypatch: pytest.MonkeyPatch, here: Deployed) -> None:
-    """The clients are those of this process."""
+    """Give the command the AWS clients of this process."""
     monkeypatch.setattr(command, "environment_aws", lambda *_: here.aws)
 
 
 @pytest.fixture
 def lost(here: Deployed) -> dict[str, Any]:
-    """Return a core node, as EMR lists it, that has just been lost."""
+    """Terminate a core node, and return it as EMR listed it before."""
     nodes = here.aws.emr.list_instances(ClusterId=here.cluster_id, InstanceGroupTypes=["CORE"])["Instances"]
     boto3.client("ec2", region_name="us-east-1").terminate_instances(InstanceIds=[nodes[0]["Ec2InstanceId"]])
     return dict(nodes[0])
@@ -52,24 +52,24 @@ def test_while_the_master_waits_the_answer_is_no(here: Deployed, lost: dict[str,
 def test_after_the_wait_there_is_nothing_to_release(
     here: Deployed, lost: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    [gone] = [
+    [terminated] = [
         node
         for node in here.aws.emr.list_instances(ClusterId=here.cluster_id, InstanceStates=["TERMINATED"])["Instances"]
         if node["Ec2InstanceId"] == lost["Ec2InstanceId"]
     ]
-    assert gone["Status"]["Timeline"]["EndDateTime"] <= datetime.now(UTC)
+    assert terminated["Status"]["Timeline"]["EndDateTime"] <= datetime.now(UTC)
     monkeypatch.setattr(command, "datetime", Later)
     result = run(here)
     assert result.exit_code == 0, result.output
-    assert "should have been back by" in " ".join(result.stdout.split())
+    assert "should be online again since" in " ".join(result.stdout.split())
 
 
 class Later(datetime):
-    """The time of day of tomorrow."""
+    """A clock that is one day ahead."""
 
     @classmethod
     def now(cls, tz: Any = None) -> Any:
-        """Return it."""
+        """Return the time in one day."""
         return datetime.now(tz) + timedelta(days=1)
 
 
@@ -85,7 +85,7 @@ def test_without_a_lost_node_there_is_nothing_to_show(here: Deployed) -> None:
     assert "has lost no core node" in str(error)
 
 
-def test_an_unknown_node_is_a_mistake_that_names_the_lost_ones(here: Deployed, lost: dict[str, Any]) -> None:
+def test_the_error_about_an_unknown_node_names_the_lost_ones(here: Deployed, lost: dict[str, Any]) -> None:
     error = run(here, "i-0123456789abcdef0").exception
     assert isinstance(error, InvalidInput)
     assert lost["Ec2InstanceId"] in str(error)
