@@ -24,9 +24,9 @@ FILE: Final = "blkio.throttle.write_bps_device"
 
 @contextmanager
 def limited_writes(volume: LimitedVolume, bytes_per_second: int) -> Iterator[Callable[[int], None]]:
-    """Limit all writes to the volume to this rate while the block runs, and yield what sets another rate.
+    """Limit all writes to the volume to this rate while the block runs, and yield a function that changes the rate.
 
-    Raises OperationFailed where it cannot.
+    Raises OperationFailed where the kernel cannot limit them.
     """
     throttle = _throttle()
     if isinstance(throttle, str):

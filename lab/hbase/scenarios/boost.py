@@ -1,4 +1,4 @@
-"""Cold caches fill on limited volumes, whose limit is raised meanwhile as `warmbase warm boost` raises it."""
+"""Cold caches fill on slow volumes, whose write limit is raised during the fill, as `warmbase warm boost` does."""
 
 from __future__ import annotations
 
@@ -28,12 +28,14 @@ from sizing.problem import OperationFailed
 from sizing.units import MIB, format_percent
 from sizing.warm_up import Fill, Streams
 
-TITLE: Final = "Volumes that are raised while caches fill"
-QUESTION: Final = "If the limit of the cache volumes is raised while they fill, does the fill take the predicted time?"
+TITLE: Final = "Faster volumes while caches fill"
+QUESTION: Final = (
+    "If the write limit of the cache volumes is raised during a fill, does the fill take the predicted time?"
+)
 SERVERS: Final = 3
-FIRST_MIB_S: Final = 0.5  # judgement: at four times this rate, the S3 server and two cores still have room
+FIRST_MIB_S: Final = 0.5  # judgement: at four times this rate, the S3 server and two cores still keep up
 RAISES: Final = ((0.1, 1.75), (0.2, 2.5), (0.3, 3.25), (0.4, 4.0))
-"""The share of the blocks at which the limit is raised, and its multiple of the first limit."""
+"""For each raise, the share of the blocks that are cached by then, and the new limit as a multiple of the first."""
 FULL: Final = 0.97
 FILLED_SECONDS: Final = 900.0
 QUEUE_BLOCKS: Final = 4
@@ -44,20 +46,20 @@ SCALED: Final = varied(
         "hbase.hfile.thread.prefetch": str(THREADS),
         "hbase.bucketcache.queue.addition.waittime": "60000",
     },
-    "at the scale of volumes that are hundreds of times slower, so that no block waits in vain",
+    "scaled down for volumes that are hundreds of times slower, so that no block is dropped from the queue",
 )
 SPARE_BYTES: Final = 512 * MIB
 POLL_SECONDS: Final = 0.5
-UNBOOSTED: Final = "limit as it was"
-BOOSTED: Final = "limit raised four times, to four times"
+UNBOOSTED: Final = "constant limit"
+BOOSTED: Final = "limit raised in four steps to four times the first"
 
 Raise = tuple[float, float]
-"""A moment, in seconds since 1970, and the limit from then on in MiB/s."""
+"""A time, in seconds since 1970, and the limit from then on, in MiB/s."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitedFill:
-    """A fill of all caches, as it was recorded. Times are in seconds since 1970."""
+    """The record of a fill of all caches. Times are in seconds since 1970."""
 
     history: ReadHistory
     model: ServerFill
@@ -65,7 +67,7 @@ class LimitedFill:
     """The bytes of all blocks in the caches of all servers."""
     raises: list[Raise]
     written_bytes: list[int]
-    """The bytes that all devices have written until the caches were full."""
+    """The bytes that all devices wrote before the caches were full."""
 
     @property
     def began(self) -> float:
@@ -74,11 +76,11 @@ class LimitedFill:
 
     @property
     def seconds(self) -> float:
-        """Return the time from the first block until the caches are full, but for the few that a prefetch skips."""
+        """Return the time from the first block until the caches are full, except for the few blocks that it skips."""
         return next(tick.at for tick in self.history.ticks if self.share(tick) >= FULL) - self.began
 
     def share(self, tick: Tick) -> float:
-        """Return the share of all blocks that the caches have."""
+        """Return the share of all blocks that are cached."""
         return sum(cache.l2_bytes for cache in tick.servers.values()) / self.cached_bytes
 
     @property
@@ -88,7 +90,7 @@ class LimitedFill:
 
     @property
     def predicted_shares(self) -> list[tuple[float, float]]:
-        """Return the predicted share at each raise and when the caches are full, by the limits in force."""
+        """Return the predicted share at each raise and when the caches are full, from the limits in force."""
         share, points = 0.0, [(0.0, 0.0)]
         steps = [(0.0, FIRST_MIB_S), *((at - self.began, mib_s) for at, mib_s in self.raises), (inf, 0.0)]
         for (begin, mib_s), (end, _) in pairwise(steps):
@@ -100,7 +102,7 @@ class LimitedFill:
 
 
 def run(lab: Experiment) -> ScenarioResult:
-    """Fill the caches with each limit. Says why not where writes to a volume cannot be limited."""
+    """Fill the caches under each limit. Where writes to a volume cannot be limited, the result gives the reason."""
     planned = lab.bench.cluster.launch.plan.warm_up.server
     reason = no_volumes() or no_limits() or (None if planned else "no EBS volume holds the cache of this plan")
     if reason is not None or planned is None:
@@ -121,17 +123,17 @@ def run(lab: Experiment) -> ScenarioResult:
         ),
         limits=(
             "The kernel limits the writes of each device; EBS limits the volume and the instance.",
-            "A limit of the kernel acts at once; how soon EBS raises a volume is not known from this.",
-            "No client reads meanwhile, because HBase 2.6.2 may stop a prefetch at a block that was read before.",
-            f"A writer's batch has {QUEUE_BLOCKS} blocks at most; a plan's are larger, and write fewer pages twice.",
+            "A limit of the kernel takes effect at once; this run does not show how soon EBS makes a volume faster.",
+            "No client reads during the fill, because HBase 2.6.2 may stop a prefetch at a block that was read before.",
+            f"A writer's batch has at most {QUEUE_BLOCKS} blocks; a plan's are larger, and write fewer pages twice.",
         ),
     )
 
 
 def _model(lab: Experiment, planned: ServerFill) -> ServerFill:
-    """Return the plan's fill with the blocks of a server of the lab, and without writes beside it.
+    """Return the plan's fill with the blocks of one server of the lab, and without other writes to the volume.
 
-    Each small batch ends with a sync, so that Linux writes the pages on which two blocks meet twice.
+    Each small batch ends with a sync, so Linux writes a page twice if blocks of two batches share it.
     """
     demand = lab.miniature.demand
     blocks = demand.blocks.count / SERVERS
@@ -165,12 +167,12 @@ class Volumes:
 
     @property
     def written_bytes(self) -> int:
-        """Return what the devices have written since the machine started."""
+        """Return the bytes that the devices have written since the machine started."""
         return sum(volume.traffic.written_bytes for volume in self.volumes)
 
 
 def _recorded(lab: Experiment, model: ServerFill, raises: Sequence[tuple[float, float]]) -> LimitedFill:
-    """Return the record of a fill without reads, from empty caches on volumes with the first limit."""
+    """Return the record of a fill that starts with empty caches and the first limit; no client reads."""
     bench = lab.bench
     bench.cluster.stop_servers()
     with _limited_volumes(lab) as volumes, read_history(bench.cluster, bench.store) as history:
@@ -198,7 +200,7 @@ def _recorded(lab: Experiment, model: ServerFill, raises: Sequence[tuple[float, 
 
 @contextmanager
 def _limited_volumes(lab: Experiment) -> Iterator[Volumes]:
-    """Let each server have a volume of its own with the first limit; the servers are stopped at the end."""
+    """Yield a volume with the first limit for each server; the servers are stopped at the end."""
     cluster, volumes, limits = lab.bench.cluster, list[LimitedVolume](), list[Callable[[int], None]]()
     size_bytes = lab.miniature.cache_mib * MIB + SPARE_BYTES
     with ExitStack() as stack:
@@ -212,14 +214,14 @@ def _limited_volumes(lab: Experiment) -> Iterator[Volumes]:
 
 
 def _await(fill: LimitedFill, share: float) -> None:
-    """Wait until the caches have that share of the blocks. Raises OperationFailed when time is up."""
+    """Wait until that share of the blocks is cached. Raises OperationFailed when the time is up."""
     for _ in turns(FILLED_SECONDS, POLL_SECONDS, POLL_SECONDS):
         if fill.share(fill.history.ticks[-1]) >= share:
             return
     raise OperationFailed.of(
         where="the caches",
         what=f"have {format_percent(fill.share(fill.history.ticks[-1]))} of the blocks after {FILLED_SECONDS:.0f} s",
-        why="the prefetch is late, or skipped blocks",
+        why="the prefetch is too slow, or has skipped blocks",
         fix=QUIETER,
     )
 
@@ -233,22 +235,22 @@ def _figures(case: str, fill: LimitedFill) -> tuple[Measurement, ...]:
             unit="s",
             measured=fill.seconds,
             predicted=predicted,
-            because=f"the calculator's time of a fill at each limit, as long as it is in force; the slowest of its"
-            f" terms is `{terms.limits[0]}`",
+            because="predicted is the calculator's fill time, with each limit while it is in force; the slowest of"
+            f" its terms is `{terms.limits[0]}`",
             target=within(0.15),
         ),
         figure(
             name="GETs of store files",
             unit="",
             measured=float(fill.history.gets(fill.began, fill.began + fill.seconds)),
-            because="by prefetch; counted in front of S3",
+            because="by the prefetch; counted in front of S3",
         ),
         figure(
-            name="bytes written to the volumes, over those of the blocks",
+            name="bytes written to the volumes, per byte of the blocks",
             unit="x",
             measured=fill.written_bytes[-1] / (FULL * fill.cached_bytes),
             predicted=SERVERS * fill.model.fill.slot_bytes / fill.cached_bytes,
-            because="counted by the devices; the pages on which two blocks of different batches meet are written twice",
+            because="the devices count them; a page that blocks of two batches share is written twice",
         ),
     )
 
@@ -258,7 +260,7 @@ def _compared(fills: Mapping[str, LimitedFill]) -> Iterator[Measurement]:
         boosted, unboosted = fills[BOOSTED], fills[UNBOOSTED]
         yield Measurement(
             case=f"{BOOSTED}, compared",
-            name="time of the fill, over that with the first limit",
+            name="fill time as a multiple of that with the constant limit",
             unit="x",
             measured=boosted.seconds / unboosted.seconds,
             predicted=boosted.predicted_shares[-1][0] / unboosted.predicted_shares[-1][0],

@@ -21,22 +21,20 @@ from sizing.units import MIB, format_duration, format_percent
 from sizing.warming import CacheMinute, Gate, Target, progress, slowest_seconds, target
 
 TITLE: Final = "A gate that opens when the caches are warm"
-QUESTION: Final = (
-    "While a prefetch fills cold caches, is the remaining time right, and does the gate open when it should?"
-)
+QUESTION: Final = "While a prefetch fills cold caches, is the remaining time right, and does the gate open in time?"
 SERVERS: Final = 3
 PERIOD_SECONDS: Final = 2.0
-"""Two seconds stand for the minute after which a node publishes its figures: a fill of a minute or two then has as
-many of them as one of an hour."""
+"""Two seconds stand for the minute between two publications of a node's figures, so that a fill of two minutes has as
+many figures as one of an hour."""
 FILL_SECONDS: Final = {False: 120.0, True: 60.0}
-"""The time of a prefetch, which S3's latency sets; `progress` needs three periods before it knows a rate."""
+"""The time of a prefetch, full and short; the latency of S3 sets it. `progress` knows a rate after three periods."""
 AFTER_SECONDS: Final = {False: 60.0, True: 20.0}
 WAIT_SECONDS: Final = 600.0
 SLOW: Final = varied({"hbase.hfile.thread.prefetch": "1"}, "so that a small cache fills in minutes")
 TAIL: Final = 3.0
 READS_PER_SECOND: Final = 80.0
 THREADS: Final = 16
-LOAD_SECONDS: Final = 3600.0  # longer than any window takes; the load ends with it
+LOAD_SECONDS: Final = 3600.0  # longer than the run; the load is stopped at its end
 SHARES: Final = (0.25, 0.5, 0.75)
 GATE: Final = Gate()
 WARM: Final = "warmbase warm"
@@ -46,20 +44,20 @@ FIXED: Final = "after a fixed time"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """One reading of `warm wait`; `at` is in seconds since 1970."""
+    """The progress of the servers that `warm wait` reads at `at`, in seconds since 1970."""
 
     at: float
     servers: Servers
 
     @property
     def least_share(self) -> float:
-        """Return the share of the least filled cache."""
+        """Return the share of its planned bytes that the least filled cache has."""
         return min((server.share or 0.0 for server in self.servers), default=0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fill:
-    """A fill of all caches, as it was recorded. Times are in seconds since 1970."""
+    """The record of a fill of all caches. Times are in seconds since 1970."""
 
     history: ReadHistory
     numbers: range
@@ -67,7 +65,7 @@ class Fill:
     opened: float
     readings: Sequence[Reading]
     fixed: float
-    """The seconds that a fixed wait allows: the GETs of one server, at S3's median latency."""
+    """The seconds of a fixed wait: the GETs of one server, one after another, at the median latency of S3."""
 
     @property
     def began(self) -> float:
@@ -76,7 +74,7 @@ class Fill:
 
     @property
     def warm_at(self) -> float:
-        """Return when every cache had the share of its bytes that the gate demands."""
+        """Return when every cache had the share of its planned bytes that the gate demands."""
         return next(tick.at for tick in self.history.ticks if self.least_share(tick) >= GATE.share)
 
     @property
@@ -89,27 +87,27 @@ class Fill:
         }
 
     def share(self, tick: Tick) -> float:
-        """Return the share of the bytes of warm caches that all caches together have."""
+        """Return the share of their planned bytes that all caches together have."""
         return sum(cache.l2_bytes for cache in tick.servers.values()) / (len(self.numbers) * self.target.warm_bytes)
 
     def least_share(self, tick: Tick) -> float:
-        """Return that share of the least filled cache."""
+        """Return the share of its planned bytes that the least filled cache has; 0 while a server does not answer."""
         shares = [cache.l2_bytes / self.target.warm_bytes for cache in tick.servers.values()]
         return min(shares) if len(shares) == len(self.numbers) else 0.0
 
     def at(self, moment: float) -> Tick:
-        """Return the last tick until that moment."""
+        """Return the last tick at or before that moment."""
         return [*takewhile(lambda tick: tick.at <= moment, self.history.ticks)][-1]
 
     def hit_ratio(self, since: float) -> float:
-        """Return the hit ratio of all servers since then."""
+        """Return the hit ratio over all servers since that moment."""
         reads = [self.history.reads(number, since, float("inf")) for number in self.numbers]
         hits, misses = sum(read.hits for read in reads), sum(read.misses for read in reads)
         return hits / (hits + misses) if hits + misses else 0.0
 
 
 def run(lab: Experiment) -> ScenarioResult:
-    """Prefetch into the caches of three servers, and read their progress as the commands do; then let clients read."""
+    """Fill the caches of three servers by prefetch, read their progress as the commands do, then let clients read."""
     lab = lab.filled()
     fill = _recorded(lab)
     return ScenarioResult(
@@ -128,7 +126,7 @@ def run(lab: Experiment) -> ScenarioResult:
 
 
 def _recorded(lab: Experiment) -> Fill:
-    """Return the record of a fill, from empty caches until some time after the gate has opened."""
+    """Return the record of a fill, from empty caches until clients have read for a while after the gate opened."""
     bench, demand = lab.bench, lab.miniature.demand
     fixed = float(FILL_SECONDS[lab.short])
     latency_ms = 1000 * fixed * SERVERS / demand.blocks.count
@@ -143,7 +141,7 @@ def _recorded(lab: Experiment) -> Fill:
         def watch(servers: Servers) -> None:
             readings.append(Reading(at=history.ticks[-1].at, servers=servers))
             least = format_percent(readings[-1].least_share)
-            bench.say(f"  the least filled cache has {least}, {_remaining_text(servers)}")
+            bench.say(f"  the least filled cache has {least} of its bytes, {_remaining_text(servers)}")
 
         read = partial(read_servers, history, bench.cluster.numbers, warm, opened)
         if not wait_until_warm(read, WAIT_SECONDS, watch, PERIOD_SECONDS):
@@ -158,13 +156,13 @@ def _recorded(lab: Experiment) -> Fill:
 
 
 def read_servers(history: ReadHistory, numbers: range, warm: Target, since: float) -> Servers:
-    """Return the progress of each server, from its counters as a node publishes them."""
+    """Return the progress of each server, from counters like those that a node publishes."""
     servers = {f"server-{number}": _published(history, number, warm.cache_bytes, since) for number in numbers}
     return tuple(progress(name, tuple(minutes), warm, GATE) for name, minutes in servers.items())
 
 
 def _published(history: ReadHistory, number: int, cache_bytes: int, since: float) -> Iterator[CacheMinute]:
-    """Yield the figures of one server at the end of each period; those of a stopped server are left out."""
+    """Yield the figures of one server for each period in which it answered."""
     for count in range(int((history.ticks[-1].at - since) / PERIOD_SECONDS)):
         end = since + PERIOD_SECONDS * (count + 1)
         known = [tick for tick in history.ticks if end - PERIOD_SECONDS <= tick.at <= end and number in tick.servers]
@@ -189,13 +187,13 @@ def _late(reading: Reading) -> OperationFailed:
     return OperationFailed.of(
         where="the caches",
         what=f"are not warm after {WAIT_SECONDS:.0f} s",
-        why=f"the least filled has {format_percent(reading.least_share)}",
+        why=f"the least filled cache has {format_percent(reading.least_share)} of its bytes",
         fix="run the scenario again on a quieter machine",
     )
 
 
 def _remaining(fill: Fill) -> Iterator[Measurement]:
-    """Yield the remaining time at each share, beside the time that it then took."""
+    """Yield the remaining time that was predicted at each share, and the time that passed until caches were warm."""
     for share in SHARES:
         reading = next(
             reading
@@ -208,7 +206,7 @@ def _remaining(fill: Fill) -> Iterator[Measurement]:
             unit="s",
             measured=fill.warm_at - reading.at,
             predicted=slowest_seconds(reading.servers),
-            because="the slope of the published bytes, carried on; measured is the time until the last cache had"
+            because="predicted from the rate of the published bytes; measured until the last cache had"
             f" {GATE.share:.0%} of its bytes",
             target=within(0.15),
         )
@@ -222,7 +220,7 @@ def _gate_figures(fill: Fill, seconds: float) -> tuple[Measurement, ...]:
             name="seconds from warm caches until the gate opened",
             unit="s",
             measured=opened - fill.warm_at,
-            because="figures are published once in each period, and read once in each",
+            because="figures are published once a period, and read once a period",
             target=at_most(2 * PERIOD_SECONDS),
         ),
         Measurement(
@@ -230,22 +228,22 @@ def _gate_figures(fill: Fill, seconds: float) -> tuple[Measurement, ...]:
             name="hit ratio of the reads afterwards",
             unit="",
             measured=fill.hit_ratio(opened),
-            because=f"all servers, {seconds:.0f} s of {READS_PER_SECOND:.0f} reads/s, none of which came before",
+            because=f"over all servers, in {seconds:.0f} s with {READS_PER_SECOND:.0f} reads/s; no client read before",
             target=at_least(GATE.share),
         ),
     )
 
 
 def _figures(fill: Fill, name: str) -> tuple[Measurement, ...]:
-    """Return when a gate opened, and how full the caches were then."""
+    """Return when a gate opened, and how full the caches were at that time."""
     figure, moment = partial(Measurement, case=name), fill.gates[name]
     return (
         figure(name="seconds until it opened", unit="s", measured=moment - fill.began, because="since the first block"),
         figure(
-            name="share of the planned bytes then",
+            name="share of the planned bytes at that time",
             unit="",
             measured=fill.share(fill.at(moment)),
-            because="of all caches",
+            because="over all caches",
             target=at_least(GATE.share) if name == WARM else None,
         ),
     )

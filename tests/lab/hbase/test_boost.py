@@ -1,4 +1,4 @@
-"""The predicted course of a fill whose volumes are raised meanwhile."""
+"""The predicted course of a fill while the limit of its volumes is raised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The readings of caches that fill in a straight line, and the moments at which gates open."""
+"""The progress that `warm wait` reads while caches fill at a constant rate, and when each gate opens."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def filled(at: int) -> float:
 
 
 def counters(at: int) -> CacheCounters:
-    """Return the counters of one server, of which three blocks a second are read."""
+    """Return the counters of one server, from which clients read three blocks a second."""
     reads = 3 * max(0, at - OPENED)
     hits = round(3 * sum(filled(second) for second in range(OPENED, at)))
     return CacheCounters(
@@ -38,7 +38,7 @@ def counters(at: int) -> CacheCounters:
 
 
 def history(until: int) -> ReadHistory:
-    """Return the counters of every second; the servers answer from the tenth on."""
+    """Return the counters of every second; the servers answer after the tenth."""
     seconds = range(until + 1)
     return ReadHistory(
         [Tick(at=at, gets=at, servers={n: counters(at) for n in SERVERS} if at > 10 else {}) for at in seconds]
@@ -46,13 +46,13 @@ def history(until: int) -> ReadHistory:
 
 
 @pytest.mark.parametrize("share", [0.25, 0.5, 0.75])
-def test_the_remaining_time_is_that_of_the_line(share: float) -> None:
+def test_the_remaining_time_follows_from_the_rate(share: float) -> None:
     at = BEGAN + round(share * SECONDS)
     seconds = slowest_seconds(read_servers(history(at), SERVERS, TARGET, OPENED))
     assert seconds == pytest.approx(WARM_AT - at, abs=8)
 
 
-def test_gates_open_at_their_moments() -> None:
+def test_each_gate_opens_at_its_time() -> None:
     readings = [Reading(at=at, servers=read_servers(history(at), SERVERS, TARGET, OPENED)) for at in (100, 121, 126)]
     assert [{server.verdict for server in reading.servers} for reading in readings] == [
         {"filling"},
