@@ -77,7 +77,7 @@ class DecisionPage:
         """Return the page for a terminal of that width."""
         head = f"{self.environment.name} / {self.cluster}"
         samples = f"{self.sampling.count} samples of the ranges, seed {self.sampling.seed}"
-        blocks = (self._purchase(), self._risk(), self._others(), self._following())
+        blocks = (self._purchase(), self._risk(), self._others(), self._advice())
         pages = ("\n".join(labelled_lines(rows, width)) for rows in blocks)
         return "\n\n".join([f"{click.style(head, bold=True)}   {samples}", *filter(None, pages)])
 
@@ -165,7 +165,7 @@ class DecisionPage:
         safer = [number for number in range(len(decision.options)) if self._missed(number) <= 1 - share]
         return min(safer, key=lambda number: decision.mean_regrets[number], default=None)
 
-    def _following(self) -> Iterator[Row]:
+    def _advice(self) -> Iterator[Row]:
         worth = sorted(self._worth().items(), key=lambda item: -item[1])
         gains = [f"{key} before you buy is worth {format_usd(usd)} a month" for key, usd in worth if usd >= 1]
         yield (

@@ -98,10 +98,10 @@ class InputRange:
 
 
 def _reach(inner: float, other: float, outside: float) -> float:
-    """Return how far one end of a triangle lies from its mode, if the other end lies `other` away.
+    """Return the distance from the mode of a triangle to one end, if `other` is the distance to the other end.
 
-    The triangle has the probability `outside` farther than `inner` from the mode on this side, so that
-    (side - inner)² = outside x side x (side + other).
+    On this side, the triangle has the probability `outside` beyond the distance `inner`, so that
+    (reach - inner)² = outside x reach x (reach + other).
     """
     a, b, c = 1 - outside, -(2 * inner + outside * other), inner * inner
     return (-b + math.sqrt(max(0.0, b * b - 4 * a * c))) / (2 * a)

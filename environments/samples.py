@@ -19,7 +19,7 @@ __all__ = ["Samples", "Sampling", "proposal_of", "samples_of"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
-    """The number of samples, the seed that they are drawn from, and the factor that a missed target costs."""
+    """The number of samples, their seed, and how many times the price of the missing capacity a miss costs."""
 
     count: int = 128
     seed: int = 1

@@ -26,7 +26,7 @@ EXAMPLE: Final = "3..12 TiB or {low: 3 TiB, mid: 5 TiB, high: 12 TiB, confidence
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RangedDocument:
-    """An environment file in which some inputs are ranges, and those ranges by their paths."""
+    """An environment file in which some inputs are ranges; `ranges` has each of them by its path."""
 
     document: Document
     ranges: Mapping[YamlPath, InputRange]
@@ -91,11 +91,8 @@ def _range(document: Document, path: YamlPath, value: object) -> InputRange:
     quantities = {name: END.fullmatch(str(text)) for name, text in parts.items()}
     matches = {name: match for name, match in quantities.items() if match}
     if len(matches) != len(parts) or not parts.keys() <= KEYS:
-        raise _invalid(
-            where,
-            key,
-            "its keys are low, mid, high and confidence, and its ends are numbers with their units",
-        )
+        why = "its keys must be low, mid, high and confidence, and its ends must be numbers with their units"
+        raise _invalid(where, key, why)
     numbers = {name: _number(match[1], match[2]) for name, match in matches.items()}
     units = {_family(match[2]) for match in matches.values()}
     if len(units) != 1:
@@ -112,7 +109,9 @@ def _confidence(where: str, key: str, value: object) -> float:
     except ValueError as error:
         raise _invalid(where, key, str(error)) from None
     if not confidence:
-        raise _invalid(where, key, "the confidence is the probability that the value lies between low and high: not 0")
+        raise _invalid(
+            where, key, "confidence must be more than 0: it is the probability of a value between low and high"
+        )
     return confidence
 
 

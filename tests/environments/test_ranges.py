@@ -77,9 +77,9 @@ def test_only_plan_accepts_a_file_with_ranges(tmp_path: Path) -> None:
     [
         ("workload.stored=12..3 TiB", "not in ascending order"),
         ("workload.stored=3 TiB..2 h", "units of different kinds"),
-        ("workload.stored={low: 3 TiB, high: 12 TiB, middle: 4 TiB}", "its keys are low, mid, high and confidence"),
+        ("workload.stored={low: 3 TiB, high: 12 TiB, middle: 4 TiB}", "its keys must be low, mid, high and confidence"),
         ("workload.stored={low: 3 TiB, high: much}", "numbers with their units"),
-        ("workload.stored={low: 3 TiB, high: 12 TiB, confidence: 0 %}", "the confidence is the probability"),
+        ("workload.stored={low: 3 TiB, high: 12 TiB, confidence: 0 %}", "confidence must be more than 0"),
         ("workload.stored={low: 3 TiB, high: 12 TiB, confidence: 200 %}", "between 0 and 1"),
     ],
 )

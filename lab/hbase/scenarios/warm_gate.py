@@ -21,7 +21,7 @@ from sizing.units import MIB, format_duration, format_percent
 from sizing.warming import CacheMinute, Gate, Target, progress, slowest_seconds, target
 
 TITLE: Final = "A gate that opens when the caches are warm"
-QUESTION: Final = "While a prefetch fills cold caches, is the remaining time right, and does the gate open in time?"
+QUESTION: Final = "While a prefetch fills cold caches, is the remaining time right, and does the gate open on time?"
 SERVERS: Final = 3
 PERIOD_SECONDS: Final = 2.0
 """Two seconds stand for the minute between two publications of a node's figures, so that a fill of two minutes has as
