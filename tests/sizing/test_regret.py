@@ -1,4 +1,4 @@
-"""The decision of least mean regret: its arithmetic, its laws, and what knowing an input is worth."""
+"""The decision with the least mean regret: its arithmetic, its laws, and what knowing an input is worth."""
 
 from __future__ import annotations
 
