@@ -16,6 +16,7 @@ from environments.planning import requirements, world
 from reports.json_text import json_text, plain
 from sizing.cluster import ClusterChoice
 from sizing.frontier import Frontier, Step, Target, frontier
+from sizing.problem import Infeasible, InvalidInput
 from sizing.units import format_duration, format_percent, format_usd
 
 TEXTS: Final[Mapping[Target, Callable[[float], str]]] = {
@@ -32,7 +33,21 @@ def show_frontier(environment: Environment, cluster: ClusterChoice, target: Targ
     """Print the price of each step of a target."""
     if output == "markdown":
         raise click.UsageError("A frontier is printed as a table or as JSON.")
+    if target == "hit_ratio" and not environment.mode.has_bucket_cache:
+        raise InvalidInput.of(
+            where=environment.source,
+            what="targets.hit_ratio has no price",
+            why=f"in mode {environment.mode}, no cache on disk answers reads",
+            fix="ask for another target: --frontier p99",
+        )
     result = frontier(requirements(environment, cluster), world(environment), target)
+    if not any(step.option for step in result.steps):
+        raise Infeasible.of(
+            where=environment.source,
+            what="no cluster meets the other targets",
+            why=f"whatever targets.{target} is",
+            fix=f"warmbase plan {environment.name} says what is missing",
+        )
     if output == "json":
         echo(json_text(_document(environment, cluster, result)))
     else:

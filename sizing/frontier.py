@@ -62,14 +62,15 @@ def frontier(requirements: Requirements, world: World, target: Target) -> Fronti
     A cluster that meets a step also meets every more relaxed one. So no step costs more than a stricter one, although
     the search tries caches and volumes only at intervals of a few per cent.
     """
-    field = FIELDS[target]
+    field, count = FIELDS[target], requirements.cluster.core.count
     current = getattr(requirements.targets, field)
     values = {*VALUES[target], *(() if current is None else (current,))}
     steps: list[Step] = []
     best: tuple[ClusterOption, float] | None = None
     for value in sorted(values, reverse=target != "p99"):
         targets = replace(requirements.targets, budget_usd_per_month=None, **{field: value})
-        optimum = cheapest_option(replace(requirements, targets=targets), world)
+        can_be_met = count is None or targets.lost_nodes < count
+        optimum = cheapest_option(replace(requirements, targets=targets), world) if can_be_met else None
         best = min((priced for priced in (optimum, best) if priced), key=lambda priced: priced[1], default=None)
         option, usd = best or (None, None)
         steps.insert(0, Step(value=value, option=option, usd_per_month=usd))

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cli.main import warmbase
+from sizing.problem import Infeasible, InvalidInput
 
 
 def run(*options: str) -> Result:
@@ -32,6 +33,19 @@ def test_json_has_every_step() -> None:
     document = json.loads(run("lost_nodes", "--output", "json").stdout)
     assert [step["value"] for step in document["steps"]] == [0, 1, 2, 3, 4]
     assert document["stated"] == 0
+
+
+@pytest.mark.parametrize("mode", ["hdfs", "s3-plain"])
+def test_without_a_cache_there_is_no_hit_ratio_to_price(mode: str) -> None:
+    result = run("hit_ratio", "--set", f"storage.mode={mode}")
+    assert isinstance(result.exception, InvalidInput)
+    assert "no cache on disk answers reads" in str(result.exception)
+
+
+def test_a_target_is_not_priced_where_another_one_cannot_be_met() -> None:
+    result = run("lost_nodes", "--set", "targets.p99=1ms")
+    assert isinstance(result.exception, Infeasible)
+    assert "no cluster meets the other targets" in str(result.exception)
 
 
 @pytest.mark.parametrize("options", [["p99", "--why"], ["p99", "--output", "markdown"], ["p99", "--against", "prod"]])

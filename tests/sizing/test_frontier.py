@@ -61,6 +61,13 @@ def test_the_price_never_falls_and_every_cluster_meets_its_step(target: Target) 
         assert outcome.missed == ()
 
 
+def test_a_pinned_cluster_cannot_lose_all_of_its_nodes() -> None:
+    core = replace(ONE_TYPE.cluster.core, count=3)
+    pinned = replace(ONE_TYPE, cluster=replace(ONE_TYPE.cluster, core=core))
+    last = frontier(pinned, WORLD, "lost_nodes").steps[-1]
+    assert (last.value, last.option) == (3, None)
+
+
 def test_the_stated_value_is_one_of_the_steps() -> None:
     stated = replace(ONE_TYPE, targets=replace(ONE_TYPE.targets, hit_ratio=0.913))
     assert 0.913 in [step.value for step in frontier(stated, WORLD, "hit_ratio").steps]
