@@ -27,6 +27,7 @@ SAFER: Final = (0.75, 0.9)
 """The shares of the samples in which a safer cluster meets all targets."""
 OTHER_FAMILIES: Final = 3
 """The most instance families that are compared with the proposed cluster's."""
+ROUNDING: Final = 1e-9  # of a share of the samples
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,8 +124,17 @@ class DecisionPage:
         yield "Ranges", "; ".join(map(range_text, self.ranges))
         yield "Buy", option_text(decision.options[decision.best])
         mean, least, most = map(format_usd, (sum(bills) / len(bills), min(bills), max(bills)))
-        spread = f"{least} to {most}, depending on what S3 charges for the data and the reads of a sample"
-        yield "", f"{mean} a month on average; {spread}"
+        yield (
+            "",
+            f"{mean} a month in every sample"
+            if least == most
+            else f"{mean} a month on average; {least} to {most}, as {self._charges()}",
+        )
+
+    def _charges(self) -> str:
+        """Return why the bills of the samples differ."""
+        discounted = any(input_range.key == "discount" for input_range in self.ranges)
+        return "the discount varies" if discounted else "S3 charges for the data and the reads of a sample"
 
     def _risk(self) -> Iterator[Row]:
         decision, worst = self.proposal.decision, self.proposal.decision.worst
@@ -140,7 +150,8 @@ class DecisionPage:
         yield "Worst", f"a regret of {most} a month, with {self._sample_text(worst)}: {self._reason_text(worst)}"
         yield "Misses", self._misses(decision.best)
         if decision.unserved:
-            yield "Excluded", f"{samples_text(decision.unserved)} in which no cluster meets the targets"
+            excluded = samples_text(decision.unserved)
+            yield "Excluded", f"{excluded} in which no cluster meets the targets: they do not count towards the regret"
 
     def _others(self) -> Iterator[Row]:
         decision = self.proposal.decision
@@ -160,9 +171,9 @@ class DecisionPage:
         They meet all targets in this share of the samples or more. None if no option does, or if the proposed one does.
         """
         decision = self.proposal.decision
-        if self._missed(decision.best) <= 1 - share:
+        if self._missed(decision.best) <= 1 - share + ROUNDING:
             return None
-        safer = [number for number in range(len(decision.options)) if self._missed(number) <= 1 - share]
+        safer = [number for number in range(len(decision.options)) if self._missed(number) <= 1 - share + ROUNDING]
         return min(safer, key=lambda number: decision.mean_regrets[number], default=None)
 
     def _advice(self) -> Iterator[Row]:
@@ -274,9 +285,11 @@ def nodes_text(option: ClusterOption) -> str:
 
 
 def pin_text(option: ClusterOption) -> str:
-    """Return an option as it is pinned in an environment file."""
-    volumes = ", ".join(map(_volume_text, option.volumes))
-    return f"{{type: {option.instance_type}, count: {option.count}, volumes: [{volumes}]}}"
+    """Return an option as an environment file pins it, which has no volumes where there is no cache."""
+    nodes = f"type: {option.instance_type}, count: {option.count}"
+    if not any(volume.purpose == "cache" for volume in option.volumes):
+        return f"{{{nodes}}}"
+    return f"{{{nodes}, volumes: [{', '.join(map(_volume_text, option.volumes))}]}}"
 
 
 def _volume_text(volume: Volume) -> str:

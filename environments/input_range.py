@@ -36,12 +36,21 @@ class InputRange:
     confidence: float = 1.0
 
     @property
+    def least(self) -> float:
+        """Return the least value that the input may have."""
+        return self.value(0.0)
+
+    @property
     def middle(self) -> float:
         """Return the value that represents the range where one value is needed: the mid, or else the median."""
         return self.value(0.5) if self.mid is None else self.mid
 
     def value(self, probability: float) -> float:
         """Return the value below which the input lies with this probability: the quantile."""
+        value = self._value(probability)
+        return float(round(value)) if self.is_whole else value
+
+    def _value(self, probability: float) -> float:
         low, high = self._ends
         if self.mid is None:
             if self._is_logarithmic:
@@ -58,11 +67,12 @@ class InputRange:
             return f"{round(value)} B"
         if self.unit in TIME_UNITS:
             return f"{value:.6f} s"
-        number = str(round(value)) if self._is_whole else f"{value:.9g}"
+        number = str(round(value)) if self.is_whole else f"{value:.9g}"
         return f"{number} {self.unit}".rstrip()
 
     @property
-    def _is_whole(self) -> bool:
+    def is_whole(self) -> bool:
+        """Return whether the values are counts."""
         return self.key.rpartition(".")[2] in COUNTS
 
     @property
@@ -73,15 +83,15 @@ class InputRange:
     def _ends(self) -> tuple[float, float]:
         """Return the least and greatest possible values; below full confidence, they lie outside `low` and `high`."""
         outside = (1 - self.confidence) / 2
-        if not outside:
-            return self.low, self.high
         if self.mid is not None:
-            return self._triangle(outside)
+            return self._triangle(outside) if outside else (self.low, self.high)
         if self._is_logarithmic:
             reach = (self.high / self.low) ** (outside / self.confidence)
             return self.low / reach, self.high * reach
-        reach = (self.high - self.low) * outside / self.confidence
-        return max(0.0, self.low - reach), self.high + reach
+        # Numbers from half below a count to half above it are rounded to it, so that each count is equally likely.
+        half = 0.5 if self.is_whole else 0.0
+        reach = half + (self.high - self.low + 2 * half) * outside / self.confidence
+        return self.low - reach, self.high + reach
 
     def _triangle(self, outside: float) -> tuple[float, float]:
         """Return the ends of the triangle that has the probability `outside` below `low`, and again above `high`.
@@ -94,7 +104,7 @@ class InputRange:
         for _ in range(ITERATIONS):
             low = mid - _reach(mid - self.low, high - mid, outside)
             high = mid + _reach(self.high - mid, mid - low, outside)
-        return max(0.0, low), high
+        return low, high
 
 
 def _reach(inner: float, other: float, outside: float) -> float:

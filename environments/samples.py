@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from environments.environment import Environment
 from environments.planning import requirements, world
 from environments.reader.ranges import RangedDocument
 from environments.reader.read import environment_of
-from sizing.deciding import Proposal, proposal
+from sizing.deciding import Proposal, Questions, proposal
 from sizing.problem import InvalidInput
 from sizing.regret import MISSED_FACTOR
-from sizing.requirements import Requirements
+from sizing.requirements import Requirements, World
 from sizing.spread_points import spread_points
 
 __all__ = ["Samples", "Sampling", "proposal_of", "samples_of"]
@@ -28,10 +29,14 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Samples:
-    """The values of every sample, in the order of the ranges, and the requirements that follow from them."""
+    """The values of the ranges in every sample, in the order of the ranges.
+
+    `requirements` is what the cluster must then serve; `worlds` is what there is to buy, at the discount of the sample.
+    """
 
     values: Sequence[Sequence[float]]
     requirements: Sequence[Requirements]
+    worlds: Sequence[World]
 
 
 def proposal_of(
@@ -43,7 +48,8 @@ def proposal_of(
     """
     environment = environment_of(ranged.middle)
     middle = requirements(environment, environment.clusters[cluster])
-    return proposal(samples.requirements, middle, world(environment), missed_factor)
+    questions = Questions(requirements=samples.requirements, worlds=samples.worlds)
+    return proposal(questions, middle, world(environment), missed_factor)
 
 
 def samples_of(ranged: RangedDocument, cluster: str, sampling: Sampling) -> Samples:
@@ -57,13 +63,20 @@ def samples_of(ranged: RangedDocument, cluster: str, sampling: Sampling) -> Samp
         [input_range.value(probability) for input_range, probability in zip(ranges, point, strict=True)]
         for point in points
     ]
-    return Samples(values=values, requirements=tuple(_requirements(ranged, cluster, values)))
+    environments = tuple(_environments(ranged, values))
+    # All of a file's environments offer the same at the same discount.
+    worlds = {environment.discount: world(environment) for environment in environments}
+    return Samples(
+        values=values,
+        requirements=tuple(requirements(environment, environment.clusters[cluster]) for environment in environments),
+        worlds=tuple(worlds[environment.discount] for environment in environments),
+    )
 
 
-def _requirements(ranged: RangedDocument, cluster: str, values: Sequence[Sequence[float]]) -> Iterator[Requirements]:
+def _environments(ranged: RangedDocument, values: Sequence[Sequence[float]]) -> Iterator[Environment]:
     for row in values:
         try:
-            environment = environment_of(ranged.at(row))
+            yield environment_of(ranged.at(row))
         except InvalidInput as error:
             sample = ", ".join(
                 f"{input_range.key} {input_range.text(value)}"
@@ -77,4 +90,3 @@ def _requirements(ranged: RangedDocument, cluster: str, values: Sequence[Sequenc
                 )
                 for problem in error.problems
             ) from None
-        yield requirements(environment, environment.clusters[cluster])

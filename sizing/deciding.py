@@ -21,7 +21,7 @@ from sizing.problem import Infeasible
 from sizing.regret import MISSED_FACTOR, ClusterOption, Decision, Outcome, cheapest_option, outcomes
 from sizing.requirements import Requirements, World
 
-__all__ = ["Proposal", "proposal"]
+__all__ = ["Proposal", "Questions", "proposal"]
 
 FEWEST_FOR_PROCESSES: Final = 24  # judgement: the start of the processes takes as long as a few samples
 SCREENED: Final = 4  # judgement: every fourth sample shows which options cannot win
@@ -31,8 +31,23 @@ LEADERS: Final = 4
 ROUNDS: Final = 3
 """The most times that neighbours are tried; the first round usually ends the search."""
 
+CHUNKS: Final = 16
+"""The shares of the samples that each process works on one after another; a command that is ended waits for one."""
+
 T = TypeVar("T")
-Application = Callable[[Callable[[Requirements], T], Sequence[Requirements]], Iterable[T]]
+Application = Callable[[Callable[[Requirements, World], T], Sequence[Requirements], Sequence[World]], Iterable[T]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Questions:
+    """What a cluster must serve in each sample, and what there is to buy then."""
+
+    requirements: Sequence[Requirements]
+    worlds: Sequence[World]
+
+    def every(self, step: int) -> Questions:
+        """Return every `step`th sample."""
+        return Questions(requirements=self.requirements[::step], worlds=self.worlds[::step])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,22 +63,21 @@ class Proposal:
     tried: int
 
 
-def proposal(
-    samples: Sequence[Requirements], middle: Requirements, world: World, missed_factor: float = MISSED_FACTOR
-) -> Proposal:
+def proposal(samples: Questions, middle: Requirements, world: World, missed_factor: float = MISSED_FACTOR) -> Proposal:
     """Return the decision for the cluster with the least mean regret over the samples.
 
     Raises Infeasible where no cluster meets the targets in any sample.
+    `middle` and `world` are the sample in which every range has its middle.
     """
-    with _mapping(len(samples)) as apply:
-        optima = list(apply(partial(cheapest_option, world=world), samples))
+    count = len(samples.requirements)
+    with _mapping(count) as apply:
+        optima = list(apply(cheapest_option, samples.requirements, samples.worlds))
         if not any(optima):
-            raise _none_serves(middle, len(samples))
+            raise _none_serves(middle, count)
         expected = cheapest_option(middle, world)
         options = tuple(dict.fromkeys(option for option, _ in filter(None, [expected, *optima])))
         trials = _Trials(
             apply=apply,
-            world=world,
             samples=samples,
             cheapest_usd=np.array([np.nan if optimum is None else optimum[1] for optimum in optima]),
             missed_factor=missed_factor,
@@ -81,14 +95,14 @@ class _Trials:
     """The evaluation of options in samples; one option in one sample takes some milliseconds."""
 
     apply: Application[list[Outcome]]
-    world: World
-    samples: Sequence[Requirements]
+    samples: Questions
     cheapest_usd: Floats
     missed_factor: float
 
     def decision(self, options: Sequence[ClusterOption], step: int = 1) -> Decision:
         """Return the decision between these options over every sample, or over every `step`th one."""
-        rows = list(self.apply(partial(outcomes, world=self.world, options=options), self.samples[::step]))
+        questions = self.samples.every(step)
+        rows = list(self.apply(partial(outcomes, options=options), questions.requirements, questions.worlds))
         return Decision(
             options=options,
             outcomes=rows,
@@ -117,7 +131,7 @@ class _Trials:
         another option, it may suit more samples.
         """
         for _ in range(ROUNDS):
-            before, others = decision.best, _neighbours(decision)
+            before, others = decision.best, self._neighbours(decision)
             if not others:
                 break
             decision = decision.with_options(self.decision(others))
@@ -125,18 +139,18 @@ class _Trials:
                 break
         return decision
 
-
-def _neighbours(decision: Decision) -> tuple[ClusterOption, ...]:
-    """Return the best options with one or two more nodes, and with the volumes of each other."""
-    leaders = [decision.options[number] for number in np.argsort(decision.mean_regrets)[:LEADERS]]
-    others = [replace(option, count=option.count + more) for option in leaders for more in (1, 2)]
-    others += [
-        replace(option, volumes=other.volumes)
-        for option in leaders
-        for other in leaders
-        if option.instance_type == other.instance_type
-    ]
-    return tuple(dict.fromkeys(option for option in others if option not in decision.options))
+    def _neighbours(self, decision: Decision) -> tuple[ClusterOption, ...]:
+        """Return the best options with one or two more nodes, and with the volumes of each other."""
+        leaders = [decision.options[number] for number in np.argsort(decision.mean_regrets)[:LEADERS]]
+        more_nodes = (1, 2) if self.samples.requirements[0].cluster.core.count is None else ()
+        others = [replace(option, count=option.count + more) for option in leaders for more in more_nodes]
+        others += [
+            replace(option, volumes=other.volumes)
+            for option in leaders
+            for other in leaders
+            if option.instance_type == other.instance_type
+        ]
+        return tuple(dict.fromkeys(option for option in others if option not in decision.options))
 
 
 @contextmanager
@@ -147,7 +161,7 @@ def _mapping(count: int) -> Iterator[Application[Any]]:
         yield map
         return
     with ProcessPoolExecutor(processors) as pool:
-        yield partial(pool.map, chunksize=max(1, count // (4 * processors)))
+        yield partial(pool.map, chunksize=max(1, count // (CHUNKS * processors)))
 
 
 def _none_serves(middle: Requirements, count: int) -> Infeasible:

@@ -9,7 +9,7 @@ in place of the maximum, as in Netflix's service-capacity-modeling; the worst sa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -20,12 +20,13 @@ from numpy.typing import NDArray
 from sizing.bill import candidate_cost
 from sizing.candidate import FEWEST_SURVIVORS, Candidate
 from sizing.cluster import Volume
-from sizing.disks import pinned_layout
+from sizing.disks import hdfs_volumes, pinned_layout
+from sizing.evaluation import budget_missed
 from sizing.inputs import SizingInputs
 from sizing.memory import NotEnoughMemory
 from sizing.popularity import Floats
 from sizing.requirements import Requirements, World
-from sizing.search import cheapest_serving
+from sizing.search import cheapest_serving, fewest_nodes
 from sizing.shortfalls import shortfalls
 from sizing.units import HOURS_PER_MONTH
 
@@ -91,11 +92,30 @@ def _outcome(question: SizingInputs, option: ClusterOption) -> Outcome:
         count=option.count,
         layout=pinned_layout(question, option.volumes, survivors),
     )
+    usd_per_month = candidate_cost(candidate).usd_per_month
+    missed = [*shortfalls(candidate), *budget_missed(question, usd_per_month)]
     return Outcome(
-        usd_per_month=candidate_cost(candidate).usd_per_month,
+        usd_per_month=usd_per_month,
         node_usd_per_month=world.prices.compute[option.instance_type].usd_per_hour * HOURS_PER_MONTH,
-        missed=tuple(shortfall.target for shortfall in shortfalls(candidate)),
+        missed=(*_impossible(question, option), *(shortfall.target for shortfall in missed)),
     )
+
+
+def _impossible(question: SizingInputs, option: ClusterOption) -> Iterator[str]:
+    """Yield the targets that no cluster of such nodes could meet, because it would lack nodes, regions or disks.
+
+    A search proposes no such cluster, but the option is the cluster of another sample.
+    """
+    needs, fixed = question.requirements, question.requirements.cluster.core.count is not None
+    if not fixed and option.count < fewest_nodes(question):
+        yield "lost_nodes"
+    if not fixed and option.count > max(fewest_nodes(question), needs.workload.regions + needs.targets.lost_nodes):
+        yield "regions"
+    data = next((volume for volume in option.volumes if volume.purpose == "data"), None)
+    if data is not None:
+        size_gib, count = hdfs_volumes(question, max(FEWEST_SURVIVORS, option.count - needs.targets.lost_nodes))
+        if data.size_gib * data.count < size_gib * count:
+            yield "volume"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +149,9 @@ class Decision:
             np.array([[getattr(outcome, name) for outcome in row] for row in self.outcomes], dtype=float)[counts]
             for name in ("usd_per_month", "node_usd_per_month")
         )
-        cheapest = self.cheapest_usd[counts, None]
+        # A pinned volume is filled further than a planned one, so an option may cost less than the search has found.
+        serving = np.where(self.missed[counts], np.inf, usd).min(axis=1)
+        cheapest = np.minimum(self.cheapest_usd[counts], serving)[:, None]
         short = np.maximum(cheapest - usd, node_usd)
         return np.asarray(usd - cheapest + np.where(self.missed[counts], self.missed_factor * short, 0.0))
 
@@ -171,7 +193,8 @@ class Decision:
         `values` has the values of each input, shape (samples,). The samples are split by the input into `PARTS` parts
         of equal size. With the best option for each part, the mean regret is lower. Any split lowers it by chance, so
         the mean gain of random splits is subtracted. This estimates the expected value of partial perfect information
-        (Raiffa and Schlaifer, 1961).
+        (Raiffa and Schlaifer, 1961). With so few parts it is too low rather than too high: by a tenth to a quarter in
+        trials with a known value.
         """
         counts = np.isfinite(self.cheapest_usd)
         rng = np.random.default_rng(seed)

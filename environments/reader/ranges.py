@@ -100,7 +100,10 @@ def _range(document: Document, path: YamlPath, value: object) -> InputRange:
     low, mid, high = numbers["low"], numbers.get("mid"), numbers["high"]
     if not low <= (low if mid is None else mid) <= high:
         raise _invalid(where, key, "low, mid and high are not in ascending order")
-    return InputRange(key=key, where=where, low=low, mid=mid, high=high, unit=units.pop(), confidence=confidence)
+    input_range = InputRange(key=key, where=where, low=low, mid=mid, high=high, unit=units.pop(), confidence=confidence)
+    if low < high and input_range.least < 0:
+        raise _invalid(where, key, "with this confidence, it may be less than 0")
+    return input_range
 
 
 def _confidence(where: str, key: str, value: object) -> float:

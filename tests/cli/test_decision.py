@@ -8,11 +8,14 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
+from cli.decision import pin_text
 from cli.main import warmbase
-from environments.planning import plan_of
+from environments.planning import plan_of, requirements, world
 from environments.reader import read_environment
 from environments.reader.assignment import Assignment
+from sizing.regret import cheapest_option
 
+CORE = "clusters.blue.core"
 RANGES = ("--set", "clusters.blue.core={families: [r8g]}", "--set", "workload.stored=100..1500 GiB", "--samples", "8")
 
 
@@ -47,6 +50,16 @@ def test_plan_evaluates_the_pin_on_the_page(page: str) -> None:
     pinned = read_environment("dev", [Assignment.parse(f"clusters.blue.core={json.dumps(pin)}")])
     planned = plan_of(pinned, pinned.active)
     assert (planned.core.instance_type, planned.core.count) == (pin["type"], pin["count"])
+
+
+@pytest.mark.parametrize("mode", ["hdfs", "s3-plain"])
+def test_a_pin_without_a_cache_has_no_volumes_and_can_be_read(mode: str) -> None:
+    environment = read_environment("dev", [Assignment.parse(f"storage.mode={mode}")])
+    optimum = cheapest_option(requirements(environment, environment.active), world(environment))
+    assert optimum is not None
+    pin = pin_text(optimum[0])
+    pinned = read_environment("dev", [Assignment.parse(text) for text in (f"storage.mode={mode}", f"{CORE}={pin}")])
+    assert plan_of(pinned, pinned.active).core.volumes == optimum[0].volumes
 
 
 def test_json_has_every_option_with_the_least_regret_first() -> None:

@@ -15,7 +15,7 @@ from environments.reader.read import environment_of, read_ranges
 from environments.samples import Samples, Sampling, proposal_of, samples_of
 from sizing.deciding import Proposal
 from sizing.problem import Infeasible
-from sizing.regret import Decision, cheapest_option, outcomes
+from sizing.regret import ClusterOption, Decision, cheapest_option, outcomes
 
 FEW = Sampling(count=8)
 FAMILY = Assignment.parse("clusters.blue.core={families: [r8g]}")
@@ -49,8 +49,9 @@ def test_no_plan_of_a_sample_has_less_regret(proposal: Proposal, samples: Sample
     optima = [cheapest_option(one, offered) for one in samples.requirements]
     options = [option for option, _ in filter(None, optima)]
     rows = [outcomes(one, offered, options) for one in samples.requirements]
-    others = replace(proposal.decision, options=options, outcomes=rows)
-    assert proposal.decision.mean_regrets[proposal.decision.best] <= others.mean_regrets.min() + 1e-6
+    both = proposal.decision.with_options(replace(proposal.decision, options=options, outcomes=rows))
+    assert both.mean_regrets[proposal.decision.best] <= both.mean_regrets.min() + 1e-6
+    assert (proposal.decision.regrets >= 0).all()
 
 
 def test_an_option_costs_as_much_as_the_plan_of_the_pinned_cluster(proposal: Proposal, samples: Samples) -> None:
@@ -76,6 +77,48 @@ def test_the_middle_is_one_of_the_options(proposal: Proposal) -> None:
 def test_targets_that_no_cluster_meets_are_refused() -> None:
     with pytest.raises(Infeasible, match="in none of 8 samples"):
         proposal_of(poor := ranged(*STORED, "targets.budget_usd_per_month=100"), "blue", samples_of(poor, "blue", FEW))
+
+
+def missed(option: ClusterOption, *texts: str) -> tuple[str, ...]:
+    environment = read_environment("dev", [Assignment.parse(text) for text in texts])
+    [outcome] = outcomes(requirements(environment, environment.active), world(environment), [option])
+    return outcome.missed
+
+
+def test_the_discount_of_a_sample_prices_its_clusters() -> None:
+    document = ranged("discount=0..40 %")
+    samples = samples_of(document, "blue", FEW)
+    decision = proposal_of(document, "blue", samples).decision
+    bills = [row[decision.best].usd_per_month for row in decision.outcomes]
+    assert np.argsort(bills).tolist() == np.argsort([-value for [value] in samples.values]).tolist()
+    assert max(bills) > 1.2 * min(bills)
+
+
+def test_an_option_cannot_lose_all_of_its_nodes(proposal: Proposal) -> None:
+    option = replace(proposal.decision.options[proposal.decision.best], count=2)
+    assert "lost_nodes" not in missed(option, "targets.lost_nodes=1")
+    assert "lost_nodes" in missed(option, "targets.lost_nodes=2")
+
+
+def test_an_option_misses_what_else_the_file_would_refuse(proposal: Proposal) -> None:
+    option = replace(proposal.decision.options[proposal.decision.best], count=3)
+    assert "regions" in missed(option, "workload.regions=2", "workload.stored=20 GiB")
+    assert "budget" in missed(option, "targets.budget_usd_per_month=300")
+
+
+def test_data_in_hdfs_must_fit_on_the_volumes_of_an_option() -> None:
+    texts = "storage.mode=hdfs", "workload.stored=500 GiB"
+    environment = read_environment("dev", [Assignment.parse(text) for text in texts])
+    optimum = cheapest_option(requirements(environment, environment.active), world(environment))
+    assert optimum is not None
+    assert missed(optimum[0], *texts) == ()
+    assert "volume" in missed(optimum[0], "storage.mode=hdfs", "workload.stored=900 GiB")
+
+
+def test_a_pinned_count_stays() -> None:
+    document = ranged("clusters.blue.core={type: r8g.xlarge, count: 3}", "workload.stored=100..300 GiB")
+    decision = proposal_of(document, "blue", samples_of(document, "blue", FEW)).decision
+    assert {option.count for option in decision.options} == {3}
 
 
 def test_without_ranges_both_readers_return_the_same_environment() -> None:

@@ -81,6 +81,7 @@ def test_only_plan_accepts_a_file_with_ranges(tmp_path: Path) -> None:
         ("workload.stored={low: 3 TiB, high: much}", "numbers with their units"),
         ("workload.stored={low: 3 TiB, high: 12 TiB, confidence: 0 %}", "confidence must be more than 0"),
         ("workload.stored={low: 3 TiB, high: 12 TiB, confidence: 200 %}", "between 0 and 1"),
+        ("workload.stored={low: 3 TiB, high: 12 TiB, confidence: 50 %}", "may be less than 0"),
     ],
 )
 def test_the_error_about_an_invalid_range_shows_how_to_write_one(text: str, why: str) -> None:
@@ -109,10 +110,15 @@ def test_the_value_lies_within_the_ends_as_often_as_stated(
     input_range = InputRange(key="a.b", where="f:1", low=low, mid=mid, high=high, unit="", confidence=confidence)
     values = np.array([input_range.value(float(probability)) for probability in (np.arange(2000) + 0.5) / 2000])
     assert np.all(np.diff(values) >= 0)
-    if input_range.value(0.0) > 0:  # values below zero are cut off
-        within = np.mean((values >= low * (1 - 1e-9)) & (values <= high * (1 + 1e-9)))
-        assert within == pytest.approx(confidence, abs=0.002)
-        assert np.mean(values > high) == pytest.approx((1 - confidence) / 2, abs=0.002)
+    within = np.mean((values >= low * (1 - 1e-9)) & (values <= high * (1 + 1e-9)))
+    assert within == pytest.approx(confidence, abs=0.002)
+    assert np.mean(values > high * (1 + 1e-9)) == pytest.approx((1 - confidence) / 2, abs=0.002)
+
+
+def test_every_count_between_the_ends_is_equally_likely() -> None:
+    counts = only_range("targets.lost_nodes=0..2")
+    assert [counts.value((part + 0.5) / 6) for part in range(6)] == [0, 0, 1, 1, 2, 2]
+    assert [counts.value(part) for part in (0.0, 1.0)] == [0, 2]
 
 
 def test_between_ends_that_differ_tenfold_every_factor_is_equally_likely() -> None:
