@@ -115,7 +115,9 @@ def _cluster(state: ClusterState, environment: str) -> Iterator[str]:
     yield from _entry("alarms", ", ".join(state.alarms) or "none")
     if state.silenced:
         yield from _entry("silenced", f"{'; '.join(state.silenced)}. `warmbase deploy` ends what warmbase silenced")
-    if state.unfinished:
+    if state.unfinished is None:
+        yield from _entry("unfinished", "unknown: these credentials may not read the journals in the log bucket")
+    elif state.unfinished:
         advice = "If the command no longer runs, run it again to finish its work"
         yield from _entry("unfinished", f"{'; '.join(state.unfinished)}. {advice}")
     if state.unprotected:

@@ -145,8 +145,13 @@ class EmrHBase:
         return dict(self._unready(servers, say))
 
     def lost_servers(self, servers: Iterable[str]) -> frozenset[str]:
-        """Return those of these servers whose host EMR no longer runs; the node in its place has another name."""
-        return frozenset(server for server in servers if server.rpartition(":")[0] not in self._instances)
+        """Return those of these servers whose host EMR has terminated, unless another node has its name.
+
+        A host that EMR does not list at all may still run: an incomplete list must not end the wait for it.
+        """
+        hosts = {server: server.rpartition(":")[0] for server in servers}
+        terminated = self._listed("TERMINATED").keys() - self._instances.keys() if hosts else frozenset()
+        return frozenset(server for server, host in hosts.items() if host in terminated)
 
     def restart(self, server: str, say: Say) -> None:
         """Restart the unit of one RegionServer, whose drop-in leaves it the time to write its index."""
@@ -182,12 +187,17 @@ class EmrHBase:
     @cached_property
     def _instances(self) -> Mapping[str, str]:
         """Return the instance of each host name; a RegionServer is known by its node's private DNS name."""
+        return self._listed("RUNNING")
+
+    def _listed(self, state: str) -> Mapping[str, str]:
+        """Return the instance of each host name that EMR lists in that state."""
         with translated(f"could not list the nodes of {self.primary.cluster_id}", AGAIN):
             pages: Any = self.aws.emr.get_paginator("list_instances").paginate(
-                ClusterId=self.primary.cluster_id, InstanceGroupTypes=["CORE"], InstanceStates=["RUNNING"]
+                ClusterId=self.primary.cluster_id, InstanceGroupTypes=["CORE"], InstanceStates=[state]
             )
             return {
                 instance["PrivateDnsName"]: instance["Ec2InstanceId"]
                 for page in pages
                 for instance in page["Instances"]
+                if "PrivateDnsName" in instance
             }

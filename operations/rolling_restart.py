@@ -70,9 +70,13 @@ class RollingRestart:
 
     def stages(self, state: HBaseState) -> Iterator[Stage]:
         """Yield the stages for a cluster in this state; each first checks what is left to do, so it can be repeated."""
+        continues = self.journals.read() is not None
         yield Stage(title="check that the cluster is quiet, and switch the balancer off", act=self._prepare)
         if state.moved_tables:
             yield Stage(title=f"reopen {_names(state.moved_tables)} in place", act=self._reopen)
+        elif continues:
+            # The regions of a server that was left out may have opened elsewhere only now.
+            yield Stage(title="reopen tables with moved regions in place", act=self._reopen)
         for server in restart_order(state, self.journals.read()):
             yield Stage(title=restart_title(server), act=partial(self._restart, server))
         yield Stage(title="restore the balancer", act=self._finish)
@@ -154,7 +158,7 @@ class RollingRestart:
     def _reopen(self, say: Say) -> str:
         tables = self.hbase.state(say).moved_tables
         if not tables:
-            return "already reopened"
+            return "no region has moved, or all were reopened already"
         self.hbase.reopen(tables, say)
         state = self._home(self._journal(), say)
         if state.moved_tables:

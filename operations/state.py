@@ -61,7 +61,8 @@ class Caches:
 class ClusterState:
     """One named cluster. `cluster` is None where none was launched; `why` says why nothing more is known.
 
-    `unfinished` are the commands that are changing it now, or were interrupted before they had ended.
+    `unfinished` are the commands that are changing it now, or were interrupted before they had ended; None if that is
+    unknown.
     """
 
     name: str
@@ -75,7 +76,7 @@ class ClusterState:
     alarms: tuple[str, ...]
     silenced: tuple[str, ...]
     unprotected: tuple[str, ...]
-    unfinished: tuple[str, ...]
+    unfinished: tuple[str, ...] | None
     usd_per_month: float | None
     why: str = ""
 

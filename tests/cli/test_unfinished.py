@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
 from operations.heal_journal import S3HealJournal
 from operations.restart_journal import RestartJournal, S3RestartJournal
 from operations.state import state
 from operations.table_journal import S3TableJournal, TableChange
+from operations.unfinished_commands import unfinished_commands
 from tests.operations.deployed import Deployed
 
 
@@ -29,7 +36,24 @@ def test_each_journal_names_an_unfinished_command(here: Deployed) -> None:
         f"warmbase heal {name}",
         f"warmbase tables {name}",
     )
+    restarts.write(RestartJournal(balancer_was_on=True, starts={}, hit_ratios={}, homes={}, available=True))
+    launch = replace(here.launch, plan=replace(here.launch.plan, cluster="green"))
+    continued = unfinished_commands(here.aws, launch, identity)
+    assert continued is not None
+    assert continued[0] == f"warmbase restart {name} --rolling --available --cluster green"
     for journal in journals:
         journal.clear()
     [after] = state(here.aws, here.environment).clusters
     assert after.unfinished == ()
+
+
+@pytest.mark.parametrize("code", ["AccessDenied", "403"])
+def test_without_permission_for_the_log_bucket_the_rest_is_shown(
+    here: Deployed, code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(**_: Any) -> Any:
+        raise ClientError({"Error": {"Code": code}}, "GetObject")
+
+    launch, identity = here.launch, here.cluster_id
+    monkeypatch.setattr(here.aws.s3, "get_object", refuse)
+    assert unfinished_commands(here.aws, launch, identity) is None

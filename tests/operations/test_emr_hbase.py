@@ -193,6 +193,13 @@ def test_an_available_restart_that_is_killed_continues(cluster: Cluster, stage: 
     assert cluster.journal.read() is None
 
 
+def test_a_server_is_lost_only_where_emr_has_terminated_its_node(aws: Aws, cluster: Cluster) -> None:
+    nodes = aws.emr.list_instances(ClusterId=cluster.id, InstanceGroupTypes=["CORE"])["Instances"]
+    lost, running = (f"{node['PrivateDnsName']}:16020" for node in nodes[:2])
+    aws.ec2.terminate_instances(InstanceIds=[nodes[0]["Ec2InstanceId"]])
+    assert cluster.hbase.lost_servers([lost, running, "ip-10-0-0-250.ec2.internal:16020"]) == {lost}
+
+
 def test_a_cache_that_would_be_lost_refuses_before_anything(cluster: Cluster) -> None:
     cluster.be("unready")
     with pytest.raises(Refused, match=r"there is no index at /warmbase/cache/index/bucketcache\.index"):

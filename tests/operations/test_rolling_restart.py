@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from operations.hbase_control import META_TABLE, CacheReads, HBaseState, Region
-from operations.progress import Say, carry_out
+from operations.progress import Say, Stage, carry_out
 from operations.restart_journal import RestartJournal
 from operations.rolling_restart import Patience, RollingRestart, restart_order
 from sizing.problem import OperationFailed, Refused
@@ -37,6 +37,8 @@ class Model(Killable):
     most_down: int = 0
     away: int = 2
     replaced: frozenset[str] = frozenset()
+    late: dict[str, str] = field(default_factory=dict)
+    looks_until_late: int = 0
 
     def __post_init__(self) -> None:
         """Put hbase:meta on the first server."""
@@ -66,6 +68,9 @@ class Model(Killable):
             )
 
     def _pass_time(self) -> None:
+        self.looks_until_late -= 1
+        if self.looks_until_late == 0:
+            self.homes |= self.late
         for server, looks in list(self.down.items()):
             self.down[server] = looks - 1
             if looks == 1:
@@ -95,8 +100,11 @@ class Model(Killable):
         with self.call():
             return frozenset(servers) & self.replaced
 
-    def replace_node(self, server: str) -> None:
-        """Replace a server's node as EMR does: the new one has another name, and other servers open the regions."""
+    def replace_node(self, server: str, looks: int = 0) -> None:
+        """End the node of a server as EMR does: another one comes with another name, and others open its regions.
+
+        They open after so many looks.
+        """
         self.replaced |= {server}
         self.down.pop(server, None)
         del self.starts[server]
@@ -104,7 +112,11 @@ class Model(Killable):
         others = sorted(self.starts.keys() - self.down.keys())
         for number, region in enumerate(sorted(self.homes)):
             if self.homes[region] == server or (self.homes[region] is None and self.lasts[region] == server):
-                self.homes[region] = others[number % len(others)]
+                self.late[region] = others[number % len(others)]
+                self.homes[region] = None
+        self.looks_until_late = looks
+        if not looks:
+            self.homes |= self.late
 
     def restart(self, server: str, say: Say) -> None:
         del say
@@ -232,6 +244,29 @@ def test_a_server_whose_node_emr_replaces_meanwhile_is_skipped(server: str) -> N
         assert (f"skipped, because EMR has terminated the node: {server}" in lines) == began, place
         assert set(SERVERS) - {server} <= set(model.restarts), place
         assert all(model.lasts[region] == home for region, home in model.homes.items() if region != META), place
+
+
+def test_regions_that_open_elsewhere_late_are_reopened_before_the_next_server_restarts() -> None:
+    model = Model(away=3)
+    with pytest.raises(Killed):
+        carry_out(first_restart(model), Lines())
+    assert model.down == {"b:16020": 3}
+    model.replace_node("c:16020", looks=2)
+    run(model)
+    assert model.restarts == ["b:16020", "a:16020"]
+    assert all(model.lasts[region] == home for region, home in model.homes.items() if region != META)
+
+
+def first_restart(model: Model) -> Iterator[Stage]:
+    """Yield the stages until the first server has been told to restart."""
+    stages = RollingRestart(hbase=model, journals=model, patience=QUICK).stages(model.state(print))
+    yield next(stages)
+
+    def killed(_: Say) -> str:
+        model.restart("b:16020", print)
+        raise Killed
+
+    yield Stage(title="killed", act=killed)
 
 
 def test_a_cache_that_was_lost_stops_the_restart_at_that_server() -> None:
