@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from configurations.launch import Launch
 from configurations.layout import INDEX_FILE
@@ -189,7 +189,7 @@ class EmrHBase:
         """Return the instance of each host name; a RegionServer is known by its node's private DNS name."""
         return self._listed("RUNNING")
 
-    def _listed(self, state: str) -> Mapping[str, str]:
+    def _listed(self, state: Literal["RUNNING", "TERMINATED"]) -> Mapping[str, str]:
         """Return the instance of each host name that EMR lists in that state."""
         with translated(f"could not list the nodes of {self.primary.cluster_id}", AGAIN):
             pages: Any = self.aws.emr.get_paginator("list_instances").paginate(

@@ -64,7 +64,8 @@ def _state(node: Mapping[str, Any]) -> str:
 
 def _had_regions(node: Mapping[str, Any]) -> bool:
     """Return whether the node was ready before it ended; EMR also lists those that it could not launch."""
-    return {"ReadyDateTime", "EndDateTime"} <= node["Status"].get("Timeline", {}).keys()
+    timeline: Mapping[str, datetime] = node["Status"].get("Timeline", {})
+    return {"ReadyDateTime", "EndDateTime"} <= timeline.keys()
 
 
 def _ended_at(node: Mapping[str, Any]) -> datetime:

@@ -40,7 +40,7 @@ Application = Callable[[Callable[[Requirements, World], T], Sequence[Requirement
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Questions:
-    """What a cluster must serve in each sample, and what there is to buy then."""
+    """The requirements in each sample, and what there is to buy then."""
 
     requirements: Sequence[Requirements]
     worlds: Sequence[World]
@@ -101,8 +101,8 @@ class _Trials:
 
     def decision(self, options: Sequence[ClusterOption], step: int = 1) -> Decision:
         """Return the decision between these options over every sample, or over every `step`th one."""
-        questions = self.samples.every(step)
-        rows = list(self.apply(partial(outcomes, options=options), questions.requirements, questions.worlds))
+        samples = self.samples.every(step)
+        rows = list(self.apply(partial(outcomes, options=options), samples.requirements, samples.worlds))
         return Decision(
             options=options,
             outcomes=rows,
