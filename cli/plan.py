@@ -111,7 +111,7 @@ class PlanOptions(TypedDict):
 )
 @click.option(
     "--missed-factor",
-    type=click.FloatRange(0, 1000),
+    type=click.FloatRange(1, 1000),
     default=3.0,
     show_default=True,
     help="If inputs are ranges: what a missed target costs, as a multiple of the price of the missing capacity.",
