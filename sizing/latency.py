@@ -7,19 +7,21 @@ disk, the spread of waiting. All of it is an estimate, and the same seed gives t
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from functools import cache
+from functools import cache, lru_cache
 from math import exp, log, sqrt
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 # Two hundred samples lie beyond p99 and twenty beyond p99.9.
 READS: Final = 20_000
 SEED: Final = 20_260
 TAIL_QUANTILE: Final = 0.99
+READ_SHAPES: Final = 8  # that are cached: clusters differ in the times of a read's blocks, and seldom in their number
 QUANTILES: Final = (0.5, 0.95, TAIL_QUANTILE, 0.999)
 
 # judgement: Amazon S3 User Guide gives roughly 100-200 ms for a first byte; taken as what two thirds of the
@@ -121,6 +123,12 @@ class Draws:
 
 
 @cache
+def _first_draws(seed: int, reads: int) -> Draws:
+    """Return the numbers of the first reads of a whole simulation."""
+    return draws(seed, READS).first(reads)
+
+
+@cache
 def draws(seed: int, reads: int) -> Draws:
     """Return uniform numbers for choices, lengths and shapes of waits, and normal ones for disk and S3."""
     rng = np.random.default_rng(seed)
@@ -139,17 +147,31 @@ def draws(seed: int, reads: int) -> Draws:
 
 def samples(path: ReadPath, seed: int = SEED, reads: int = READS) -> Floats:
     """Return the simulated latencies of the first reads in seconds, in no order; shape (reads,)."""
-    drawn = draws(seed, READS).first(reads)
-    whole = int(path.blocks)
-    blocks = whole + (drawn.blocks < path.blocks - whole)
-    if path.together:
-        misses = np.where(drawn.misses < path.hit_ratio, 0, blocks)
-    else:
-        misses = np.random.default_rng(seed).binomial(blocks, 1 - path.hit_ratio)
+    drawn, blocks = _first_draws(seed, reads), _block_counts(path.blocks, seed)[:reads]
     seconds = path.fixed_seconds + _waits(path.waiting, drawn)
+    if path.together:
+        disk, s3 = path.disk, path.s3_first_byte
+        cached = blocks * disk.mean_seconds * _sum_shapes("disk", disk.sigma, path.blocks, seed)[:reads]
+        missing = blocks * s3.mean_seconds * _sum_shapes("s3", s3.sigma, path.blocks, seed)[:reads]
+        seconds += np.where(drawn.misses < path.hit_ratio, cached, missing + blocks * path.s3_moving_seconds)
+        return seconds
+    misses = np.random.default_rng(seed).binomial(blocks, 1 - path.hit_ratio)
     seconds += _sum_of(path.disk, blocks - misses, drawn.disk)
     seconds += _sum_of(path.s3_first_byte, misses, drawn.s3) + misses * path.s3_moving_seconds
     return seconds
+
+
+@lru_cache(maxsize=READ_SHAPES)
+def _block_counts(mean: float, seed: int) -> Counts:
+    """Return how many blocks each read has if they are this many on average; shape (reads,)."""
+    whole = int(mean)
+    return whole + (draws(seed, READS).blocks < mean - whole)
+
+
+@lru_cache(maxsize=2 * READ_SHAPES)
+def _sum_shapes(device: Literal["disk", "s3"], sigma: float, mean_blocks: float, seed: int) -> Floats:
+    """Return `_sum_shape` of all blocks of each read; shape (reads,)."""
+    return _sum_shape(sigma, _block_counts(mean_blocks, seed), getattr(draws(seed, READS), device))
 
 
 def percentiles(path: ReadPath, seed: int = SEED) -> Percentiles:
@@ -195,21 +217,26 @@ def _waits(waiting: Waiting, drawn: Draws) -> Floats:
     return waiting.mean_seconds * waiting.closed_servers * shares
 
 
-def _sum_of(spread: Spread, counts: NDArray[np.int64], normal: Floats) -> Floats:
-    """Sum of `counts` independent times of that spread, in one draw: a lognormal of equal mean and variance.
+def _sum_of(spread: Spread, counts: Counts, normal: Floats) -> Floats:
+    """Return the sum of `counts` independent times of that spread; shape as counts."""
+    total = np.zeros(len(counts))
+    (some,) = np.nonzero(counts)
+    if len(some):
+        count = counts[some]
+        total[some] = count * spread.mean_seconds * _sum_shape(spread.sigma, count, normal[some])
+    return total
+
+
+def _sum_shape(sigma: float, counts: Counts, normal: Floats) -> Floats:
+    """Return the sum of `counts` independent times over its mean, in one draw: a lognormal of equal mean and variance.
 
     Fenton and Wilkinson's approximation: exact for one, and good above the median, which is the part that is
     read.
     """
-    total = np.zeros(len(counts))
-    (some,) = np.nonzero(counts)
-    if not len(some):
-        return total
     several = np.maximum(np.arange(counts.max() + 1), 1)
-    variance = np.log1p((exp(spread.sigma**2) - 1) / several)
-    count = counts[some]
-    total[some] = count * spread.mean_seconds * np.exp(np.sqrt(variance)[count] * normal[some] - variance[count] / 2)
-    return total
+    variance = np.log1p((exp(sigma**2) - 1) / several)
+    shape: Floats = np.exp(np.sqrt(variance)[counts] * normal - variance[counts] / 2)
+    return shape
 
 
 def _percentiles(mean_seconds: float, quantiles: Floats) -> Percentiles:

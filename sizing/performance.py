@@ -29,6 +29,7 @@ from sizing.workload import ClosedLoad
 
 __all__ = ["Performance", "performance", "reads_in_progress"]
 
+READS_BEYOND_P99: Final = READS // 100
 FIRST_READS: Final = READS // 5
 # If one read in a hundred takes longer, 40 of the first reads do. As few or as many as these have a chance below 1e-6.
 FEW_BEYOND: Final = 15
@@ -64,12 +65,16 @@ class Performance:
         if self.overloaded:
             return math.inf
         first = samples(self.path, reads=FIRST_READS)
-        beyond = int((first > wanted_seconds).sum())
+        beyond = np.count_nonzero(first > wanted_seconds)
         if beyond >= MANY_BEYOND:
             return float(np.quantile(first, TAIL_QUANTILE))
-        if beyond <= FEW_BEYOND and self.fan_out_servers == 1:
+        if self.fan_out_servers == 1 and (beyond <= FEW_BEYOND or self._is_p99_within(wanted_seconds)):
             return None
         return self.p99_seconds if self.p99_seconds > wanted_seconds else None
+
+    def _is_p99_within(self, wanted_seconds: float) -> bool:
+        """Return whether fewer of all reads take longer than are beyond the p99."""
+        return np.count_nonzero(samples(self.path) > wanted_seconds) < READS_BEYOND_P99
 
     @property
     def p99_seconds(self) -> float:
