@@ -157,6 +157,8 @@ def main() -> None:
     """Run a command. A WarmbaseError prints its message on stderr and sets the exit code."""
     # The matrices of a plan are small: the threads that numpy's OpenBLAS starts at import never have work.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # No plugin of pydantic is ours, and pydantic would search the metadata of every installed package for one.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     # The many small objects of a command live until it ends; Python would look through them again and again.
     gc.set_threshold(GARBAGE_THRESHOLD)
     catch_signals()

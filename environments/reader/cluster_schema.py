@@ -251,9 +251,11 @@ class ClusterSection(Section):
 
     role: Literal["active", "replica"] = "active"
     primaries: Annotated[Literal[1, 3], BeforeValidator(not_a_switch), BeforeValidator(_primaries)] = 1
-    primary: Annotated[PrimarySection, Field(examples=[{"type": "r8g.2xlarge"}])] = PrimarySection()
-    core: Annotated[Core, Field(examples=[{"type": "r8g.2xlarge", "count": 6}])] = Core()
-    workload: Annotated[ClusterWorkload, Field(examples=[{"reads": {"per_second": 50}}])] = ClusterWorkload()
+    primary: Annotated[PrimarySection, Field(examples=[{"type": "r8g.2xlarge"}])] = PrimarySection.model_construct()
+    core: Annotated[Core, Field(examples=[{"type": "r8g.2xlarge", "count": 6}])] = Core.model_construct()
+    workload: Annotated[ClusterWorkload, Field(examples=[{"reads": {"per_second": 50}}])] = (
+        ClusterWorkload.model_construct()
+    )
     targets: Annotated[TargetsSection | None, Field(examples=[{"hit_ratio": 0.5, "lost_nodes": 0}])] = None
 
     def build(self, cluster_name: str) -> ClusterChoice:

@@ -22,7 +22,7 @@ Pairs = Annotated[list[tuple[Length, Length]], Field(min_length=1)]
 class FamilyFile(BaseModel):
     """One column family of one table."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     table: str
     family: str
@@ -91,7 +91,7 @@ _OTHERWISE: Final = {"table", "family", "cached_lengths", "cached_lengths_compre
 class InspectionFile(BaseModel):
     """A whole HBase root, family by family. Lengths are those that a persistent file engine caches."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     root: str
     inspected_at: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d", examples=["2026-11-20T09:00:00Z"])]

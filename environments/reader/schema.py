@@ -204,23 +204,23 @@ class EnvironmentFile(Section):
     region: Annotated[str, AfterValidator(_priced), Field(examples=["us-east-1"])]
     release: Annotated[str, AfterValidator(_check_release), Field(examples=["emr-7.14.0"])]
     os_release: Annotated[str | None, Field(pattern=OS_FORM, examples=["2023.9.20251117.1"], description=OS)] = None
-    storage: Annotated[Storage, Field(examples=[{"mode": "s3-cached"}])] = Storage()
+    storage: Annotated[Storage, Field(examples=[{"mode": "s3-cached"}])] = Storage.model_construct()
     network: Annotated[NetworkSection, Field(examples=[{"availability_zone": "us-east-1a"}])]
-    access: Annotated[AccessSection, Field(examples=[{"cidrs": ["10.0.0.0/16"]}])] = AccessSection()
-    security: Annotated[Security, Field(examples=[{"local_disks": True}])] = Security()
+    access: Annotated[AccessSection, Field(examples=[{"cidrs": ["10.0.0.0/16"]}])] = AccessSection.model_construct()
+    security: Annotated[Security, Field(examples=[{"local_disks": True}])] = Security.model_construct()
     tags: Annotated[
         dict[Annotated[str, AfterValidator(_not_reserved)], str], Field(examples=[{"team": "data-platform"}])
     ] = Field(default_factory=dict)
     workload: Annotated[WorkloadSection, Field(examples=[WORKLOAD])]
-    targets: Annotated[TargetsSection, Field(examples=[{"hit_ratio": 0.95}])] = TargetsSection()
+    targets: Annotated[TargetsSection, Field(examples=[{"hit_ratio": 0.95}])] = TargetsSection.model_construct()
     clusters: Annotated[
         dict[ClusterName, ClusterSection],
         Field(min_length=1, examples=[{"blue": {"role": "active"}}]),
     ]
     fencing: Annotated[Literal["alarm", "stop"], Field(examples=["stop"])] = "alarm"
     discount: Annotated[Share, bounds.DISCOUNT, Field(examples=[0.28], description=DISCOUNT)] = 0
-    snapshots: Annotated[SnapshotsSection, Field(examples=[{"mappers": 200}])] = SnapshotsSection()
-    alarms: Annotated[Alarms, Field(examples=[{"email": MAIL}])] = Alarms()
+    snapshots: Annotated[SnapshotsSection, Field(examples=[{"mappers": 200}])] = SnapshotsSection.model_construct()
+    alarms: Annotated[Alarms, Field(examples=[{"email": MAIL}])] = Alarms.model_construct()
     overrides: Annotated[
         dict[str, dict[str, Annotated[str, AfterValidator(_not_empty)]]],
         Field(examples=[{"hbase-site": {"hbase.regionserver.handler.count": "60"}}]),

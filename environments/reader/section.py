@@ -114,11 +114,14 @@ Rule = Callable[[RawSection], Iterator[Refusal]]
 class Section(BaseModel):
     """One mapping of the file. Unknown keys are errors; texts and numbers are not mixed up.
 
+    A section that is a default is made by `model_construct`, because pydantic then compiles the schemas of all sections
+    only once, when the first file is read.
+
     `rules` are asked whether or not a field is wrong: pydantic's own model validators are skipped then, and a person
     would learn of the second mistake only after mending the first.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
     rules: ClassVar[tuple[Rule, ...]] = ()
 
     @model_validator(mode="wrap")

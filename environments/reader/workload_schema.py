@@ -10,9 +10,9 @@ from pydantic import Discriminator, Field, Tag
 
 from environments.reader import bounds
 from environments.reader.curve import read_curve
-from environments.reader.inspection import read_inspection
 from environments.reader.scalars import Duration, PerSecond, Share, Size
 from environments.reader.section import RawSection, Refusal, Rule, Section
+from sizing.inspection import Inspection
 from sizing.popularity import UNIFORM, RowPopularity, Zipf, hot_set
 from sizing.targets import Targets
 from sizing.units import KIB, exact_size
@@ -181,6 +181,12 @@ def _row_holds_a_cell(section: RawSection) -> Iterator[Refusal]:
         )
 
 
+def _inspection(path: Path) -> Inspection:
+    from environments.reader.inspection import read_inspection  # noqa: PLC0415 - most environments name no inspection
+
+    return read_inspection(path)
+
+
 class WorkloadSection(Section):
     """The stored data and how it is read. Sizes are means. An inspection replaces the figures of stored data."""
 
@@ -198,10 +204,12 @@ class WorkloadSection(Section):
     block_size: Annotated[Size, bounds.BLOCK] = 64 * KIB
     cell: Annotated[Size, bounds.CELL, Field(examples=["425 B"])]
     row: Annotated[Size, bounds.ROW, Field(examples=["10 KiB"])]
-    compression: Annotated[Compression, Field(examples=[{"codec": "zstd", "ratio": 3.0}])] = Compression()
+    compression: Annotated[Compression, Field(examples=[{"codec": "zstd", "ratio": 3.0}])] = (
+        Compression.model_construct()
+    )
     encoding: Literal["NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"] = "NONE"
     reads: Annotated[ReadsSection, Field(examples=[{"per_second": 900}])]
-    writes: Annotated[Writes, Field(examples=[{"bytes_per_second": "5 MiB"}])] = Writes()
+    writes: Annotated[Writes, Field(examples=[{"bytes_per_second": "5 MiB"}])] = Writes.model_construct()
     popularity: Annotated[
         Annotated[Literal["uniform"], Tag("[name]")] | Annotated[PopularitySection, Tag("[spread]")],
         Discriminator(lambda value: "[name]" if isinstance(value, str) else "[spread]"),
@@ -216,7 +224,7 @@ class WorkloadSection(Section):
 
     def build(self, directory: Path) -> Workload:
         """As the type the calculator uses; files are named from the environment's own directory."""
-        inspection = read_inspection(directory / self.inspection) if self.inspection else None
+        inspection = _inspection(directory / self.inspection) if self.inspection else None
         popularity = UNIFORM if isinstance(self.popularity, str) else self.popularity.build(directory)
         return Workload(
             stored_bytes=inspection.stored_bytes if inspection else self.stored or 0,
