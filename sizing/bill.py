@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 from sizing.candidate import Candidate
@@ -33,6 +34,7 @@ ALARMS_OF_NODES: Final = 14  # at most, where there is a cache: each is charged 
 COMPOSITE_AS_ALARMS: Final = 5  # a composite alarm is sold at the price of five
 INTERFACE_ENDPOINTS: Final = 5
 KMS_KEYS: Final = 2
+CANDIDATES: Final = 256  # whose bills are cached: a search compares them, and tells them to its other branches
 
 
 def primary_type(candidate: Candidate) -> str:
@@ -63,6 +65,7 @@ def _saturation(candidate: Candidate) -> float:
         return 0.0
 
 
+@lru_cache(maxsize=CANDIDATES)
 def candidate_cost(candidate: Candidate) -> Cost:
     """Return the whole environment for a month with this candidate as its cluster."""
     core = BilledGroup(

@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Final
 
@@ -38,6 +38,7 @@ SEQUENCE_ID_BYTES: Final = 1
 OVERSHOOT_POINTS: Final = 1024
 # judgement: ratios told apart within the spread of a compression ratio.
 RATIO_POINTS: Final = 9
+WORKLOADS: Final = 32  # whose lengths are cached: those on disk are mostly those in the cache
 TAIL_POINTS: Final = 512  # judgement: the longest block in a thousand is told apart
 
 
@@ -151,6 +152,7 @@ def block_lengths(
     return _cached_lengths(payloads, _ratios(payload_ratio, ratio_spread_fraction))
 
 
+@lru_cache(maxsize=WORKLOADS)
 def spread_block_lengths(
     block_bytes: int,
     cell_bytes: int,

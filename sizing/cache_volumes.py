@@ -42,6 +42,5 @@ def useful_volumes_of(demand: CacheDemand, sizes_mib: Floats, servers: int, volu
 
 def _useful(hit_ratios: Floats, first_hit_ratios: Floats, volumes: int) -> Floats:
     """Return the hit ratio divided by the part of it that the busiest volume serves; 1 for caches without hits."""
-    with np.errstate(invalid="ignore"):
-        useful = hit_ratios / np.maximum(first_hit_ratios, hit_ratios / volumes)
-    return np.nan_to_num(useful, nan=1.0)
+    busiest = np.maximum(first_hit_ratios, hit_ratios / volumes)
+    return np.divide(hit_ratios, busiest, out=np.ones_like(busiest), where=busiest > 0)

@@ -14,12 +14,11 @@ from sizing.cold_start import ColdStart
 from sizing.hdfs_load import HdfsLoad
 from sizing.inputs import SizingInputs
 from sizing.instance import InstanceType
-from sizing.memory import NotEnoughMemory
 from sizing.offline import Crash, Offline, offline
 from sizing.performance import Performance, performance, reads_in_progress
 from sizing.prefetching import cold_start
 from sizing.read import Hits
-from sizing.region_server import S3_TRIP_SECONDS, RegionServer, ServerShare, region_server
+from sizing.region_server import S3_TRIP_SECONDS, RegionServer, ServerShare, has_room, region_server
 from sizing.resource import (
     GBIT_BYTES,
     Disk,
@@ -39,9 +38,9 @@ MB: Final = 10**6
 FEWEST_SURVIVORS: Final = 1  # a cluster that loses every node serves nothing, whatever its targets
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Candidate:
-    """`count` core nodes of a type with one layout of volumes and cache.
+    """`count` core nodes of a type with one layout of volumes and cache; compared by identity, as a key of caches.
 
     Hit ratios are estimated from the curve's chords while searching, never too high, and `exact` for a plan.
     """
@@ -62,8 +61,12 @@ class Candidate:
         """Return the size of one RegionServer's BucketCache."""
         return self.layout.cache_mib
 
-    def hit_ratio(self, servers: int) -> float:
-        """Share of block reads that warm nodes answer from their own disks."""
+    @cached_property
+    def hit_ratio(self) -> Callable[[int], float]:
+        """Return a function of the number of warm nodes: the share of block reads that their own disks answer."""
+        return cache(self._hit_ratio_of)
+
+    def _hit_ratio_of(self, servers: int) -> float:
         if not self.question.mode.keeps_data_in_s3:
             return 1.0
         if not self.cache_mib:
@@ -77,13 +80,17 @@ class Candidate:
         """The volume that reads are served from; None where nothing but S3 serves them."""
         return next((volume for volume in self.layout.volumes if volume.purpose in {"cache", "data"}), None)
 
-    @cached_property
+    @property
     def disk(self) -> Disk | None:
         """Return what that volume and the instance sustain together in a survivor; None without a volume."""
         return self.disk_of(self.survivors)
 
-    def disk_of(self, servers: int) -> Disk | None:
-        """Return the disk of each of this many warm nodes; several cache volumes carry less than their sum."""
+    @cached_property
+    def disk_of(self) -> Callable[[int], Disk | None]:
+        """Return a function of the number of warm nodes: the disk of each; cache volumes carry less than their sum."""
+        return cache(self._disk_of)
+
+    def _disk_of(self, servers: int) -> Disk | None:
         volume = self.data_volume
         if volume is None:
             return None
@@ -121,8 +128,8 @@ class Candidate:
     def _reads_in_progress(self) -> float:
         """Return how many reads one survivor works on at once: the larger number of a warm and of a cold cluster."""
         warmths = {self.hit_ratio(self.survivors)} | ({0.0} if self.question.mode.keeps_data_in_s3 else set())
-        cluster = self._hardware(self.survivors)
-        return max(reads_in_progress(self.question.at_peak, cluster, Hits(ratio=ratio)) for ratio in warmths)
+        load, servers = self.question.at_peak.requirements.workload.load, self.survivors
+        return max(reads_in_progress(load, servers, self._limits(servers, ratio)) for ratio in warmths)
 
     @cached_property
     def region_server(self) -> RegionServer:
@@ -133,10 +140,7 @@ class Candidate:
     @property
     def fits_memory(self) -> bool:
         """Return whether the instance has room for the heap and the cache's index."""
-        try:
-            return bool(self.region_server)
-        except NotEnoughMemory:
-            return False
+        return has_room(self.instance, self.share_of(self.survivors), self.question)
 
     @cached_property
     def cluster(self) -> Callable[[int], ServingCluster]:
@@ -146,7 +150,7 @@ class Candidate:
 
     @cached_property
     def _hardware(self) -> Callable[[int], ServingCluster]:
-        """Return a function of the number of nodes: the cluster before the number of handlers is known."""
+        """Return a function of the number of nodes: the cluster with one handler each, before their number is known."""
         return cache(self._hardware_of)
 
     def _hardware_of(self, servers: int) -> ServingCluster:
@@ -156,6 +160,7 @@ class Candidate:
             vcpus=self.instance.vcpus,
             network_gbit_per_second=self.instance.network_sustained_bytes_per_second / GBIT_BYTES,
             disk=self.disk_of(servers),
+            handlers=1,
             imbalance=self.question.imbalance(servers),
         )
         return without_writes(cluster, self.writing_server, self.question.requirements.workload.write_bytes_per_second)
@@ -178,8 +183,16 @@ class Candidate:
         return cache(self._resources_of)
 
     def _resources_of(self, servers: int) -> tuple[Resource, ...]:
-        hits = Hits(ratio=self.hit_ratio(servers))
-        return resources(self.cluster(servers), self.question.read, hits, self.question.timings)
+        *others, one_handler = self._limits(servers, self.hit_ratio(servers))
+        return (*others, replace(one_handler, capacity=servers * self.cluster(servers).handlers))
+
+    @cached_property
+    def _limits(self) -> Callable[[int, float], tuple[Resource, ...]]:
+        """Return a function of the number of nodes and the hit ratio: the resources with one handler on each node."""
+        return cache(self._limits_of)
+
+    def _limits_of(self, servers: int, hit_ratio: float) -> tuple[Resource, ...]:
+        return resources(self._hardware(servers), self.question.read, Hits(ratio=hit_ratio), self.question.timings)
 
     def performance(self, servers: int) -> Performance:
         """Return the performance of this many warm nodes at the mean load."""

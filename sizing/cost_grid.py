@@ -19,7 +19,7 @@ from sizing.disks import Storage, VolumeChoice, cache_volumes_gib, layout
 from sizing.inputs import SizingInputs
 from sizing.instance import InstanceType
 from sizing.units import GIB, HOURS_PER_MONTH, MIB, SECONDS_PER_MONTH
-from sizing.volume_counts import NodeVolumes, data_volumes, fewest_cache_volumes
+from sizing.volume_counts import NodeVolumes, data_volumes, fewest_cache_volumes, may_carry
 
 __all__ = ["CostGrid", "NodeChoice", "cost_grid", "least_storage_usd"]
 
@@ -89,6 +89,8 @@ def cost_grid(nodes: NodeChoice) -> CostGrid | None:
         return CostGrid(nodes=nodes, cache_mib=np.zeros(1), volumes=ONE[0], throughput_mib_s=ONE, iops=ONE, usd=0 * ONE)
     if nodes.storage == "data":
         return _hdfs(nodes)
+    if nodes.storage == "gp3" and not may_carry(nodes.question, nodes.instance, nodes.survivors):
+        return None
     sizes = _cache_sizes_mib(nodes)
     if nodes.storage == "nvme":
         return _on_drives(nodes, sizes)

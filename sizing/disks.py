@@ -148,7 +148,7 @@ def cache_volumes_gib(sizes_mib: Floats, demand: CacheDemand, count: int) -> Flo
     """
     needed_gib = np.ceil(sizes_mib * MIB * (1 / count + index_fraction(demand)) / FILL_FRACTION / GIB)
     sizes_gib = np.maximum(MIN_VOLUME_GIB, needed_gib)
-    return sizes_gib + np.isin(sizes_gib, tuple(RESERVED_SIZES_GIB))
+    return sizes_gib + np.logical_or.reduce([sizes_gib == reserved for reserved in RESERVED_SIZES_GIB])
 
 
 def whole_files_mib(sizes_mib: Floats, count: int) -> Floats:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -24,6 +25,7 @@ EXTRA_FREE_FACTOR: Final = 0.10  # hbase.bucketcache.extrafreefactor: freed on t
 # Gauss-Legendre on [0, 1]: six nodes, because 1 / m grows steeply where nearly everything fits.
 NODES, NODE_SHARES = (values / 2 for values in np.polynomial.legendre.leggauss(6))
 GRID_POINTS: Final = 64  # judgement: characteristic times to start from, so near that Newton needs few steps
+POPULARITIES: Final = 16  # whose times are cached: a plan asks for the hit ratios of many caches
 NEWTON_STEPS: Final = 6  # from the nearest shorter time, to 1e-9 of the blocks; tests hold it
 LONGEST_TIME: Final = 40.0  # in reads of the rarest block; e^-40 of the blocks are then unread
 # judgement: standard deviations by which a size's blocks have once exceeded their mean; it keeps those buckets.
@@ -186,12 +188,20 @@ def _miss_ratios(popularity: Popularity, sizes: Floats) -> Floats:
     from a shorter time rises to T and never passes it.
     """
     weights, blocks = popularity.weights[popularity.weights > 0], popularity.blocks[popularity.weights > 0]
-    longest = LONGEST_TIME / weights.min()
-    grid = np.concatenate(([0.0], np.geomspace(min(1.0, longest), longest, GRID_POINTS)))
-    cached = -np.expm1(-grid[:, None] * weights) @ blocks
+    grid, cached = _characteristic_times(popularity)
+    longest = grid[-1]
     times = grid[np.clip(np.searchsorted(cached, sizes, side="right") - 1, 0, GRID_POINTS)]
     for _ in range(NEWTON_STEPS):
         unread = np.exp(-times[:, None] * weights)
         short = sizes - (1 - unread) @ blocks
         times = np.minimum(times + np.maximum(short, 0) / (unread @ (weights * blocks)), longest)
     return np.exp(-times[:, None] * weights) @ (weights * blocks)
+
+
+@lru_cache(maxsize=POPULARITIES)
+def _characteristic_times(popularity: Popularity) -> tuple[Floats, Floats]:
+    """Return characteristic times, ascending from 0, and the blocks that a cache of each time holds."""
+    weights, blocks = popularity.weights[popularity.weights > 0], popularity.blocks[popularity.weights > 0]
+    longest = LONGEST_TIME / weights.min()
+    grid = np.concatenate(([0.0], np.geomspace(min(1.0, longest), longest, GRID_POINTS)))
+    return grid, -np.expm1(-grid[:, None] * weights) @ blocks

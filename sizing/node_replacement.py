@@ -12,6 +12,7 @@ Management Guide, "Replacing unhealthy nodes".
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 from sizing.candidate import Candidate
@@ -29,6 +30,7 @@ REPLACEMENT_SECONDS: Final = 600.0
 BALANCER_SECONDS: Final = 300.0
 """The default of `hbase.balancer.period`, and of `hbase.balancer.max.balancing`: one run moves regions for so long."""
 FEWEST_NODES: Final = 2
+CANDIDATES: Final = 16  # whose cold nodes are cached: several figures of a plan come from one course
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +99,7 @@ def warm_seconds(candidate: Candidate) -> float:
     return cold.course.prefetch_seconds if cold else 0.0
 
 
+@lru_cache(maxsize=CANDIDATES)
 def cold_node(candidate: Candidate) -> ColdStart | None:
     """Return a cluster in which every node warms up like a single one; None without a cache.
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -24,8 +25,8 @@ from sizing.latency import (
 )
 from sizing.queueing import Handlers, LoadResult, Overloaded, QueueingNetwork, closed_load, network, open_load
 from sizing.read import Hits
-from sizing.resource import ServingCluster, bottleneck, delay_seconds, resources
-from sizing.workload import ClosedLoad
+from sizing.resource import Resource, ServingCluster, bottleneck, delay_seconds, resources
+from sizing.workload import ClosedLoad, Load
 
 __all__ = ["Performance", "performance", "reads_in_progress"]
 
@@ -104,16 +105,14 @@ def performance(question: SizingInputs, cluster: ServingCluster, hits: Hits, vcp
     return Performance(load=load, overloaded=overloaded, path=path, fan_out_servers=servers)
 
 
-def reads_in_progress(question: SizingInputs, cluster: ServingCluster, hits: Hits) -> float:
+def reads_in_progress(load: Load, servers: int, limits: Sequence[Resource]) -> float:
     """Return how many reads the busiest server works on at once under the load, with room for queues.
 
-    By Little's law. For an open load that is too large, it is what the hardware and S3 allow; for a closed load, an
-    even share of its requests.
+    `limits` are the resources of servers with one handler each. By Little's law. For an open load that is too large, it
+    is what the hardware and S3 allow; for a closed load, an even share of its requests.
     """
-    load = question.requirements.workload.load
     if isinstance(load, ClosedLoad):
-        return min(load.concurrency, load.concurrency / cluster.servers / UTILISATION)
-    limits = resources(replace(cluster, handlers=1), question.read, hits, question.timings)
+        return min(load.concurrency, load.concurrency / servers / UTILISATION)
     one_handler = next(limit for limit in limits if limit.name == "handlers")
     carried = bottleneck(limit for limit in limits if limit is not one_handler).max_reads_per_second
     return min(load.reads_per_second / UTILISATION, carried) / one_handler.max_reads_per_second / UTILISATION

@@ -78,6 +78,11 @@ def dump_seconds(blocks: int, file_bytes: int, disk_bytes_per_second: float) -> 
     return max(blocks * DUMP_SECONDS_PER_BLOCK, file_bytes / disk_bytes_per_second)
 
 
+def chunk_heap_bytes(blocks: int) -> int:
+    """Heap of one chunk of a dump."""
+    return CHUNK_HEAP_BYTES_PER_BLOCK * min(blocks, CHUNK_BLOCKS)
+
+
 def interval_ms(seconds: float) -> int:
     """Whole minutes between dumps such that dumping takes a twentieth of the time at most."""
     wanted_ms = ceil(seconds * 1000 / DUMP_TIME_FRACTION / MINUTE_MS) * MINUTE_MS
@@ -92,7 +97,7 @@ def persistence(blocks: int, disk_bytes_per_second: float, index_format: IndexFo
     return Persistence(
         interval_ms=interval,
         chunk_blocks=CHUNK_BLOCKS,
-        chunk_heap_bytes=CHUNK_HEAP_BYTES_PER_BLOCK * min(blocks, CHUNK_BLOCKS),
+        chunk_heap_bytes=chunk_heap_bytes(blocks),
         index_bytes=size,
         file_bytes=COPIES_ON_DISK * size,
         dump_seconds=seconds,

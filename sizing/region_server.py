@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 from sizing.bucket_cache import WRITER_THREADS, CacheDemand
@@ -22,14 +23,14 @@ from sizing.instance import InstanceType
 from sizing.memory import NodeMemory, most_handlers, split_memory
 from sizing.memstore import memstore_bytes
 from sizing.opening import open_region_threads
-from sizing.persistence import IndexFormat, Persistence, persistence
+from sizing.persistence import IndexFormat, Persistence, chunk_heap_bytes, persistence
 from sizing.release import Release
 from sizing.restart import Restart, restart, shortened
 from sizing.restart import RestartLoad as RestartOf
 from sizing.units import MIB
 from sizing.workload import Workload
 
-__all__ = ["RegionServer", "ServerShare", "index_format", "prefetch_threads", "region_server"]
+__all__ = ["RegionServer", "ServerShare", "has_room", "index_format", "prefetch_threads", "region_server"]
 
 DEFAULT_HANDLERS: Final = 30  # hbase.regionserver.handler.count
 # judgement: small changes of the load then change no setting of a running cluster.
@@ -47,6 +48,7 @@ S3_TRIP_SECONDS: Final = 0.15  # judgement: the middle of S3's documented 100 to
 # default of 4 for each core, and never fewer than 16.
 PREFETCH_THREADS_PER_VCPU: Final = 2
 FEWEST_PREFETCH_THREADS: Final = 16
+SHARES: Final = 1_024  # whose heaps are cached: a search asks for each at every speed of the volumes
 INFINITE: Final = float("inf")  # the disk of an index that is empty
 
 
@@ -105,9 +107,7 @@ def region_server(
     Raises NotEnoughMemory when the heap it needs leaves too little of the instance's RAM.
     """
     demand, release, pins = question.demand, question.world.release, question.requirements.pins
-    index = persistence(share.cached_blocks, disk_bytes_per_second or INFINITE, index_format(release))
-    needs = _heap_needs(share, demand, index, release)
-    sized_heap = heap(needs, release.collector)
+    needs, sized_heap = server_heap(question, replace(share, reads_in_progress=0.0))
     workload, threads = demand.blocks.workload, pins.prefetch_threads or prefetch_threads(instance)
     openers = pins.open_region_threads or _open_region_threads(share, workload)
     threads_that_answer = pins.handlers or handlers(instance, workload, sized_heap, share.reads_in_progress)
@@ -120,9 +120,23 @@ def region_server(
         prefetch_threads=threads,
         open_region_threads=openers,
         s3_connections=pins.s3_connections or s3_connections(threads_that_answer, threads),
-        persistence=index,
+        persistence=persistence(share.cached_blocks, disk_bytes_per_second or INFINITE, index_format(release)),
         restart=_restart(restart(_restart_of(sized_heap, share, openers, release), pins.retain_retries), question),
     )
+
+
+def has_room(instance: InstanceType, share: ServerShare, question: SizingInputs) -> bool:
+    """Return whether the instance has the memory for this share, so that `region_server` raises nothing."""
+    _, sized_heap = server_heap(question, share)
+    return (question.requirements.pins.handlers or FEWEST_HANDLERS) <= most_handlers(instance.memory_bytes, sized_heap)
+
+
+@lru_cache(maxsize=SHARES)
+def server_heap(question: SizingInputs, share: ServerShare) -> tuple[HeapNeeds, Heap]:
+    """Return the needs on the heap of a RegionServer with this share, and the heap that holds them on any instance."""
+    release = question.world.release
+    needs = _heap_needs(share, question.demand, release)
+    return needs, heap(needs, release.collector)
 
 
 def _restart(timing: Restart, question: SizingInputs) -> Restart:
@@ -170,7 +184,7 @@ def _open_region_threads(share: ServerShare, workload: Workload) -> int:
     return open_region_threads(share.regions, round(workload.regions / share.regions), S3_TRIP_SECONDS)
 
 
-def _heap_needs(share: ServerShare, demand: CacheDemand, index: Persistence, release: Release) -> HeapNeeds:
+def _heap_needs(share: ServerShare, demand: CacheDemand, release: Release) -> HeapNeeds:
     workload = demand.blocks.workload
     writes = WriteShare.of(demand.blocks, share.write_bytes_per_second, share.regions)
     queued_blocks = 2 * WRITER_THREADS * demand.writer_queue_length if share.cached_blocks else 0
@@ -179,7 +193,7 @@ def _heap_needs(share: ServerShare, demand: CacheDemand, index: Persistence, rel
         memstore_bytes=memstore_bytes(writes, share.files(workload)),
         index_bytes=share.cached_blocks * index_bytes_per_block(release.collector),
         write_queue_bytes=math.ceil(queued_blocks * demand.blocks.cached_bytes),
-        persist_chunk_bytes=index.chunk_heap_bytes,
+        persist_chunk_bytes=chunk_heap_bytes(share.cached_blocks),
     )
 
 

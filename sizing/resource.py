@@ -204,15 +204,7 @@ def delay_seconds(cluster: ServingCluster, read: Read, hits: Hits, timings: Timi
 
 def seconds_alone(cluster: ServingCluster, read: Read, hits: Hits, timings: Timings) -> float:
     """How long one read takes and holds its handler when nothing else runs."""
-    return sum(_handler_seconds(cluster, read, hits, timings))
-
-
-def _handler_seconds(cluster: ServingCluster, read: Read, hits: Hits, timings: Timings) -> tuple[float, float]:
-    """Return how long a read holds its handler for the request itself, and for its blocks from disk and S3."""
-    moving = max((_seconds(cluster, resource) for resource in _disk_resources(cluster, read, hits)), default=0.0)
-    request = call_cpu_seconds(read, timings) + _seconds(cluster, _network(cluster, read, hits))
-    blocks = get_cpu_seconds(read, hits, timings) + moving + delay_seconds(cluster, read, hits, timings)
-    return request, blocks
+    return next(one for one in resources(cluster, read, hits, timings) if one.name == "handlers").demand_per_read
 
 
 def _seconds(cluster: ServingCluster, resource: Resource) -> float:
@@ -229,17 +221,20 @@ def resources(cluster: ServingCluster, read: Read, hits: Hits, timings: Timings)
         raise ValueError(f"a hit ratio of {hits.ratio:.2f} needs a cache disk, and there is none")
     misses = read.blocks * (1 - hits.ratio)
     cpu = call_cpu_seconds(read, timings), get_cpu_seconds(read, hits, timings)
+    network, disks = _network(cluster, read, hits), _disk_resources(cluster, read, hits)
+    moving = max((_seconds(cluster, disk) for disk in disks), default=0.0)
+    held = cpu[0] + _seconds(cluster, network), cpu[1] + moving + delay_seconds(cluster, read, hits, timings)
     return (
         _resource("cpu", cluster, cluster.vcpus, "core", cpu),
-        _network(cluster, read, hits),
-        *_disk_resources(cluster, read, hits),
+        network,
+        *disks,
         Resource(
             name="s3-requests",
             capacity=cluster.s3_prefixes * S3_GETS_PER_SECOND_PER_PREFIX,
             unit="GET/s",
             demand_per_read=misses,
         ),
-        _resource("handlers", cluster, cluster.handlers, "handler", _handler_seconds(cluster, read, hits, timings)),
+        _resource("handlers", cluster, cluster.handlers, "handler", held),
     )
 
 

@@ -65,6 +65,7 @@ def distinct_size(size_gib: int) -> int:
     return size_gib + (size_gib in RESERVED_SIZES_GIB)
 
 
+@lru_cache(maxsize=SERVERS)
 def write_share(question: SizingInputs, servers: int) -> WriteShare:
     """Return the share of the writes that each of this many RegionServers receives."""
     workload = question.requirements.workload

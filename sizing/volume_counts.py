@@ -7,6 +7,7 @@ volumes, whose busiest one limits them (`cache_volumes`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +21,10 @@ from sizing.popularity import Floats
 from sizing.read import Hits
 from sizing.units import MIB
 
+NEARLY: Final = 1 - 1e-9  # the rounding of an interpolated load
 Switches = NDArray[np.bool_]
 
-__all__ = ["NodeVolumes", "data_volumes", "fewest_cache_volumes"]
+__all__ = ["NodeVolumes", "data_volumes", "fewest_cache_volumes", "may_carry"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +70,21 @@ def data_volumes(question: SizingInputs, instance: InstanceType, servers: int) -
     )
 
 
+def may_carry(question: SizingInputs, instance: InstanceType, servers: int) -> bool:
+    """Return false if even the least load of any hit ratio is more than the instance or a single volume sustains."""
+    single = gp3.Provisions.of(instance)
+    least_bytes, least_ios = (NEARLY * min(loads) for loads in zip(*_loads(question, servers), strict=True))
+    return least_bytes <= max(single.mib_s * MIB, instance.ebs_sustained_bytes_per_second) and least_ios <= max(
+        single.iops, instance.ebs_sustained_iops
+    )
+
+
+def _loads(question: SizingInputs, servers: int) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the bytes and operations a second of each server's volumes without hits, and with nothing but hits."""
+    none, every = (volume_load(question, servers, Hits(ratio=ratio)) for ratio in (0.0, 1.0))
+    return none, every
+
+
 def fewest_cache_volumes(
     question: SizingInputs, instance: InstanceType, sizes_mib: Floats, servers: int
 ) -> NodeVolumes:
@@ -78,7 +95,7 @@ def fewest_cache_volumes(
     demand, most = question.demand, gp3.Provisions.of(instance)
     effective_mib = demand.effective_sizes_mib(sizes_mib)
     hits = demand.estimated_hit_ratios(effective_mib, servers)
-    none, every = (volume_load(question, servers, Hits(ratio=ratio)) for ratio in (0.0, 1.0))
+    none, every = _loads(question, servers)
     node_bytes, node_ios = (low + (high - low) * hits for low, high in zip(none, every, strict=True))
     sustained = (node_bytes <= instance.ebs_sustained_bytes_per_second) & (node_ios <= instance.ebs_sustained_iops)
     size_gib, numbers, busy, cache_mib = np.zeros_like(hits), np.zeros_like(hits), np.ones_like(hits), sizes_mib
