@@ -8,11 +8,11 @@ time stamp. Checksums are not stored. Source: HBase 2.6.2 HFileBlock and BucketC
 from __future__ import annotations
 
 import math
+import operator
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 HEADER_BYTES: Final = 33  # HConstants.HFILEBLOCK_HEADER_SIZE, with checksum fields
 METADATA_BYTES: Final = 13  # HFileBlock.BLOCK_METADATA_SPACE: checksum flag, file offset, next on-disk size
 STAMP_BYTES: Final = 8  # BucketCache.RAMQueueEntry.writeToCache: cached time, persistent engines only
+BLOCKS: Final = operator.itemgetter(1)  # of a pair of a histogram
 KEY_LENGTH_BYTES: Final = 4  # KeyValue: length of the key, then
 VALUE_LENGTH_BYTES: Final = 4  # length of the value,
 ROW_LENGTH_BYTES: Final = 2  # length of the row,
@@ -53,10 +54,10 @@ class LengthHistogram:
     pairs: tuple[tuple[int, int], ...]
 
     def __post_init__(self) -> None:
-        lengths = [length for length, _ in self.pairs]
-        if not lengths or min(lengths) < 1 or min(blocks for _, blocks in self.pairs) < 1:
+        lengths, counts = zip(*self.pairs, strict=True) if self.pairs else ((), ())
+        if not lengths or min(lengths) < 1 or min(counts) < 1:
             raise InvalidInput([_bad_histogram("it is empty, or holds a length or a count below 1")])
-        if any(shorter >= longer for shorter, longer in pairwise(lengths)):
+        if any(map(operator.ge, lengths, lengths[1:])):
             raise InvalidInput([_bad_histogram("its lengths are not ascending; build it with LengthHistogram.of")])
 
     @classmethod
@@ -70,7 +71,7 @@ class LengthHistogram:
     @property
     def blocks(self) -> int:
         """How many blocks there are."""
-        return sum(blocks for _, blocks in self.pairs)
+        return sum(map(BLOCKS, self.pairs))
 
     @property
     def total_bytes(self) -> int:

@@ -13,6 +13,7 @@ from sizing.allocator import BucketAllocator
 from sizing.block import LengthHistogram
 from sizing.bucket_sizes import bucket_sizes
 from sizing.coarse_cache import CoarseCaches, Slots
+from sizing.distinct import distinct
 from sizing.hit_ratio import HitRatioCurve, OccupancyRange, hit_ratio, hit_ratio_curve
 from sizing.popularity import Floats
 from sizing.release import Release
@@ -159,10 +160,10 @@ class CacheDemand:
 
     def least_sizes_mib(self, effective_bytes: Floats) -> Floats:
         """Return the sizes that `least_size_mib` gives, in ascending order and without repetition."""
-        in_proportion = np.unique(np.maximum(1.0, np.ceil(effective_bytes / GIB))) * MIB_PER_GIB
+        in_proportion = distinct(np.maximum(1.0, np.ceil(effective_bytes / GIB))) * MIB_PER_GIB
         if not self.is_coarse(int(in_proportion[0])):
             return in_proportion
-        return np.unique([float(self.least_size_mib(size)) for size in effective_bytes])
+        return distinct(np.array([float(self.least_size_mib(size)) for size in effective_bytes]))
 
     def effective_sizes_mib(self, sizes_mib: Floats) -> Floats:
         """Return `effective_bytes` of each size, in MiB; shape as sizes_mib."""

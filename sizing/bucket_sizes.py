@@ -24,6 +24,7 @@ from sizing.allocator import (
     SIZE_STEP_BYTES,
 )
 from sizing.block import LengthHistogram
+from sizing.distinct import distinct
 from sizing.partition import Floats, Integers, Partition, partition_cost
 from sizing.problem import InvalidInput, Problem
 
@@ -55,7 +56,7 @@ class _Demand:
 
     def coarse(self, slots: int) -> _Demand:
         """Count every block in the smallest slot of its group, in at most `slots` groups; no claim is too large."""
-        begins = np.unique(np.linspace(0, len(self.slots), slots, endpoint=False).astype(np.int64))
+        begins = distinct(np.linspace(0, len(self.slots), slots, endpoint=False).astype(np.int64))
         below = np.concatenate((self.blocks_below[begins], self.blocks_below[-1:]))
         return _Demand(slots=self.slots[begins], blocks_below=below)
 

@@ -12,7 +12,6 @@ to 66 kB, a fifth too many at 70 kB and an eighth too few at 100 kB, a sixth to 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
@@ -42,6 +41,7 @@ FIRST_PAGES: Final = 4
 # clients (75.3 kB for a block of 66 kB, of 69.6 to 78.3 possible).
 MIXED_SHARE: Final = 0.6
 LENGTHS: Final = 4_096  # whose results are cached
+HISTOGRAMS: Final = 16  # whose results are cached: a plan asks at the mean load, at the peak and without writes
 # Once Linux reads ahead as far as it ever does, which is after half a MiB, the reads repeat every 32 pages.
 STEADY_STEPS: Final = 512 * 1024 // SLOT_STEP_BYTES
 PERIOD_STEPS: Final = MOST_PAGES * PAGE_BYTES // SLOT_STEP_BYTES
@@ -77,7 +77,8 @@ def block_read(length_bytes: int) -> BlockRead:
     )
 
 
-def mean_block_read(lengths: Iterable[tuple[int, int]]) -> BlockRead:
+@lru_cache(maxsize=HISTOGRAMS)
+def mean_block_read(lengths: tuple[tuple[int, int], ...]) -> BlockRead:
     """The same for blocks of several lengths, as (bytes, blocks). Raises ValueError where there is none."""
     counted = [(block_read(length_bytes), blocks) for length_bytes, blocks in lengths]
     total = sum(blocks for _, blocks in counted)

@@ -21,6 +21,7 @@ from sizing.latency import (
     disk_spread,
     fan_out,
     percentiles,
+    quantiles,
     samples,
 )
 from sizing.queueing import Handlers, LoadResult, Overloaded, QueueingNetwork, closed_load, network, open_load
@@ -68,7 +69,7 @@ class Performance:
         first = samples(self.path, reads=FIRST_READS)
         beyond = np.count_nonzero(first > wanted_seconds)
         if beyond >= MANY_BEYOND:
-            return float(np.quantile(first, TAIL_QUANTILE))
+            return float(quantiles(first, (TAIL_QUANTILE,))[0])
         if self.fan_out_servers == 1 and (beyond <= FEW_BEYOND or self._is_p99_within(wanted_seconds)):
             return None
         return self.p99_seconds if self.p99_seconds > wanted_seconds else None

@@ -18,6 +18,7 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sizing.distinct import distinct
 from sizing.problem import InvalidInput, Problem
 
 Floats = NDArray[np.float64]
@@ -155,7 +156,7 @@ def _edges(rows: float, breaks: Sequence[float]) -> Floats:
     """Ranks that part classes: every one up to SINGLE_RANKS, then 5 % apart, and the breaks."""
     steps = max(0, int(np.log(max(rows / SINGLE_RANKS, 1.0)) / np.log(RANK_RATIO)))
     wide = SINGLE_RANKS * RANK_RATIO ** np.arange(1, steps + 1)
-    edges = np.unique(np.concatenate((np.arange(SINGLE_RANKS + 1.0), wide, breaks, [rows])))
+    edges = distinct(np.concatenate((np.arange(SINGLE_RANKS + 1.0), wide, breaks, [rows])))
     return np.asarray(edges[edges <= rows])
 
 

@@ -14,6 +14,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from sizing.distinct import distinct
 from sizing.imbalance import EVEN, Imbalance
 from sizing.popularity import Floats, RowPopularity
 from sizing.units import MIB
@@ -84,7 +85,7 @@ def _row_weights(loads: RegionLoads, remembered: float) -> _Weights:
     single = remembered + np.arange(min(SINGLE, ranks - remembered) + 1)
     steps = int(np.log(max(1.0, ranks / single[-1])) / np.log(CLASS_RATIO))
     edges = np.concatenate((single[-1] * CLASS_RATIO ** np.arange(steps + 1), loads.popularity.breaks(ranks), [ranks]))
-    edges = np.unique(np.clip(edges, single[-1], ranks))
+    edges = distinct(np.clip(edges, single[-1], ranks))
     reads = np.diff(loads.popularity.reads_of_hottest(single, ranks))
     others, counts = np.diff(loads.popularity.reads_of_hottest(edges, ranks)), np.diff(edges)
     squared = np.divide(others**2, counts, out=np.zeros_like(others), where=counts > 0)

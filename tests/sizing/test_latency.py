@@ -15,6 +15,7 @@ from sizing.latency import (
     disk_spread,
     fan_out,
     percentiles,
+    quantiles,
     samples,
 )
 from sizing.performance import Performance
@@ -167,6 +168,11 @@ def test_no_server_answers_no_fan_out() -> None:
 def test_a_spread_has_its_mean() -> None:
     assert disk_spread(0.004).mean_seconds == pytest.approx(0.004)
     assert Spread(median_seconds=0.004, sigma=0.0).mean_seconds == pytest.approx(0.004)
+
+
+@given(st.lists(st.floats(0, 1e9), min_size=1, max_size=300), st.lists(st.floats(0, 1), min_size=1, max_size=4))
+def test_quantiles_are_those_of_numpy(values: list[float], fractions: list[float]) -> None:
+    assert (quantiles(np.array(values), fractions) == np.quantile(values, fractions)).all()
 
 
 @pytest.mark.speed

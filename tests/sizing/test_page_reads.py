@@ -53,14 +53,14 @@ def test_it_is_what_a_disk_counted(length_bytes: int, kilobytes: float, ios: flo
 @given(st.lists(st.tuples(st.integers(1, 200_000), st.integers(1, 1_000)), min_size=1, max_size=8))
 def test_of_several_lengths_it_is_the_mean(lengths: list[tuple[int, int]]) -> None:
     one_by_one = [block_read(length_bytes) for length_bytes, blocks in lengths for _ in range(blocks)]
-    result = mean_block_read(lengths)
+    result = mean_block_read(tuple(lengths))
     assert result.bytes == pytest.approx(sum(item.bytes for item in one_by_one) / len(one_by_one))
     assert result.ios == pytest.approx(sum(item.ios for item in one_by_one) / len(one_by_one))
 
 
 def test_of_none_there_is_no_mean() -> None:
     with pytest.raises(ValueError, match="no blocks"):
-        mean_block_read([])
+        mean_block_read(())
 
 
 @given(steps=st.integers(1_500, 12_000))
