@@ -51,7 +51,7 @@ class Candidate:
     layout: Layout
     exact: bool = False
 
-    @property
+    @cached_property
     def survivors(self) -> int:
         """Nodes left when the nodes that may be lost are gone; the targets must hold with these."""
         return max(FEWEST_SURVIVORS, self.count - self.question.requirements.targets.lost_nodes)

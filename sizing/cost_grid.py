@@ -21,7 +21,7 @@ from sizing.instance import InstanceType
 from sizing.units import GIB, HOURS_PER_MONTH, MIB, SECONDS_PER_MONTH
 from sizing.volume_counts import NodeVolumes, data_volumes, fewest_cache_volumes, may_carry
 
-__all__ = ["CostGrid", "NodeChoice", "cost_grid", "least_storage_usd"]
+__all__ = ["CostGrid", "NodeChoice", "cost_grid", "instances_usd", "least_storage_usd"]
 
 Floats = NDArray[np.float64]
 
@@ -49,8 +49,12 @@ class NodeChoice:
     @property
     def instances_usd(self) -> float:
         """Return what the nodes cost a month without their volumes."""
-        price = self.question.world.prices.compute[self.instance.name]
-        return self.count * price.usd_per_hour * HOURS_PER_MONTH
+        return instances_usd(self.question, self.instance, self.count)
+
+
+def instances_usd(question: SizingInputs, instance: InstanceType, count: int) -> float:
+    """Return what this many nodes cost a month without their volumes."""
+    return count * question.world.prices.compute[instance.name].usd_per_hour * HOURS_PER_MONTH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -191,11 +191,14 @@ def _miss_ratios(popularity: Popularity, sizes: Floats) -> Floats:
     grid, cached = _characteristic_times(popularity)
     longest = grid[-1]
     times = grid[np.clip(np.searchsorted(cached, sizes, side="right") - 1, 0, GRID_POINTS)]
+    unread = np.exp(-times[:, None] * weights)
     for _ in range(NEWTON_STEPS):
-        unread = np.exp(-times[:, None] * weights)
         short = sizes - (1 - unread) @ blocks
-        times = np.minimum(times + np.maximum(short, 0) / (unread @ (weights * blocks)), longest)
-    return np.exp(-times[:, None] * weights) @ (weights * blocks)
+        later = np.minimum(times + np.maximum(short, 0) / (unread @ (weights * blocks)), longest)
+        moved = later != times
+        times = later
+        unread[moved] = np.exp(-times[moved, None] * weights)
+    return unread @ (weights * blocks)
 
 
 @lru_cache(maxsize=POPULARITIES)

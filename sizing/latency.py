@@ -182,6 +182,11 @@ def percentiles(path: ReadPath, seed: int = SEED) -> Percentiles:
     return _percentiles(float(seconds.mean()), quantiles(seconds, QUANTILES))
 
 
+def p99_ms(seconds: Floats) -> float:
+    """Return the p99 of simulated latencies."""
+    return float(quantiles(seconds, (TAIL_QUANTILE,))[0]) * 1000
+
+
 def quantiles(values: Floats, fractions: Sequence[float]) -> Floats:
     """Return `numpy.quantile`, which takes several times as long and first loads numpy's masked arrays."""
     at = np.array(fractions) * (len(values) - 1)

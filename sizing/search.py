@@ -18,7 +18,7 @@ from typing import Final
 
 from sizing.bill import candidate_cost, fixed_usd
 from sizing.candidate import FEWEST_SURVIVORS, Candidate
-from sizing.cost_grid import CostGrid, NodeChoice, cost_grid, least_storage_usd
+from sizing.cost_grid import CostGrid, NodeChoice, cost_grid, instances_usd, least_storage_usd
 from sizing.disks import Storage, storages
 from sizing.evaluation import Evaluation, SearchResult, Unevaluated, budget_missed
 from sizing.grid_points import Bounds, GridPoints
@@ -166,7 +166,8 @@ class _Counts:
         search = self.search
         if self.storage not in search.storage_usd:
             search.storage_usd[self.storage] = least_storage_usd(search.question, self.storage)
-        return search.fixed_usd + search.storage_usd[self.storage] + self._nodes(count).instances_usd
+        nodes_usd = instances_usd(search.question, self.instance, count)
+        return search.fixed_usd + search.storage_usd[self.storage] + nodes_usd
 
     def advance(self) -> Iterator[_Branch]:
         """Leave out the next counts if they are too small, or else yield the fewest nodes; then yield the rest."""

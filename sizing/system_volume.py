@@ -125,6 +125,7 @@ def with_disks(server: WritingServer, disk: Disk | None, layout: Layout) -> Writ
     return replace(server, disk=disk)
 
 
+@lru_cache(maxsize=SERVERS)
 def system_volume(question: SizingInputs, instance: InstanceType, cache_mib: int, servers: int) -> Volume:
     """Return the system volume of each of this many nodes, with what gp3 includes if that carries the writes.
 

@@ -143,16 +143,34 @@ class Warming:
         middle = self._moved(warmth, seconds / 2, rates(warmth.hit_ratio))
         return self._moved(warmth, seconds, rates(middle.hit_ratio))
 
+    @cached_property
+    def all_blocks(self) -> float:
+        """Return the number of blocks."""
+        return float(self.popularity.blocks.sum())
+
     def _moved(self, warmth: Warmth, seconds: float, rates: tuple[float, float]) -> Warmth:
         accesses, brought = min(self.most_accesses, warmth.accesses + rates[0] * seconds), rates[1] * seconds
-        wished = warmth.prefetched + brought / float(self.popularity.blocks.sum())
-        ratio, share = _warmth(self.popularity, self.room, accesses, (warmth.prefetched, wished))
+        wished = warmth.prefetched + brought / self.all_blocks
+        ratio, share = self._warmth(accesses, warmth.prefetched, wished)
         return Warmth(
             accesses=accesses,
             prefetched_blocks=warmth.prefetched_blocks + brought,
             prefetched=share,
             hit_ratio=max(warmth.hit_ratio, ratio),
         )
+
+    def _warmth(self, accesses: float, before: float, wished: float) -> tuple[float, float]:
+        """Return the hit ratio, and the share of the unread blocks that prefetch holds, from its share before.
+
+        A share p of the unread blocks is cached when N - (1 - p) x unread blocks are in all: prefetch raises it to its
+        own stop, or to the share `wished`, and eviction lowers it to what the cache keeps.
+        """
+        unread = _unread(self.popularity, accesses)
+        all_blocks, not_read = self.all_blocks, max(float(unread.sum()), SMALLEST)
+        stop = 1 - (all_blocks - self.room.prefetch_stops_blocks) / not_read
+        fits = 1 - (all_blocks - min(self.room.blocks_after_eviction, all_blocks)) / not_read
+        share = max(0.0, min(max(before, min(wished, stop)), fits, 1.0))
+        return max(0.0, 1 - (1 - share) * float((self.popularity.weights * unread).sum())), share
 
 
 def prefetch(fill: Fill, streams: Streams, rates: Rates) -> Prefetch:
@@ -232,20 +250,3 @@ def _unread(popularity: Popularity, accesses: float) -> Floats:
     """Return the blocks of each class that this many accesses have not read; shape (classes,)."""
     unread: Floats = popularity.blocks * np.exp(-popularity.weights * accesses)
     return unread
-
-
-def _warmth(
-    popularity: Popularity, room: CacheCapacity, accesses: float, prefetched: tuple[float, float]
-) -> tuple[float, float]:
-    """Hit ratio, and the share of the unread blocks that prefetch holds, from (share before, share wished).
-
-    A share p of the unread blocks is cached when N - (1 - p) x unread blocks are in all: prefetch raises it to its own
-    stop, and eviction lowers it to what the cache keeps.
-    """
-    before, wished = prefetched
-    unread = _unread(popularity, accesses)
-    all_blocks, not_read = float(popularity.blocks.sum()), max(float(unread.sum()), SMALLEST)
-    stop = 1 - (all_blocks - room.prefetch_stops_blocks) / not_read
-    fits = 1 - (all_blocks - min(room.blocks_after_eviction, all_blocks)) / not_read
-    share = max(0.0, min(max(before, min(wished, stop)), fits, 1.0))
-    return max(0.0, 1 - (1 - share) * float((popularity.weights * unread).sum())), share
