@@ -8,7 +8,7 @@ times, with a fixed seed, and the plan uses the mean of the busiest server's sha
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final, Literal
 
 import numpy as np
@@ -59,8 +59,8 @@ def imbalance(loads: RegionLoads, servers: int) -> Imbalance:
     if loads.spread == "hashed":
         remembered = min(servers * REMEMBERED_BYTES / loads.row_bytes, loads.rows - 1)
         return Imbalance(
-            requests=_busiest(_row_weights(loads, 0.0), loads.regions, servers),
-            blocks=_busiest(_row_weights(loads, max(0.0, remembered)), loads.regions, servers),
+            requests=_requests(loads.popularity, loads.rows, loads.regions, servers),
+            blocks=_busiest(_row_weights(loads.popularity, loads.rows, max(0.0, remembered)), loads.regions, servers),
         )
     busiest = _busiest(_region_weights(loads.regions, loads.spread), loads.regions, servers)
     return Imbalance(requests=busiest, blocks=busiest)
@@ -79,15 +79,22 @@ class _Weights:
     apart: bool
 
 
-def _row_weights(loads: RegionLoads, remembered: float) -> _Weights:
+@lru_cache(maxsize=4_096)
+def _requests(popularity: RowPopularity, rows: float, regions: int, servers: int) -> float:
+    """Return how many more requests the busiest server gets than the mean, whatever the blocks of a row are."""
+    return _busiest(_row_weights(popularity, rows, 0.0), regions, servers)
+
+
+@lru_cache(maxsize=16)
+def _row_weights(popularity: RowPopularity, rows: float, remembered: float) -> _Weights:
     """Return how reads spread over the rows that do not stay in memory."""
-    ranks = loads.popularity.ranks_of(loads.rows)
+    ranks = popularity.ranks_of(rows)
     single = remembered + np.arange(min(SINGLE, ranks - remembered) + 1)
     steps = int(np.log(max(1.0, ranks / single[-1])) / np.log(CLASS_RATIO))
-    edges = np.concatenate((single[-1] * CLASS_RATIO ** np.arange(steps + 1), loads.popularity.breaks(ranks), [ranks]))
+    edges = np.concatenate((single[-1] * CLASS_RATIO ** np.arange(steps + 1), popularity.breaks(ranks), [ranks]))
     edges = distinct(np.clip(edges, single[-1], ranks))
-    reads = np.diff(loads.popularity.reads_of_hottest(single, ranks))
-    others, counts = np.diff(loads.popularity.reads_of_hottest(edges, ranks)), np.diff(edges)
+    reads = np.diff(popularity.reads_of_hottest(single, ranks))
+    others, counts = np.diff(popularity.reads_of_hottest(edges, ranks)), np.diff(edges)
     squared = np.divide(others**2, counts, out=np.zeros_like(others), where=counts > 0)
     total = float(reads.sum() + others.sum())
     if total <= 0:
@@ -103,8 +110,7 @@ def _region_weights(regions: int, exponent: float) -> _Weights:
 
 def _busiest(weights: _Weights, regions: int, servers: int) -> float:
     """Return the mean of the busiest server's share over many placements, times the number of servers."""
-    homes = _places(len(weights.single), regions, apart=weights.apart) % servers
-    cells, shape = (homes + np.arange(PLACEMENTS)[:, None] * servers).ravel(), (PLACEMENTS, servers)
+    cells, shape = _cells(len(weights.single), regions, servers, apart=weights.apart), (PLACEMENTS, servers)
     single = np.bincount(cells, np.tile(weights.single, PLACEMENTS), PLACEMENTS * servers).reshape(shape)
     places = regions // servers + (np.arange(servers) < regions % servers)
     share, deviation = places / regions, np.sqrt(weights.others_squared * places / regions * (1 - places / regions))
@@ -118,6 +124,13 @@ def _busiest(weights: _Weights, regions: int, servers: int) -> float:
     return max(1.0, float(servers * loads.max(axis=1).mean()))
 
 
+@lru_cache(maxsize=64)
+def _cells(count: int, regions: int, servers: int, *, apart: bool) -> NDArray[np.int64]:
+    """Return the servers of these places, numbered through all placements; shape (placements x count,)."""
+    homes = _places(count, regions, apart=apart) % servers
+    return (homes + np.arange(PLACEMENTS)[:, None] * servers).ravel()
+
+
 @lru_cache(maxsize=16)
 def _places(count: int, regions: int, *, apart: bool) -> NDArray[np.int64]:
     """Return the regions in which this many rows lie, or the places of this many regions; shape (placements, count)."""
@@ -129,4 +142,9 @@ def _places(count: int, regions: int, *, apart: bool) -> NDArray[np.int64]:
 
 def _normals(servers: int) -> Floats:
     """Return deviates for each server; those of the first servers do not depend on the number of servers."""
-    return np.random.default_rng(SEED).standard_normal((servers, PLACEMENTS)).T
+    return _drawn_normals(1 << (servers - 1).bit_length())[:servers].T
+
+
+@cache
+def _drawn_normals(servers: int) -> Floats:
+    return np.random.default_rng(SEED).standard_normal((servers, PLACEMENTS))
