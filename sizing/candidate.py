@@ -129,7 +129,7 @@ class Candidate:
         """Return how many reads one survivor works on at once: the larger number of a warm and of a cold cluster."""
         warmths = {self.hit_ratio(self.survivors)} | ({0.0} if self.question.mode.keeps_data_in_s3 else set())
         load, servers = self.question.at_peak.requirements.workload.load, self.survivors
-        return max(reads_in_progress(load, servers, self._limits(servers, ratio)) for ratio in warmths)
+        return max(reads_in_progress(load, servers, self.hardware_limits(servers, ratio)) for ratio in warmths)
 
     @cached_property
     def region_server(self) -> RegionServer:
@@ -183,15 +183,15 @@ class Candidate:
         return cache(self._resources_of)
 
     def _resources_of(self, servers: int) -> tuple[Resource, ...]:
-        *others, one_handler = self._limits(servers, self.hit_ratio(servers))
+        *others, one_handler = self.hardware_limits(servers, self.hit_ratio(servers))
         return (*others, replace(one_handler, capacity=servers * self.cluster(servers).handlers))
 
     @cached_property
-    def _limits(self) -> Callable[[int, float], tuple[Resource, ...]]:
+    def hardware_limits(self) -> Callable[[int, float], tuple[Resource, ...]]:
         """Return a function of the number of nodes and the hit ratio: the resources with one handler on each node."""
-        return cache(self._limits_of)
+        return cache(self._hardware_limits_of)
 
-    def _limits_of(self, servers: int, hit_ratio: float) -> tuple[Resource, ...]:
+    def _hardware_limits_of(self, servers: int, hit_ratio: float) -> tuple[Resource, ...]:
         return resources(self._hardware(servers), self.question.read, Hits(ratio=hit_ratio), self.question.timings)
 
     def performance(self, servers: int) -> Performance:

@@ -9,8 +9,7 @@ from typing import Final, Literal
 
 from sizing.candidate import Candidate
 from sizing.inputs import UTILISATION
-from sizing.read import Hits
-from sizing.resource import DISK_RESOURCES, resources
+from sizing.resource import DISK_RESOURCES, Resource
 from sizing.shortfalls import ROUNDING, Shortfall, shortfalls
 from sizing.writes import write_load
 
@@ -75,6 +74,31 @@ def serves_reads_alone(largest: Candidate) -> bool:
     )
 
 
+def may_serve_reads(smallest: Candidate, largest: Candidate) -> bool:
+    """Return false only if `may_serve_writes` would, because the reads alone are too many for the hardware.
+
+    This takes neither handlers nor memstore, so it is quick.
+    """
+    question, offered = largest.question, largest.question.at_peak.offered_reads_per_second or 0.0
+    if not question.requirements.workload.write_bytes_per_second:
+        return True
+    hit_ratio = largest.hit_ratio(largest.survivors)
+    return any(
+        not candidate.fits_memory or _carry(_without_handlers(candidate, hit_ratio), offered)
+        for candidate in (largest, smallest)
+    )
+
+
+def _without_handlers(candidate: Candidate, hit_ratio: float) -> list[Resource]:
+    """Return the resources of the survivors at this hit ratio, apart from handlers."""
+    limits = candidate.hardware_limits(candidate.survivors, hit_ratio)
+    return [limit for limit in limits if limit.name != "handlers"]
+
+
+def _carry(limits: Iterable[Resource], reads_per_second: float) -> bool:
+    return all(reads_per_second <= UTILISATION * limit.max_reads_per_second for limit in limits)
+
+
 def may_serve_writes(smallest: Candidate, largest: Candidate) -> bool:
     """Return whether a cluster could carry both reads and writes with the better of both caches.
 
@@ -84,14 +108,11 @@ def may_serve_writes(smallest: Candidate, largest: Candidate) -> bool:
     written = question.requirements.workload.write_bytes_per_second
     if not written or not (smallest.fits_memory and largest.fits_memory):
         return True
-    hits = Hits(ratio=largest.hit_ratio(largest.survivors))
+    hit_ratio = largest.hit_ratio(largest.survivors)
 
     def serves(candidate: Candidate) -> bool:
-        cluster = candidate.cluster(candidate.survivors)
-        reads = [
-            limit for limit in resources(cluster, question.read, hits, question.timings) if limit.name != "handlers"
-        ]
-        if any(offered > UTILISATION * limit.max_reads_per_second for limit in reads):
+        reads = _without_handlers(candidate, hit_ratio)
+        if not _carry(reads, offered):
             return False
         writes = write_load(candidate.writing_server, candidate.survivors, written, reads, offered)
         return written <= UTILISATION * (1 + ROUNDING) * writes.saturation_bytes_per_second

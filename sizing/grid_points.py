@@ -20,7 +20,16 @@ from numpy.typing import NDArray
 from sizing.bill import candidate_cost
 from sizing.candidate import Candidate
 from sizing.cost_grid import CostGrid
-from sizing.cures import SPEED_INDEPENDENT_TARGETS, WARM_UP, Cure, cures, cures_of, may_serve_writes, serves_reads_alone
+from sizing.cures import (
+    SPEED_INDEPENDENT_TARGETS,
+    WARM_UP,
+    Cure,
+    cures,
+    cures_of,
+    may_serve_reads,
+    may_serve_writes,
+    serves_reads_alone,
+)
 from sizing.evaluation import Evaluation
 from sizing.shortfalls import COLD_TARGETS, shortfalls
 
@@ -157,6 +166,8 @@ class GridPoints:
         """Return whether some cache, up to row `most`, on volumes of this speed meets all targets but the budget."""
         last = self._largest if most is None else min(most, self._largest)
         smallest, largest = self._candidate(0, speed), self._candidate(last, speed)
+        if not may_serve_reads(smallest, largest):
+            return False
         helpful = cures_of(largest, COLD_TARGETS)
         if not helpful:
             self.bounds.offer(largest)
