@@ -54,6 +54,8 @@ def gets_per_second(candidate: Candidate) -> float:
     if not isinstance(load, OpenLoad) or not candidate.question.mode.keeps_data_in_s3:
         return 0.0
     missed = 1 - candidate.hit_ratio(candidate.count)
+    if not missed:
+        return 0.0
     served = min(load.reads_per_second, _saturation(candidate))
     return served * candidate.question.read.blocks * missed
 

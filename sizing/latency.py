@@ -188,13 +188,13 @@ def p99_ms(seconds: Floats) -> float:
 
 
 def quantiles(values: Floats, fractions: Sequence[float]) -> Floats:
-    """Return `numpy.quantile`, which takes several times as long and first loads numpy's masked arrays."""
+    """Return what `numpy.quantile` returns, which loads numpy's masked arrays when it is first called."""
     at = np.array(fractions) * (len(values) - 1)
     below = np.floor(at).astype(np.int64)
     above = np.minimum(below + 1, len(values) - 1)
     ordered = np.partition(values, np.concatenate((below, above)))
     low, high, part = ordered[below], ordered[above], at - below
-    return np.where(part < HALF, low + (high - low) * part, high - (high - low) * (1 - part))
+    return np.asarray(np.where(part < HALF, low + (high - low) * part, high - (high - low) * (1 - part)))
 
 
 def fan_out(path: ReadPath, servers: int, slowest_hit_ratio: float | None = None, seed: int = SEED) -> Percentiles:

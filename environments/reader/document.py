@@ -61,6 +61,15 @@ class Document:
         return self.assigned.get(path) or f"{self.source}:{self.lines.get(path, 1)}"
 
 
+def forbidden_character(text: str) -> str | None:
+    """Return the first character that no file may have, or None.
+
+    The expression takes milliseconds to compile, so printable text, in which it finds nothing, goes without it.
+    """
+    found = None if text.isprintable() else re.search(FORBIDDEN, text)
+    return found.group() if found else None
+
+
 def path_text(path: YamlPath) -> str:
     """Return the path as a message writes it: `clusters.blue.core.volumes[0].size`."""
     return "".join(map(_part_text, path)).removeprefix(".")
@@ -168,11 +177,10 @@ class _Walk:
                 yield here, value
 
     def _check_characters(self, node: yaml.Node, path: YamlPath) -> None:
-        text = str(node.value)
-        # The expression takes milliseconds to compile, and printable text has nothing that it finds.
-        if not text.isprintable() and (forbidden := re.search(FORBIDDEN, text)):
+        forbidden = forbidden_character(str(node.value))
+        if forbidden:
             line = node.start_mark.line + 1
-            self.problems.append(_forbidden_character(f"{self.source}:{line}", path, forbidden.group()))
+            self.problems.append(_forbidden_character(f"{self.source}:{line}", path, forbidden))
 
     def _enter(self, path: YamlPath, line: int) -> None:
         if path in self.lines:

@@ -8,7 +8,7 @@ from typing import Final
 
 from emr.classification import ClassificationPath
 from emr.cluster_spec import Setting, SettingKey
-from environments.reader.document import FORBIDDEN
+from environments.reader.document import forbidden_character
 from lint.reader.node import Array, Member, Node, Object, Scalar, is_gap, scalar_text
 from lint.reader.problems import ReadProblems
 from lint.reader.source_text import SourceSpan, quoted
@@ -98,10 +98,8 @@ class Level:
         if value is None:
             why = f"the value of {quoted(member.key)} is a list or an object"
             self._problem(member.place, path, why, "write the value as a string in quotes")
-        elif forbidden := FORBIDDEN.search(member.key + value):
-            why = (
-                f"{quoted(member.key)} contains the control character U+{ord(forbidden.group()):04X}, which XML forbids"
-            )
+        elif forbidden := forbidden_character(member.key + value):
+            why = f"{quoted(member.key)} contains the control character U+{ord(forbidden):04X}, which XML forbids"
             self._problem(member.place, path, why, "remove the character")
         else:
             is_text = not takes_texts or not isinstance(member.value, Scalar) or member.value.quoted

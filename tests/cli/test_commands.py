@@ -77,12 +77,12 @@ ENTRY_KEYS = {
 
 
 def loaded_after(code: str) -> set[str]:
-    """Return the top-level modules that a fresh interpreter has loaded after running some code."""
+    """Return the modules that a fresh interpreter has loaded after running some code."""
     script = (
         f"import sys, contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()):\n {code}\nprint(*sys.modules)"
     )
     result = subprocess.run([sys.executable, "-c", script], cwd=PROJECT, capture_output=True, text=True, check=True)
-    return {name.partition(".")[0] for name in result.stdout.split()}
+    return set(result.stdout.split())
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
@@ -194,9 +194,9 @@ def test_help_loads_nothing_heavy() -> None:
     assert not loaded & {"aws_cdk", "boto3", "botocore", "pydantic", "numpy", "jinja2", "rich", "yaml"}
 
 
-def test_plan_loads_neither_cdk_nor_boto3() -> None:
+def test_plan_loads_nothing_slow_that_it_does_not_need() -> None:
     loaded = loaded_after("from cli.main import warmbase; warmbase.main(['plan', 'prod'], standalone_mode=False)")
-    assert not loaded & {"aws_cdk", "boto3", "botocore", "moto"}
+    assert not loaded & {"aws_cdk", "boto3", "botocore", "moto", "numpy.ma"}
 
 
 @pytest.mark.speed
@@ -285,8 +285,8 @@ def test_compare_sets_three_modes_side_by_side() -> None:
 
 @pytest.mark.speed
 def test_plan_is_quick() -> None:
-    """The whole process, advice included, takes 21 loops, which were 1.3 s; a plan may take 2 s of a processor."""
-    assert loops_of_children(lambda: run_process("plan", "prod"), attempts=8) < 32
+    """The whole process, advice included, takes 13 loops, which were 0.8 s of a processor."""
+    assert loops_of_children(lambda: run_process("plan", "prod"), attempts=8) < 21
 
 
 @pytest.mark.parametrize(
