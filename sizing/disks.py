@@ -148,7 +148,9 @@ def cache_volumes_gib(sizes_mib: Floats, demand: CacheDemand, count: int) -> Flo
     """
     needed_gib = np.ceil(sizes_mib * MIB * (1 / count + index_fraction(demand)) / FILL_FRACTION / GIB)
     sizes_gib = np.maximum(MIN_VOLUME_GIB, needed_gib)
-    return sizes_gib + np.logical_or.reduce([sizes_gib == reserved for reserved in RESERVED_SIZES_GIB])
+    for reserved_gib in sorted(RESERVED_SIZES_GIB):
+        sizes_gib = sizes_gib + (sizes_gib == reserved_gib)
+    return sizes_gib
 
 
 def whole_files_mib(sizes_mib: Floats, count: int) -> Floats:

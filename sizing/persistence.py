@@ -79,7 +79,7 @@ def dump_seconds(blocks: int, file_bytes: int, disk_bytes_per_second: float) -> 
 
 
 def chunk_heap_bytes(blocks: int) -> int:
-    """Heap of one chunk of a dump."""
+    """Return the heap that one chunk of a dump takes."""
     return CHUNK_HEAP_BYTES_PER_BLOCK * min(blocks, CHUNK_BLOCKS)
 
 

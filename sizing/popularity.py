@@ -11,7 +11,7 @@ Error: hit ratios are within 0.15 points of those of blocks drawn one by one for
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -31,7 +31,7 @@ NEGLIGIBLE_BLOCKS: Final = 1e-9  # of a class, by expectation
 ALIKE: Final = 1e-9  # relative variance below which rows are equally popular; float64 leaves 1e-16
 
 
-class RowPopularity(Protocol):
+class RowPopularity(Hashable, Protocol):
     """How reads spread over rows, hottest first."""
 
     def reads_of_hottest(self, ranks: Floats, rows: float) -> Floats:

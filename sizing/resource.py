@@ -223,7 +223,7 @@ def resources(cluster: ServingCluster, read: Read, hits: Hits, timings: Timings)
     cpu = call_cpu_seconds(read, timings), get_cpu_seconds(read, hits, timings)
     network, disks = _network(cluster, read, hits), _disk_resources(cluster, read, hits)
     moving = max((_seconds(cluster, disk) for disk in disks), default=0.0)
-    held = cpu[0] + _seconds(cluster, network), cpu[1] + moving + delay_seconds(cluster, read, hits, timings)
+    seconds = cpu[0] + _seconds(cluster, network), cpu[1] + moving + delay_seconds(cluster, read, hits, timings)
     return (
         _resource("cpu", cluster, cluster.vcpus, "core", cpu),
         network,
@@ -234,7 +234,7 @@ def resources(cluster: ServingCluster, read: Read, hits: Hits, timings: Timings)
             unit="GET/s",
             demand_per_read=misses,
         ),
-        _resource("handlers", cluster, cluster.handlers, "handler", held),
+        _resource("handlers", cluster, cluster.handlers, "handler", seconds),
     )
 
 

@@ -66,8 +66,8 @@ def forbidden_character(text: str) -> str | None:
 
     The expression takes milliseconds to compile, so printable text, in which it finds nothing, goes without it.
     """
-    found = None if text.isprintable() else re.search(FORBIDDEN, text)
-    return found.group() if found else None
+    match = None if text.isprintable() else re.search(FORBIDDEN, text)
+    return match.group() if match else None
 
 
 def path_text(path: YamlPath) -> str:
