@@ -10,7 +10,7 @@ from typing import Any, Final
 import click
 
 from cli.options import chosen_cluster
-from cli.plan_summary import Row, labelled_lines
+from cli.plan_summary import Row, cluster_heading, labelled_lines
 from cli.terminal import echo, echo_styled, page_columns
 from environments.environment import Environment
 from environments.input_range import InputRange
@@ -76,11 +76,11 @@ class DecisionPage:
 
     def text(self, width: int) -> str:
         """Return the page for a terminal of that width."""
-        head = f"{self.environment.name} / {self.cluster}"
+        head = cluster_heading(self.environment.name, self.cluster)
         samples = f"{self.sampling.count} samples of the ranges, seed {self.sampling.seed}"
         blocks = (self._purchase(), self._risk(), self._others(), self._advice())
         pages = ("\n".join(labelled_lines(rows, width)) for rows in blocks)
-        return "\n\n".join([f"{click.style(head, bold=True)}   {samples}", *filter(None, pages)])
+        return "\n\n".join([f"{head}   {samples}", *filter(None, pages)])
 
     def document(self) -> dict[str, Any]:
         """Return the JSON document of the decision; money is in USD a month."""

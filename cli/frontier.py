@@ -10,6 +10,7 @@ from typing import Any, Final
 import click
 
 from cli.decision import nodes_text
+from cli.plan_summary import cluster_heading
 from cli.terminal import echo, echo_styled, page_columns
 from environments.environment import Environment
 from environments.planning import requirements, world
@@ -64,7 +65,7 @@ def _document(environment: Environment, cluster: ClusterChoice, result: Frontier
 
 
 def _page(environment: Environment, cluster: ClusterChoice, result: Frontier, width: int) -> Iterator[str]:
-    head = click.style(f"{environment.name} / {cluster.name}", bold=True)
+    head = cluster_heading(environment.name, cluster.name)
     yield f"{head}   what targets.{result.target} costs a month, all else as stated"
     yield ""
     yield from _rows(result, width)

@@ -9,6 +9,7 @@ from typing import Any, Final
 import click
 
 from cli.decision import nodes_text
+from cli.plan_summary import cluster_heading
 from cli.terminal import echo, echo_styled, page_columns
 from environments.environment import Environment
 from environments.planning import requirements, world
@@ -40,7 +41,7 @@ def show_growth(environment: Environment, cluster: ClusterChoice, months: int, r
         document: dict[str, Any] = {"environment": environment.name, "cluster": cluster.name}
         echo(json_text({**document, "growth": rate, "months": months, "steps": plain(steps), "split_month": split}))
         return
-    head = click.style(f"{environment.name} / {cluster.name}", bold=True)
+    head = cluster_heading(environment.name, cluster.name)
     title = f"{head}   {months} months in which data, reads and writes grow by {format_percent(rate)} each"
     rows = [line for step in steps for line in _lines(step, page_columns())]
     notes = [line for note in _notes(steps, split) for line in wrap(note, page_columns(), break_on_hyphens=False)]

@@ -24,8 +24,10 @@ from sizing.cluster import ClusterChoice
 from sizing.frontier import Target
 from sizing.plan import Plan
 from sizing.problem import WarmbaseError
+from sizing.units import SIZE_UNITS, TIME_UNITS
 
 Page = Literal["why", "cost", "everything"]
+UNITS: Final = {*SIZE_UNITS, *TIME_UNITS, "%"}
 PAGES: Final[tuple[Page, ...]] = get_args(Page)
 
 
@@ -146,6 +148,8 @@ def plan(environment: str, **options: Unpack[PlanOptions]) -> None:
 
     Exit codes: 3 no cluster meets the targets, or the pinned one does not; of two plans, the newer one counts.
     """
+    if options["assignments"] and (other := options["other"]) in UNITS:
+        raise click.UsageError(f"{other!r} is apart from its number. Put the option in quotes: --set 'a.b=1 TiB'.")
     pages = [page for page in PAGES if options[page]]
     if options["frontier"] or options["months"] or options["tornado"]:
         _show_steps(environment, options, pages)

@@ -22,10 +22,8 @@ from environments.reader.read import environment_of, quoted_path
 from environments.record_files import recorded_launch
 from environments.revision import environment_at, is_revision
 from reports.json_text import json_text
-from sizing.units import SIZE_UNITS, TIME_UNITS
 
 LAUNCH: Final = "launch"
-UNITS: Final = {*SIZE_UNITS, *TIME_UNITS, "%"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,10 +66,6 @@ def _after(request: ComparisonRequest) -> tuple[PlanSide, str]:
     """Return the newer plan, and its environment in words."""
     if request.other and request.against:
         raise click.UsageError("Name a second environment or --against, not both.")
-    if request.assignments and request.other in UNITS:
-        raise click.UsageError(
-            f"{request.other!r} is apart from its number. Put the option in quotes: --set 'a.b=1 TiB'."
-        )
     assignments = [Assignment.parse(text) for text in request.assignments]
     read = read_environment(request.other or request.environment, assignments)
     return PlanSide.of(read, chosen_cluster(read, request.cluster)), " ".join([read.source, *map(str, assignments)])

@@ -47,6 +47,11 @@ def plan_summary(name: str, environment: Environment, plan: Plan, width: int) ->
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
+def cluster_heading(environment: str, cluster: str) -> str:
+    """Return the names with which a page about the plan of a cluster begins."""
+    return click.style(f"{environment} / {cluster}", bold=True)
+
+
 def _room(blocks: list[list[str]]) -> int:
     """Return how many lines are left, with an empty line between any two blocks."""
     return MOST_LINES - sum(map(len, blocks)) - len(blocks)
@@ -54,7 +59,7 @@ def _room(blocks: list[list[str]]) -> int:
 
 def _head(plan: Plan) -> list[str]:
     place = f"{plan.release}, {plan.prices.region}"
-    head = f"{click.style(f'{plan.environment} / {plan.cluster}', bold=True)}   {plan.mode.title}   {place}"
+    head = f"{cluster_heading(plan.environment, plan.cluster)}   {plan.mode.title}   {place}"
     if plan.meets_targets:
         return [head]
     missed = "no cluster meets its targets; this is the nearest" if not plan.feasible else "misses its targets"

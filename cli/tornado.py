@@ -9,6 +9,7 @@ import click
 
 from cli.decision import value_text
 from cli.options import chosen_cluster
+from cli.plan_summary import cluster_heading
 from cli.terminal import echo, echo_styled
 from environments.reader.ranges import RangedDocument
 from environments.reader.read import environment_of
@@ -35,7 +36,7 @@ def show_tornado(ranged: RangedDocument, cluster_name: str | None, output: str) 
             json_text({"environment": environment.name, "cluster": cluster, "inputs": [_entry(one) for one in results]})
         )
         return
-    head = click.style(f"{environment.name} / {cluster}", bold=True)
+    head = cluster_heading(environment.name, cluster)
     echo_styled("\n".join([f"{head}   one input at a time, all others as stated", "", *_rows(results), "", NOTE]))
 
 

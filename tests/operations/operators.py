@@ -25,6 +25,7 @@ from botocore.exceptions import ClientError
 
 import app
 from cli.main import COMMANDS, warmbase
+from cli.packages import module_of
 from environments.reader import read_environment
 from environments.record_files import launch_records
 from operations import change_set, cluster_step, identity, lock, proposal, reconfiguration, teardown
@@ -259,7 +260,7 @@ def install_world(world: World, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(identity, "Aws", aws_of)
     patch.setattr(click, "confirm", confirm)
     for command in COMMANDS:
-        module_name = f"cli.{command}"
+        module_name = f"cli.{module_of(command)}"
         chosen = warmbase.get_command(click.Context(warmbase), command)
         if chosen is not None and hasattr(sys.modules[module_name], "TerminalProgress"):
             patch.setattr(f"{module_name}.TerminalProgress", type("Steps", (Steps,), {"world": world}))
