@@ -36,6 +36,8 @@ READS_PER_SECOND: Final = 80.0
 THREADS: Final = 16
 LOAD_SECONDS: Final = 3600.0  # longer than the run; the load is stopped at its end
 SHARES: Final = (0.25, 0.5, 0.75)
+DRAWN_SHARE: Final = 0.05
+"""From this share on, the remaining time is drawn; the slope of the very first blocks says hours."""
 GATE: Final = Gate()
 WARM: Final = "warmbase warm"
 OPEN: Final = "as soon as all regions are open"
@@ -256,7 +258,8 @@ def _charts(fill: Fill) -> Iterator[Chart]:
         "share of the planned bytes",
         [("measured", [(tick.at - fill.began, min(1.0, fill.least_share(tick))) for tick in ticks])],
     )
-    known = [(reading.at, slowest_seconds(reading.servers)) for reading in fill.readings]
+    drawn = [reading for reading in fill.readings if reading.least_share >= DRAWN_SHARE]
+    known = [(reading.at, slowest_seconds(reading.servers)) for reading in drawn]
     yield over_time(
         "Remaining time until the last cache is warm",
         "seconds",
