@@ -229,17 +229,23 @@ def test_the_step_names_store_files_and_moves_regions(experiment: Experiment, tm
     bench.await_regions()
 
 
+FACTOR = 2.0
+
+
 @pytest.mark.parametrize("scenario", ["warm-gate", "boost"])
 def test_cold_caches_fill_as_predicted(experiment: Experiment, scenario: str) -> None:
-    """The short forms run on the servers of this module. A remaining time of a few seconds is not compared.
+    """The short forms run on the small caches of this module, which fill in seconds: times count by a factor.
 
-    On a busy machine, its relative error is too large.
+    docs/lab-fills.md compares times of minutes with closer bounds.
     """
     result = benched(scenario)(replace(experiment, short=True))
     if not result.figures:
         pytest.skip("; ".join(result.limits))
-    figures = [figure for figure in result.figures if not figure.name.startswith("remaining seconds")]
-    assert not [figure for figure in figures if figure.holds is False]
+    for figure in result.figures:
+        if figure.unit == "s" and figure.predicted and not figure.name.startswith("remaining seconds"):
+            assert 1 / FACTOR < figure.measured / figure.predicted < FACTOR, figure
+        elif figure.unit != "s":
+            assert figure.holds is not False, figure
 
 
 def test_the_step_waits_for_the_server_of_meta_while_it_restarts(experiment: Experiment, tmp_path: Path) -> None:
