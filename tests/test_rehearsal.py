@@ -146,7 +146,7 @@ def publish_metrics(checkout: Checkout) -> None:
     }
     nodes = [
         node
-        for node in emr.list_instances(ClusterId=identity)["Instances"]
+        for node in emr.list_instances(ClusterId=identity, InstanceStates=["RUNNING"])["Instances"]
         if groups[node["InstanceGroupId"]] == "CORE"
     ]
     figures = {"Hits": (900.0, 730.0), "Misses": (90.0, 265.0), "HitRatio": (0.91, 0.734), "Fill": (0.6, 0.5)}
