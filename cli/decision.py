@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import click
 
+from cli.nodes_text import purchase_text
 from cli.options import chosen_cluster
 from cli.plan_summary import Row, cluster_heading, labelled_lines
 from cli.terminal import echo, echo_styled, page_columns
@@ -34,7 +35,6 @@ ROUNDING: Final = 1e-9  # of a share of the samples
 class DecisionRequest:
     """The options of `warmbase plan` that matter to a decision."""
 
-    environment: str
     cluster: str | None
     output: str
     sampling: Sampling
@@ -122,7 +122,8 @@ class DecisionPage:
         decision = self.proposal.decision
         bills = [row[decision.best].usd_per_month for row in decision.outcomes]
         yield "Ranges", "; ".join(map(range_text, self.ranges))
-        yield "Buy", option_text(decision.options[decision.best])
+        best = decision.options[decision.best]
+        yield "Buy", purchase_text(best.instance_type, best.count, best.volumes)
         mean, least, most = map(format_usd, (sum(bills) / len(bills), min(bills), max(bills)))
         yield (
             "",
@@ -260,28 +261,6 @@ def range_text(input_range: InputRange) -> str:
 def samples_text(count: int) -> str:
     """Return a number of samples with its noun."""
     return f"{count} sample{'s' * (count > 1)}"
-
-
-def option_text(option: ClusterOption) -> str:
-    """Return the core nodes of an option with the data volumes of each."""
-    volumes = [
-        f"{f'{volume.count} x ' if volume.count > 1 else ''}{volume.size_gib:,} GiB {volume.type}"
-        f" ({volume.throughput_mib_s:,} MiB/s) for the {volume.purpose}"
-        for volume in option.volumes
-        if volume.purpose != "system"
-    ]
-    nodes = f"{option.count} x {option.instance_type} core nodes"
-    return ", each with ".join([nodes, *[" and ".join(volumes)] * bool(volumes)])
-
-
-def nodes_text(option: ClusterOption) -> str:
-    """Return the nodes of an option with the size of the volumes that they read from."""
-    volumes = [
-        f"{f'{volume.count} x ' if volume.count > 1 else ''}{volume.size_gib:,} GiB {volume.type}"
-        for volume in option.volumes
-        if volume.purpose != "system"
-    ]
-    return ", ".join([f"{option.count} x {option.instance_type}", *volumes])
 
 
 def pin_text(option: ClusterOption) -> str:

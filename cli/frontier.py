@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import click
 
-from cli.decision import nodes_text
+from cli.nodes_text import nodes_text
 from cli.plan_summary import cluster_heading
 from cli.terminal import echo, echo_styled, page_columns
 from environments.environment import Environment

@@ -155,7 +155,7 @@ def plan(environment: str, **options: Unpack[PlanOptions]) -> None:
         _show_steps(environment, options, pages)
         return
     if (ranged := _ranged(environment, options)).ranges:
-        _show_decision(environment, ranged, options, pages)
+        _show_decision(ranged, options, pages)
         return
     if options["other"] or options["assignments"] or options["against"] or options["output"] == "markdown":
         if pages:
@@ -205,7 +205,7 @@ def _ranged(environment: str, options: PlanOptions) -> RangedDocument:
     return read_ranges(options["other"] or environment, [Assignment.parse(text) for text in options["assignments"]])
 
 
-def _show_decision(environment: str, ranged: RangedDocument, options: PlanOptions, pages: Sequence[Page]) -> None:
+def _show_decision(ranged: RangedDocument, options: PlanOptions, pages: Sequence[Page]) -> None:
     if options["other"] or options["against"] or pages:
         raise click.UsageError(
             "A plan from ranges has its own page: leave out OTHER, --against, --why, --cost and --all."
@@ -216,7 +216,6 @@ def _show_decision(environment: str, ranged: RangedDocument, options: PlanOption
     show_decision(
         ranged,
         DecisionRequest(
-            environment=environment,
             cluster=options["cluster"],
             output=options["output"],
             sampling=Sampling(count=options["samples"], seed=options["seed"], missed_factor=options["missed_factor"]),

@@ -9,6 +9,7 @@ from typing import Final
 import click
 
 from cli.boost_text import boost_text
+from cli.nodes_text import purchase_text
 from environments.environment import Environment
 from environments.unstated import unstated
 from sizing.plan import Plan
@@ -76,15 +77,9 @@ def labelled_lines(rows: Iterator[Row], width: int) -> list[str]:
 
 
 def _purchase(plan: Plan) -> Iterator[Row]:
-    volumes = [
-        f"{f'{volume.count} x ' if volume.count > 1 else ''}{volume.size_gib:,} GiB {volume.type} "
-        f"({volume.throughput_mib_s:,} MiB/s) for the {volume.purpose}"
-        for volume in plan.core.volumes
-        if volume.purpose != "system"
-    ]
     primaries = f"{plan.primary.count} x {plan.primary.instance_type} primary node{'s' * (plan.primary.count > 1)}"
-    nodes = f"{plan.core.count} x {plan.core.instance_type} core nodes"
-    yield "Buy", f"{', each with '.join([nodes, *[' and '.join(volumes)] * bool(volumes)])}; {primaries}"
+    nodes = purchase_text(plan.core.instance_type, plan.core.count, plan.core.volumes)
+    yield "Buy", f"{nodes}; {primaries}"
     basis = "estimated prices" if plan.prices.estimate else f"prices of {plan.prices_as_of}"
     rate = f"less {format_percent(plan.prices.discount)}" if plan.prices.discount else "on demand"
     yield "", f"{format_usd(plan.cost.usd_per_month)} a month {rate} ({basis}; --cost)"

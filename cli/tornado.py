@@ -20,8 +20,8 @@ from sizing.units import format_usd
 KEY: Final = 33
 VALUES: Final = 19
 PRICE: Final = 16
-NOBODY: Final = "none"
-"""The price of an end at which no cluster meets the targets."""
+NO_CLUSTER: Final = "none"
+"""The price at an end where no cluster meets the targets."""
 
 
 def show_tornado(ranged: RangedDocument, cluster_name: str | None, output: str) -> None:
@@ -50,8 +50,8 @@ def _rows(results: list[Sensitivity]) -> Iterator[str]:
     yield f"{'input':<{KEY}}{'values':<{VALUES}}{'price':<{PRICE}}p99, ms"
     for result in results:
         values = f"{value_text(result.one, result.one.low)}..{value_text(result.one, result.one.high)}"
-        prices = "..".join(NOBODY if usd is None else format_usd(usd) for usd in result.usd_per_month)
-        p99 = "..".join(NOBODY if value is None else f"{value:,.0f}" for value in result.p99_ms)
+        prices = "..".join(NO_CLUSTER if usd is None else format_usd(usd) for usd in result.usd_per_month)
+        p99 = "..".join(NO_CLUSTER if value is None else f"{value:,.0f}" for value in result.p99_ms)
         yield f"{result.one.key:<{KEY}}{values:<{VALUES}}{prices:<{PRICE}}{p99}"
 
 

@@ -36,7 +36,7 @@ MISSED_FACTOR: Final = 3.0
 """judgement: an outage, a night's work and a hasty purchase cost several times as much as the capacity itself."""
 PARTS: Final = 4
 """The parts into which the samples are split by one input, to find what knowing it is worth: 32 of 128 in each."""
-SHUFFLES: Final = 25  # judgement: random splits, whose gain is chance; the mean of 25 is known to a tenth
+SHUFFLES: Final = 25  # judgement: random splits, whose gain is chance; their mean is subtracted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

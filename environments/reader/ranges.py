@@ -1,6 +1,7 @@
 """Ranges in an environment file: `stored: 3..12 TiB`, or `{low: 3 TiB, mid: 5 TiB, high: 12 TiB, confidence: 90 %}`.
 
-Only `warmbase plan` accepts a file with ranges; every other command needs one value for each input.
+Only `warmbase plan ENV`, alone or with --tornado, accepts a file with ranges. Everything else needs one value for each
+input.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def range_error(ranges: Iterable[InputRange]) -> InvalidInput:
         Problem(
             where=input_range.where,
             what=input_range.key,
-            why="is a range, and only `warmbase plan` accepts ranges",
+            why="is a range, which only `warmbase plan ENV` accepts, alone or with --tornado",
             fix="state one value",
         )
         for input_range in ranges

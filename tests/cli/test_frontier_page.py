@@ -51,3 +51,10 @@ def test_a_target_is_not_priced_where_another_one_cannot_be_met() -> None:
 @pytest.mark.parametrize("options", [["p99", "--why"], ["p99", "--output", "markdown"], ["p99", "--against", "prod"]])
 def test_a_frontier_refuses_the_options_of_other_pages(options: list[str]) -> None:
     assert run(*options).exit_code == 2
+
+
+def test_a_range_needs_one_value_for_a_frontier() -> None:
+    error = run("p99", "--set", "workload.stored=1..2 TiB").exception
+    assert isinstance(error, InvalidInput)
+    assert "--set workload.stored" in str(error)
+    assert "which only `warmbase plan ENV` accepts, alone or with --tornado" in str(error)

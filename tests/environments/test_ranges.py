@@ -67,7 +67,7 @@ def test_only_plan_accepts_a_file_with_ranges(tmp_path: Path) -> None:
     file.write_text(text.replace("stored: 7.185 TiB", "stored: 3..12 TiB"), encoding="utf-8")
     line = 1 + text[: text.index("stored:")].count("\n")
     with pytest.raises(
-        InvalidInput, match=rf"prod.yaml:{line}  workload.stored\n  is a range, and only `warmbase plan`"
+        InvalidInput, match=rf"prod.yaml:{line}  workload.stored\n  is a range, which only `warmbase plan ENV`"
     ):
         read_environment(str(file))
 

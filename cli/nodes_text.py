@@ -1,0 +1,33 @@
+"""The core nodes of a cluster in words, as pages about plans name them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sizing.cluster import Volume
+    from sizing.regret import ClusterOption
+
+
+def nodes_text(option: ClusterOption) -> str:
+    """Return the nodes of an option with the size of the volumes that they read from."""
+    volumes = [_size_text(volume) for volume in option.volumes if volume.purpose != "system"]
+    return ", ".join([f"{option.count} x {option.instance_type}", *volumes])
+
+
+def purchase_text(instance_type: str, count: int, volumes: Iterable[Volume]) -> str:
+    """Return core nodes with the size, speed and purpose of the volumes that they read from."""
+    data_volumes = [
+        f"{_size_text(volume)} ({volume.throughput_mib_s:,} MiB/s) for the {volume.purpose}"
+        for volume in volumes
+        if volume.purpose != "system"
+    ]
+    nodes = f"{count} x {instance_type} core nodes"
+    return f"{nodes}, each with {' and '.join(data_volumes)}" if data_volumes else nodes
+
+
+def _size_text(volume: Volume) -> str:
+    number = f"{volume.count} x " if volume.count > 1 else ""
+    return f"{number}{volume.size_gib:,} GiB {volume.type}"
