@@ -40,6 +40,8 @@ def _terminated(original: Callable[..., Untyped], response: Untyped) -> Untyped:
                     instance.ended_at = clock.now()
                 cluster.lost_instances = [*getattr(cluster, "lost_instances", []), *lost]
                 instance_groups.replace_instances(cluster, group, ids)
+                # The stand-ins' HBase begins anew with the nodes that run now, as if it had recovered meanwhile.
+                cluster.hbase_marks = {}
     return answer
 
 
