@@ -104,12 +104,12 @@ class Bench:
             )
         return blocks
 
-    def serve(self, server: LabServer, *, cold: bool, latency: Settings | None = None) -> float:
+    def serve(self, server: LabServer, *, cold: bool) -> float:
         """Start every RegionServer with these settings and wait until all regions are open; return the seconds.
 
-        `cold` empties their caches first. S3 answers at once while regions open, unless it has a latency.
+        `cold` empties their caches first. S3 answers at once while regions open.
         """
-        self.store.set(latency or Settings())
+        self.store.set(Settings())
         began = time.monotonic()
         self.cluster.stop_servers()
         if cold:

@@ -30,7 +30,16 @@ FILL_SECONDS: Final = {False: 120.0, True: 60.0}
 """The time of a prefetch, full and short; the latency of S3 sets it. `progress` knows a rate after three periods."""
 AFTER_SECONDS: Final = {False: 60.0, True: 20.0}
 WAIT_SECONDS: Final = 600.0
-SLOW: Final = varied({"hbase.hfile.thread.prefetch": "1"}, "so that a small cache fills in minutes")
+DELAY_SECONDS: Final = 20.0
+"""From the opening of a file until its prefetch begins: time enough to open all others and to slow S3 down."""
+SLOW: Final = varied(
+    {
+        "hbase.hfile.thread.prefetch": "1",
+        "hbase.hfile.prefetch.delay": f"{1000 * DELAY_SECONDS:.0f}",
+        "hbase.hfile.prefetch.delay.variation": "0",
+    },
+    "so that a small cache fills in minutes, and no block is read before S3 has its latency",
+)
 TAIL: Final = 3.0
 READS_PER_SECOND: Final = 80.0
 THREADS: Final = 16
@@ -136,16 +145,18 @@ def _recorded(lab: Experiment) -> Fill:
     load = lab.load(seconds=LOAD_SECONDS, threads=THREADS, target_per_second=READS_PER_SECOND)
     bench.cluster.stop_servers()
     with read_history(bench.cluster, bench.store) as history:
-        s3 = Settings(latency_ms=latency_ms, latency_p99_ms=TAIL * latency_ms)
-        bench.serve(LabServer(varied=SLOW), cold=True, latency=s3)
+        bench.serve(LabServer(varied=SLOW), cold=True)
+        bench.store.set(Settings(latency_ms=latency_ms, latency_p99_ms=TAIL * latency_ms))
         opened, readings = history.ticks[-1].at, list[Reading]()
+        time.sleep(DELAY_SECONDS)
+        since = history.ticks[-1].at
 
         def watch(servers: Servers) -> None:
             readings.append(Reading(at=history.ticks[-1].at, servers=servers))
             least = format_percent(readings[-1].least_share)
             bench.say(f"  the least filled cache has {least} of its bytes, {_remaining_text(servers)}")
 
-        read = partial(read_servers, history, bench.cluster.numbers, warm, opened)
+        read = partial(read_servers, history, bench.cluster.numbers, warm, since)
         if not wait_until_warm(read, WAIT_SECONDS, watch, PERIOD_SECONDS):
             raise _late(readings[-1])
         with bench.ycsb.steady(lab.table, load, {}):
@@ -240,7 +251,9 @@ def _figures(fill: Fill, name: str) -> tuple[Measurement, ...]:
     """Return when a gate opened, and how full the caches were at that time."""
     figure, moment = partial(Measurement, case=name), fill.gates[name]
     return (
-        figure(name="seconds until it opened", unit="s", measured=moment - fill.began, because="since the first block"),
+        figure(
+            name="seconds until it opened", unit="s", measured=moment - fill.opened, because="since regions were open"
+        ),
         figure(
             name="share of the planned bytes at that time",
             unit="",
