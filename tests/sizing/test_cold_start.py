@@ -295,4 +295,4 @@ def test_a_time_until_the_load_is_carried_is_met_or_named() -> None:
 
 @pytest.mark.speed
 def test_a_course_is_quick() -> None:
-    assert loops(lambda: replace(START).course) < 0.25
+    assert loops(lambda: replace(START).course) < 0.4
