@@ -2,7 +2,8 @@
 
 Each trial is a search of its own, limited to clusters that are cheaper than the plan's, so it ends early where none is.
 A longer search is cut short; what it has found is advice, too, although a cheaper cluster may exist.
-The blocks of inspected store files are known, so nothing else is tried for them.
+The blocks of inspected store files are known, so nothing else is tried for them. Nothing else is tried for several
+tables either, because each of them could have its own setting.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ CANDIDATES: Final = 300  # judgement: some 0.2 s; nine in ten searches end befor
 
 def alternatives(requirements: Requirements, world: World, sized: Plan) -> tuple[Alternative, ...]:
     """Return the settings that save at least 5 % of the bill, the cheapest first; none for a pinned cluster."""
-    if requirements.cluster.core.pinned or not sized.feasible or requirements.workload.inspection is not None:
+    if requirements.cluster.core.pinned or not sized.feasible or requirements.workload.has_names:
         return ()
     limit_usd = sized.cost.usd_per_month * (1 - WORTHWHILE_FRACTION)
     targets = replace(requirements.targets, budget_usd_per_month=limit_usd)

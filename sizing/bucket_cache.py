@@ -14,7 +14,7 @@ from sizing.block import LengthHistogram
 from sizing.bucket_sizes import bucket_sizes
 from sizing.coarse_cache import CoarseCaches, Slots
 from sizing.distinct import distinct
-from sizing.hit_ratio import HitRatioCurve, OccupancyRange, hit_ratio, hit_ratio_curve
+from sizing.hit_ratio import HitRatioCurve, OccupancyRange, TableCurves, hit_ratio, hit_ratio_curve, table_curves
 from sizing.popularity import Floats
 from sizing.release import Release
 from sizing.stored_blocks import StoredBlocks
@@ -207,6 +207,12 @@ class CacheDemand:
     def hit_ratio(self, total_bytes: float) -> float:
         """Return the share of block reads that warm caches with this many useful bytes in all answer."""
         return hit_ratio(self.blocks.popularity, self.swing.scaled(total_bytes / REFERENCE_BYTES))
+
+    @cached_property
+    def table_curves(self) -> TableCurves:
+        """Return the hit ratio of each table, and its share of the cache, for the sizes of `curve`."""
+        sizes = np.array([size for size, _ in self.curve.points])
+        return table_curves(self.blocks.popularity, self.swing, sizes / REFERENCE_BYTES)
 
     def blocks_cached(self, size_mib: int, servers: int) -> int:
         """Blocks that one RegionServer holds at most."""

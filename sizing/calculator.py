@@ -22,6 +22,7 @@ from sizing.plan import (
     CoreGroup,
     HitRatio,
     Plan,
+    PlannedTable,
     PrimaryGroup,
     Rejected,
     S3Requests,
@@ -116,6 +117,7 @@ def _plan(result: SearchResult, nearest: tuple[str, ...]) -> Plan:
         hit_ratio=_hit_ratio(candidate),
         throughput=_throughput(candidate, question, candidate.performance(candidate.count)),
         peak=_peak(candidate),
+        tables=_tables(candidate),
         writes=candidate.writes(candidate.count),
         warm_up=_warm_up(candidate),
         bad_hours=bad_hours(candidate),
@@ -146,6 +148,29 @@ def _peak(candidate: Candidate) -> Throughput | None:
     return _throughput(candidate, question, candidate.peak_performance(candidate.count))
 
 
+def _tables(candidate: Candidate) -> tuple[PlannedTable, ...]:
+    """Return the figures of each table in the warm cluster at the mean load; none if the workload has no tables."""
+    blocks, servers = candidate.question.demand.blocks, candidate.count
+    if not blocks.tables:
+        return ()
+    warm, hit_ratio = candidate.performance(servers), candidate.hit_ratio(servers)
+    in_cache = candidate.question.demand.table_curves.at(hit_ratio)
+    return tuple(
+        PlannedTable(
+            name=table.workload.name,
+            stored_bytes=table.workload.stored_bytes,
+            regions=table.workload.regions,
+            reads_per_second=path.share * warm.load.reads_per_second,
+            hit_ratio=ratio,
+            cached_bytes=cached * blocks.cached_bytes,
+            gets_per_second=path.share * warm.load.reads_per_second * table.per_read * (1 - ratio),
+            p50_latency_ms=path.percentiles.p50_ms,
+            p99_latency_ms=path.percentiles.p99_ms,
+        )
+        for table, path, (ratio, cached) in zip(blocks.tables, warm.paths, in_cache, strict=True)
+    )
+
+
 def _throughput(candidate: Candidate, question: SizingInputs, got: Performance) -> Throughput:
     limits = candidate.resources(candidate.count)
     limit = bottleneck(limits)
@@ -160,7 +185,7 @@ def _throughput(candidate: Candidate, question: SizingInputs, got: Performance) 
         p50_latency_ms=got.percentiles.p50_ms,
         p95_latency_ms=got.percentiles.p95_ms,
         p99_latency_ms=got.percentiles.p99_ms,
-        busiest_server=candidate.question.imbalance(candidate.count),
+        busiest_server=candidate.question.at_peak.imbalance(candidate.count),
         resources=limits,
     )
 

@@ -161,7 +161,7 @@ class Candidate:
             network_gbit_per_second=self.instance.network_sustained_bytes_per_second / GBIT_BYTES,
             disk=self.disk_of(servers),
             handlers=1,
-            imbalance=self.question.imbalance(servers),
+            imbalance=self.question.at_peak.imbalance(servers),
         )
         return without_writes(cluster, self.writing_server, self.question.requirements.workload.write_bytes_per_second)
 
@@ -183,7 +183,7 @@ class Candidate:
         return cache(self._resources_of)
 
     def _resources_of(self, servers: int) -> tuple[Resource, ...]:
-        *others, one_handler = self.hardware_limits(servers, self.hit_ratio(servers))
+        *others, one_handler = self.hardware_limits(servers, self._hits(self.question.at_peak, servers).ratio)
         return (*others, replace(one_handler, capacity=servers * self.cluster(servers).handlers))
 
     @cached_property
@@ -192,7 +192,8 @@ class Candidate:
         return cache(self._hardware_limits_of)
 
     def _hardware_limits_of(self, servers: int, hit_ratio: float) -> tuple[Resource, ...]:
-        return resources(self._hardware(servers), self.question.read, Hits(ratio=hit_ratio), self.question.timings)
+        busiest_hour = self.question.at_peak
+        return resources(self._hardware(servers), busiest_hour.read, Hits(ratio=hit_ratio), busiest_hour.timings)
 
     def performance(self, servers: int) -> Performance:
         """Return the performance of this many warm nodes at the mean load."""
@@ -203,8 +204,19 @@ class Candidate:
         return self._performance(self.question.at_peak, servers)
 
     def _performance(self, question: SizingInputs, servers: int) -> Performance:
-        hits = Hits(ratio=self.hit_ratio(servers))
+        hits = self._hits(question, servers)
         return performance(question, self.cluster(servers), hits, self.instance.vcpus)
+
+    def _hits(self, question: SizingInputs, servers: int) -> Hits:
+        """Return the hits of this many warm nodes at the mean load or in the peak hour.
+
+        In the peak hour, the cache holds what the mean load has read, whatever mixture of tables is read in that hour.
+        """
+        ratio = self.hit_ratio(servers)
+        if question is self.question or not question.demand.blocks.tables:
+            return Hits(ratio=ratio)
+        tables, shares = self.question.table_hit_ratios(ratio), question.demand.blocks.read_shares
+        return Hits(ratio=sum(share * hits for share, hits in zip(shares, tables, strict=True)), tables=tables)
 
     @cached_property
     def cold(self) -> ColdStart | None:

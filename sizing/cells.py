@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from sizing.stored_blocks import StoredBlocks
+from sizing.workload import written_cells
 
 __all__ = ["CellSizes", "WriteShare"]
 
@@ -29,12 +31,17 @@ class CellSizes:
     key_value_bytes: float
     stored_bytes: float
     cached_bytes: float
-    per_put: int = 1
+    per_put: float = 1
 
     @classmethod
     def of(cls, blocks: StoredBlocks) -> CellSizes:
-        """Return the cells of a workload; written cells are encoded and compressed as the stored ones are."""
+        """Return the cells of a workload; written cells are encoded and compressed as the stored ones are.
+
+        For several tables, the sizes are means over the written cells, or over the stored cells if nothing is written.
+        """
         workload = blocks.workload
+        if blocks.tables:
+            return _mean_cells(blocks)
         blocks_per_cell = workload.key_value_bytes / blocks.payload_bytes
         return cls(
             value_bytes=workload.cell_bytes,
@@ -53,6 +60,22 @@ class CellSizes:
     def log_bytes(self) -> float:
         """Return the bytes of one copy of the cell in the write-ahead log."""
         return self.key_value_bytes + LOG_CELL_BYTES + LOG_EDIT_BYTES / self.per_put
+
+
+def _mean_cells(blocks: StoredBlocks) -> CellSizes:
+    cells = [CellSizes.of(table) for table in blocks.tables]
+    counts = written_cells(blocks.workload.tables)
+
+    def mean(values: Iterable[float]) -> float:
+        return sum(value * count for value, count in zip(values, counts, strict=True)) / sum(counts)
+
+    return CellSizes(
+        value_bytes=mean(cell.value_bytes for cell in cells),
+        key_value_bytes=mean(cell.key_value_bytes for cell in cells),
+        stored_bytes=mean(cell.stored_bytes for cell in cells),
+        cached_bytes=mean(cell.cached_bytes for cell in cells),
+        per_put=1 / mean(1 / cell.per_put for cell in cells),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +98,7 @@ class WriteShare:
             cells=CellSizes.of(blocks),
             bytes_per_second=bytes_per_second,
             regions=regions,
-            region_bytes=workload.stored_bytes / workload.regions,
+            region_bytes=max(part.stored_bytes / part.regions for part in workload.parts),
         )
 
     @property

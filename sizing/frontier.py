@@ -25,7 +25,7 @@ FEWEST_FOR_KNEE: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One value of the target, and the cheapest cluster that meets it; `option` is None if none does."""
+    """One value of the target, and the cheapest cluster that meets it; `option` is None if no cluster does."""
 
     value: float
     option: ClusterOption | None
@@ -59,8 +59,8 @@ class Frontier:
 def frontier(requirements: Requirements, world: World, target: Target) -> Frontier:
     """Return the price of each step of a target. The budget is ignored, because the price is the answer.
 
-    A cluster that meets a step also meets every more relaxed one. So no step costs more than a stricter one, although
-    the search tries caches and volumes only at intervals of a few per cent.
+    A cluster that meets a step also meets every more relaxed step. So no step costs more than a stricter one, although
+    the search tries sizes of caches and volumes only at intervals of a few per cent.
     """
     field, count = FIELDS[target], requirements.cluster.core.count
     current = getattr(requirements.targets, field)

@@ -1,8 +1,8 @@
 """The months in which a growing workload outgrows its cluster, and what must then be bought.
 
-A cluster is enlarged by nodes like those it has, because EMR adds them while it runs. Their type and volumes change
-only with a new cluster, which takes a day and starts with cold caches. So a new one is proposed only where it saves
-enough, or where no number of such nodes serves.
+A cluster is enlarged with nodes like those it has, because EMR adds them while the cluster runs. Another instance type
+or other volumes need a new cluster, which takes a day of work and starts with cold caches. So a new cluster is proposed
+only if it saves enough, or if no number of such nodes meets the targets.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sizing.inputs import SizingInputs
 from sizing.regret import ClusterOption, cheapest_option, outcomes
 from sizing.requirements import Requirements, World
 from sizing.search import MOST_NODES
-from sizing.workload import OpenLoad
+from sizing.workload import OpenLoad, Workload
 
 __all__ = ["GrowthStep", "grown", "growth_steps", "split_month"]
 
@@ -26,11 +26,11 @@ WORTHWHILE_FRACTION: Final = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrowthStep:
-    """A purchase in a month: `option` serves from its beginning on, and the cluster before it misses `missed`.
+    """A purchase at the beginning of a month: `option` meets the targets, and the previous cluster would miss `missed`.
 
-    `stored_bytes` and `reads_per_second` are the workload of that month, and `usd_per_month` its bill. `is_new` is true
-    for a new cluster, which the first one is, too, and false for more nodes in the same one. `option` is None where no
-    cluster serves.
+    `stored_bytes` and `reads_per_second` are the workload of that month, and `usd_per_month` is its bill. `is_new` is
+    true for a new cluster, such as the first one, and false for more nodes in the same cluster. `option` is None if no
+    cluster meets the targets.
     """
 
     month: int
@@ -43,8 +43,15 @@ class GrowthStep:
 
 
 def grown(requirements: Requirements, factor: float) -> Requirements:
-    """Return the requirements with this many times the stored data, reads and writes; rows and regions stay."""
-    workload = requirements.workload
+    """Return the requirements with stored data, reads and writes multiplied by `factor`; rows and regions stay."""
+    return replace(
+        requirements,
+        workload=requirements.workload.changed(lambda table: _grown_table(table, factor)),
+        targets=replace(requirements.targets, budget_usd_per_month=None),
+    )
+
+
+def _grown_table(workload: Workload, factor: float) -> Workload:
     load = workload.load
     if isinstance(load, OpenLoad):
         peak = load.peak_reads_per_second
@@ -54,21 +61,17 @@ def grown(requirements: Requirements, factor: float) -> Requirements:
             peak_reads_per_second=None if peak is None else peak * factor,
         )
     return replace(
-        requirements,
-        workload=replace(
-            workload,
-            stored_bytes=round(workload.stored_bytes * factor),
-            write_bytes_per_second=round(workload.write_bytes_per_second * factor),
-            reads=replace(workload.reads, load=load),
-        ),
-        targets=replace(requirements.targets, budget_usd_per_month=None),
+        workload,
+        stored_bytes=round(workload.stored_bytes * factor),
+        write_bytes_per_second=round(workload.write_bytes_per_second * factor),
+        reads=replace(workload.reads, load=load),
     )
 
 
 def growth_steps(requirements: Requirements, world: World, rate: float, months: int) -> Iterator[GrowthStep]:
     """Yield the first purchase, and a step for each month in which the cluster no longer meets its targets.
 
-    `rate` is the growth of a month, such as 0.08. It ends with a step without an option where no cluster serves.
+    `rate` is the growth per month, such as 0.08. If no cluster meets the targets, the last step has no option.
     """
     option: ClusterOption | None = None
     for month in range(months + 1):
@@ -84,10 +87,10 @@ def growth_steps(requirements: Requirements, world: World, rate: float, months: 
 
 
 def split_month(requirements: Requirements, world: World, rate: float, months: int) -> int | None:
-    """Return the first month in which the mean region is larger than the split limit of today's plan; None if none."""
-    limit_bytes = SizingInputs.new(requirements, world).regions.split_bytes
-    regions, stored_bytes = requirements.workload.regions, requirements.workload.stored_bytes
-    sizes = (stored_bytes * (1 + rate) ** month / regions for month in range(months + 1))
+    """Return the first month in which the mean region exceeds the split limit of today's plan, or None."""
+    regions = SizingInputs.new(requirements, world).regions
+    limit_bytes = regions.split_bytes
+    sizes = (regions.mean_bytes * (1 + rate) ** month for month in range(months + 1))
     return next((month for month, size_bytes in enumerate(sizes) if size_bytes > limit_bytes), None)
 
 
@@ -110,7 +113,7 @@ def _step(
 
 
 def _enlarged(current: Requirements, world: World, option: ClusterOption) -> tuple[ClusterOption, float] | None:
-    """Return the same nodes, as few more of them as serve, and their bill; None if no number does."""
+    """Return the option with the fewest more nodes that meet the targets, and its bill; None if no number does."""
     low, high = option.count, min(MOST_NODES, 2 * option.count)
     while not _serves(current, world, replace(option, count=high)):
         if high == MOST_NODES:

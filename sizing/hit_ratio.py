@@ -19,7 +19,7 @@ import numpy as np
 from sizing.allocator import MIN_FACTOR, BucketAllocator
 from sizing.block import LengthHistogram
 from sizing.popularity import Floats, Popularity
-from sizing.promotion import Eviction, promoted_hit_ratios
+from sizing.promotion import Eviction, promoted_block_hits, promoted_hit_ratios
 
 EXTRA_FREE_FACTOR: Final = 0.10  # hbase.bucketcache.extrafreefactor: freed on top where a size is still short
 # Gauss-Legendre on [0, 1]: six nodes, because 1 / m grows steeply where nearly everything fits.
@@ -133,6 +133,46 @@ def hit_ratio_curve(
     return HitRatioCurve(points=tuple(zip(sizes, ratios.tolist(), strict=True)), knee_bytes=sizes[knee])
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableCurves:
+    """The hit ratio and the cached blocks of each table in warm caches of several sizes; shapes (sizes, tables).
+
+    `cached` counts blocks of mean length. `ratios` are the hit ratios of all block reads; shape (sizes,).
+    """
+
+    ratios: Floats
+    tables: Floats
+    cached: Floats
+
+    def at(self, hit_ratio: float) -> tuple[tuple[float, float], ...]:
+        """Return each table's hit ratio and cached blocks, if this is the hit ratio of all block reads."""
+        return tuple(
+            (float(np.interp(hit_ratio, self.ratios, table)), float(np.interp(hit_ratio, self.ratios, cached)))
+            for table, cached in zip(self.tables.T, self.cached.T, strict=True)
+        )
+
+
+def table_curves(popularity: Popularity, swing: OccupancyRange, factors: Floats) -> TableCurves:
+    """Return the hit ratios and the cached blocks of each table in caches that are `factors` times as large.
+
+    The share of the time for which a block is cached is the share of its reads that hit, because reads come at random
+    times.
+    """
+    reads, claims = popularity.weights * popularity.blocks, popularity.claims
+    ratios = _hit_ratios(popularity, swing, factors)
+    missed = np.repeat((1 - ratios)[:, None], len(reads), axis=1)
+    some = np.flatnonzero((ratios > 0) & (ratios < 1))
+    if len(some):
+        missing = _promoted_misses if swing.promotes else _lru_misses
+        of_class = missing(popularity, swing, factors[some])
+        missed[some] = np.minimum(1.0, of_class * ((1 - ratios[some]) / (of_class @ reads))[:, None])
+    return TableCurves(
+        ratios=ratios,
+        tables=1 - popularity.by_table(missed * reads) / popularity.by_table(reads),
+        cached=popularity.by_table((1 - missed) * claims),
+    )
+
+
 def misses(popularity: Popularity, swing: OccupancyRange, reads: float) -> Misses:
     """Return the share of reads that still miss after this many block reads of an empty cache that only reads fill.
 
@@ -140,7 +180,7 @@ def misses(popularity: Popularity, swing: OccupancyRange, reads: float) -> Misse
     """
     unread = np.exp(-popularity.weights * reads)
     cold = float(popularity.weights @ (popularity.blocks * unread))
-    read_blocks = float(popularity.blocks @ (1 - unread))
+    read_blocks = float(popularity.claims @ (1 - unread))
     warm = 0.0 if read_blocks < swing.full_blocks else 1 - hit_ratio(popularity, swing)
     return Misses(cold=cold, steady=max(0.0, warm - cold))
 
@@ -161,33 +201,64 @@ def _hit_ratios(popularity: Popularity, swing: OccupancyRange, factors: Floats) 
     """Return hit ratios of caches `factors` times as large; shape as factors."""
     everything = factors * swing.full_blocks >= popularity.total_blocks * (1 - ROUNDING)
     ratios = _promoted(popularity, swing, factors) if swing.promotes else _lru(popularity, swing, factors)
-    # An empty cache's sums of float64 can end a rounding below 0.
-    return np.where(everything, 1.0, np.maximum(0.0, ratios))
+    # For a very small cache, rounding can leave a sum of float64 below 0. A cache of size 0 has no times to solve for.
+    return np.where(everything, 1.0, np.where(factors * swing.full_blocks > 0, np.maximum(0.0, ratios), 0.0))
 
 
 def _promoted(popularity: Popularity, swing: OccupancyRange, factors: Floats) -> Floats:
+    return promoted_hit_ratios(popularity, _eviction(swing, factors))
+
+
+def _eviction(swing: OccupancyRange, factors: Floats) -> Eviction:
     full, least = factors * swing.full_blocks, factors * swing.blocks_after_eviction
-    room = factors * swing.room_blocks
-    eviction = Eviction(mean=(full + least) / 2, freed=full - least, room=room)
-    return promoted_hit_ratios(popularity, eviction)
+    return Eviction(mean=(full + least) / 2, freed=full - least, room=factors * swing.room_blocks)
 
 
 def _lru(popularity: Popularity, swing: OccupancyRange, factors: Floats) -> Floats:
-    nodes = swing.blocks_after_eviction + (swing.full_blocks - swing.blocks_after_eviction) * (NODES + 0.5)
-    sizes = np.minimum(factors[:, None] * nodes, popularity.total_blocks)
+    sizes = _grown(popularity, swing, factors)
     miss = _miss_ratios(popularity, sizes.ravel()).reshape(sizes.shape)
     with np.errstate(divide="ignore"):
         mean = 1 / ((1 / miss) @ NODE_SHARES)
     return np.asarray(1 - mean)
 
 
+def _lru_misses(popularity: Popularity, swing: OccupancyRange, factors: Floats) -> Floats:
+    """Return the share of its own reads that a block of each class misses; shape (factors, classes).
+
+    While the cache grows between evictions, each size lasts for as many reads as it takes until one of them misses.
+    """
+    sizes = _grown(popularity, swing, factors)
+    missing = np.ones((sizes.size, len(popularity.weights)))
+    missing[:, popularity.weights > 0] = _missing(popularity, sizes.ravel())
+    reads = NODE_SHARES / (missing @ (popularity.weights * popularity.blocks)).reshape(sizes.shape)
+    of_class = missing.reshape(*sizes.shape, -1) * reads[:, :, None]
+    return np.asarray(of_class.sum(axis=1) / reads.sum(axis=1, keepdims=True))
+
+
+def _promoted_misses(popularity: Popularity, swing: OccupancyRange, factors: Floats) -> Floats:
+    """Return the share of its own reads that a block of each class misses; shape (factors, classes)."""
+    return 1 - promoted_block_hits(popularity, _eviction(swing, factors))
+
+
+def _grown(popularity: Popularity, swing: OccupancyRange, factors: Floats) -> Floats:
+    """Return the sizes of the cache between two evictions at which misses are counted; shape (factors, nodes)."""
+    nodes = swing.blocks_after_eviction + (swing.full_blocks - swing.blocks_after_eviction) * (NODES + 0.5)
+    return np.minimum(factors[:, None] * nodes, popularity.total_blocks)
+
+
 def _miss_ratios(popularity: Popularity, sizes: Floats) -> Floats:
-    """Return Che's miss ratio of LRU caches that hold exactly these numbers of blocks (0 to all); shape as sizes.
+    """Return Che's miss ratio of LRU caches that hold exactly these numbers of blocks (0 to all); shape as sizes."""
+    read = popularity.weights > 0
+    return np.asarray(_missing(popularity, sizes) @ (popularity.weights * popularity.blocks)[read])
+
+
+def _missing(popularity: Popularity, sizes: Floats) -> Floats:
+    """Return the share of the blocks of each class that such caches lack; shape (sizes, classes that are read).
 
     The characteristic time T solves blocks held = sum of 1 - e^-wT. That sum is concave in T, so Newton's method
     from a shorter time rises to T and never passes it.
     """
-    weights, blocks = popularity.weights[popularity.weights > 0], popularity.blocks[popularity.weights > 0]
+    weights, blocks = popularity.weights[popularity.weights > 0], popularity.claims[popularity.weights > 0]
     grid, cached = _characteristic_times(popularity)
     longest = grid[-1]
     times = grid[np.clip(np.searchsorted(cached, sizes, side="right") - 1, 0, GRID_POINTS)]
@@ -198,13 +269,13 @@ def _miss_ratios(popularity: Popularity, sizes: Floats) -> Floats:
         moved = later != times
         times = later
         unread[moved] = np.exp(-times[moved, None] * weights)
-    return unread @ (weights * blocks)
+    return unread
 
 
 @lru_cache(maxsize=POPULARITIES)
 def _characteristic_times(popularity: Popularity) -> tuple[Floats, Floats]:
     """Return characteristic times, ascending from 0, and the blocks that a cache of each time holds."""
-    weights, blocks = popularity.weights[popularity.weights > 0], popularity.blocks[popularity.weights > 0]
+    weights, blocks = popularity.weights[popularity.weights > 0], popularity.claims[popularity.weights > 0]
     longest = LONGEST_TIME / weights.min()
     grid = np.concatenate(([0.0], np.geomspace(min(1.0, longest), longest, GRID_POINTS)))
     return grid, -np.expm1(-grid[:, None] * weights) @ blocks

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from typing import Final
 
 from sizing.bucket_cache import CacheDemand
+from sizing.cells import CellSizes
 from sizing.imbalance import Imbalance
 from sizing.modes import Mode
-from sizing.page_reads import mean_block_read
+from sizing.page_reads import BlockRead, mean_block_read
 from sizing.read import Read, Timings, block_cpu_seconds
 from sizing.region_size import Regions
 from sizing.requirements import Requirements, World
-from sizing.skew import RegionLoads, imbalance
-from sizing.stored_blocks import stored_blocks
+from sizing.skew import RegionLoads, TableLoads, imbalance, tables_imbalance
+from sizing.stored_blocks import StoredBlocks, stored_blocks
 from sizing.workload import OpenLoad, Workload
 
 __all__ = ["LEAST_AMPLIFICATION", "UTILISATION", "SizingInputs"]
@@ -25,6 +26,21 @@ LEAST_AMPLIFICATION: Final = 2.0
 
 UTILISATION: Final = 0.70
 """judgement: an M/M/1 queue at 70 % answers in 3.3 times its service time; above that latency runs away."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableRead:
+    """One read of a table: its `share` of all requests, what it reads, and its CPU time.
+
+    `name` is empty if the workload has no tables. `kind` is get, multi-get or scan, of `rows` rows.
+    """
+
+    name: str
+    share: float
+    read: Read
+    kind: str
+    rows: int
+    timings: Timings
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -54,16 +70,63 @@ class SizingInputs:
     @property
     def written_bytes_per_second(self) -> float:
         """Return the least that flushes and compactions write to all cache volumes, or to HDFS."""
-        workload, blocks = self.requirements.workload, self.demand.blocks
-        cells = workload.write_bytes_per_second / workload.cell_bytes
-        stored_bytes = workload.key_value_bytes * blocks.on_disk_bytes / blocks.payload_bytes
-        return cells * stored_bytes * LEAST_AMPLIFICATION * self.mode.data_copies
+        cells = CellSizes.of(self.demand.blocks)
+        written = self.requirements.workload.write_bytes_per_second / cells.value_bytes
+        return written * cells.stored_bytes * LEAST_AMPLIFICATION * self.mode.data_copies
 
     @cached_property
     def read(self) -> Read:
-        """One read of the workload. What comes from HDFS's own disks is as long as on disk."""
-        blocks, workload = self.demand.blocks, self.requirements.workload
-        of_s3 = self.mode.keeps_data_in_s3
+        """Return one read of the workload; for several tables, the mean read."""
+        return self.table_reads[0].read if len(self.table_reads) == 1 else self._mean_read
+
+    @property
+    def _mean_read(self) -> Read:
+        """Return the mean request.
+
+        A block that misses the cache has the mean length in S3 of the blocks that miss at the target hit ratio.
+        """
+        blocks, tables = self.demand.blocks, self.table_reads
+        ratios = self.table_hit_ratios(self.requirements.targets.hit_ratio if self.mode.has_bucket_cache else 0.0)
+        missing = [share * (1 - ratio) for share, ratio in zip(blocks.read_shares, ratios, strict=True)]
+        missing = missing if sum(missing) > 0 else list(blocks.read_shares)
+        disk = [table.read.of_disk for table in tables]
+        return Read(
+            blocks=blocks.per_read,
+            cached_length_bytes=round(_mean(blocks.read_shares, [table.read.cached_length_bytes for table in tables])),
+            on_disk_length_bytes=round(_mean(missing, [table.read.on_disk_length_bytes for table in tables])),
+            answer_bytes=round(_mean(blocks.request_shares, [table.read.answer_bytes for table in tables])),
+            runs=_mean(blocks.request_shares, [table.read.runs for table in tables]),
+            of_lengths=BlockRead(
+                bytes=_mean(blocks.read_shares, [read.bytes for read in disk]),
+                ios=_mean(blocks.read_shares, [read.ios for read in disk]),
+            ),
+        )
+
+    @cached_property
+    def table_reads(self) -> tuple[TableRead, ...]:
+        """Return the read of each table, or that of the workload if it has no tables."""
+        blocks = self.demand.blocks
+        return tuple(
+            TableRead(
+                name=part.workload.name,
+                share=share,
+                read=self._read(part),
+                kind=part.workload.reads.kind,
+                rows=part.workload.reads.rows,
+                timings=_timings(part),
+            )
+            for share, part in zip(blocks.request_shares, blocks.parts, strict=True)
+        )
+
+    def table_hit_ratios(self, hit_ratio: float) -> tuple[float, ...]:
+        """Return the hit ratio of each table, if this is the hit ratio of all block reads."""
+        if len(self.table_reads) == 1:
+            return (hit_ratio,)
+        return tuple(ratio for ratio, _ in self.demand.table_curves.at(hit_ratio))
+
+    def _read(self, blocks: StoredBlocks) -> Read:
+        """Return one read of these blocks. A block that is read from the disks of HDFS has its on-disk length."""
+        workload, of_s3 = blocks.workload, self.mode.keeps_data_in_s3
         cached_bytes = blocks.cached_bytes if of_s3 else blocks.on_disk_bytes
         return Read(
             blocks=blocks.per_read,
@@ -76,39 +139,48 @@ class SizingInputs:
 
     @cached_property
     def timings(self) -> Timings:
-        """CPU of a block of this workload; compressed blocks are decompressed on every read."""
-        compressed = self.requirements.workload.compressed
-        return Timings(block_cpu_seconds=block_cpu_seconds(self.demand.blocks.payload_bytes, compressed=compressed))
+        """Return the mean CPU time of a block that is read, over all tables."""
+        seconds = [table.timings.block_cpu_seconds for table in self.table_reads]
+        return Timings(block_cpu_seconds=_mean(self.demand.blocks.read_shares, seconds))
 
     @cached_property
     def imbalance(self) -> Callable[[int], Imbalance]:
         """Return a function of the number of RegionServers: how much more the busiest serves than the mean."""
-        return cache(partial(imbalance, self.region_loads))
+        return cache(self._imbalance)
+
+    def _imbalance(self, servers: int) -> Imbalance:
+        blocks = self.demand.blocks
+        if len(self.region_loads) == 1:
+            return imbalance(self.region_loads[0], servers)
+        tables = zip(self.region_loads, blocks.request_shares, blocks.read_shares, strict=True)
+        return tables_imbalance(
+            [TableLoads(regions=regions, requests=requests, blocks=reads) for regions, requests, reads in tables],
+            servers,
+        )
 
     @cached_property
-    def region_loads(self) -> RegionLoads:
-        """Return how reads spread over regions."""
-        blocks, workload = self.demand.blocks, self.requirements.workload
-        return RegionLoads(
-            regions=workload.regions,
-            spread=workload.spread,
-            popularity=workload.popularity,
-            rows=blocks.rows,
-            row_bytes=(1 + blocks.count / blocks.rows) * blocks.cached_bytes,
-        )
+    def region_loads(self) -> tuple[RegionLoads, ...]:
+        """Return how the reads of each table spread over its regions."""
+        return tuple(map(_region_loads, self.demand.blocks.parts))
 
     @cached_property
     def at_peak(self) -> SizingInputs:
         """Return the same question for the peak hour, which decides capacity; money follows from the mean load."""
         workload = self.requirements.workload
-        if not isinstance(workload.load, OpenLoad) or workload.load.at_peak is workload.load:
+        if workload.at_peak is workload:
             return self
-        return self._with_workload(replace(workload, reads=replace(workload.reads, load=workload.load.at_peak)))
+        if workload.tables:
+            # The tables' shares of the load may differ from those of the mean load.
+            demand = replace(self.demand, blocks=stored_blocks(workload.at_peak))
+            return replace(self, requirements=replace(self.requirements, workload=workload.at_peak), demand=demand)
+        return self._with_workload(workload.at_peak)
 
     @cached_property
     def without_writes(self) -> SizingInputs:
         """Return the same question for reads alone."""
-        return self._with_workload(replace(self.requirements.workload, write_bytes_per_second=0))
+        return self._with_workload(
+            self.requirements.workload.changed(lambda table: replace(table, write_bytes_per_second=0))
+        )
 
     def _with_workload(self, workload: Workload) -> SizingInputs:
         return replace(self, requirements=replace(self.requirements, workload=workload))
@@ -118,3 +190,24 @@ class SizingInputs:
         """Return the mean rate of an open load, or None for a closed one."""
         load = self.requirements.workload.load
         return load.reads_per_second if isinstance(load, OpenLoad) else None
+
+
+def _mean(weights: Sequence[float], values: Sequence[float]) -> float:
+    return sum(weight * value for weight, value in zip(weights, values, strict=True)) / sum(weights)
+
+
+def _timings(blocks: StoredBlocks) -> Timings:
+    """Return the CPU time of a block; compressed blocks are decompressed on every read."""
+    seconds = block_cpu_seconds(blocks.payload_bytes, compressed=blocks.workload.compressed)
+    return Timings(block_cpu_seconds=seconds)
+
+
+def _region_loads(blocks: StoredBlocks) -> RegionLoads:
+    workload = blocks.workload
+    return RegionLoads(
+        regions=workload.regions,
+        spread=workload.spread,
+        popularity=workload.popularity,
+        rows=blocks.rows,
+        row_bytes=(1 + blocks.count / blocks.rows) * blocks.cached_bytes,
+    )

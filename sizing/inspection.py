@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sizing.block import LengthHistogram
 
@@ -57,6 +57,25 @@ class Inspection:
     coprocessors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The classes of the coprocessors of each table that has some."""
 
+    def of_table(self, name: str) -> Inspection:
+        """Return the inspection of one table, or of one family if the name is `table/family`.
+
+        The stored bytes are divided among families in proportion to the bytes of their blocks, indexes and Bloom
+        chunks. Raises LookupError if the inspection has no such table or family.
+        """
+        families = tuple(family for family in self.families if name in {family.table, f"{family.table}/{family.name}"})
+        if not families:
+            known = ", ".join(dict.fromkeys(f"{family.table}/{family.name}" for family in self.families))
+            raise LookupError(f"the inspection of {self.root} has no table or family {name}; it has {known}")
+        share = sum(map(_stored, families)) / sum(map(_stored, self.families))
+        tables = {family.table for family in families}
+        return replace(
+            self,
+            families=families,
+            stored_bytes=max(1, round(share * self.stored_bytes)),
+            coprocessors={table: classes for table, classes in self.coprocessors.items() if table in tables},
+        )
+
     @property
     def rows(self) -> int:
         """Rows of the largest family of each table, for a row has cells in several."""
@@ -78,3 +97,7 @@ class Inspection:
         """Cached lengths of all data blocks, as the cache would hold them."""
         histograms = [family.compressed_lengths if compressed else family.lengths for family in self.families]
         return LengthHistogram.of(pair for histogram in histograms for pair in histogram.pairs)
+
+
+def _stored(family: FamilyTotals) -> int:
+    return family.compressed_lengths.total_bytes + family.index_bytes + family.bloom_bytes

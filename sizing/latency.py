@@ -214,6 +214,24 @@ def fan_out(path: ReadPath, servers: int, slowest_hit_ratio: float | None = None
     return _percentiles(mean, times[np.minimum(at, len(times) - 1)])
 
 
+def slowest_of(seconds: Floats, servers: int) -> Floats:
+    """Return the latencies of reads that wait for the slowest of `servers` answers; `seconds` is the latency of one."""
+    if servers == 1:
+        return seconds
+    share = ((np.arange(len(seconds)) + HALF) / len(seconds)) ** (1 / servers)
+    return np.asarray(np.sort(seconds)[(share * len(seconds)).astype(np.int64)])
+
+
+def mixed_percentiles(shares: Sequence[float], tables: Sequence[Floats]) -> Percentiles:
+    """Return the percentiles of all reads, from each table's share of them and its simulated latencies in seconds."""
+    seconds = np.concatenate(tables)
+    weights = np.repeat(np.divide(shares, [len(table) for table in tables]), [len(table) for table in tables])
+    order = np.argsort(seconds)
+    at = np.searchsorted(np.cumsum(weights[order]) / weights.sum(), QUANTILES)
+    mean = float(seconds @ weights / weights.sum())
+    return _percentiles(mean, seconds[order][np.minimum(at, len(seconds) - 1)])
+
+
 def _share_below(ascending: Floats, times: Floats) -> Floats:
     """The distribution function of a sample: the share that is at most each of `times`."""
     share: Floats = np.searchsorted(ascending, times, side="right") / len(ascending)

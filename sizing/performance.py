@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
 import numpy as np
 
-from sizing.inputs import UTILISATION, SizingInputs
+from sizing.inputs import UTILISATION, SizingInputs, TableRead
 from sizing.latency import (
     READS,
     TAIL_QUANTILE,
@@ -20,11 +20,14 @@ from sizing.latency import (
     Waiting,
     disk_spread,
     fan_out,
+    mixed_percentiles,
     p99_ms,
     percentiles,
     quantiles,
     samples,
+    slowest_of,
 )
+from sizing.popularity import Floats
 from sizing.queueing import Handlers, LoadResult, Overloaded, QueueingNetwork, closed_load, network, open_load
 from sizing.read import Hits
 from sizing.resource import Resource, ServingCluster, bottleneck, delay_seconds, resources
@@ -41,20 +44,39 @@ NO_DISK = Spread(median_seconds=0.0, sigma=0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
+class TablePath:
+    """The path of a read of one table, which has a `share` of all reads; a multi-get waits for this many `servers`."""
+
+    name: str
+    share: float
+    path: ReadPath
+    servers: int
+
+    @cached_property
+    def percentiles(self) -> Percentiles:
+        """Return the estimated latency of a read; for a multi-get, that of the slowest of its servers."""
+        return fan_out(self.path, self.servers) if self.servers > 1 else percentiles(self.path)
+
+    @property
+    def samples(self) -> Floats:
+        """Return simulated latencies in seconds, in no particular order."""
+        return slowest_of(samples(self.path), self.servers)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Performance:
     """Return the load that this many nodes carry; with `overloaded`, what they can of a too large open load."""
 
     load: LoadResult
     overloaded: bool
-    path: ReadPath
-    fan_out_servers: int
+    paths: tuple[TablePath, ...]
 
     @cached_property
     def percentiles(self) -> Percentiles:
-        """Estimated latency of a read; of a multi-get, that of the slowest of its servers."""
-        if self.fan_out_servers > 1:
-            return fan_out(self.path, self.fan_out_servers)
-        return percentiles(self.path)
+        """Return the estimated latency of a read; for a multi-get, that of the slowest of its servers."""
+        if len(self.paths) == 1:
+            return self.paths[0].percentiles
+        return mixed_percentiles([path.share for path in self.paths], [path.samples for path in self.paths])
 
     def quantile_seconds(self, quantile: float) -> float:
         """The estimated latency that this share of the reads stays below; one of p50, p95, p99 and p99.9."""
@@ -67,26 +89,31 @@ class Performance:
         """
         if self.overloaded:
             return math.inf
-        first = samples(self.path, reads=FIRST_READS)
+        if len(self.paths) > 1:
+            slow = sum(path.share * float(np.mean(path.samples > wanted_seconds)) for path in self.paths)
+            return self.p99_seconds if slow >= 1 - TAIL_QUANTILE and self.p99_seconds > wanted_seconds else None
+        [path] = self.paths
+        first = samples(path.path, reads=FIRST_READS)
         beyond = np.count_nonzero(first > wanted_seconds)
         if beyond >= MANY_BEYOND:
             return float(quantiles(first, (TAIL_QUANTILE,))[0])
-        if self.fan_out_servers > 1:
+        if path.servers > 1:
             return self.p99_seconds if self.p99_seconds > wanted_seconds else None
-        return self._p99_of_all_beyond(wanted_seconds) if beyond > FEW_BEYOND else None
-
-    def _p99_of_all_beyond(self, wanted_seconds: float) -> float | None:
-        """Return the p99 of all reads if it exceeds the target, or None. Most often, a count tells that it does not."""
-        seconds = samples(self.path)
-        if np.count_nonzero(seconds > wanted_seconds) < READS_BEYOND_P99:
-            return None
-        p99_seconds = p99_ms(seconds) / 1000
-        return p99_seconds if p99_seconds > wanted_seconds else None
+        return _p99_of_all_beyond(path.path, wanted_seconds) if beyond > FEW_BEYOND else None
 
     @property
     def p99_seconds(self) -> float:
         """The estimated 99th percentile; infinite for a load that is too much."""
         return float("inf") if self.overloaded else self.percentiles.p99_ms / 1000
+
+
+def _p99_of_all_beyond(path: ReadPath, wanted_seconds: float) -> float | None:
+    """Return the p99 of all reads if it exceeds the target, or None. Usually, a count shows that it does not."""
+    seconds = samples(path)
+    if np.count_nonzero(seconds > wanted_seconds) < READS_BEYOND_P99:
+        return None
+    p99_seconds = p99_ms(seconds) / 1000
+    return p99_seconds if p99_seconds > wanted_seconds else None
 
 
 def performance(question: SizingInputs, cluster: ServingCluster, hits: Hits, vcpus: int) -> Performance:
@@ -97,18 +124,29 @@ def performance(question: SizingInputs, cluster: ServingCluster, hits: Hits, vcp
     busiest = next(resource.imbalance for resource in limits if resource.name == "handlers")
     handlers = Handlers(servers=cluster.servers, per_server=cluster.handlers, imbalance=busiest)
     load, overloaded = _load(question, handlers, stations)
-    servers = _fan_out_servers(question, cluster)
-    timings = question.timings
-    path = ReadPath(
-        blocks=question.read.blocks / servers,
-        hit_ratio=hits.ratio,
-        disk=disk_spread(cluster.disk.latency_seconds) if cluster.disk else NO_DISK,
-        waiting=_waiting(question, cluster, load),
-        s3_moving_seconds=question.read.on_disk_length_bytes / timings.s3_stream_bytes_per_second,
-        fixed_seconds=max(0.0, load.seconds_alone - delay) / servers,
-        together=question.read.blocks > 1 and question.requirements.workload.reads.kind == "get",
-    )
-    return Performance(load=load, overloaded=overloaded, path=path, fan_out_servers=servers)
+    alone = max(0.0, load.seconds_alone - delay)
+    ratios = hits.tables or question.table_hit_ratios(hits.ratio)
+
+    def path_of(table: TableRead, ratio: float) -> TablePath:
+        servers = _fan_out_servers(table, cluster)
+        of_table = alone
+        if len(ratios) > 1:
+            own = replace(hits, ratio=ratio, tables=())
+            limits = resources(cluster, table.read, own, table.timings)
+            of_table = network(limits, cluster.servers, vcpus, 0.0).seconds_alone
+        path = ReadPath(
+            blocks=table.read.blocks / servers,
+            hit_ratio=ratio,
+            disk=disk_spread(cluster.disk.latency_seconds) if cluster.disk else NO_DISK,
+            waiting=_waiting(question, cluster, load, part=of_table / alone if alone else 1.0),
+            s3_moving_seconds=table.read.on_disk_length_bytes / table.timings.s3_stream_bytes_per_second,
+            fixed_seconds=of_table / servers,
+            together=table.read.blocks > 1 and table.kind == "get",
+        )
+        return TablePath(name=table.name, share=table.share, path=path, servers=servers)
+
+    paths = tuple(path_of(table, ratio) for table, ratio in zip(question.table_reads, ratios, strict=True))
+    return Performance(load=load, overloaded=overloaded, paths=paths)
 
 
 def reads_in_progress(load: Load, servers: int, limits: Sequence[Resource]) -> float:
@@ -124,9 +162,8 @@ def reads_in_progress(load: Load, servers: int, limits: Sequence[Resource]) -> f
     return min(load.reads_per_second / UTILISATION, carried) / one_handler.max_reads_per_second / UTILISATION
 
 
-def _fan_out_servers(question: SizingInputs, cluster: ServingCluster) -> int:
-    reads = question.requirements.workload.reads
-    return min(reads.rows, cluster.servers) if reads.kind == "multi-get" else 1
+def _fan_out_servers(table: TableRead, cluster: ServingCluster) -> int:
+    return min(table.rows, cluster.servers) if table.kind == "multi-get" else 1
 
 
 def _load(question: SizingInputs, handlers: Handlers, stations: QueueingNetwork) -> tuple[LoadResult, bool]:
@@ -152,8 +189,9 @@ def _saturated(stations: QueueingNetwork, handlers: Handlers) -> LoadResult:
     )
 
 
-def _waiting(question: SizingInputs, cluster: ServingCluster, load: LoadResult) -> Waiting:
+def _waiting(question: SizingInputs, cluster: ServingCluster, load: LoadResult, part: float) -> Waiting:
+    """Return the queueing of a read that uses `part` times the resources of the mean read."""
     if isinstance(question.requirements.workload.load, ClosedLoad):
         return Waiting(mean_seconds=load.waiting_seconds, closed_servers=cluster.servers)
     busiest = max((used for _, used in load.utilisation), default=0.0)
-    return Waiting(mean_seconds=load.waiting_seconds, probability=min(1.0, max(busiest, 1e-6)))
+    return Waiting(mean_seconds=part * load.waiting_seconds, probability=min(1.0, max(busiest, 1e-6)))

@@ -33,6 +33,7 @@ __all__ = [
     "CoreGroup",
     "HitRatio",
     "Plan",
+    "PlannedTable",
     "PrimaryGroup",
     "Rejected",
     "S3Requests",
@@ -100,6 +101,26 @@ class Throughput:
     p99_latency_ms: float
     busiest_server: Imbalance
     resources: tuple[Resource, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedTable:
+    """One table in the warm cluster at the mean load: its share of the cache, and the performance of its reads.
+
+    `cached_bytes` counts the whole cluster. Latencies are estimates. `usd_per_month` is what the cheapest cluster
+    without this table would save; None if that was not computed, or if no cluster without it meets the targets.
+    """
+
+    name: str
+    stored_bytes: int
+    regions: int
+    reads_per_second: float
+    hit_ratio: float
+    cached_bytes: float
+    gets_per_second: float
+    p50_latency_ms: float
+    p99_latency_ms: float
+    usd_per_month: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,6 +240,8 @@ class Plan:
     """The performance at the mean load, from which the bill follows."""
     peak: Throughput | None
     """The performance in the peak hour, for which the cluster is sized; None where no peak is stated."""
+    tables: tuple[PlannedTable, ...]
+    """The tables of the environment file; empty if it describes one workload."""
     writes: Writes
     warm_up: WarmUp
     bad_hours: BadHours

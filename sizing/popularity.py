@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from functools import cached_property
+from typing import Final, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,25 +114,72 @@ class Zipf:
 UNIFORM: Final = Curve(points=())
 
 
+@dataclass(frozen=True, slots=True)
+class TablesPopularity:
+    """Stands for the popularities of several tables, which have no common one: every method raises LookupError."""
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise LookupError("each table has a popularity of its own")
+
+    reads_of_hottest = breaks = ranks_of = _refuse
+
+
+BY_TABLE: Final = TablesPopularity()
+
+
 def hot_set(*, rows_fraction: float, reads_fraction: float) -> Curve:
     """That share of the rows gets that share of the reads; the others share what is left."""
     return Curve(points=((rows_fraction, reads_fraction),))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Popularity:
-    """Blocks in classes, most popular first: `blocks` in each, `weights` the chance that a read is of one given one.
+    """Classes of blocks: `blocks` is the number in each, `weights` the chance that a read is of one given block.
 
-    Shapes (classes,) both; blocks may be fractions (expected counts); weights x blocks sum to 1.
+    Shapes (classes,); blocks may be fractions (expected counts); weights x blocks sum to 1. The classes of a
+    table are in order of popularity, the most popular first. `tables` is the index of each class's table, or None for
+    one table. `room` is the length of a block divided by the mean length, or None if all blocks are equally long.
     """
 
     weights: Floats
     blocks: Floats
+    tables: NDArray[np.int64] | None = None
+    room: Floats | None = None
+
+    def by_table(self, values: Floats) -> Floats:
+        """Return these values of classes, summed over each table; from shape (..., classes) to (..., tables)."""
+        if self.tables is None:
+            return np.asarray(values.sum(axis=-1, keepdims=True))
+        return np.asarray(np.add.reduceat(values, np.flatnonzero(np.diff(self.tables, prepend=-1)), axis=-1))
+
+    @cached_property
+    def claims(self) -> Floats:
+        """Return the cache space of the blocks of each class, in blocks of mean length; shape (classes,)."""
+        return self.blocks if self.room is None else self.blocks * self.room
 
     @property
     def total_blocks(self) -> float:
-        """All blocks that are ever read."""
-        return float(self.blocks[self.weights > 0].sum())
+        """Return the cache space of all blocks that are ever read, in blocks of mean length."""
+        return float(self.claims[self.weights > 0].sum())
+
+
+def mixed_popularity(
+    tables: Sequence[Popularity], read_shares: Sequence[float], block_bytes: Sequence[float]
+) -> Popularity:
+    """Return the blocks of several tables, which have these shares of all block reads and blocks of these mean bytes.
+
+    A cache that holds all blocks holds as many as if each had the mean length; one with small blocks only holds more.
+    """
+    weights = [table.weights * share for table, share in zip(tables, read_shares, strict=True)]
+    counts = [table.blocks.sum() for table in tables]
+    mean_bytes = np.dot(counts, block_bytes) / sum(counts)
+    classes = [len(table.blocks) for table in tables]
+    return Popularity(
+        weights=np.concatenate(weights),
+        blocks=np.concatenate([table.blocks for table in tables]),
+        tables=np.repeat(np.arange(len(tables)), classes),
+        room=np.repeat(np.asarray(block_bytes) / mean_bytes, classes),
+    )
 
 
 def block_popularity(rows: RowPopularity, blocks: float, rows_per_block: float) -> Popularity:

@@ -52,8 +52,21 @@ class Eviction:
 
 def promoted_hit_ratios(popularity: Popularity, eviction: Eviction) -> Floats:
     """Hit ratios of warm caches that promote, of sizes below what holds everything; shape (sizes,)."""
+    return _solved(popularity, eviction)[2]
+
+
+def promoted_block_hits(popularity: Popularity, eviction: Eviction) -> Floats:
+    """Return the hit ratio of a block of each class in such caches; shape (sizes, classes)."""
+    in_single, in_multi, _ = _solved(popularity, eviction)
+    promoted = -np.expm1(-in_single[:, None] * popularity.weights)
+    outflow = np.exp(-in_multi[:, None] * popularity.weights)
+    return np.asarray(promoted / np.maximum(outflow + promoted, 1e-300))
+
+
+def _solved(popularity: Popularity, eviction: Eviction) -> tuple[Floats, Floats, Floats]:
+    """Return for how many reads an unread block stays in SINGLE and in MULTI, and the hit ratios; shapes (sizes,)."""
     grid = _Grid.of(_coarse(popularity), SHORTEST_TIME * float(eviction.mean[eviction.mean > 0].min(initial=np.inf)))
-    single, multi, outflow, hits = grid.at_sizes(eviction.mean)
+    single, multi, outflow, hits, in_multi = grid.at_sizes(eviction.mean)
     surplus = eviction.multi_fraction(single, multi) - outflow
     # Longer in SINGLE means less in MULTI: the surplus falls with T1. Beyond the size of the cache it is -1.
     falling = np.minimum.accumulate(np.where(np.isnan(surplus), -1.0, surplus), axis=0)
@@ -61,33 +74,44 @@ def promoted_hit_ratios(popularity: Popularity, eviction: Eviction) -> Floats:
     sizes = np.arange(len(eviction.mean))
     above, under = falling[below - 1, sizes], falling[below, sizes]
     share = np.clip(np.divide(above, above - under, out=np.zeros_like(above), where=above > under), 0, 1)
-    later = np.where(np.isnan(hits[below, sizes]), hits[below - 1, sizes], hits[below, sizes])
-    return np.asarray(hits[below - 1, sizes] * (1 - share) + later * share)
+
+    def between(values: Floats) -> Floats:
+        later = np.where(np.isnan(values[below, sizes]), values[below - 1, sizes], values[below, sizes])
+        return np.asarray(values[below - 1, sizes] * (1 - share) + later * share)
+
+    logs = np.log(grid.times)
+    in_single = np.where(np.isnan(hits), np.nan, logs[:, None])
+    return np.exp(between(in_single)), np.exp(between(in_multi)), between(hits)
 
 
-def _coarse(popularity: Popularity) -> tuple[Floats, Floats]:
-    """Weights and blocks of at most CLASSES classes, neighbours merged by equal steps of log weight."""
+def _coarse(popularity: Popularity) -> tuple[Floats, Floats, Floats]:
+    """Return weights, blocks and their space in at most CLASSES classes, merged by equal steps of log weight."""
     read = popularity.weights > 0
-    weights, blocks = popularity.weights[read], popularity.blocks[read]
+    weights, blocks, claims = popularity.weights[read], popularity.blocks[read], popularity.claims[read]
     logs = np.log(weights)
     width = max((logs.max() - logs.min()) / CLASSES, 1e-9)
     _, member = np.unique(np.floor((logs.max() - logs) / width), return_inverse=True)
     counts = np.bincount(member, weights=blocks).astype(np.float64)
-    return np.bincount(member, weights=weights * blocks) / counts, counts
+    room = np.bincount(member, weights=claims).astype(np.float64)
+    return np.bincount(member, weights=weights * blocks) / counts, counts, room
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Grid:
-    """For each T1 (rows) and T2 (columns): sizes of the groups, share of misses that left MULTI, hit ratio."""
+    """For each T1 (rows) and T2 (columns): sizes of the groups, share of misses that left MULTI, hit ratio.
 
+    `times` are the values of T1 and of T2.
+    """
+
+    times: Floats
     single: Floats
     multi: Floats
     outflow: Floats
     hits: Floats
 
     @classmethod
-    def of(cls, classes: tuple[Floats, Floats], shortest: float) -> _Grid:
-        weights, blocks = classes
+    def of(cls, classes: tuple[Floats, Floats, Floats], shortest: float) -> _Grid:
+        weights, blocks, claims = classes
         longest = LONGEST_TIME / weights.min()
         times = np.geomspace(min(max(shortest, 1e-3), longest / 2), longest, TIMES)
         stays = -np.expm1(-times[:, None] * weights)
@@ -96,20 +120,21 @@ class _Grid:
         reads = weights * blocks
         hits = in_multi @ reads
         leaving = (in_multi * (1 - stays_in_multi)) @ reads
-        single = ((1 - in_multi) * promoted) @ blocks
-        multi = (in_multi * stays_in_multi) @ blocks
-        return cls(single=single, multi=multi, outflow=leaving / np.maximum(1 - hits, 1e-300), hits=hits)
+        single = ((1 - in_multi) * promoted) @ claims
+        multi = (in_multi * stays_in_multi) @ claims
+        outflow = leaving / np.maximum(1 - hits, 1e-300)
+        return cls(times=times, single=single, multi=multi, outflow=outflow, hits=hits)
 
-    def at_sizes(self, sizes: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Group sizes, outflow and hits where both groups together have these sizes; shapes (T1, sizes).
+    def at_sizes(self, sizes: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """Group sizes, outflow, hits and log T2 where both groups together have these sizes; shapes (T1, sizes).
 
         Not a number where SINGLE alone is already larger.
         """
-        rows = self.single + self.multi
+        rows, logs = self.single + self.multi, np.broadcast_to(np.log(self.times), self.hits.shape)
         interpolated = np.array(
             [
                 [np.interp(sizes, row, values[at], left=np.nan) for at, row in enumerate(rows)]
-                for values in (self.single, self.multi, self.outflow, self.hits)
+                for values in (self.single, self.multi, self.outflow, self.hits, logs)
             ]
         )
-        return interpolated[0], interpolated[1], interpolated[2], interpolated[3]
+        return interpolated[0], interpolated[1], interpolated[2], interpolated[3], interpolated[4]

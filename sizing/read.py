@@ -46,11 +46,13 @@ class Read:
 class Hits:
     """The share of blocks that are in the BucketCache, and the share of those that the page cache answers.
 
+    `tables` has the first of these shares for each table; it is empty if they follow from `ratio`.
     judgement: a plan that counts on the page cache breaks when the heap grows, so it counts on none.
     """
 
     ratio: float
     page_cache_fraction: float = 0.0
+    tables: tuple[float, ...] = ()
 
     @property
     def from_disk(self) -> float:

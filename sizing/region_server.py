@@ -170,8 +170,8 @@ def handlers(instance: InstanceType, workload: Workload, sized_heap: Heap, reads
 
 
 def answer_bytes(workload: Workload) -> int:
-    """Return what one handler builds."""
-    return max(1, workload.row_bytes * workload.reads.rows)
+    """Return the bytes of the answer that one handler builds; for several tables, the largest mean answer."""
+    return max(1, *(part.row_bytes * part.reads.rows for part in workload.parts))
 
 
 def s3_connections(threads_that_answer: int, threads_that_prefetch: int) -> int:

@@ -33,7 +33,10 @@ def usual_regions(stored_bytes: int, servers: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Regions:
-    """The regions of all tables, with their mean size and the size at which they split."""
+    """The regions of all tables, with their mean size and the size at which they split.
+
+    If the workload has several tables, the mean is that of the table with the largest regions.
+    """
 
     count: int
     mean_bytes: int
@@ -42,7 +45,7 @@ class Regions:
     @classmethod
     def of(cls, workload: Workload, pinned_split_bytes: int | None) -> Regions:
         """Return the regions of a workload; the limit is pinned, or large enough for regions to double."""
-        mean_bytes = math.ceil(workload.stored_bytes / workload.regions)
+        mean_bytes = max(math.ceil(part.stored_bytes / part.regions) for part in workload.parts)
         chosen = max(DEFAULT_SPLIT_BYTES, GIB * math.ceil(SPLIT_GROWTH * mean_bytes / GIB))
         return cls(count=workload.regions, mean_bytes=mean_bytes, split_bytes=pinned_split_bytes or chosen)
 

@@ -236,8 +236,7 @@ def _fewer_reads(question: SizingInputs) -> Relaxation | None:
     def question_at(reads_per_second: float) -> SizingInputs:
         peak = None if mean == offered else reads_per_second
         load = OpenLoad(reads_per_second=min(mean, reads_per_second), peak_reads_per_second=peak)
-        reads = replace(workload.reads, load=load)
-        lower = replace(question.requirements, workload=replace(workload, reads=reads))
+        lower = replace(question.requirements, workload=workload.with_load(load))
         return replace(question, requirements=lower)
 
     least = min(offered, LEAST_READS_PER_SECOND)

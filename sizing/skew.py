@@ -7,6 +7,7 @@ times, with a fixed seed, and the plan uses the mean of the busiest server's sha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final, Literal
@@ -46,6 +47,47 @@ class RegionLoads:
     popularity: RowPopularity
     rows: float
     row_bytes: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableLoads:
+    """The regions of one table of several, and its shares of all requests and of all block reads."""
+
+    regions: RegionLoads
+    requests: float
+    blocks: float
+
+
+def tables_imbalance(tables: Sequence[TableLoads], servers: int) -> Imbalance:
+    """Return how much more the busiest of this many servers serves than the mean, of all tables together.
+
+    HBase evens out the number of regions over all tables, so where the regions of one table end, those of the next
+    begin. Which regions are popular is drawn for each table by itself.
+    """
+    if servers == 1:
+        return EVEN
+    requests, blocks, first = np.zeros((PLACEMENTS, servers)), np.zeros((PLACEMENTS, servers)), 0
+    for number, table in enumerate(tables):
+        turn = (number * PLACEMENTS // len(tables), first % servers)
+        for_requests, for_blocks = _table_loads(table.regions, servers)
+        requests += table.requests * np.roll(for_requests, turn, axis=(0, 1))
+        blocks += table.blocks * np.roll(for_blocks, turn, axis=(0, 1))
+        first += table.regions.regions
+    return Imbalance(requests=_mean_busiest(requests), blocks=_mean_busiest(blocks))
+
+
+@lru_cache(maxsize=1_024)
+def _table_loads(loads: RegionLoads, servers: int) -> tuple[Floats, Floats]:
+    """Return the shares of the requests and of the block reads of each server; shapes (placements, servers)."""
+    if loads.spread == "even":
+        even = np.tile(_places_of(loads.regions, servers) / loads.regions, (PLACEMENTS, 1))
+        return even, even
+    if loads.spread == "hashed":
+        remembered = min(servers * REMEMBERED_BYTES / loads.row_bytes, loads.rows - 1)
+        weights = [_row_weights(loads.popularity, loads.rows, rows) for rows in (0.0, max(0.0, remembered))]
+        return _loads(weights[0], loads.regions, servers), _loads(weights[1], loads.regions, servers)
+    of_regions = _loads(_region_weights(loads.regions, loads.spread), loads.regions, servers)
+    return of_regions, of_regions
 
 
 @lru_cache(maxsize=4_096)
@@ -110,9 +152,23 @@ def _region_weights(regions: int, exponent: float) -> _Weights:
 
 def _busiest(weights: _Weights, regions: int, servers: int) -> float:
     """Return the mean of the busiest server's share over many placements, times the number of servers."""
+    return _mean_busiest(_loads(weights, regions, servers))
+
+
+def _mean_busiest(loads: Floats) -> float:
+    return max(1.0, float(loads.shape[1] * loads.max(axis=1).mean()))
+
+
+def _places_of(regions: int, servers: int) -> NDArray[np.int64]:
+    """Return how many of these regions each server has."""
+    return np.asarray(regions // servers + (np.arange(servers) < regions % servers))
+
+
+def _loads(weights: _Weights, regions: int, servers: int) -> Floats:
+    """Return the share of the reads of each server in many placements; shape (placements, servers)."""
     cells, shape = _cells(len(weights.single), regions, servers, apart=weights.apart), (PLACEMENTS, servers)
     single = np.bincount(cells, np.tile(weights.single, PLACEMENTS), PLACEMENTS * servers).reshape(shape)
-    places = regions // servers + (np.arange(servers) < regions % servers)
+    places = _places_of(regions, servers)
     share, deviation = places / regions, np.sqrt(weights.others_squared * places / regions * (1 - places / regions))
     others = max(1, regions - len(weights.single))
     if weights.apart:
@@ -120,8 +176,7 @@ def _busiest(weights: _Weights, regions: int, servers: int) -> float:
         share = np.maximum(0, places - np.bincount(cells, minlength=PLACEMENTS * servers).reshape(shape)) / others
         unequal = max(0.0, weights.others_squared - weights.others**2 / others)
         deviation = np.sqrt(unequal * places / regions * (1 - places / regions))
-    loads = single + weights.others * share + deviation * _normals(servers)
-    return max(1.0, float(servers * loads.max(axis=1).mean()))
+    return np.asarray(single + weights.others * share + deviation * _normals(servers))
 
 
 @lru_cache(maxsize=64)

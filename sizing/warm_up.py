@@ -145,8 +145,8 @@ class Warming:
 
     @cached_property
     def all_blocks(self) -> float:
-        """Return the number of blocks."""
-        return float(self.popularity.blocks.sum())
+        """Return the cache space of all blocks, in blocks of mean length."""
+        return float(self.popularity.claims.sum())
 
     def _moved(self, warmth: Warmth, seconds: float, rates: tuple[float, float]) -> Warmth:
         accesses, brought = min(self.most_accesses, warmth.accesses + rates[0] * seconds), rates[1] * seconds
@@ -170,7 +170,8 @@ class Warming:
         stop = 1 - (all_blocks - self.room.prefetch_stops_blocks) / not_read
         fits = 1 - (all_blocks - min(self.room.blocks_after_eviction, all_blocks)) / not_read
         share = max(0.0, min(max(before, min(wished, stop)), fits, 1.0))
-        return max(0.0, 1 - (1 - share) * float((self.popularity.weights * unread).sum())), share
+        blocks = unread if self.popularity.room is None else unread / self.popularity.room
+        return max(0.0, 1 - (1 - share) * float((self.popularity.weights * blocks).sum())), share
 
 
 def prefetch(fill: Fill, streams: Streams, rates: Rates) -> Prefetch:
@@ -228,7 +229,7 @@ def characteristic_accesses(popularity: Popularity, blocks_after_eviction: float
     """Return the accesses after which this many blocks have been read: Che's characteristic time; infinite for all."""
     if blocks_after_eviction >= popularity.total_blocks:
         return inf
-    uncached = float(popularity.blocks.sum()) - blocks_after_eviction
+    uncached = float(popularity.claims.sum()) - blocks_after_eviction
     low, high = 0.0, 1 / float(popularity.weights.max())
     while _unread(popularity, high).sum() > uncached:
         low, high = high, 2 * high
@@ -247,6 +248,6 @@ def hours_to(ratio: float, drawn: tuple[tuple[float, float], ...]) -> float | No
 
 
 def _unread(popularity: Popularity, accesses: float) -> Floats:
-    """Return the blocks of each class that this many accesses have not read; shape (classes,)."""
-    unread: Floats = popularity.blocks * np.exp(-popularity.weights * accesses)
+    """Return the unread blocks of each class after this many accesses, in blocks of mean length; shape (classes,)."""
+    unread: Floats = popularity.claims * np.exp(-popularity.weights * accesses)
     return unread

@@ -12,10 +12,12 @@ from sizing.candidate import Candidate
 from sizing.cluster import Volume
 from sizing.disks import FILL_FRACTION
 from sizing.family_advice import advice
+from sizing.inspection import Inspection
+from sizing.latency import TAIL_QUANTILE
 from sizing.page_reads import PIECE_BYTES
 from sizing.region_size import LEAST_REGIONS
 from sizing.shortfalls import Shortfall
-from sizing.units import GIB, KIB, MIB, format_duration, format_size
+from sizing.units import GIB, KIB, MIB, format_duration, format_percent, format_size
 
 MOST_REGIONS = 200  # HBase reference guide, "Regions per RegionServer": 20 to 200
 LARGEST_REGION_BYTES = 50 * 10**9  # HBase reference guide, "Regions": "Aim to have regions sized between 10 and 50 GB"
@@ -61,6 +63,7 @@ def warnings(candidate: Candidate) -> Iterator[Warning]:
     yield from _regions(candidate)
     yield from _region_sizes(candidate)
     yield from _families(candidate)
+    yield from _tables(candidate)
     volume = candidate.data_volume
     if volume is None:
         return
@@ -130,7 +133,7 @@ def _read_in_pieces(candidate: Candidate) -> Iterator[Warning]:
     workload = candidate.question.requirements.workload
     # Blocks end at cells: the longest of most is half a cell longer than their mean.
     smaller_kib = math.floor((workload.block_bytes - over - workload.key_value_bytes / 2) / KIB)
-    applies = candidate.question.mode.has_bucket_cache and not workload.compressed
+    applies = candidate.question.mode.has_bucket_cache and not workload.compressed and not workload.tables
     if not applies or not 0 < over < LITTLE_OVER_BYTES or smaller_kib < 1:
         return
     read = candidate.question.read.of_disk
@@ -185,16 +188,46 @@ def _region_sizes(candidate: Candidate) -> Iterator[Warning]:
             severity="info",
             message=f"regions have {mean} each, and the HBase guide recommends 10 to 50 GB: a major compaction rewrites"
             " a whole region at once",
-            fix=f"presplit the tables into {math.ceil(regions.count * regions.mean_bytes / LARGEST_REGION_BYTES):,}"
-            " regions or more",
+            fix=f"presplit the tables into {_regions_of_the_largest_size(candidate):,} regions or more",
         )
+
+
+def _tables(candidate: Candidate) -> Iterator[Warning]:
+    """Name each table whose own reads are outside a target, which is for the reads of all tables."""
+    question, targets = candidate.question, candidate.question.requirements.targets
+    if not question.demand.blocks.tables:
+        return
+    ratios = question.table_hit_ratios(candidate.hit_ratio(candidate.count))
+    for path, ratio in zip(candidate.performance(candidate.count).paths, ratios, strict=True):
+        seconds, most = path.percentiles.seconds(TAIL_QUANTILE), targets.p99_seconds
+        outside = []
+        if question.mode.has_bucket_cache and ratio < targets.hit_ratio:
+            outside.append(f"a hit ratio of {format_percent(ratio)} (target {format_percent(targets.hit_ratio)})")
+        if most is not None and seconds > most:
+            outside.append(f"a p99 of {format_duration(seconds)} (target {format_duration(most)})")
+        if outside:
+            yield Warning(
+                id=f"table-{path.name}",
+                severity="info",
+                message=f"table {path.name} alone has {' and '.join(outside)}; the targets are for the reads of all"
+                " tables together",
+                fix="set stricter targets, or plan a cluster for this table alone",
+            )
+
+
+def _regions_of_the_largest_size(candidate: Candidate) -> int:
+    """Return how many regions there are if none is larger than the guide recommends."""
+    parts = candidate.question.requirements.workload.parts
+    return sum(max(part.regions, math.ceil(part.stored_bytes / LARGEST_REGION_BYTES)) for part in parts)
 
 
 def _families(candidate: Candidate) -> Iterator[Warning]:
     """Yield the advice that an inspection's store files suggest, and warn where their figures are uncertain."""
-    inspection = candidate.question.requirements.workload.inspection
-    if inspection is None:
-        return
+    for inspection in candidate.question.requirements.workload.inspections:
+        yield from _inspected(inspection)
+
+
+def _inspected(inspection: Inspection) -> Iterator[Warning]:
     for family in inspection.families:
         if family.relative_error > MOST_ERROR:
             yield Warning(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from sizing.block import key_value_bytes
 from sizing.inspection import Inspection
-from sizing.popularity import RowPopularity
+from sizing.popularity import BY_TABLE, RowPopularity
 from sizing.skew import Spread
 
 __all__ = ["ClosedLoad", "Load", "OpenLoad", "Reads", "Workload"]
@@ -51,6 +52,8 @@ class ClosedLoad:
 
 
 Load = OpenLoad | ClosedLoad
+DIFFERENT: Final = "different"
+"""The value of a setting that is not the same in all tables."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,11 +67,12 @@ class Reads:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """Data and load of one HBase. Sizes are means.
+    """Data and load of one HBase, or of one of its tables. Sizes are means.
 
     `stored_bytes` is what lies in the HBase root; `cell_bytes` the value of one cell; `row_bytes` what one row's read
     touches, contiguous in one store file; `compression_ratio` bytes before the codec for each byte after; `spread` how
     the reads are spread over the regions. Writes are of values; a client sends `cells_per_put` to a region in one call.
+    If there are `tables`, the other values are sums and means over them (`Workload.of`).
     """
 
     stored_bytes: int
@@ -84,7 +88,88 @@ class Workload:
     regions: int
     inspection: Inspection | None
     spread: Spread = "hashed"
-    cells_per_put: int = 1
+    cells_per_put: float = 1
+    name: str = ""
+    """The name of the table, or `table/family` for one of its families; empty for a workload that is not one table."""
+    tables: tuple[Workload, ...] = ()
+
+    @classmethod
+    def of(cls, tables: Sequence[Workload]) -> Workload:
+        """Return several tables with open loads as one workload: sums of bytes, loads and regions, and means of sizes.
+
+        The mean cell and put are those of the written cells, or of the stored cells if nothing is written. The mean row
+        is what a request asks for on average. Each table keeps its own popularity.
+        """
+        rates = [_mean_rate(table.load) for table in tables]
+        stored_bytes = sum(table.stored_bytes for table in tables)
+        plain_bytes = sum(table.stored_bytes * table.compression_ratio for table in tables)
+        cells = written_cells(tables)
+        answer_bytes = sum(
+            rate * table.row_bytes * table.reads.rows for rate, table in zip(rates, tables, strict=True)
+        ) / sum(rates)
+        return cls(
+            stored_bytes=stored_bytes,
+            block_bytes=round(sum(table.stored_bytes * table.block_bytes for table in tables) / stored_bytes),
+            cell_bytes=round(
+                sum(table.cell_bytes * count for table, count in zip(tables, cells, strict=True)) / sum(cells)
+            ),
+            row_bytes=round(answer_bytes),
+            codec=_common({table.codec for table in tables}),
+            compression_ratio=plain_bytes / stored_bytes,
+            encoding=_common({table.encoding for table in tables}),
+            reads=Reads(load=_sum_of_loads(tables), kind=_common({table.reads.kind for table in tables})),
+            write_bytes_per_second=sum(table.write_bytes_per_second for table in tables),
+            popularity=BY_TABLE,
+            regions=_regions(tables),
+            inspection=None,
+            cells_per_put=sum(cells)
+            / sum(count / table.cells_per_put for table, count in zip(tables, cells, strict=True)),
+            tables=tuple(tables),
+        )
+
+    @property
+    def parts(self) -> tuple[Workload, ...]:
+        """Return the tables, or the workload itself if it has none."""
+        return self.tables or (self,)
+
+    @property
+    def inspections(self) -> tuple[Inspection, ...]:
+        """Return the inspections of all tables that have one."""
+        return tuple(part.inspection for part in self.parts if part.inspection is not None)
+
+    @property
+    def has_names(self) -> bool:
+        """Return whether tables are named, by the environment file or by an inspection."""
+        return bool(self.tables or self.inspection)
+
+    def with_load(self, load: OpenLoad) -> Workload:
+        """Return the workload with this open load; each table keeps its present share of it."""
+        if not self.tables or not isinstance(self.load, OpenLoad):
+            return replace(self, reads=replace(self.reads, load=load))
+        mean = load.reads_per_second / self.load.reads_per_second
+        peak = load.at_peak.reads_per_second / self.load.at_peak.reads_per_second
+
+        def scaled(table: Workload) -> Workload:
+            own = table.load
+            if not isinstance(own, OpenLoad):
+                return table
+            rates = own.reads_per_second * mean, own.at_peak.reads_per_second * peak
+            highest = None if load.peak_reads_per_second is None else max(rates)
+            own = replace(own, reads_per_second=rates[0], peak_reads_per_second=highest)
+            return replace(table, reads=replace(table.reads, load=own))
+
+        return self.changed(scaled)
+
+    def changed(self, change: Callable[[Workload], Workload]) -> Workload:
+        """Return the workload with each of its tables changed."""
+        return Workload.of([change(table) for table in self.tables]) if self.tables else change(self)
+
+    @property
+    def at_peak(self) -> Workload:
+        """Return the workload of the busiest hour, the same one for all tables; the workload itself without a peak."""
+        if not isinstance(self.load, OpenLoad) or self.load.at_peak is self.load:
+            return self
+        return self.changed(_at_peak)
 
     @property
     def load(self) -> Load:
@@ -111,3 +196,46 @@ class Workload:
         """Return the bytes of an encoded block over those of the plain one."""
         overhead_bytes = self.key_value_bytes - self.cell_bytes
         return (self.cell_bytes + overhead_bytes * ENCODED_KEY_FRACTION[self.encoding]) / self.key_value_bytes
+
+
+def _at_peak(table: Workload) -> Workload:
+    load = table.load
+    return replace(table, reads=replace(table.reads, load=load.at_peak if isinstance(load, OpenLoad) else load))
+
+
+def _mean_rate(load: Load) -> float:
+    if isinstance(load, ClosedLoad):
+        raise TypeError(
+            "several tables can have open loads only, because a closed load does not say which tables it reads"
+        )
+    return load.reads_per_second
+
+
+def _sum_of_loads(tables: Sequence[Workload]) -> OpenLoad:
+    loads = [table.load for table in tables if isinstance(table.load, OpenLoad)]
+    peaks = [load.at_peak.reads_per_second for load in loads]
+    return OpenLoad(
+        reads_per_second=sum(load.reads_per_second for load in loads),
+        peak_reads_per_second=sum(peaks) if any(load.at_peak is not load for load in loads) else None,
+        of_peak=any(load.of_peak for load in loads),
+    )
+
+
+def written_cells(tables: Sequence[Workload]) -> list[float]:
+    """Return the cells written to each table per second, or those stored in each if nothing is written to any."""
+    if any(table.write_bytes_per_second for table in tables):
+        return [table.write_bytes_per_second / table.cell_bytes for table in tables]
+    return [table.stored_bytes * table.compression_ratio / table.key_value_bytes for table in tables]
+
+
+def _regions(tables: Sequence[Workload]) -> int:
+    """Return the number of regions of all tables; all families of a table are in the same regions."""
+    regions = dict[str, int]()
+    for table in tables:
+        name, _, _ = table.name.partition("/")
+        regions[name] = max(regions.get(name, 0), table.regions)
+    return sum(regions.values())
+
+
+def _common(values: set[str]) -> str:
+    return values.pop() if len(values) == 1 else DIFFERENT

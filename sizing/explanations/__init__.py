@@ -6,13 +6,14 @@ from dataclasses import replace
 
 from sizing.candidate import Candidate
 from sizing.evaluation import SearchResult
-from sizing.explanation import Explanations
+from sizing.explanation import Explanation, Explanations
 from sizing.explanations.bad_hours import bad_hours_explanations
 from sizing.explanations.cache import cache_explanations, hit_ratio_explanations
 from sizing.explanations.choice import choice_explanations, role_explanations
 from sizing.explanations.cold import cold_explanations
 from sizing.explanations.hdfs import hdfs_explanations
 from sizing.explanations.memory import memory_explanations
+from sizing.explanations.quantities import SETTING
 from sizing.explanations.regions import region_explanations
 from sizing.explanations.restart import persistence_explanations, restart_explanations
 from sizing.explanations.service import service_explanations
@@ -35,7 +36,7 @@ def explanations(candidate: Candidate, result: SearchResult, *, relaxed: bool = 
             path: replace(why, sentence=why.sentence.replace("your targets", "the nearest feasible targets"))
             for path, why in choice.items()
         }
-    return {
+    reasons = {
         **choice,
         **cache_explanations(candidate),
         **hit_ratio_explanations(candidate),
@@ -53,3 +54,17 @@ def explanations(candidate: Candidate, result: SearchResult, *, relaxed: bool = 
         **hdfs_explanations(candidate),
         **role_explanations(candidate),
     }
+    if not candidate.question.requirements.workload.tables:
+        return reasons
+    return {path: _of_tables(reason) for path, reason in reasons.items()}
+
+
+def _of_tables(reason: Explanation) -> Explanation:
+    """Return the explanation with the keys of the tables, because the values of the workload follow from them."""
+    inputs = {
+        name: replace(quantity, source=quantity.source.replace("workload.", "workload.tables.NAME."))
+        if quantity.source.startswith(SETTING)
+        else quantity
+        for name, quantity in reason.inputs.items()
+    }
+    return replace(reason, inputs=inputs)

@@ -17,6 +17,7 @@ __all__ = [
     "MEBIBYTE",
     "MILLISECONDS",
     "NOTHING",
+    "SETTING",
     "WHOLE",
     "computed",
     "constant",
@@ -32,6 +33,8 @@ MEBIBYTE: Final = Quantity(value=MIB, unit="B", source=UNIT)
 MILLISECONDS: Final = Quantity(value=1000, unit="ms/s", source=UNIT)
 WHOLE: Final = Quantity(value=1, source=UNIT)
 NOTHING: Final = Quantity(value=0, source=UNIT)
+SETTING: Final = "environment file: "
+"""The prefix of the source of a value that the environment file states."""
 
 
 def constant(module: ModuleType, name: str, unit: str = "") -> Quantity:
@@ -41,7 +44,7 @@ def constant(module: ModuleType, name: str, unit: str = "") -> Quantity:
 
 def setting(value: Value, unit: str, key: str) -> Quantity:
     """Return a value that the environment file states under that key."""
-    return Quantity(value=value, unit=unit, source=f"environment file: {key}")
+    return Quantity(value=value, unit=unit, source=f"{SETTING}{key}")
 
 
 def offered_reads(question: SizingInputs) -> Quantity:

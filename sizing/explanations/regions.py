@@ -11,15 +11,16 @@ from sizing.explanations.quantities import GIBIBYTE, constant, pinned, setting
 def region_explanations(candidate: Candidate) -> dict[str, Explanation]:
     """Explain the size of a region, and the limit at which it splits."""
     requirements = candidate.question.requirements
-    workload = requirements.workload
-    stored = setting(workload.stored_bytes, "B", "workload.stored")
-    count = setting(workload.regions, "regions", "workload.regions")
+    largest = max(requirements.workload.parts, key=lambda part: part.stored_bytes / part.regions)
+    stored = setting(largest.stored_bytes, "B", "workload.stored")
+    count = setting(largest.regions, "regions", "workload.regions")
+    of_table = f" of {largest.name}, the table with the largest regions" if largest.name else ""
     keeps_blocks = candidate.question.world.release.keeps_blocks_on_split
     why = "" if keeps_blocks else "A split drops cached blocks, so a region splits only after it has grown."
     return {
         "regions.mean_bytes": explain(
             "ceil(stored / regions)",
-            "The mean size of {regions} that hold {stored}.",
+            f"The mean size of {{regions}} that hold {{stored}}{of_table}.",
             "the environment file, or an inspection",
             stored=stored,
             regions=count,

@@ -10,7 +10,6 @@ from sizing.explanations.quantities import MILLISECONDS, computed, constant, fig
 from sizing.inputs import SizingInputs
 from sizing.performance import Performance
 from sizing.resource import bottleneck
-from sizing.skew import imbalance
 
 __all__ = ["service_explanations"]
 
@@ -80,9 +79,13 @@ def _p99(candidate: Candidate, reads: Performance) -> Explanation:
             "A disk takes {disk} and S3's first byte {first_byte} on average, and {hit_ratio} of the blocks come from"
             " disks."
         )
+    weighted = ""
+    if len(reads.paths) > 1:
+        weighted = " Each table has so many, with its own hit ratio, and counts as much as its share of the reads."
     return explain(
         "simulated_latency(quantile) * milliseconds",
-        "{quantile} of the reads are faster in a simulation of {simulated_reads} with a fixed seed. " + sentence,
+        "{quantile} of the reads are faster in a simulation of {simulated_reads} with a fixed seed."
+        f"{weighted} {sentence}",
         "an estimate; S3 documents 100 to 200 ms for a first byte, gp3 single-digit milliseconds",
         {"simulated_latency": reads.quantile_seconds},
         quantile=constant(latency, "TAIL_QUANTILE", "fraction"),
@@ -111,23 +114,27 @@ def _bottleneck(candidate: Candidate) -> Explanation:
 
 
 def _busiest_server(candidate: Candidate) -> dict[str, Explanation]:
-    loads, workload = candidate.question.region_loads, candidate.question.requirements.workload
+    question, workload = candidate.question.at_peak, candidate.question.requirements.workload
+    spread = " or ".join(dict.fromkeys(str(part.spread) for part in workload.parts))
     names = {
         "servers": figure(candidate.count, "nodes", "core.count"),
         "regions": setting(workload.regions, "regions", "workload.regions"),
-        "spread": setting(workload.spread, "", "workload.spread"),
+        "spread": setting(spread, "", "workload.spread"),
     }
     placing = "This is the mean of {placements}, which give every server the same number of regions."
+    spreading = "reads spread over {regions} as workload.spread says ({spread})"
+    if workload.tables:
+        spreading = "the reads of each table spread over its part of {regions} as its key spread says ({spread})"
     source = (
         "HBase's balancer evens out the number of regions, not their reads; checked against a placement of every row"
     )
     return {
         "throughput.busiest_server.requests": explain(
             "busiest(servers)",
-            "The busiest of {servers} receives this many times the mean number of requests, where reads spread over "
-            "{regions} as workload.spread says ({spread}). " + placing,
+            "The busiest of {servers} receives this many times the mean number of requests, where "
+            f"{spreading}. {placing}",
             source,
-            {"busiest": lambda servers: imbalance(loads, round(servers)).requests},
+            {"busiest": lambda servers: question.imbalance(round(servers)).requests},
             **names,
             placements=constant(skew, "PLACEMENTS", "random placements"),
         ),
@@ -136,7 +143,7 @@ def _busiest_server(candidate: Candidate) -> dict[str, Explanation]:
             "The busiest of {servers} reads this many times the mean number of blocks from disk or S3. Blocks spread "
             "more evenly than requests, because the hottest rows ({remembered} on each server) stay in memory.",
             source,
-            {"busiest": lambda servers: imbalance(loads, round(servers)).blocks},
+            {"busiest": lambda servers: question.imbalance(round(servers)).blocks},
             **names,
             remembered=constant(skew, "REMEMBERED_BYTES", "B"),
         ),

@@ -168,3 +168,11 @@ def test_a_point_and_a_curve_are_quick(*, promotes: bool) -> None:
     swing = OccupancyRange(full_blocks=3e8, blocks_after_eviction=2.6e8, room_blocks=3.2e8, promotes=promotes)
     assert loops(lambda: hit_ratio(popularity, swing)) < 0.04
     assert loops(lambda: hit_ratio_curve(popularity, swing, 10**12)) < 0.5
+
+
+@pytest.mark.parametrize("promotes", [False, True])
+def test_no_cache_has_no_hits(*, promotes: bool) -> None:
+    swing = OccupancyRange(full_blocks=1e6, blocks_after_eviction=8e5, room_blocks=1.1e6, promotes=promotes)
+    popularity = block_popularity(Zipf(theta=0.99), 1e5, 8)
+    assert hit_ratio(popularity, swing.scaled(0)) == 0
+    assert hit_ratio_curve(popularity, swing, 10**9).points[0] == (0, 0)

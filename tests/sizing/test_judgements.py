@@ -492,6 +492,8 @@ NO_FIGURE = {
     "relaxations.LONGER": "how closely the shortest duration is found; test_relaxations holds both sides of it",
     "relaxations.STEP": "how closely the best target is found; test_relaxations holds both sides of it",
     "regret.MISSED_FACTOR": "an option of the command; test_regret holds its arithmetic",
+    "table_cost.SLACK": "how exactly the others keep their hits; test_several_tables holds the cost of a table",
+    "stored_blocks.MOST_LENGTHS": "how finely lengths are told apart; test_several_tables holds their mean",
     "growth.WORTHWHILE_FRACTION": "when a new cluster is proposed; test_growth holds what is bought otherwise",
     "regret.SHUFFLES": "how well chance is known; test_regret holds what an input without influence is worth",
     "deciding.FEWEST_FOR_PROCESSES": "how long a decision takes",

@@ -18,7 +18,7 @@ from sizing.latency import (
     quantiles,
     samples,
 )
-from sizing.performance import Performance
+from sizing.performance import Performance, TablePath
 from sizing.queueing import LoadResult
 from tests.speed import loops
 
@@ -62,7 +62,8 @@ def test_percentiles_rise(path: ReadPath) -> None:
 def test_a_target_is_missed_where_the_whole_simulation_misses_it(path: ReadPath, part: float, servers: int) -> None:
     """A fifth of the reads may decide, but never otherwise than all of them."""
     load = LoadResult(reads_per_second=1.0, latency_seconds=0.0, think_seconds=0.0, seconds_alone=0.0, utilisation=())
-    reads = Performance(load=load, overloaded=False, path=path, fan_out_servers=servers)
+    of_path = TablePath(name="", share=1.0, path=path, servers=servers)
+    reads = Performance(load=load, overloaded=False, paths=(of_path,))
     beyond = reads.p99_beyond(part * reads.p99_seconds)
     assert (beyond is not None) == (reads.p99_seconds > part * reads.p99_seconds)
     assert beyond is None or beyond > part * reads.p99_seconds
