@@ -66,7 +66,7 @@ def _lines(step: GrowthStep, width: int) -> Iterator[str]:
 def _notes(steps: list[GrowthStep], split: int | None) -> Iterator[str]:
     later = [step for step in steps if step.month and step.option]
     if later:
-        yield "In brackets: the targets that the cluster before would miss from that month on."
+        yield "In brackets: the targets that the previous cluster misses from that month on."
     if any(not step.is_new for step in later):
         yield (
             "More nodes of the same kind are added while the cluster runs (warmbase reconfigure). The regions that move"
@@ -76,4 +76,4 @@ def _notes(steps: list[GrowthStep], split: int | None) -> Iterator[str]:
         yield "new: a new cluster, which starts with cold caches."
     if split is not None:
         yield f"From month {split} on, the mean region is larger than today's split limit, and HBase splits regions."
-    yield "All prices are a month's, and estimates."
+    yield "All prices are per month, and all are estimates."

@@ -94,9 +94,9 @@ class PlanOptions(TypedDict):
 @click.option(
     "--months",
     type=click.IntRange(1, 120),
-    help="Print what must be bought in so many months, while data, reads and writes grow.",
+    help="Print what you must buy over this many months, while data, reads and writes grow.",
 )
-@click.option("--growth", type=SHARE, metavar="SHARE", default="8%", help="The growth of a month.  [default: 8%]")
+@click.option("--growth", type=SHARE, metavar="SHARE", default="8%", help="The growth per month.  [default: 8%]")
 @click.option(
     "--samples",
     type=click.IntRange(8, 4096),
@@ -175,13 +175,13 @@ def plan(environment: str, **options: Unpack[PlanOptions]) -> None:
 
 
 def _show_steps(environment: str, options: PlanOptions, pages: Sequence[Page]) -> None:
-    """Print the steps of a target or of a growing workload, or the weight of each input."""
+    """Print the steps of a target or of a growing workload, or how far each input moves the price."""
     target, months = options["frontier"], options["months"]
     pages_of_steps = sum(map(bool, (target, months, options["tornado"])))
     if options["other"] or options["against"] or pages or pages_of_steps > 1:
         raise click.UsageError(
-            "--frontier, --months and --tornado each have their own page: leave out OTHER, --against, --why, --cost and"
-            " --all."
+            "--frontier, --months and --tornado each print their own page: leave out OTHER, --against, --why, --cost"
+            " and --all."
         )
     if options["tornado"]:
         from cli.tornado import show_tornado  # noqa: PLC0415 - each page loads what it needs

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from cli.boost_text import boost_text
 from sizing.hdfs_load import NAMENODE_REQUESTS_PER_SECOND, Hdfs
-from sizing.plan import Plan, Throughput
+from sizing.plan import Plan, PlannedTable, Throughput
 from sizing.restart import Restart
 from sizing.units import (
     MIB,
@@ -16,6 +16,7 @@ from sizing.units import (
     format_percent,
     format_rate,
     format_size,
+    format_usd,
 )
 
 LITTLE_MORE = 1.1
@@ -27,6 +28,8 @@ Rows = Iterable[tuple[str, ...]]
 def outcome(plan: Plan) -> Rows:
     """Yield what the cluster does: reads, writes, caches, S3, snapshots and bad hours, each with its label."""
     yield from _reads(plan)
+    for number, table in enumerate(plan.tables):
+        yield "" if number else "tables", table_text(table)
     if plan.writes.offered_bytes_per_second:
         yield "writes", _writes(plan)
     if plan.bucket_cache:
@@ -72,6 +75,22 @@ def _reads(plan: Plan) -> Rows:
         yield "busiest", f"one RegionServer serves {times}, because regions are not equally popular"
 
 
+def table_text(table: PlannedTable) -> str:
+    """Return the line of one table: its hits, its room in the cache, its reads, GETs and cost."""
+    latency = f"p50 {table.p50_latency_ms:,.0f} ms and p99 {table.p99_latency_ms:,.0f} ms (estimates)"
+    cached = f"{format_size(round(table.cached_bytes))} of the table is cached"
+    costs = (
+        ""
+        if table.usd_per_month is None
+        else f"; a cluster without it would cost {format_usd(table.usd_per_month)} a month less"
+    )
+    return (
+        f"{table.name}: {format_percent(table.hit_ratio)} of its block reads come from local disks, {cached};"
+        f" {table.reads_per_second:,.0f} reads/s, {latency}, {format_number(round(table.gets_per_second, 1))} GETs/s"
+        f"{costs}"
+    )
+
+
 def _writes(plan: Plan) -> str:
     writes = plan.writes
     offered, most = format_rate(writes.offered_bytes_per_second), format_rate(writes.saturation_bytes_per_second)
@@ -93,10 +112,10 @@ def _peak(plan: Plan, peak: Throughput) -> str:
     if peak.offered_reads_per_second is not None:
         rate = f"{rate} of {peak.offered_reads_per_second:,.0f} offered"
     used = f"{format_percent(peak.utilisation_fraction)} of {peak.bottleneck} used"
+    hits = "" if plan.tables else f"; the hit ratio stays {format_percent(plan.hit_ratio.predicted)}"
     return (
         f"{rate}, {format_number(peak.mean_latency_ms)} ms on average, p99 {peak.p99_latency_ms:,.0f} ms (estimate); "
-        f"{used} (mean hour: {format_percent(mean.utilisation_fraction)}); the hit ratio stays "
-        f"{format_percent(plan.hit_ratio.predicted)}"
+        f"{used} (mean hour: {format_percent(mean.utilisation_fraction)}){hits}"
     )
 
 

@@ -42,6 +42,8 @@ def plan_summary(name: str, environment: Environment, plan: Plan, width: int) ->
     ]
     if _room(blocks) < LEAST_WATCH_LINES:
         blocks[REASONS] = labelled_lines(_reasons(plan, name, environment, named=0), width)
+    if _room(blocks) < LEAST_WATCH_LINES:
+        blocks[REASONS] = labelled_lines(_reasons(plan, name, environment, named=0, counts=True), width)
     room = _room(blocks)
     watch = _watch(plan, name, width, max(room, LEAST_WATCH_LINES))
     blocks.insert(4, watch)
@@ -103,7 +105,23 @@ def _outcome(plan: Plan) -> Iterator[Row]:
     if plan.writes.offered_bytes_per_second:
         most = format_rate(plan.writes.saturation_bytes_per_second)
         yield "Writes", f"{format_rate(plan.writes.offered_bytes_per_second)}; HBase begins to block writes at {most}"
+    yield from _tables(plan)
     yield from _bad_hours(plan)
+
+
+def _tables(plan: Plan) -> Iterator[Row]:
+    """Yield a row with the tables that have the lowest hit ratios, and of equal ones the slowest; `--why` shows all."""
+    tables = sorted(plan.tables, key=lambda table: (table.hit_ratio, -table.p99_latency_ms))
+    named = [
+        f"{table.name} {format_percent(table.hit_ratio)}, {table.p99_latency_ms:,.0f} ms"
+        + ("" if table.usd_per_month is None else f", {format_usd(table.usd_per_month)} a month")
+        for table in tables[:SOME]
+    ]
+    if named:
+        costs = any(table.usd_per_month is not None for table in tables)
+        figures = "hit ratio, p99 and cost" if costs else "hit ratio and p99"
+        more = [f"{len(tables) - SOME} more (--why)"] if len(tables) > SOME else []
+        yield "Tables", f"{figures}: {'; '.join(named + more)}"
 
 
 def _bad_hours(plan: Plan) -> Iterator[Row]:
@@ -125,7 +143,9 @@ def _bad_hours(plan: Plan) -> Iterator[Row]:
     yield "Restart", f"{format_duration(plan.restart.seconds)} per server (estimate){cache}"
 
 
-def _reasons(plan: Plan, name: str, environment: Environment, named: int = SOME) -> Iterator[Row]:
+def _reasons(
+    plan: Plan, name: str, environment: Environment, named: int = SOME, *, counts: bool = False
+) -> Iterator[Row]:
     assumed = unstated(environment, environment.clusters[plan.cluster])
     used = sorted(plan.throughput.resources, key=lambda resource: resource.max_reads_per_second)[:2]
     shares = " and ".join(
@@ -143,7 +163,7 @@ def _reasons(plan: Plan, name: str, environment: Environment, named: int = SOME)
         setting = best.codec.upper() if best.setting == "COMPRESSION" else format_size(best.block_bytes)
         yield "Saves", f"{format_usd(best.saving_usd_per_month)} a month with {best.setting} {setting} (--cost)"
     if assumed:
-        values = ", ".join(value.value for value in assumed)
+        values = f"{len(assumed)} values" if counts else ", ".join(value.value for value in assumed)
         yield "Assumed", f"{values} (you did not state these; `warmbase explain {name} assumed`)"
     if environment.overrides:
         names = [f"{override.classification} {override.key}" for override in environment.overrides[:named]]
@@ -183,7 +203,7 @@ def _commands(commands: Iterator[tuple[str, str]], width: int) -> list[str]:
 def _next(environment: str, plan: Plan, workload: Workload) -> Iterator[tuple[str, str]]:
     twice = format_size(2 * workload.stored_bytes).replace(" ", "").replace(",", "")
     yield f"warmbase plan {environment} --why", "every figure and its reason"
-    if workload.inspection is None:
+    if not workload.has_names:
         yield f"warmbase plan {environment} --set workload.stored={twice}", "twice the data"
     if plan.meets_targets:
         yield f"warmbase deploy {environment} --dry-run", "what would be deployed"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from cli.plan_outcome import table_text
 from environments.override import Override
 from environments.unstated import Unstated
 from lint.secret import redacted
@@ -54,6 +55,7 @@ WORDS: Final[Mapping[str, Sequence[str]]] = {
     "heap": ("heap.xmx_mib", "heap.l1_fraction", "heap.memstore_fraction"),
     "ram in gib": ("memory.parts.jvm", "memory.parts.direct", "memory.parts.page_cache"),
     "page cache": ("memory.parts.page_cache",),
+    "regions": ("regions.mean_bytes", "regions.split_bytes"),
     "cache index": ("persistence.index_bytes", "persistence.interval_ms"),
 }
 """Labels and usual words in lower case; a plan without a cache, say, has no figure for some of them."""
@@ -61,8 +63,11 @@ ASSUMED: Final = frozenset({"assumed", "assumptions"})
 WATCH: Final = frozenset({"watch", "warnings", "nearest"})
 SAVES: Final = frozenset({"saves", "saves money"})
 OVERRIDES: Final = "overrides"
-LISTS: Final = ASSUMED | WATCH | SAVES | {OVERRIDES}
-"""Words for lists: values that nobody stated, warnings with their fixes, and what would save money."""
+TABLES: Final = "tables"
+PLAIN: Final = {TABLES: "tables", **dict.fromkeys(SAVES, "alternatives")}
+"""The lists of a plan that an answer in JSON repeats as they are."""
+LISTS: Final = ASSUMED | WATCH | SAVES | {OVERRIDES, TABLES}
+"""Words for lists: values that nobody stated, warnings with their fixes, what would save money, and tables."""
 
 
 def is_word(word: str, plan: Plan) -> bool:
@@ -87,6 +92,10 @@ def listed(word: str, plan: Plan, assumed: Sequence[Unstated], overrides: Sequen
         yield from _warnings(plan)
     elif word in SAVES:
         yield from _savings(plan)
+    elif word == TABLES:
+        yield from map(table_text, plan.tables)
+        if not plan.tables:
+            yield "The environment file describes one workload for all tables."
     elif word == OVERRIDES:
         for override in overrides:
             yield f"{override.classification} {override.key} = {redacted(override.key, override.value)}"
@@ -140,10 +149,10 @@ def word_document(
         return {"because": {path: plan.because[path] for path in word_paths(word, plan)}}
     if word in ASSUMED:
         return {"assumed": assumed}
+    if word in PLAIN:
+        return {PLAIN[word]: getattr(plan, PLAIN[word])}
     if word in WATCH:
         return {"nearest": plan.nearest, "warnings": plan.warnings}
     if word == OVERRIDES:
         return {"overrides": [replace(entry, value=redacted(entry.key, entry.value)) for entry in overrides]}
-    if word in SAVES:
-        return {"alternatives": plan.alternatives}
     return {"resources": [resource for resource in plan.throughput.resources if resource.name == word]}

@@ -13,6 +13,7 @@ from cli.plan_summary import cluster_heading
 from cli.terminal import echo, echo_styled
 from environments.reader.ranges import RangedDocument
 from environments.reader.read import environment_of
+from environments.reader.schema_keys import TABLES
 from environments.sensitivity import Sensitivity, sensitivities
 from reports.json_text import json_text, plain
 from sizing.units import format_usd
@@ -41,18 +42,20 @@ def show_tornado(ranged: RangedDocument, cluster_name: str | None, output: str) 
 
 
 NOTE: Final = (
-    "An input that is no range goes from 20 % below its value to 20 % above it. All\n"
-    "prices are a month's; they and the p99 are estimates."
+    "An input that is not a range goes from 20 % below its value to 20 % above it.\n"
+    "All prices are per month; prices and p99 are estimates."
 )
 
 
 def _rows(results: list[Sensitivity]) -> Iterator[str]:
-    yield f"{'input':<{KEY}}{'values':<{VALUES}}{'price':<{PRICE}}p99, ms"
-    for result in results:
+    keys = [result.one.key.removeprefix(f"{TABLES}.") for result in results]
+    width = max([KEY, *(len(key) + 1 for key in keys)])
+    yield f"{'input':<{width}}{'values':<{VALUES}}{'price':<{PRICE}}p99, ms"
+    for key, result in zip(keys, results, strict=True):
         values = f"{value_text(result.one, result.one.low)}..{value_text(result.one, result.one.high)}"
         prices = "..".join(NO_CLUSTER if usd is None else format_usd(usd) for usd in result.usd_per_month)
         p99 = "..".join(NO_CLUSTER if value is None else f"{value:,.0f}" for value in result.p99_ms)
-        yield f"{result.one.key:<{KEY}}{values:<{VALUES}}{prices:<{PRICE}}{p99}"
+        yield f"{key:<{width}}{values:<{VALUES}}{prices:<{PRICE}}{p99}"
 
 
 def _entry(result: Sensitivity) -> dict[str, object]:

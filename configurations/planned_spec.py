@@ -19,7 +19,7 @@ from sizing.plan import CoreGroup, PrimaryGroup
 
 def planned_spec(launch: Launch) -> ClusterSpec:
     """The planned cluster; a setting that the environment file overrides has its line in that file."""
-    plan, overrides, inspection = launch.plan, launch.environment.overrides, launch.environment.workload.inspection
+    plan, overrides = launch.plan, launch.environment.overrides
     primary = _with_lines(settings_of(launch.settings.primary), overrides, PropertyScope.PRIMARY)
     core = _with_lines(settings_of(launch.settings.core), overrides, PropertyScope.CORE)
     return ClusterSpec(
@@ -32,17 +32,15 @@ def planned_spec(launch: Launch) -> ClusterSpec:
         applications=APPLICATIONS,
         has_kerberos=launch.security.kerberos is not None,
         open_networks=launch.environment.access.cidrs,
-        coprocessors=_coprocessors(inspection) if inspection else (),
+        coprocessors=tuple(_coprocessors(launch.environment.workload.inspections)),
         classifications={path: None for level in launch.settings for path in _paths(level)},
     )
 
 
-def _coprocessors(inspection: Inspection) -> tuple[TableCoprocessor, ...]:
-    return tuple(
-        TableCoprocessor(table=table, class_name=class_name)
-        for table, classes in inspection.coprocessors.items()
-        for class_name in classes
-    )
+def _coprocessors(inspections: Iterable[Inspection]) -> Iterator[TableCoprocessor]:
+    for inspection in inspections:
+        for table, classes in inspection.coprocessors.items():
+            yield from (TableCoprocessor(table=table, class_name=class_name) for class_name in classes)
 
 
 def _with_lines(settings: Settings, overrides: Iterable[Override], group: PropertyScope) -> Settings:

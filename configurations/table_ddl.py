@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -42,12 +43,23 @@ class FamilySettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSettings:
-    """One table: its families, the number of its regions, and how a change reopens them."""
+    """One table: its families, the number of its regions, and how a change reopens them.
+
+    If `names_families` is false, only the table is known, and its settings apply to all of its families.
+    """
 
     name: str
     families: tuple[FamilySettings, ...]
     regions: int
     change: Reopening
+    names_families: bool = True
+
+    def wanted(self, families: Iterable[str]) -> dict[str, Mapping[str, str]]:
+        """Return the attributes that each of these families should have; families that are not known are left out."""
+        if not self.names_families:
+            return dict.fromkeys(families, self.families[0].attributes)
+        known = {family.name: family.attributes for family in self.families}
+        return {name: known[name] for name in families if name in known}
 
 
 def table_ddl(launch: Launch) -> str:
@@ -63,16 +75,15 @@ def table_ddl(launch: Launch) -> str:
             batch=launch.plan.core.count,
             batch_key=BATCH_KEY,
             in_s3=launch.plan.mode.keeps_data_in_s3,
-            inspected=workload.inspection is not None,
-            block_bytes=workload.block_bytes,
-            comments={"BLOOMFILTER": BLOOM_REASONS[bloom_filter(workload)]},
-            advised_bytes=advised_block_bytes(workload),
+            names_tables=workload.has_names,
+            names_families=all(table.names_families for table in tables),
+            advised=[part for part in workload.parts if advised_block_bytes(part) != part.block_bytes],
+            advised_block_bytes=advised_block_bytes,
+            bloom_reasons=BLOOM_REASONS,
             regions=launch.plan.regions,
             region_size=format_size(launch.plan.regions.mean_bytes),
             split_size=format_size(launch.plan.regions.split_bytes),
-            kind=workload.reads.kind,
             cached=launch.plan.mode.has_bucket_cache,
-            row_bytes=workload.row_bytes,
         )
     )
     return f"{text}\n"
@@ -86,7 +97,7 @@ def initial_load(launch: Launch) -> str:
         .render(
             environment=launch.environment.name,
             tables=planned_tables(launch),
-            inspected=launch.environment.workload.inspection is not None,
+            names_tables=launch.environment.workload.has_names,
             settings=launch.plan.bad_hours.initial_load_settings,
             before=BEFORE_KEY,
             attempts=COMPACTION_ATTEMPTS,
@@ -99,13 +110,12 @@ def initial_load(launch: Launch) -> str:
 
 
 def planned_tables(launch: Launch) -> tuple[TableSettings, ...]:
-    """Return the tables of the plan: those of an inspection, or one table with YCSB's names and all regions."""
+    """Return the tables that the file or an inspection names; if none does, one with YCSB's names and all regions."""
     return tuple(_tables(launch))
 
 
-def family_attributes(launch: Launch, codec: str, encoding: str) -> dict[str, str]:
-    """Return the attributes of a family with this codec and encoding, as HBase writes their values."""
-    workload = launch.environment.workload
+def family_attributes(launch: Launch, workload: Workload, codec: str, encoding: str) -> dict[str, str]:
+    """Return the attributes of a family of this table with this codec and encoding, as HBase writes their values."""
     attributes = {
         "BLOCKSIZE": str(workload.block_bytes),
         "BLOOMFILTER": bloom_filter(workload),
@@ -142,20 +152,25 @@ def advised_block_bytes(workload: Workload) -> int:
 
 def _tables(launch: Launch) -> Iterator[TableSettings]:
     """Yield each table with all its families: a statement for each family would reopen every region once more."""
-    workload, servers = launch.environment.workload, launch.plan.core.count
-    inspected = workload.inspection.families if workload.inspection else ()
-    for name in dict.fromkeys(family.table for family in inspected):
-        members = [family for family in inspected if family.table == name]
-        families = tuple(
-            FamilySettings(name=family.name, attributes=family_attributes(launch, family.codec, family.encoding))
-            for family in members
+    families, regions, whole = defaultdict[str, list[FamilySettings]](list), dict[str, int](), set[str]()
+    for part in launch.environment.workload.parts:
+        name, _, family_name = part.name.partition("/")
+        inspected = part.inspection.families if part.inspection else ()
+        for family in inspected:
+            attributes = family_attributes(launch, part, family.codec, family.encoding)
+            families[family.table].append(FamilySettings(name=family.name, attributes=attributes))
+            regions[family.table] = max(regions.get(family.table, 0), family.regions)
+        if not inspected:
+            table, attributes = name or TABLE, family_attributes(launch, part, part.codec, part.encoding)
+            families[table].append(FamilySettings(name=family_name or FAMILY, attributes=attributes))
+            regions[table] = part.regions
+            whole |= set() if family_name else {table}
+    for table, members in families.items():
+        change = reopening(regions[table], launch.plan.core.count, S3_TRIP_SECONDS)
+        yield TableSettings(
+            name=table,
+            families=tuple(members),
+            regions=regions[table],
+            change=change,
+            names_families=table not in whole,
         )
-        yield _table(name, families, max(family.regions for family in members), servers)
-    if not inspected:
-        attributes = family_attributes(launch, workload.codec, workload.encoding)
-        yield _table(TABLE, (FamilySettings(name=FAMILY, attributes=attributes),), workload.regions, servers)
-
-
-def _table(name: str, families: tuple[FamilySettings, ...], regions: int, servers: int) -> TableSettings:
-    change = reopening(regions, servers, S3_TRIP_SECONDS)
-    return TableSettings(name=name, families=families, regions=regions, change=change)

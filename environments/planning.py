@@ -17,6 +17,7 @@ from sizing.modes import MODES, Mode
 from sizing.plan import Plan
 from sizing.problem import Infeasible
 from sizing.requirements import Requirements, World
+from sizing.table_cost import tables_with_cost
 from sizing.warning import MISSED_TARGET
 
 
@@ -54,10 +55,11 @@ def plan_of(environment: Environment, cluster: ClusterChoice) -> Plan:
 
 
 def advised_plan_of(environment: Environment, cluster: ClusterChoice) -> Plan:
-    """Return the plan together with what other block sizes and codecs would save."""
+    """Return the plan together with what other block sizes and codecs would save, and what each table costs."""
     needs, offered = requirements(environment, cluster), world(environment)
     sized = plan(needs, offered)
-    return replace(sized, alternatives=alternatives(needs, offered, sized))
+    tables = tables_with_cost(needs, offered, sized)
+    return replace(sized, alternatives=alternatives(needs, offered, sized), tables=tables)
 
 
 def feasible_plan_of(environment: Environment, cluster: ClusterChoice) -> Plan:

@@ -1,7 +1,7 @@
-"""The price and the p99 for the lowest and the highest value of each input, with all others as they are.
+"""The price and the p99 for the lowest and the highest value of each input, with all other inputs unchanged.
 
-An input that the file states as a range goes from end to end, any other one from a fifth below its value to a fifth
-above it.
+An input that the file states as a range goes from one end of the range to the other. Any other input goes from a fifth
+below its value to a fifth above it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from environments.environment import Environment
 from environments.input_range import InputRange
 from environments.planning import plan_of
 from environments.reader.assignment import Assignment, assigned
-from environments.reader.document import Document, path_text
+from environments.reader.document import Document, YamlPath, path_text
 from environments.reader.ranges import RangedDocument
 from environments.reader.read import environment_of
 from sizing.popularity import Zipf
@@ -23,7 +23,7 @@ from sizing.workload import OpenLoad, Workload
 
 __all__ = ["Sensitivity", "sensitivities"]
 
-REACH: Final = 0.2  # judgement: a fifth is what a careful estimate of a workload may be wrong by
+REACH: Final = 0.2  # judgement: a careful estimate of a workload may be wrong by a fifth
 
 
 def _zipf(workload: Workload) -> float | None:
@@ -43,25 +43,28 @@ def _peak(workload: Workload) -> float | None:
 
 
 INPUTS: Final[Mapping[tuple[str, ...], tuple[str, Callable[[Workload], float | None]]]] = {
-    ("workload", "stored"): ("B", lambda workload: None if workload.inspection else workload.stored_bytes),
-    ("workload", "cell"): ("B", lambda workload: workload.cell_bytes),
-    ("workload", "row"): ("B", lambda workload: workload.row_bytes),
-    ("workload", "compression", "ratio"): (
+    ("stored",): ("B", lambda workload: None if workload.inspection else workload.stored_bytes),
+    ("cell",): ("B", lambda workload: workload.cell_bytes),
+    ("row",): ("B", lambda workload: workload.row_bytes),
+    ("compression", "ratio"): (
         "",
         lambda workload: workload.compression_ratio if workload.compressed else None,
     ),
-    ("workload", "reads", "per_second"): ("", _reads),
-    ("workload", "reads", "peak_per_second"): ("", _peak),
-    ("workload", "writes", "bytes_per_second"): ("B", lambda workload: workload.write_bytes_per_second or None),
-    ("workload", "popularity", "zipf"): ("", _zipf),
-    ("workload", "regions"): ("", lambda workload: None if workload.inspection else workload.regions),
+    ("reads", "per_second"): ("", _reads),
+    ("reads", "peak_per_second"): ("", _peak),
+    ("writes", "bytes_per_second"): ("B", lambda workload: workload.write_bytes_per_second or None),
+    ("popularity", "zipf"): ("", _zipf),
+    ("regions",): ("", lambda workload: None if workload.inspection else workload.regions),
 }
-"""The inputs that are varied, each with its unit and its value; None where the environment has no such number."""
+"""The inputs that are varied, by their keys in the workload or in a table, each with its unit and its value.
+
+The value is None if the workload or the table has no such number.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sensitivity:
-    """One input at both ends; the figures are None where no cluster meets the targets, or none may have the value."""
+    """The price and the p99 at both ends of an input; None if no cluster meets the targets or the value is refused."""
 
     one: InputRange
     usd_per_month: tuple[float | None, float | None]
@@ -69,37 +72,45 @@ class Sensitivity:
 
     @property
     def span_usd(self) -> float:
-        """Return how far the price moves; an end that no cluster serves counts as infinitely far."""
+        """Return how far the price moves; it is infinite if an end has no price."""
         low, high = self.usd_per_month
         return float("inf") if low is None or high is None else abs(high - low)
 
 
 def sensitivities(ranged: RangedDocument, cluster: str) -> list[Sensitivity]:
-    """Return the inputs of a cluster's plan, the one that moves the price most first."""
+    """Return the inputs of a cluster's plan; the one that moves the price most is first."""
     middle = ranged.middle
-    results = [_sensitivity(middle, one, cluster) for one in _inputs(ranged, environment_of(middle))]
+    results = [_sensitivity(middle, path, one, cluster) for path, one in _inputs(ranged, environment_of(middle))]
     return sorted(results, key=lambda result: -result.span_usd)
 
 
-def _inputs(ranged: RangedDocument, environment: Environment) -> Iterator[InputRange]:
-    yield from ranged.ranges.values()
-    for path, (unit, number) in INPUTS.items():
-        value = number(environment.workload)
-        if value is None or path in ranged.ranges or not environment.states(path_text(path)):
+def _inputs(ranged: RangedDocument, environment: Environment) -> Iterator[tuple[YamlPath, InputRange]]:
+    yield from ranged.ranges.items()
+    for path, unit, value in _numbers(environment.workload):
+        if path in ranged.ranges or not environment.states(path_text(path)):
             continue
         low, high = (1 - REACH) * value, (1 + REACH) * value
-        yield InputRange(key=path_text(path), where=environment.source, low=low, high=high, unit=unit)
+        yield path, InputRange(key=path_text(path), where=environment.source, low=low, high=high, unit=unit)
 
 
-def _sensitivity(middle: Document, one: InputRange, cluster: str) -> Sensitivity:
-    ends = [_figures(middle, one, value, cluster) for value in (one.low, one.high)]
+def _numbers(workload: Workload) -> Iterator[tuple[tuple[str, ...], str, float]]:
+    """Yield the path, the unit and the value of each number that the workload or one of its tables has."""
+    for part in workload.parts:
+        section = ("workload", "tables", part.name) if workload.tables else ("workload",)
+        for path, (unit, number) in INPUTS.items():
+            value = number(part)
+            if value is not None:
+                yield (*section, *path), unit, value
+
+
+def _sensitivity(middle: Document, path: YamlPath, one: InputRange, cluster: str) -> Sensitivity:
+    ends = [_figures(middle, Assignment.at(path, one.text(value), one.where), cluster) for value in (one.low, one.high)]
     return Sensitivity(one=one, usd_per_month=(ends[0][0], ends[1][0]), p99_ms=(ends[0][1], ends[1][1]))
 
 
-def _figures(middle: Document, one: InputRange, value: float, cluster: str) -> tuple[float, float] | tuple[None, None]:
-    path = tuple(one.key.split("."))
+def _figures(middle: Document, change: Assignment, cluster: str) -> tuple[float, float] | tuple[None, None]:
     try:
-        environment = environment_of(assigned(middle, [Assignment.at(path, one.text(value), one.where)]))
+        environment = environment_of(assigned(middle, [change]))
         plan = plan_of(environment, environment.clusters[cluster])
     except (Infeasible, InvalidInput):
         return None, None

@@ -6,6 +6,7 @@ A value is assumed where the environment file has no such key, or where a commen
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -33,7 +34,7 @@ def unstated(environment: Environment, cluster: ClusterChoice) -> tuple[Unstated
     load = (cluster.reads or workload.reads).load
     reads = f"{section}reads." if cluster.reads is not None else "workload.reads."
     assumed = (
-        *_of_workload(workload),
+        *(_of_tables(environment) if workload.tables else _of_workload(workload, "workload.")),
         *(_peak(reads) if isinstance(load, OpenLoad) and load.peak_reads_per_second is None else ()),
         *_of_targets(targets, f"{section}targets." if cluster.targets is not None else "targets."),
         *_of_cluster(cluster, section),
@@ -53,43 +54,56 @@ def unstated(environment: Environment, cluster: ClusterChoice) -> tuple[Unstated
     return tuple(value for value in assumed if not environment.states(value.key))
 
 
-def _of_workload(workload: Workload) -> Iterator[Unstated]:
+def _of_tables(environment: Environment) -> Iterator[Unstated]:
+    """Yield each value that is not stated for all tables, with the names of the tables that lack it, unless all do."""
+    tables = defaultdict[tuple[str, str, str], list[str]](list)
+    for table in environment.workload.tables:
+        section = f"workload.tables.{table.name}."
+        for one in _of_workload(table, section):
+            if not environment.states(one.key):
+                tables[one.key.removeprefix(section), one.value, one.effect].append(table.name)
+    for (key, value, effect), names in tables.items():
+        named = "" if len(names) == len(environment.workload.tables) else f" in {', '.join(names)}"
+        yield Unstated(key=f"workload.tables.NAME.{key}", value=f"{value}{named}", effect=effect)
+
+
+def _of_workload(workload: Workload, section: str) -> Iterator[Unstated]:
     popularity = "a skewed popularity"
     if workload.popularity == UNIFORM:
         popularity = "all rows equally popular"
     elif isinstance(workload.popularity, Zipf):
         popularity = f"popularity zipf {workload.popularity.theta:g}"
     yield Unstated(
-        key="workload.popularity",
+        key=f"{section}popularity",
         value=popularity,
         effect="The more reads go to few rows, the smaller a cache answers most of them. It decides the cache's size.",
     )
     written = workload.write_bytes_per_second
     yield Unstated(
-        key="workload.writes.bytes_per_second",
+        key=f"{section}writes.bytes_per_second",
         value=f"{format_rate(written)} of writes" if written else "no writes",
         effect="Writes take heap, disk and network from the reads, and compactions replace cached blocks.",
     )
     if workload.inspection is not None:
         return
     yield Unstated(
-        key="workload.cell",
+        key=f"{section}cell",
         value=f"cells of {exact_size(workload.cell_bytes)}",
         effect="The size of a cell decides how many blocks a row has, and how much of them is keys.",
     )
     codec = workload.codec
     yield Unstated(
-        key="workload.compression.codec",
+        key=f"{section}compression.codec",
         value="no compression" if codec == "none" else f"{codec} {workload.compression_ratio:g}:1",
         effect="Compressed blocks take less space in S3 and in the cache.",
     )
     yield Unstated(
-        key="workload.block_size",
+        key=f"{section}block_size",
         value=f"blocks of {exact_size(workload.block_bytes)}",
         effect="A read takes whole blocks from disk or S3. It decides disk operations and index sizes.",
     )
     yield Unstated(
-        key="workload.regions",
+        key=f"{section}regions",
         value=f"{workload.regions:,} regions",
         effect="The number of regions decides their size, the time of a compaction and how evenly servers are loaded.",
     )

@@ -103,25 +103,22 @@ def environment_tables(aws: Aws, launch: Launch, cluster_id: str) -> TableChange
 
 
 def planned_families(launch: Launch, live: LiveTables) -> Mapping[str, Families]:
-    """Return the attributes that the plan wants, of the tables that the cluster has.
+    """Return the attributes that the plan wants for the tables that the cluster has.
 
-    An inspection names tables and families. Without one, the attributes of the workload hold for every family, except
-    those of Phoenix's own tables.
+    The environment file or an inspection names tables and families. If neither does, the attributes of the workload
+    apply to every family, except those of Phoenix's own tables. If the file names a table without its families, the
+    attributes of that table apply to all of its families.
     """
     planned = planned_tables(launch)
-    if launch.environment.workload.inspection is None:
+    if not launch.environment.workload.has_names:
         [family] = planned[0].families
         return {
             table: dict.fromkeys(families, family.attributes)
             for table, families in live.tables.items()
             if not table.startswith(PHOENIX_TABLES)
         }
-    wanted = {table.name: {family.name: family.attributes for family in table.families} for table in planned}
-    return {
-        table: {name: wanted[table][name] for name in families if name in wanted[table]}
-        for table, families in live.tables.items()
-        if table in wanted
-    }
+    wanted = {table.name: table for table in planned}
+    return {table: wanted[table].wanted(families) for table, families in live.tables.items() if table in wanted}
 
 
 def table_changes(live: LiveTables, wanted: Mapping[str, Families]) -> list[TableChange]:

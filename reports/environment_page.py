@@ -32,7 +32,7 @@ OWN_SECTIONS: Final = ("workload", "targets", "clusters")
 
 def environment_page() -> str:
     """Return the page, in Markdown."""
-    keys = [key for key in schema_keys().values() if "$ref" not in key.form and not _repeats(key)]
+    keys = [key for key in schema_keys().values() if not key.is_section and not _repeats(key)]
     return (
         section(
             "# The environment file",

@@ -120,7 +120,9 @@ def test_the_rules_are_as_many_as_it_says(page: Path) -> None:
 
 def test_the_environment_on_the_page_is_the_one_that_ships() -> None:
     shipped = (PROJECT / "environments/prod.yaml").read_text(encoding="utf-8")
-    assert blocks(DOCS / "size.md", "yaml")[0] in shipped
+    tables, environment = blocks(DOCS / "size.md", "yaml")[:2]
+    assert environment in shipped
+    assert tables in (DOCS / "several-tables.yaml").read_text()
 
 
 def test_the_smallest_environment_is_planned(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import yaml
 
 from environments.draft.draft import CLUSTER, Draft
 from environments.reader.measurements import MEASUREMENTS
-from environments.reader.schema_keys import ANY_NAME, SchemaKey, schema_keys
+from environments.reader.schema_keys import ANY_NAME, TABLES, SchemaKey, schema_keys
 
 WIDTH: Final = 110
 INDENT: Final = "  "
@@ -45,7 +45,7 @@ def _key_lines(draft: Draft, key: SchemaKey, indent: str) -> Iterator[str]:
         yield from _section_lines(draft, key.sections, indent + 2 * INDENT)
     elif inner := list(_inner_lines(draft, key, indent + INDENT)):
         yield from (f"{indent}{name}:", *inner)
-    elif "$ref" not in key.form and (answer := draft.answer(key)) is not None:
+    elif not key.is_section and (answer := draft.answer(key)) is not None:
         yield from _comments((key.description, draft.remarks.get(path, "")), indent)
         yield from _value_lines(f"{indent}{name}:{_value_text(answer.value, indent)}", answer.assumed, key.path, indent)
     elif path.startswith(LISTED_UNSET) or path in draft.remarks:
@@ -67,12 +67,14 @@ def _value_lines(line: str, assumed: str, path: str, indent: str) -> Iterator[st
 
 def _inner_lines(draft: Draft, key: SchemaKey, indent: str) -> Iterator[str]:
     """Yield the lines of the keys within a section; nothing where none of them has a value."""
-    lines = list(_section_lines(draft, key.sections, indent)) if "$ref" in key.form else []
+    lines = list(_section_lines(draft, key.sections, indent)) if key.is_section else []
     yield from lines if any(not line.lstrip().startswith("#") for line in lines) else ()
 
 
 def _section_lines(draft: Draft, keys: Iterable[SchemaKey], indent: str) -> Iterator[str]:
     for key in keys:
+        if key.path == TABLES:  # It replaces all other keys of the workload.
+            continue
         yield from _key_lines(draft, key, indent)
 
 

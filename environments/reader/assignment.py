@@ -11,6 +11,7 @@ from typing import Final, Self
 from environments.reader.document import Document, YamlPath, parse_document, path_text
 from sizing.problem import InvalidInput
 
+TABLES: Final = ("workload", "tables")
 OPTION: Final = "--set"
 EXAMPLE: Final = "--set workload.stored=14TiB"
 PART: Final = re.compile(r"(?:^|\.)([^.\[\]]+)|\[(\d{1,4})\]")
@@ -85,8 +86,19 @@ def _value(text: str, where: str) -> Document:
 def assigned(document: Document, assignments: Iterable[Assignment]) -> Document:
     """Return the document with those values in it, the later of two for one path."""
     for assignment in assignments:
-        document = _assigned(document, assignment)
+        named = replace(assignment, path=_of_table(document, assignment.path))
+        document = _assigned(document, named)
     return document
+
+
+def _of_table(document: Document, path: YamlPath) -> YamlPath:
+    """Return the path with the name of a table as one part, which HBase allows to have dots."""
+    tables = [entry[2] for entry in document.lines if entry[:2] == TABLES and len(entry) == len(TABLES) + 1]
+    rest = path_text(path[len(TABLES) :]) if path[: len(TABLES)] == TABLES else ""
+    named = max((str(name) for name in tables if rest.startswith(f"{name}.")), key=len, default="")
+    if "." not in named or named in path:
+        return path
+    return (*TABLES, named, *path[len(TABLES) + named.count(".") + 1 :])
 
 
 def _assigned(document: Document, assignment: Assignment) -> Document:

@@ -249,7 +249,21 @@ def _release(file: RawSection) -> Release | None:
     return releases().get(file.text("release") or "")
 
 
+def _reads_of_tables(file: RawSection) -> Iterator[Refusal]:
+    """A cluster cannot replace the reads of a workload that states them for each table."""
+    if not file.section("workload").gives("tables"):
+        return
+    for cluster_name, cluster in file.section("clusters").sections():
+        if cluster.section("workload").gives("reads"):
+            yield Refusal(
+                at=("clusters", cluster_name, "workload", "reads"),
+                why="the workload states its reads for each table, and those of a cluster do not name a table",
+                fix="remove them, or plan this cluster with an environment file of its own",
+            )
+
+
 ACROSS: Final[tuple[Rule, ...]] = (
+    _reads_of_tables,
     _zone_elsewhere,
     _network_in_part,
     _one_writer,

@@ -104,6 +104,10 @@ DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "spread": "How the reads are distributed over regions. `hashed`: popular rows lie anywhere in the key space."
         " `even`: every region is read equally often. {zipf: …}: popular rows have neighbouring keys.",
     },
+    "TablesSection": {
+        "tables": "The tables by name, instead of one workload for all of them. TABLE/FAMILY is one family of a table."
+        " Each table has the keys of `workload`. All tables share the cache.",
+    },
     "PopularitySection": {
         "zipf": "The exponent of a Zipf distribution over rows, such as YCSB's 0.99.",
         "hot": "The share of rows in the hot set, such as 10 %. It needs `of_reads`.",

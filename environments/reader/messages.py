@@ -49,7 +49,7 @@ def _short(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
-MARKS: Final = {"[key]", "[name]", "[spread]"}
+MARKS: Final = {"[key]", "[name]", "[one]", "[skew]", "[spread]", "[tables]"}
 """Steps of pydantic's that are not the file's: into a key, and into a branch of a union."""
 
 EXPECTED: Final = {
@@ -129,6 +129,8 @@ def _not_expected(place: _Place, value: object, kind: str) -> tuple[str, str]:
 
 
 def _nearest(place: _Place) -> str:
+    if place.field is not None:
+        return f"the workload has tables, so state {place.key!r} for each of them"
     keys = list(place.section.model_fields)
     near = get_close_matches(place.key, keys, n=1)
     return f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(keys)}"
@@ -139,14 +141,15 @@ def _place(schema: type[BaseModel], path: YamlPath) -> _Place:
     place = _Place(section=schema)
     annotation: object = schema
     for part in path:
-        for variant in _variants(annotation):
-            if isinstance(variant, type) and issubclass(variant, BaseModel):
-                place = _Place(section=variant, key=str(part), field=variant.model_fields.get(str(part)))
-                annotation = place.field.annotation if place.field else None
-                break
-            if get_origin(variant) in {dict, list}:
-                annotation = get_args(variant)[-1]
-                break
+        variants = list(_variants(annotation))
+        sections = [variant for variant in variants if isinstance(variant, type) and issubclass(variant, BaseModel)]
+        if sections:
+            section = next((section for section in sections if str(part) in section.model_fields), sections[0])
+            place = _Place(section=section, key=str(part), field=section.model_fields.get(str(part)))
+            annotation = place.field.annotation if place.field else None
+        else:
+            containers = (variant for variant in variants if get_origin(variant) in {dict, list})
+            annotation = next((get_args(container)[-1] for container in containers), annotation)
     return place
 
 

@@ -28,7 +28,7 @@ from environments.reader.messages import quoted
 from environments.reader.scalars import Share
 from environments.reader.section import Rule, Section, refuse
 from environments.reader.security_schema import Security
-from environments.reader.workload_schema import TargetsSection, WorkloadSection
+from environments.reader.workload_schema import AnyWorkload, TargetsSection
 from environments.root import Root
 from facts.prices import priced_regions
 from facts.releases import releases, unknown_release
@@ -211,7 +211,7 @@ class EnvironmentFile(Section):
     tags: Annotated[
         dict[Annotated[str, AfterValidator(_not_reserved)], str], Field(examples=[{"team": "data-platform"}])
     ] = Field(default_factory=dict)
-    workload: Annotated[WorkloadSection, Field(examples=[WORKLOAD])]
+    workload: Annotated[AnyWorkload, Field(examples=[WORKLOAD])]
     targets: Annotated[TargetsSection, Field(examples=[{"hit_ratio": 0.95}])] = TargetsSection.model_construct()
     clusters: Annotated[
         dict[ClusterName, ClusterSection],

@@ -12,6 +12,8 @@ from environments.reader.schema import EnvironmentFile
 
 ANY_NAME: Final = "NAME"
 """Stands for the name of a cluster in a path."""
+TABLES: Final = "workload.tables"
+"""The key of the tables. Each table has the keys of `workload`, which are not listed a second time."""
 REFERENCE: Final = "#/$defs/"
 
 
@@ -24,6 +26,11 @@ class SchemaKey:
     description: str
     required: bool
     sections: tuple[SchemaKey, ...] = ()
+
+    @property
+    def is_section(self) -> bool:
+        """Return whether every form that the value may have is a section."""
+        return all("$ref" in branch for branch in self.form.get("oneOf", (self.form,)))
 
     @property
     def default(self) -> object:
@@ -54,12 +61,13 @@ def _with_sections(key: SchemaKey) -> Iterator[SchemaKey]:
 def _keys(section: Mapping[str, Any], known: Mapping[str, Any], prefix: str) -> Iterator[SchemaKey]:
     for name, form in section.get("properties", {}).items():
         path = f"{prefix}.{name}".removeprefix(".")
-        inner = [key for at, entry in _inner(form, known, path) for key in _keys(entry, known, at)]
+        sections = () if path == TABLES else _inner(form, known, path)
+        inner = [key for at, entry in sections for key in _keys(entry, known, at)]
         yield SchemaKey(
             path=path,
             form=form,
             description=form["description"],
-            required=name in section.get("required", ()),
+            required=name in section.get("required", ()) and path != TABLES,
             sections=tuple(inner),
         )
 

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import AfterValidator, Discriminator, Field, Tag, WithJsonSchema
 
 from environments.reader import bounds
 from environments.reader.curve import read_curve
+from environments.reader.messages import quoted
 from environments.reader.scalars import Duration, PerSecond, Share, Size
-from environments.reader.section import RawSection, Refusal, Rule, Section
+from environments.reader.section import RawSection, Refusal, Rule, Section, refuse
 from sizing.inspection import Inspection
 from sizing.popularity import UNIFORM, RowPopularity, Zipf, hot_set
+from sizing.problem import InvalidInput
 from sizing.targets import Targets
 from sizing.units import KIB, exact_size
 from sizing.workload import ClosedLoad, Load, OpenLoad, Workload
 from sizing.workload import Reads as ReadsOf
 
 FILE = r"^[^\x00]+$"
+# Names that HBase allows for namespaces and tables (TableName), and for families of the same letters.
+TABLE_NAME: Final = r"^([A-Za-z0-9_]+:)?[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)?$"
+TABLE_FORM: Final = "TABLE, NAMESPACE:TABLE or TABLE/FAMILY; names have letters, digits and . _ -"
+TABLE: Final = {"stored": "2 TiB", "cell": "1 KiB", "row": "10 KiB", "reads": {"per_second": 500}, "regions": 80}
 
 
 def _one_way(section: RawSection) -> Iterator[Refusal]:
@@ -181,10 +188,19 @@ def _row_holds_a_cell(section: RawSection) -> Iterator[Refusal]:
         )
 
 
-def _inspection(path: Path) -> Inspection:
+def _inspection(path: Path, table: str) -> Inspection:
     from environments.reader.inspection import read_inspection  # noqa: PLC0415 - most environments name no inspection
 
-    return read_inspection(path)
+    inspection = read_inspection(path)
+    try:
+        return inspection.of_table(table) if table else inspection
+    except LookupError as error:
+        raise InvalidInput.of(
+            where=str(path),
+            what=f"workload.tables.{table}",
+            why=str(error),
+            fix="use the name that the table has in HBase",
+        ) from None
 
 
 class WorkloadSection(Section):
@@ -222,9 +238,12 @@ class WorkloadSection(Section):
         Field(examples=["even"]),
     ] = "hashed"
 
-    def build(self, directory: Path) -> Workload:
-        """As the type the calculator uses; files are named from the environment's own directory."""
-        inspection = _inspection(directory / self.inspection) if self.inspection else None
+    def build(self, directory: Path, table: str = "") -> Workload:
+        """Return the calculator's workload, of the whole HBase or of one table; file names are relative to `directory`.
+
+        Raises InvalidInput for an inspection or a curve that cannot be used.
+        """
+        inspection = _inspection(directory / self.inspection, table) if self.inspection else None
         popularity = UNIFORM if isinstance(self.popularity, str) else self.popularity.build(directory)
         return Workload(
             stored_bytes=inspection.stored_bytes if inspection else self.stored or 0,
@@ -241,7 +260,71 @@ class WorkloadSection(Section):
             regions=self.regions or (inspection.regions if inspection else 0),
             inspection=inspection,
             spread=self.spread if isinstance(self.spread, str) else self.spread.zipf,
+            name=table,
         )
+
+
+def _table_name(name: str) -> str:
+    if not re.fullmatch(TABLE_NAME, name):
+        raise refuse(f"{quoted(name)} is not the name of a table or of a family", f"write {TABLE_FORM}")
+    return name
+
+
+TableName = Annotated[str, AfterValidator(_table_name), WithJsonSchema({"type": "string", "pattern": TABLE_NAME})]
+
+
+def _open_loads(section: RawSection) -> Iterator[Refusal]:
+    """A table cannot have a closed load, because `concurrency` does not say how many requests go to each table."""
+    for name, table in section.section("tables").sections():
+        if table.section("reads").gives("concurrency"):
+            yield Refusal(
+                at=("tables", name, "reads", "concurrency"),
+                why="a closed load (concurrency) does not say how many of its requests go to each table",
+                fix="state the reads of this table with per_second",
+            )
+
+
+def _families_share_regions(section: RawSection) -> Iterator[Refusal]:
+    """All families of a table share its regions, and a table is stated either as a whole or by family."""
+    first = dict[str, tuple[str, int | None]]()
+    for name, table in section.section("tables").sections():
+        whole, regions = name.partition("/")[0], table.whole("regions")
+        other, same = first.setdefault(whole, (name, regions))
+        if other != name and whole in {name, other}:
+            yield Refusal(
+                at=("tables", name),
+                why=f"{quoted(name)} and {quoted(other)} overlap, because one is a table and the other is its family",
+                fix="state the table as a whole, or each of its families",
+            )
+        elif regions is not None and same is not None and regions != same:
+            yield Refusal(
+                at=("tables", name, "regions"),
+                why=f"{quoted(name)} has {regions} regions and {quoted(other)} has {same}, but they share all regions",
+                fix="state the same number of regions for all families of the table",
+            )
+
+
+class TablesSection(Section):
+    """Several tables that share one cluster and its cache, each with its own data and reads."""
+
+    rules: ClassVar[tuple[Rule, ...]] = (_open_loads, _families_share_regions)
+
+    tables: Annotated[dict[TableName, WorkloadSection], Field(min_length=1, examples=[{"events": TABLE}])]
+
+    def build(self, directory: Path) -> Workload:
+        """Return the tables as one workload of the calculator; file names are relative to `directory`."""
+        return Workload.of([table.build(directory, name) for name, table in self.tables.items()])
+
+
+def _form(value: object) -> str:
+    is_tables = isinstance(value, TablesSection) or (isinstance(value, dict) and "tables" in value)
+    return "[tables]" if is_tables else "[one]"
+
+
+AnyWorkload = Annotated[
+    Annotated[WorkloadSection, Tag("[one]")] | Annotated[TablesSection, Tag("[tables]")], Discriminator(_form)
+]
+"""One workload that is described by means, or several tables."""
 
 
 class TargetsSection(Section):

@@ -61,6 +61,7 @@ TOGETHER: Final = {
     "network.vpc": {"network.subnet": "subnet-01234567"},
     "region": {"network.availability_zone": "eu-west-1a"},
     "workload.reads.concurrency": {"workload.reads.per_second": "null"},
+    "workload.tables": {"workload": "{}"},
 }
 """Values of other keys that change together with a key."""
 ELSEWHERE: Final = (
@@ -82,7 +83,7 @@ WITHIN: Final = (
 PATHS: Final = [
     path
     for path, key in schema_keys().items()
-    if "$ref" not in key.form and "[]" not in path and not path.startswith(WITHIN) and path not in ELSEWHERE
+    if not key.is_section and "[]" not in path and not path.startswith(WITHIN) and path not in ELSEWHERE
 ]
 
 

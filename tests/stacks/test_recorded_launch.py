@@ -55,6 +55,13 @@ INSPECTED: dict[str, object] = {
         "regions": 40,
     }
 }
+TABLE: dict[str, object] = {
+    "stored": "50 GiB",
+    "cell": "400 B",
+    "row": "4 KiB",
+    "reads": {"per_second": 100},
+    "regions": 20,
+}
 VOLUMES: list[dict[str, object]] = [
     {"purpose": "cache", "size": "300 GiB", "iops": 4000, "throughput": "250 MiB/s"},
     {"purpose": "system", "size": "120 GiB"},
@@ -183,6 +190,10 @@ CHANGES: dict[str, list[dict[str, object]]] = {
     "workload.row": [{"workload.row": each} for each in ("1 KiB", "100 KiB")],
     "workload.spread.zipf": [{"workload.spread": {"zipf": 0.5}}, {"workload.spread": "even"}],
     "workload.stored": [{"workload.stored": each} for each in ("50 GiB", "900 GiB", "4 TiB")],
+    "workload.tables": [
+        {"workload": {"tables": {"users": TABLE}}},
+        {"workload": {"tables": {"users": TABLE, "events/d": {**TABLE, "stored": "900 GiB", "block_size": "128 KiB"}}}},
+    ],
     "workload.writes.cells_per_put": [{"workload.writes": {"bytes_per_second": "1 MiB", "cells_per_put": 100}}],
     "workload.writes.bytes_per_second": [
         {"workload.writes": {"bytes_per_second": each}} for each in ("1 MiB", "30 MiB")
@@ -312,7 +323,8 @@ def fields(schema: Mapping[str, Any]) -> Iterator[str]:
     """Every field that a person may write, by its path; `*` is a name, `[]` one of a list."""
 
     def inside(node: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[str]:
-        below = list(_below(schema, node))
+        # A table has the fields of the workload.
+        below = [] if path[-1:] == ("tables",) else list(_below(schema, node))
         if not below:
             yield ".".join(path)
         for key, inner in below:
