@@ -297,9 +297,33 @@ def test_the_peak_hour_has_its_own_mixture() -> None:
     usual = best(of(table("users")))
     peaked = best(of(table("users"), rare))
     assert peaked.question.at_peak.read.blocks > 3 * peaked.question.read.blocks
-    most = min(one.max_reads_per_second for one in peaked.resources(peaked.survivors))
-    assert most >= 3_000
     assert peaked.count * peaked.instance.vcpus > usual.count * usual.instance.vcpus
+    servers, busiest = peaked.survivors, peaked.question.at_peak
+    ratios = peaked.question.table_hit_ratios(peaked.hit_ratio(servers))
+    hits = Hits(ratio=float(np.dot(busiest.demand.blocks.read_shares, ratios)))
+    limits = resources(peaked.cluster(servers), busiest.read, hits, busiest.timings)
+    assert min(one.max_reads_per_second for one in limits) >= 3_000
+    assert [one.demand_per_read for one in peaked.resources(servers)] == pytest.approx(
+        [one.demand_per_read for one in limits]
+    )
+
+
+def test_the_cache_of_the_peak_hour_is_that_of_the_mean_hour() -> None:
+    """It has the blocks that the mean load has brought, although other tables are read in the peak hour."""
+    load = OpenLoad(reads_per_second=5, peak_reads_per_second=300)
+    few = with_core(
+        of(table("users", stored_bytes=100 * GIB), replace(SCANNED, reads=replace(SCANS, load=load))),
+        type="r8g.2xlarge",
+        count=3,
+        volumes=(gp3_volume("cache", 200), SYSTEM),
+    )
+    candidate = best(few)
+    mean, peak = candidate.performance(3), candidate.peak_performance(3)
+    assert [one.path.hit_ratio for one in peak.paths] == [one.path.hit_ratio for one in mean.paths]
+    ratios, shares = [one.path.hit_ratio for one in peak.paths], candidate.question.at_peak.demand.blocks.read_shares
+    gets = next(one.demand_per_read for one in candidate.resources(3) if one.name == "s3-requests")
+    missing = 1 - float(np.dot(shares, ratios))
+    assert gets == pytest.approx(candidate.question.at_peak.read.blocks * missing)
 
 
 def test_the_means_of_a_workload() -> None:
