@@ -16,6 +16,7 @@ from sizing.block import LengthHistogram
 from sizing.bucket_sizes import bucket_sizes
 from sizing.calculator import plan
 from sizing.candidate import Candidate
+from sizing.cells import CellSizes
 from sizing.hit_ratio import OccupancyRange, hit_ratio, table_curves
 from sizing.inputs import SizingInputs
 from sizing.latency import READS, mixed_percentiles, slowest_of
@@ -339,6 +340,13 @@ def test_the_means_of_a_workload() -> None:
     assert Workload.of([users, WIDE]).compressed
     with pytest.raises(LookupError, match="each table has a popularity of its own"):
         both.popularity.ranks_of(1.0)
+
+
+def test_the_mean_cell_is_that_of_the_written_cells() -> None:
+    both = stored_blocks(Workload.of([table("users"), replace(WIDE, write_bytes_per_second=3 * MIB)]))
+    written = 4 * MIB / (MIB / 400 + 3 * MIB / (30 * KIB))
+    assert CellSizes.of(both).value_bytes == pytest.approx(written)
+    assert both.workload.cell_bytes == round(written)
 
 
 def test_families_share_the_regions_of_their_table() -> None:
