@@ -33,6 +33,8 @@ def unstated(environment: Environment, cluster: ClusterChoice) -> tuple[Unstated
     workload, targets = environment.workload, cluster.targets or environment.targets
     load = (cluster.reads or workload.reads).load
     reads = f"{section}reads." if cluster.reads is not None else "workload.reads."
+    if workload.tables:
+        reads = "workload.tables.NAME.reads."
     assumed = (
         *(_of_tables(environment) if workload.tables else _of_workload(workload, "workload.")),
         *(_peak(reads) if isinstance(load, OpenLoad) and load.peak_reads_per_second is None else ()),

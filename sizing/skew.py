@@ -76,7 +76,7 @@ def tables_imbalance(tables: Sequence[TableLoads], servers: int) -> Imbalance:
     return Imbalance(requests=_mean_busiest(requests), blocks=_mean_busiest(blocks))
 
 
-@lru_cache(maxsize=1_024)
+@lru_cache(maxsize=128)
 def _table_loads(loads: RegionLoads, servers: int) -> tuple[Floats, Floats]:
     """Return the shares of the requests and of the block reads of each server; shapes (placements, servers)."""
     if loads.spread == "even":

@@ -11,11 +11,12 @@ from configurations.launch import launch_of
 from configurations.table_ddl import planned_tables, table_ddl
 from environments.planning import advised_plan_of
 from environments.reader import read_environment
+from environments.reader.assignment import Assignment
 from environments.reader.read import read_ranges
 from environments.sensitivity import sensitivities
 from environments.unstated import unstated
 from sizing.problem import InvalidInput
-from sizing.units import KIB
+from sizing.units import GIB, KIB
 
 BASE = """\
 name: tables
@@ -71,6 +72,7 @@ def test_what_cannot_be_is_refused_with_its_line(change: tuple[str, str], line: 
 def test_values_that_nobody_stated_name_their_tables(tmp_path: Path) -> None:
     environment = read_environment(written(tmp_path))
     values = {value.key: value.value for value in unstated(environment, environment.active)}
+    assert values["workload.tables.NAME.reads.peak_per_second"] == "no hour busier than the mean"
     assert values["workload.tables.NAME.block_size"] == "blocks of 64 KiB in users, events/d"
     assert values["workload.tables.NAME.compression.codec"] == "no compression"
     assert values["workload.tables.NAME.popularity"] == "all rows equally popular in events/d, events/x"
@@ -124,6 +126,13 @@ def test_the_inputs_of_each_table_are_varied(tmp_path: Path) -> None:
     ranged = read_ranges(written(tmp_path))
     keys = {one.one.key for one in sensitivities(ranged, "blue")}
     assert {"workload.tables.users.popularity.zipf", "workload.tables.events/d.stored"} <= keys
+
+
+def test_an_option_names_a_table_with_dots(tmp_path: Path) -> None:
+    file = written(tmp_path, BASE.replace("users:", "old.users:"))
+    changed = read_environment(file, [Assignment.parse("workload.tables.old.users.stored=300GiB")])
+    assert changed.workload.tables[0].stored_bytes == 300 * GIB
+    assert [table.name for table in changed.workload.tables] == ["old.users", "events/d", "events/x"]
 
 
 def test_the_name_of_a_table_may_have_dots(tmp_path: Path) -> None:
