@@ -78,14 +78,18 @@ def tables_imbalance(tables: Sequence[TableLoads], servers: int) -> Imbalance:
 
 @lru_cache(maxsize=128)
 def _table_loads(loads: RegionLoads, servers: int) -> tuple[Floats, Floats]:
-    """Return the shares of the requests and of the block reads of each server; shapes (placements, servers)."""
+    """Return the shares of the requests and of the block reads of each server; shapes (placements, servers).
+
+    There is only one placement where all regions are read equally often.
+    """
     if loads.spread == "even":
-        even = np.tile(_places_of(loads.regions, servers) / loads.regions, (PLACEMENTS, 1))
+        even = _places_of(loads.regions, servers)[None, :] / loads.regions
         return even, even
     if loads.spread == "hashed":
         remembered = min(servers * REMEMBERED_BYTES / loads.row_bytes, loads.rows - 1)
-        weights = [_row_weights(loads.popularity, loads.rows, rows) for rows in (0.0, max(0.0, remembered))]
-        return _loads(weights[0], loads.regions, servers), _loads(weights[1], loads.regions, servers)
+        on_disk = _row_weights(loads.popularity, loads.rows, max(0.0, remembered))
+        requests = _request_loads(loads.popularity, loads.rows, loads.regions, servers)
+        return requests, _loads(on_disk, loads.regions, servers)
     of_regions = _loads(_region_weights(loads.regions, loads.spread), loads.regions, servers)
     return of_regions, of_regions
 
@@ -95,17 +99,8 @@ def imbalance(loads: RegionLoads, servers: int) -> Imbalance:
     """Return how much more the busiest of this many servers serves than the mean."""
     if servers == 1:
         return EVEN
-    if loads.spread == "even":
-        fullest = servers * -(-loads.regions // servers) / loads.regions
-        return Imbalance(requests=fullest, blocks=fullest)
-    if loads.spread == "hashed":
-        remembered = min(servers * REMEMBERED_BYTES / loads.row_bytes, loads.rows - 1)
-        return Imbalance(
-            requests=_requests(loads.popularity, loads.rows, loads.regions, servers),
-            blocks=_busiest(_row_weights(loads.popularity, loads.rows, max(0.0, remembered)), loads.regions, servers),
-        )
-    busiest = _busiest(_region_weights(loads.regions, loads.spread), loads.regions, servers)
-    return Imbalance(requests=busiest, blocks=busiest)
+    requests, blocks = _table_loads(loads, servers)
+    return Imbalance(requests=_mean_busiest(requests), blocks=_mean_busiest(blocks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +116,10 @@ class _Weights:
     apart: bool
 
 
-@lru_cache(maxsize=4_096)
-def _requests(popularity: RowPopularity, rows: float, regions: int, servers: int) -> float:
-    """Return how many more requests the busiest server gets than the mean, whatever the blocks of a row are."""
-    return _busiest(_row_weights(popularity, rows, 0.0), regions, servers)
+@lru_cache(maxsize=128)
+def _request_loads(popularity: RowPopularity, rows: float, regions: int, servers: int) -> Floats:
+    """Return the shares of the requests of each server, whatever the blocks of a row are."""
+    return _loads(_row_weights(popularity, rows, 0.0), regions, servers)
 
 
 @lru_cache(maxsize=16)
@@ -150,12 +145,8 @@ def _region_weights(regions: int, exponent: float) -> _Weights:
     return _Weights(weights[:SINGLE], float(weights[SINGLE:].sum()), float((weights[SINGLE:] ** 2).sum()), apart=True)
 
 
-def _busiest(weights: _Weights, regions: int, servers: int) -> float:
-    """Return the mean of the busiest server's share over many placements, times the number of servers."""
-    return _mean_busiest(_loads(weights, regions, servers))
-
-
 def _mean_busiest(loads: Floats) -> float:
+    """Return the mean of the busiest server's share over all placements, times the number of servers."""
     return max(1.0, float(loads.shape[1] * loads.max(axis=1).mean()))
 
 
