@@ -77,6 +77,7 @@ mutants: setup-dev
 	$(BIN)/python -m tests.mutants $(ARGS)
 
 fuzz: setup-dev
+	$(BIN)/pytest -n 2 --dist worksteal --hypothesis-profile fuzz -m more_examples $(ARGS)
 	$(BIN)/pytest -n 2 --dist worksteal tests/hfile/test_damaged_files.py tests/hfile/test_damaged_lists.py --inputs 100000 $(ARGS)
 
 bench-inspect: setup-dev lab-setup

@@ -234,7 +234,7 @@ def _weights(counts: Floats, weights: Floats, draws: float) -> tuple[Floats, Flo
     high = np.divide(reach - half, 2 * reach, out=np.full_like(skew, 0.5), where=deviation > 0)
     mean = weights + (draws - 1) * first
     cool = np.maximum(mean + half - reach, weights)  # fewer than one further row leaves the hottest alone
-    warm = (mean - (1 - high) * cool) / high
+    warm = np.divide(mean - (1 - high) * cool, high, out=np.zeros_like(mean), where=high > 0)
     return np.stack((warm, cool), axis=1), np.stack((high, 1 - high), axis=1)
 
 

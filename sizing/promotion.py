@@ -4,24 +4,27 @@ Either group is an LRU list: a block leaves SINGLE after a time T1 without a rea
 of one block its group is a two-state chain, which gives sizes and outflows of both groups for any T1 and T2 (Che's
 approximation for each). HBase's freeSpace() shares an eviction between the groups by how far each exceeds
 its share; the times sought are those that fill the cache and whose outflows have that proportion. They are found
-on a grid of times, by interpolation. Source: HBASE-29667, BucketCache.freeSpace; checked against `replay`.
+by bracketing: T2 for each T1, and T1. Source: HBASE-29667, BucketCache.freeSpace; checked against `replay`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sizing.allocator import MIN_FACTOR
 from sizing.popularity import Floats, Popularity
 
 SINGLE_FACTOR: Final = 0.25  # hbase.bucketcache.single.factor
 MULTI_FACTOR: Final = 0.50  # hbase.bucketcache.multi.factor
-TIMES: Final = 64  # judgement: values of each time; finer ones change hit ratios by less than 0.3 points
-CLASSES: Final = 32  # judgement: popularity classes on the grid; with TIMES 130,000 terms, about a millisecond
-SHORTEST_TIME: Final = 0.1  # in reads for each block held; SINGLE never keeps blocks for less on the grid of tests
+PARTS: Final = 4  # into which a search divides what is left of the logarithms of a time
+DIVISIONS: Final = 8  # which leave 1 in 65,536 of a range of at most about 30: 0.05 % of a time
+CLASSES: Final = 32  # judgement: popularity classes; finer ones change hit ratios by less than 0.3 points
+SHORTEST_TIME: Final = 1e-3  # in reads for each block held, of the largest blocks; SINGLE then holds next to nothing
 LONGEST_TIME: Final = 8.0  # in reads of the rarest block; 0.03 % of the blocks are then unread
 
 
@@ -37,7 +40,7 @@ class Eviction:
     room: Floats
 
     def multi_fraction(self, single: Floats, multi: Floats) -> Floats:
-        """Share of an eviction that MULTI bears, given the mean sizes of the groups; shape (times, sizes).
+        """Share of an eviction that MULTI bears, given the mean sizes of the groups; shape (sizes,).
 
         The group less over its share gives up to half, the other the rest; a second pass halves what is left. A
         group that is cut to its share each time swings above it by what it loses: twice its mean excess.
@@ -52,89 +55,85 @@ class Eviction:
 
 def promoted_hit_ratios(popularity: Popularity, eviction: Eviction) -> Floats:
     """Hit ratios of warm caches that promote, of sizes below what holds everything; shape (sizes,)."""
-    return _solved(popularity, eviction)[2]
+    classes = _Classes.of(popularity)
+    in_single, in_multi = _times(classes, eviction)
+    return np.asarray(_hits(_read_within(in_single, classes.weights), in_multi, classes.weights) @ classes.reads)
 
 
 def promoted_block_hits(popularity: Popularity, eviction: Eviction) -> Floats:
     """Return the hit ratio of a block of each class in such caches; shape (sizes, classes)."""
-    in_single, in_multi, _ = _solved(popularity, eviction)
-    promoted = -np.expm1(-in_single[:, None] * popularity.weights)
-    outflow = np.exp(-in_multi[:, None] * popularity.weights)
-    return np.asarray(promoted / np.maximum(outflow + promoted, 1e-300))
-
-
-def _solved(popularity: Popularity, eviction: Eviction) -> tuple[Floats, Floats, Floats]:
-    """Return for how many reads an unread block stays in SINGLE and in MULTI, and the hit ratios; shapes (sizes,)."""
-    grid = _Grid.of(_coarse(popularity), SHORTEST_TIME * float(eviction.mean[eviction.mean > 0].min(initial=np.inf)))
-    single, multi, outflow, hits, in_multi = grid.at_sizes(eviction.mean)
-    surplus = eviction.multi_fraction(single, multi) - outflow
-    # Longer in SINGLE means less in MULTI: the surplus falls with T1. Beyond the size of the cache it is -1.
-    falling = np.minimum.accumulate(np.where(np.isnan(surplus), -1.0, surplus), axis=0)
-    below = np.clip(np.sum(falling > 0, axis=0), 1, TIMES - 1)
-    sizes = np.arange(len(eviction.mean))
-    above, under = falling[below - 1, sizes], falling[below, sizes]
-    share = np.clip(np.divide(above, above - under, out=np.zeros_like(above), where=above > under), 0, 1)
-
-    def between(values: Floats) -> Floats:
-        later = np.where(np.isnan(values[below, sizes]), values[below - 1, sizes], values[below, sizes])
-        return np.asarray(values[below - 1, sizes] * (1 - share) + later * share)
-
-    logs = np.log(grid.times)
-    in_single = np.where(np.isnan(hits), np.nan, logs[:, None])
-    return np.exp(between(in_single)), np.exp(between(in_multi)), between(hits)
-
-
-def _coarse(popularity: Popularity) -> tuple[Floats, Floats, Floats]:
-    """Return weights, blocks and their space in at most CLASSES classes, merged by equal steps of log weight."""
-    read = popularity.weights > 0
-    weights, blocks, claims = popularity.weights[read], popularity.blocks[read], popularity.claims[read]
-    logs = np.log(weights)
-    width = max((logs.max() - logs.min()) / CLASSES, 1e-9)
-    _, member = np.unique(np.floor((logs.max() - logs) / width), return_inverse=True)
-    counts = np.bincount(member, weights=blocks).astype(np.float64)
-    room = np.bincount(member, weights=claims).astype(np.float64)
-    return np.bincount(member, weights=weights * blocks) / counts, counts, room
+    in_single, in_multi = _times(_Classes.of(popularity), eviction)
+    return _hits(_read_within(in_single, popularity.weights), in_multi, popularity.weights)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Grid:
-    """For each T1 (rows) and T2 (columns): sizes of the groups, share of misses that left MULTI, hit ratio.
+class _Classes:
+    """At most CLASSES classes of blocks: the chance of a read of one block, the reads and the space of all of them."""
 
-    `times` are the values of T1 and of T2.
-    """
-
-    times: Floats
-    single: Floats
-    multi: Floats
-    outflow: Floats
-    hits: Floats
+    weights: Floats
+    reads: Floats
+    claims: Floats
 
     @classmethod
-    def of(cls, classes: tuple[Floats, Floats, Floats], shortest: float) -> _Grid:
-        weights, blocks, claims = classes
-        longest = LONGEST_TIME / weights.min()
-        times = np.geomspace(min(max(shortest, 1e-3), longest / 2), longest, TIMES)
-        stays = -np.expm1(-times[:, None] * weights)
-        promoted, stays_in_multi = stays[:, None, :], stays[None, :, :]
-        in_multi = promoted / (1 - stays_in_multi + promoted)
-        reads = weights * blocks
-        hits = in_multi @ reads
-        leaving = (in_multi * (1 - stays_in_multi)) @ reads
-        single = ((1 - in_multi) * promoted) @ claims
-        multi = (in_multi * stays_in_multi) @ claims
-        outflow = leaving / np.maximum(1 - hits, 1e-300)
-        return cls(times=times, single=single, multi=multi, outflow=outflow, hits=hits)
-
-    def at_sizes(self, sizes: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """Group sizes, outflow, hits and log T2 where both groups together have these sizes; shapes (T1, sizes).
-
-        Not a number where SINGLE alone is already larger.
-        """
-        rows, logs = self.single + self.multi, np.broadcast_to(np.log(self.times), self.hits.shape)
-        interpolated = np.array(
-            [
-                [np.interp(sizes, row, values[at], left=np.nan) for at, row in enumerate(rows)]
-                for values in (self.single, self.multi, self.outflow, self.hits, logs)
-            ]
+    def of(cls, popularity: Popularity) -> _Classes:
+        """Merge classes of a popularity by equal steps of log weight, those that are never read left out."""
+        read = popularity.weights > 0
+        weights, blocks, claims = popularity.weights[read], popularity.blocks[read], popularity.claims[read]
+        logs = np.log(weights)
+        width = max((logs.max() - logs.min()) / CLASSES, 1e-9)
+        _, member = np.unique(np.floor((logs.max() - logs) / width), return_inverse=True)
+        reads = np.bincount(member, weights=weights * blocks).astype(np.float64)
+        return cls(
+            weights=reads / np.bincount(member, weights=blocks),
+            reads=reads,
+            claims=np.bincount(member, weights=claims).astype(np.float64),
         )
-        return interpolated[0], interpolated[1], interpolated[2], interpolated[3], interpolated[4]
+
+
+def _times(classes: _Classes, eviction: Eviction) -> tuple[Floats, Floats]:
+    """Return for how many reads an unread block stays in SINGLE and in MULTI; shapes (sizes,)."""
+    longest = LONGEST_TIME / classes.weights.min()
+    roomiest = float((classes.claims * classes.weights / classes.reads).max())
+    least = np.minimum(np.maximum(SHORTEST_TIME * eviction.mean / roomiest, SHORTEST_TIME), longest / 2)
+
+    def in_multi(promoted: Floats) -> Floats:
+        def has_room(time: Floats) -> NDArray[np.bool_]:
+            return np.asarray(_hits(promoted, time, classes.weights) @ classes.claims < eviction.mean)
+
+        return _last(has_room, np.broadcast_to(least, promoted.shape[:-1]), longest)
+
+    def evicts_too_much_of_multi(in_single: Floats) -> NDArray[np.bool_]:
+        """Longer in SINGLE means less in MULTI, so this holds up to some time, at most where SINGLE is the cache."""
+        promoted = _read_within(in_single, classes.weights)
+        stays = _read_within(later := in_multi(promoted), classes.weights)
+        hits = _hits(promoted, later, classes.weights)
+        single, multi = ((1 - hits) * promoted) @ classes.claims, (hits * stays) @ classes.claims
+        outflow = ((hits * (1 - stays)) @ classes.reads) / np.maximum(1 - hits @ classes.reads, 1e-300)
+        alone = _hits(promoted, np.zeros(1), classes.weights) @ classes.claims
+        return np.asarray((alone < eviction.mean) & (eviction.multi_fraction(single, multi) > outflow))
+
+    in_single = _last(evicts_too_much_of_multi, least, longest)
+    return in_single, in_multi(_read_within(in_single, classes.weights))
+
+
+def _read_within(times: Floats, weights: Floats) -> Floats:
+    """Return the chance that a block of each weight is read within each time; shape (*times, classes)."""
+    return np.asarray(-np.expm1(-times[..., None] * weights))
+
+
+def _hits(promoted: Floats, in_multi: Floats, weights: Floats) -> Floats:
+    """Return the share of a block's reads that find it, which is the share of the time for which it is cached.
+
+    Shape (*times, classes).
+    """
+    return np.asarray(promoted / (np.exp(-in_multi[..., None] * weights) + promoted))
+
+
+def _last(holds: Callable[[Floats], NDArray[np.bool_]], least: Floats, longest: float) -> Floats:
+    """Return the last times for which this holds, which holds up to some time; shape as least."""
+    first, width = np.log(least), np.log(longest / least)
+    for _ in range(DIVISIONS):
+        width = width / PARTS
+        later = first + width * np.arange(1, PARTS).reshape(-1, *[1] * least.ndim)
+        first = first + width * holds(np.exp(later)).sum(axis=0)
+    return np.asarray(np.exp(first + width / 2))

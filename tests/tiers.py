@@ -14,12 +14,12 @@ from _pytest.mark.structures import ParameterSet
 from hypothesis import is_hypothesis_test, settings
 from hypothesis.errors import HypothesisException, StopTest
 
-LAW_SECONDS = {"quick": 1.0, "ci": 3.0}
+LAW_SECONDS = {"quick": 1.0, "ci": 3.0, "fuzz": 30.0}
 """The processor's time after which a law is tried on no more examples, by the profile of hypothesis.
 
 judgement: in `make test`, eight examples of most laws take less. In `make test-all`, a law whose examples take 30 ms is
-tried on all 100, and one that searches for plans on some ten. Any other profile
-has no limit.
+tried on all 100, and one that searches for plans on some ten. `make fuzz` takes half a minute for each. Any other
+profile has no limit.
 """
 
 

@@ -78,7 +78,7 @@ def test_more_cache_never_misses_more(popularity: Popularity, share: float, more
     swing = OccupancyRange(
         full_blocks=full, blocks_after_eviction=0.85 * full, room_blocks=full / 0.95, promotes=promotes
     )
-    tolerance = 0.004 if promotes else 1e-7  # promotion is read off a grid of times
+    tolerance = 1e-4 if promotes else 1e-7  # promotion searches times to 0.05 %
     assert hit_ratio(popularity, swing.scaled(more)) >= hit_ratio(popularity, swing) - tolerance
 
 
