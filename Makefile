@@ -5,7 +5,7 @@
 # make test-lab   the tests that boot a real HBase; they are skipped where `make lab-setup` has not run
 # make lab        every scenario of the lab on a real HBase on this machine: an hour or more
 # make mutants    break the code in more than 100 ways, one at a time, and name the test that notices each
-# make fuzz       read 100,000 damaged store files, different ones each time: about five minutes
+# make fuzz       try new examples of every law, and read 100,000 damaged store files
 # make bench      measure what takes wall time; run it on an idle machine
 # make bench-inspect  measure how fast store files in S3 are inspected, beside HBase's own printer: 3 minutes
 # make check      formatting, lint, types and shell scripts, as continuous integration checks them
