@@ -9,10 +9,9 @@ from environments.environment import Environment
 from environments.planning import requirements, world
 from environments.reader.ranges import RangedDocument
 from environments.reader.read import environment_of
-from sizing.deciding import Proposal, Questions, proposal
+from sizing.deciding import Proposal, proposal
 from sizing.problem import InvalidInput
-from sizing.regret import MISSED_FACTOR
-from sizing.requirements import Requirements, World
+from sizing.regret import MISSED_FACTOR, Situation
 from sizing.spread_points import spread_points
 
 __all__ = ["Samples", "Sampling", "proposal_of", "samples_of"]
@@ -31,12 +30,11 @@ class Sampling:
 class Samples:
     """The values of the ranges in every sample, in the order of the ranges.
 
-    `requirements` is what the cluster must then serve; `worlds` is what there is to buy, at the discount of the sample.
+    `situations` has what the cluster must then serve, and what there is to buy, at the discount of the sample.
     """
 
     values: Sequence[Sequence[float]]
-    requirements: Sequence[Requirements]
-    worlds: Sequence[World]
+    situations: Sequence[Situation]
 
 
 def proposal_of(
@@ -47,9 +45,8 @@ def proposal_of(
     Raises Infeasible where no cluster meets the targets in any sample.
     """
     environment = environment_of(ranged.middle)
-    middle = requirements(environment, environment.clusters[cluster])
-    questions = Questions(requirements=samples.requirements, worlds=samples.worlds)
-    return proposal(questions, middle, world(environment), missed_factor)
+    middle = Situation(requirements=requirements(environment, environment.clusters[cluster]), world=world(environment))
+    return proposal(samples.situations, middle, missed_factor)
 
 
 def samples_of(ranged: RangedDocument, cluster: str, sampling: Sampling) -> Samples:
@@ -68,8 +65,13 @@ def samples_of(ranged: RangedDocument, cluster: str, sampling: Sampling) -> Samp
     worlds = {environment.discount: world(environment) for environment in environments}
     return Samples(
         values=values,
-        requirements=tuple(requirements(environment, environment.clusters[cluster]) for environment in environments),
-        worlds=tuple(worlds[environment.discount] for environment in environments),
+        situations=tuple(
+            Situation(
+                requirements=requirements(environment, environment.clusters[cluster]),
+                world=worlds[environment.discount],
+            )
+            for environment in environments
+        ),
     )
 
 

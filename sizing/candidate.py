@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Final
 
 from sizing.cache_volumes import first_file_hit_ratio, useful_volumes
@@ -14,6 +14,7 @@ from sizing.cold_start import ColdStart
 from sizing.hdfs_load import HdfsLoad
 from sizing.inputs import SizingInputs
 from sizing.instance import InstanceType
+from sizing.memoized import memoized
 from sizing.offline import Crash, Offline, offline
 from sizing.performance import Performance, performance, reads_in_progress
 from sizing.prefetching import cold_start
@@ -64,7 +65,7 @@ class Candidate:
     @cached_property
     def hit_ratio(self) -> Callable[[int], float]:
         """Return a function of the number of warm nodes: the share of block reads that their own disks answer."""
-        return cache(self._hit_ratio_of)
+        return memoized(self._hit_ratio_of)
 
     def _hit_ratio_of(self, servers: int) -> float:
         if not self.question.mode.keeps_data_in_s3:
@@ -88,7 +89,7 @@ class Candidate:
     @cached_property
     def disk_of(self) -> Callable[[int], Disk | None]:
         """Return a function of the number of warm nodes: the disk of each; cache volumes carry less than their sum."""
-        return cache(self._disk_of)
+        return memoized(self._disk_of)
 
     def _disk_of(self, servers: int) -> Disk | None:
         volume = self.data_volume
@@ -146,12 +147,12 @@ class Candidate:
     def cluster(self) -> Callable[[int], ServingCluster]:
         """Return a function of the number of nodes: the cluster for the queueing model. Raises NotEnoughMemory."""
         handlers = self.region_server.call_queues.read_handlers
-        return cache(lambda servers: replace(self._hardware(servers), handlers=handlers))
+        return memoized(lambda servers: replace(self._hardware(servers), handlers=handlers))
 
     @cached_property
     def _hardware(self) -> Callable[[int], ServingCluster]:
         """Return a function of the number of nodes: the cluster with one handler each, before their number is known."""
-        return cache(self._hardware_of)
+        return memoized(self._hardware_of)
 
     def _hardware_of(self, servers: int) -> ServingCluster:
         """Return this many nodes with the resources that writes leave."""
@@ -180,7 +181,7 @@ class Candidate:
     @cached_property
     def resources(self) -> Callable[[int], tuple[Resource, ...]]:
         """Return a function of the number of warm nodes: what a read needs of each resource."""
-        return cache(self._resources_of)
+        return memoized(self._resources_of)
 
     def _resources_of(self, servers: int) -> tuple[Resource, ...]:
         *others, one_handler = self.hardware_limits(servers, self._hits(self.question.at_peak, servers).ratio)
@@ -189,7 +190,7 @@ class Candidate:
     @cached_property
     def hardware_limits(self) -> Callable[[int, float], tuple[Resource, ...]]:
         """Return a function of the number of nodes and the hit ratio: the resources with one handler on each node."""
-        return cache(self._hardware_limits_of)
+        return memoized(self._hardware_limits_of)
 
     def _hardware_limits_of(self, servers: int, hit_ratio: float) -> tuple[Resource, ...]:
         busiest_hour = self.question.at_peak

@@ -7,7 +7,7 @@ in every sample.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,36 +18,22 @@ import numpy as np
 
 from sizing.popularity import Floats
 from sizing.problem import Infeasible
-from sizing.regret import MISSED_FACTOR, ClusterOption, Decision, Outcome, cheapest_option, outcomes
-from sizing.requirements import Requirements, World
+from sizing.regret import MISSED_FACTOR, ClusterOption, Decision, Outcome, Situation
+from sizing.requirements import Requirements
 
-__all__ = ["Proposal", "Questions", "proposal"]
+__all__ = ["Proposal", "proposal"]
 
 FEWEST_FOR_PROCESSES: Final = 24  # judgement: the start of the processes takes as long as a few samples
-SCREENED: Final = 4  # judgement: every fourth sample shows which options cannot win
-FINALISTS: Final = 24  # judgement: an option behind 24 others in a quarter of the samples does not win in all of them
+SCREENS: Final = ((16, 48), (4, 24))
+"""judgement: an option behind 48 others in every 16th sample, or behind 24 in every fourth, does not win in all."""
+FEWEST_SCREENED: Final = 8  # judgement: fewer samples say too little about an option
 LEADERS: Final = 4
 """The number of best options whose neighbours are tried."""
 ROUNDS: Final = 3
 """The most times that neighbours are tried; the first round usually ends the search."""
 
-CHUNKS: Final = 16
-"""The shares of the samples that each process works on one after another; a command that is ended waits for one."""
-
 T = TypeVar("T")
-Application = Callable[[Callable[[Requirements, World], T], Sequence[Requirements], Sequence[World]], Iterable[T]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Questions:
-    """The requirements in each sample, and what there is to buy then."""
-
-    requirements: Sequence[Requirements]
-    worlds: Sequence[World]
-
-    def every(self, step: int) -> Questions:
-        """Return every `step`th sample."""
-        return Questions(requirements=self.requirements[::step], worlds=self.worlds[::step])
+Application = Callable[[Callable[[Situation], T], Sequence[int]], list[T]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,23 +49,22 @@ class Proposal:
     tried: int
 
 
-def proposal(samples: Questions, middle: Requirements, world: World, missed_factor: float = MISSED_FACTOR) -> Proposal:
+def proposal(samples: Sequence[Situation], middle: Situation, missed_factor: float = MISSED_FACTOR) -> Proposal:
     """Return the decision for the cluster with the least mean regret over the samples.
 
     Raises Infeasible where no cluster meets the targets in any sample.
-    `middle` and `world` are the sample in which every range has its middle.
+    `middle` is the sample in which every range has its middle.
     """
-    count = len(samples.requirements)
-    with _mapping(count) as apply:
-        optima = list(apply(cheapest_option, samples.requirements, samples.worlds))
+    with _mapping(samples) as apply:
+        optima = apply(_cheapest, range(len(samples)))
         if not any(optima):
-            raise _none_serves(middle, count)
-        expected = cheapest_option(middle, world)
+            raise _none_serves(middle.requirements, len(samples))
+        expected = middle.cheapest
         options = tuple(dict.fromkeys(option for option, _ in filter(None, [expected, *optima])))
         trials = _Trials(
             apply=apply,
-            samples=samples,
             cheapest_usd=np.array([np.nan if optimum is None else optimum[1] for optimum in optima]),
+            count_is_fixed=middle.requirements.cluster.core.count is not None,
             missed_factor=missed_factor,
         )
         decision = trials.improved(trials.finalists(options))
@@ -90,22 +75,28 @@ def proposal(samples: Questions, middle: Requirements, world: World, missed_fact
     )
 
 
+def _cheapest(sample: Situation) -> tuple[ClusterOption, float] | None:
+    return sample.cheapest
+
+
+def _outcomes(sample: Situation, options: Sequence[ClusterOption]) -> list[Outcome]:
+    return [sample.outcome(option) for option in options]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Trials:
-    """The evaluation of options in samples; one option in one sample takes some milliseconds."""
+    """The evaluation of options in samples; one option in one sample takes about a millisecond."""
 
     apply: Application[list[Outcome]]
-    samples: Questions
     cheapest_usd: Floats
+    count_is_fixed: bool
     missed_factor: float
 
     def decision(self, options: Sequence[ClusterOption], step: int = 1) -> Decision:
         """Return the decision between these options over every sample, or over every `step`th one."""
-        samples = self.samples.every(step)
-        rows = list(self.apply(partial(outcomes, options=options), samples.requirements, samples.worlds))
         return Decision(
             options=options,
-            outcomes=rows,
+            outcomes=self.apply(partial(_outcomes, options=options), range(0, len(self.cheapest_usd), step)),
             cheapest_usd=self.cheapest_usd[::step],
             missed_factor=self.missed_factor,
         )
@@ -113,16 +104,20 @@ class _Trials:
     def finalists(self, options: Sequence[ClusterOption]) -> Decision:
         """Return the decision between the options that may win, over every sample.
 
-        They are the first option, those that do best in a quarter of the samples, and the best of each family there.
+        They are the first option, those that do best in a part of the samples, and the best of each family there.
         """
-        if len(options) <= FINALISTS:
-            return self.decision(options)
-        coarse = self.decision(options, SCREENED)
+        for step, most in SCREENS:
+            if len(options) > most and len(self.cheapest_usd) >= step * FEWEST_SCREENED:
+                options = self._screened(options, step, most)
+        return self.decision(options)
+
+    def _screened(self, options: Sequence[ClusterOption], step: int, most: int) -> Sequence[ClusterOption]:
+        coarse = self.decision(options, step)
         if not np.isfinite(coarse.cheapest_usd).any():
-            return self.decision(options)
+            return options
         families = [number for option in options if (number := coarse.best_of(option.family)) is not None]
-        best = [int(number) for number in np.argsort(coarse.mean_regrets)[:FINALISTS]]
-        return self.decision(tuple(options[number] for number in sorted({0, *best, *families})))
+        best = [int(number) for number in np.argsort(coarse.mean_regrets)[:most]]
+        return tuple(options[number] for number in sorted({0, *best, *families}))
 
     def improved(self, decision: Decision) -> Decision:
         """Return the decision with the neighbours of its best options, repeated while a neighbour is the best.
@@ -142,7 +137,7 @@ class _Trials:
     def _neighbours(self, decision: Decision) -> tuple[ClusterOption, ...]:
         """Return the best options with one or two more nodes, and with the volumes of each other."""
         leaders = [decision.options[number] for number in np.argsort(decision.mean_regrets)[:LEADERS]]
-        more_nodes = (1, 2) if self.samples.requirements[0].cluster.core.count is None else ()
+        more_nodes = () if self.count_is_fixed else (1, 2)
         others = [replace(option, count=option.count + more) for option in leaders for more in more_nodes]
         others += [
             replace(option, volumes=other.volumes)
@@ -154,14 +149,36 @@ class _Trials:
 
 
 @contextmanager
-def _mapping(count: int) -> Iterator[Application[Any]]:
-    """Yield a `map` over samples; where it saves time, it uses one process for each processor."""
+def _mapping(samples: Sequence[Situation]) -> Iterator[Application[Any]]:
+    """Yield a function that applies another one to samples, which are given by number.
+
+    Where it saves time, there is one process for each processor. A sample stays with its process, which remembers what
+    it has worked out about it.
+    """
     processors = os.cpu_count() or 1
-    if count < FEWEST_FOR_PROCESSES or processors == 1:
-        yield map
+    if len(samples) < FEWEST_FOR_PROCESSES or processors == 1:
+        yield lambda function, numbers: [function(samples[number]) for number in numbers]
         return
-    with ProcessPoolExecutor(processors) as pool:
-        yield partial(pool.map, chunksize=max(1, count // (CHUNKS * processors)))
+    pools = [ProcessPoolExecutor(1, initializer=_samples.extend, initargs=(samples,)) for _ in range(processors)]
+
+    def apply(function: Callable[[Situation], T], numbers: Sequence[int]) -> list[T]:
+        running = [
+            pools[number * processors // len(samples)].submit(_of_sample, function, number) for number in numbers
+        ]
+        return [future.result() for future in running]
+
+    try:
+        yield apply
+    finally:
+        for pool in pools:
+            pool.shutdown(cancel_futures=True)
+
+
+_samples: list[Situation] = []  # in a process that works on samples, all of them
+
+
+def _of_sample(function: Callable[[Situation], T], number: int) -> T:
+    return function(_samples[number])
 
 
 def _none_serves(middle: Requirements, count: int) -> Infeasible:

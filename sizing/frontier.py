@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
-from sizing.regret import ClusterOption, cheapest_option
+from sizing.regret import ClusterOption, Situation
 from sizing.requirements import Requirements, World
 
 __all__ = ["TARGETS", "Frontier", "Step", "Target", "frontier"]
@@ -70,7 +70,9 @@ def frontier(requirements: Requirements, world: World, target: Target) -> Fronti
     for value in sorted(values, reverse=target != "p99"):
         targets = replace(requirements.targets, budget_usd_per_month=None, **{field: value})
         can_be_met = count is None or targets.lost_nodes < count
-        optimum = cheapest_option(replace(requirements, targets=targets), world) if can_be_met else None
+        optimum = (
+            Situation(requirements=replace(requirements, targets=targets), world=world).cheapest if can_be_met else None
+        )
         best = min((priced for priced in (optimum, best) if priced), key=lambda priced: priced[1], default=None)
         option, usd = best or (None, None)
         steps.insert(0, Step(value=value, option=option, usd_per_month=usd))

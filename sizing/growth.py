@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from sizing.inputs import SizingInputs
-from sizing.regret import ClusterOption, cheapest_option, outcomes
+from sizing.regret import ClusterOption, Situation
 from sizing.requirements import Requirements, World
 from sizing.search import MOST_NODES
 from sizing.workload import OpenLoad, Workload
@@ -75,11 +75,11 @@ def growth_steps(requirements: Requirements, world: World, rate: float, months: 
     """
     option: ClusterOption | None = None
     for month in range(months + 1):
-        current = grown(requirements, (1 + rate) ** month)
-        missed = () if option is None else outcomes(current, world, [option])[0].missed
+        current = Situation(requirements=grown(requirements, (1 + rate) ** month), world=world)
+        missed = () if option is None else current.outcome(option).missed
         if option is not None and not missed:
             continue
-        step = _step(current, world, option, month, missed)
+        step = _step(current, option, month, missed)
         yield step
         if step.option is None:
             return
@@ -94,37 +94,35 @@ def split_month(requirements: Requirements, world: World, rate: float, months: i
     return next((month for month, size_bytes in enumerate(sizes) if size_bytes > limit_bytes), None)
 
 
-def _step(
-    current: Requirements, world: World, option: ClusterOption | None, month: int, missed: tuple[str, ...]
-) -> GrowthStep:
-    cheapest = cheapest_option(current, world)
-    enlarged = None if option is None else _enlarged(current, world, option)
+def _step(current: Situation, option: ClusterOption | None, month: int, missed: tuple[str, ...]) -> GrowthStep:
+    cheapest = current.cheapest
+    enlarged = None if option is None else _enlarged(current, option)
     is_new = enlarged is None or (cheapest is not None and cheapest[1] < (1 - WORTHWHILE_FRACTION) * enlarged[1])
-    purchase, load = cheapest if is_new else enlarged, current.workload.load
+    purchase, workload = cheapest if is_new else enlarged, current.requirements.workload
     return GrowthStep(
         month=month,
         missed=missed,
-        stored_bytes=current.workload.stored_bytes,
-        reads_per_second=load.reads_per_second if isinstance(load, OpenLoad) else None,
+        stored_bytes=workload.stored_bytes,
+        reads_per_second=workload.load.reads_per_second if isinstance(workload.load, OpenLoad) else None,
         option=None if purchase is None else purchase[0],
         usd_per_month=None if purchase is None else purchase[1],
         is_new=is_new,
     )
 
 
-def _enlarged(current: Requirements, world: World, option: ClusterOption) -> tuple[ClusterOption, float] | None:
+def _enlarged(current: Situation, option: ClusterOption) -> tuple[ClusterOption, float] | None:
     """Return the option with the fewest more nodes that meet the targets, and its bill; None if no number does."""
     low, high = option.count, min(MOST_NODES, 2 * option.count)
-    while not _serves(current, world, replace(option, count=high)):
+    while not _serves(current, replace(option, count=high)):
         if high == MOST_NODES:
             return None
         low, high = high, min(MOST_NODES, 2 * high)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if _serves(current, world, replace(option, count=middle)) else (middle, high)
+        low, high = (low, middle) if _serves(current, replace(option, count=middle)) else (middle, high)
     larger = replace(option, count=high)
-    return larger, outcomes(current, world, [larger])[0].usd_per_month
+    return larger, current.outcome(larger).usd_per_month
 
 
-def _serves(current: Requirements, world: World, option: ClusterOption) -> bool:
-    return not outcomes(current, world, [option])[0].missed
+def _serves(current: Situation, option: ClusterOption) -> bool:
+    return not current.outcome(option).missed

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Final
 
 from sizing.bucket_cache import CacheDemand
 from sizing.cells import CellSizes
 from sizing.imbalance import Imbalance
+from sizing.memoized import memoized
 from sizing.modes import Mode
 from sizing.page_reads import BlockRead, mean_block_read
 from sizing.read import Read, Timings, block_cpu_seconds
@@ -146,7 +147,7 @@ class SizingInputs:
     @cached_property
     def imbalance(self) -> Callable[[int], Imbalance]:
         """Return a function of the number of RegionServers: how much more the busiest serves than the mean."""
-        return cache(self._imbalance)
+        return memoized(self._imbalance)
 
     def _imbalance(self, servers: int) -> Imbalance:
         blocks = self.demand.blocks

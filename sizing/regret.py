@@ -9,7 +9,7 @@ in place of the maximum, as in Netflix's service-capacity-modeling; the worst sa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -23,6 +23,7 @@ from sizing.cluster import Volume
 from sizing.disks import hdfs_volumes, pinned_layout
 from sizing.evaluation import budget_missed
 from sizing.inputs import SizingInputs
+from sizing.memoized import memoized
 from sizing.memory import NotEnoughMemory
 from sizing.popularity import Floats
 from sizing.requirements import Requirements, World
@@ -30,7 +31,7 @@ from sizing.search import cheapest_serving, fewest_nodes
 from sizing.shortfalls import shortfalls
 from sizing.units import HOURS_PER_MONTH
 
-__all__ = ["ClusterOption", "Decision", "Outcome", "cheapest_option", "outcomes"]
+__all__ = ["ClusterOption", "Decision", "Outcome", "Situation"]
 
 MISSED_FACTOR: Final = 3.0
 """judgement: an outage, a night's work and a hasty purchase cost several times as much as the capacity itself."""
@@ -62,25 +63,37 @@ class Outcome:
     missed: tuple[str, ...]
 
 
-def cheapest_option(requirements: Requirements, world: World) -> tuple[ClusterOption, float] | None:
-    """Return the cheapest option that meets the targets, and its bill in USD a month; None if none does."""
-    try:
-        best = cheapest_serving(SizingInputs.new(requirements, world))
-    except NotEnoughMemory:
-        return None
-    if best is None or not best.serves:
-        return None
-    candidate = best.candidate
-    option = ClusterOption(
-        instance_type=candidate.instance.name, count=candidate.count, volumes=candidate.layout.volumes
-    )
-    return option, best.usd_per_month
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Situation:
+    """The requirements that a cluster must meet, and what there is to buy: in one sample of the ranges, or in one month."""
 
+    requirements: Requirements
+    world: World
 
-def outcomes(requirements: Requirements, world: World, options: Sequence[ClusterOption]) -> list[Outcome]:
-    """Return the bill of each option under these requirements, and the targets that it misses."""
-    question = SizingInputs.new(requirements, world)
-    return [_outcome(question, option) for option in options]
+    @cached_property
+    def question(self) -> SizingInputs:
+        """Return what all candidates share."""
+        return SizingInputs.new(self.requirements, self.world)
+
+    @cached_property
+    def cheapest(self) -> tuple[ClusterOption, float] | None:
+        """Return the cheapest option that meets the targets, and its bill in USD a month; None if none does."""
+        try:
+            best = cheapest_serving(self.question)
+        except NotEnoughMemory:
+            return None
+        if best is None or not best.serves:
+            return None
+        candidate = best.candidate
+        option = ClusterOption(
+            instance_type=candidate.instance.name, count=candidate.count, volumes=candidate.layout.volumes
+        )
+        return option, best.usd_per_month
+
+    @cached_property
+    def outcome(self) -> Callable[[ClusterOption], Outcome]:
+        """Return a function of an option: its bill, and the targets that it misses."""
+        return memoized(lambda option: _outcome(self.question, option))
 
 
 def _outcome(question: SizingInputs, option: ClusterOption) -> Outcome:

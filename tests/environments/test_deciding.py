@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from environments.environment import Environment
 from environments.planning import plan_of, requirements, world
 from environments.reader import read_environment
 from environments.reader.assignment import Assignment
@@ -15,7 +16,7 @@ from environments.reader.read import environment_of, read_ranges
 from environments.samples import Samples, Sampling, proposal_of, samples_of
 from sizing.deciding import Proposal
 from sizing.problem import Infeasible
-from sizing.regret import ClusterOption, Decision, cheapest_option, outcomes
+from sizing.regret import ClusterOption, Decision, Situation
 
 FEW = Sampling(count=8)
 FAMILY = Assignment.parse("clusters.blue.core={families: [r8g]}")
@@ -45,10 +46,8 @@ def test_the_same_seed_makes_the_same_decision(proposal: Proposal) -> None:
 
 
 def test_no_plan_of_a_sample_has_less_regret(proposal: Proposal, samples: Samples) -> None:
-    offered = world(environment_of(ranged(*STORED).middle))
-    optima = [cheapest_option(one, offered) for one in samples.requirements]
-    options = [option for option, _ in filter(None, optima)]
-    rows = [outcomes(one, offered, options) for one in samples.requirements]
+    options = [option for option, _ in filter(None, (one.cheapest for one in samples.situations))]
+    rows = [[one.outcome(option) for option in options] for one in samples.situations]
     both = proposal.decision.with_options(replace(proposal.decision, options=options, outcomes=rows))
     assert both.mean_regrets[proposal.decision.best] <= both.mean_regrets.min() + 1e-6
     assert (proposal.decision.regrets >= 0).all()
@@ -60,7 +59,7 @@ def test_an_option_costs_as_much_as_the_plan_of_the_pinned_cluster(proposal: Pro
     environment = environment_of(document.at(samples.values[0]))
     core = replace(environment.active.core, type=option.instance_type, count=option.count, volumes=option.volumes)
     pinned = plan_of(environment, replace(environment.active, core=core))
-    [outcome] = outcomes(samples.requirements[0], world(environment), [option])
+    outcome = samples.situations[0].outcome(option)
     assert outcome.usd_per_month == pytest.approx(pinned.cost.usd_per_month, rel=0.001)
     assert bool(outcome.missed) == (not pinned.meets_targets)
 
@@ -79,10 +78,13 @@ def test_targets_that_no_cluster_meets_are_refused() -> None:
         proposal_of(poor := ranged(*STORED, "targets.budget_usd_per_month=100"), "blue", samples_of(poor, "blue", FEW))
 
 
+def situation(environment: Environment) -> Situation:
+    return Situation(requirements=requirements(environment, environment.active), world=world(environment))
+
+
 def missed(option: ClusterOption, *texts: str) -> tuple[str, ...]:
     environment = read_environment("dev", [Assignment.parse(text) for text in texts])
-    [outcome] = outcomes(requirements(environment, environment.active), world(environment), [option])
-    return outcome.missed
+    return situation(environment).outcome(option).missed
 
 
 def test_the_discount_of_a_sample_prices_its_clusters() -> None:
@@ -109,7 +111,7 @@ def test_an_option_misses_what_else_the_file_would_refuse(proposal: Proposal) ->
 def test_data_in_hdfs_must_fit_on_the_volumes_of_an_option() -> None:
     texts = "storage.mode=hdfs", "workload.stored=500 GiB"
     environment = read_environment("dev", [Assignment.parse(text) for text in texts])
-    optimum = cheapest_option(requirements(environment, environment.active), world(environment))
+    optimum = situation(environment).cheapest
     assert optimum is not None
     assert missed(optimum[0], *texts) == ()
     assert "volume" in missed(optimum[0], "storage.mode=hdfs", "workload.stored=900 GiB")
@@ -133,15 +135,14 @@ def test_on_other_samples_the_proposal_is_nearly_as_good_as_any_plan_of_a_sample
     """
     document = ranged(*STORED)
     decision = proposal_of(document, "blue", samples_of(document, "blue", Sampling(count=32))).decision
-    offered = world(environment_of(document.middle))
     for seed in (2,):
         samples = samples_of(document, "blue", Sampling(count=32, seed=seed))
-        optima = [cheapest_option(one, offered) for one in samples.requirements]
+        optima = [one.cheapest for one in samples.situations]
         cheapest = np.array([np.nan if one is None else one[1] for one in optima])
         options = [decision.options[decision.best], *dict.fromkeys(option for option, _ in filter(None, optima))]
         unseen = Decision(
             options=options,
-            outcomes=[outcomes(one, offered, options) for one in samples.requirements],
+            outcomes=[[one.outcome(option) for option in options] for one in samples.situations],
             cheapest_usd=cheapest,
         )
         paid = unseen.mean_regrets + np.nanmean(cheapest)

@@ -9,7 +9,7 @@ import pytest
 
 from sizing.cluster import CoreChoice
 from sizing.frontier import TARGETS, Frontier, Step, Target, frontier
-from sizing.regret import ClusterOption, outcomes
+from sizing.regret import ClusterOption, Situation
 from tests.sizing.clusters import REQUIREMENTS, WORLD
 
 ONE_TYPE = replace(
@@ -57,8 +57,7 @@ def test_the_price_never_falls_and_every_cluster_meets_its_step(target: Target) 
             volumes=step.option.volumes,
         )
         pinned = replace(ONE_TYPE, targets=targets, cluster=replace(ONE_TYPE.cluster, core=core))
-        [outcome] = outcomes(pinned, WORLD, [step.option])
-        assert outcome.missed == ()
+        assert Situation(requirements=pinned, world=WORLD).outcome(step.option).missed == ()
 
 
 def test_a_pinned_cluster_cannot_lose_all_of_its_nodes() -> None:

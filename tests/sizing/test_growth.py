@@ -11,12 +11,16 @@ from environments.planning import requirements, world
 from environments.reader import read_environment
 from environments.reader.assignment import Assignment
 from sizing.growth import GrowthStep, grown, growth_steps, split_month
-from sizing.regret import outcomes
+from sizing.regret import Situation
 from sizing.workload import OpenLoad
 
 DEV = read_environment("dev", [Assignment.parse("clusters.blue.core={type: r8g.xlarge}")])
 NEEDS, WORLD = requirements(DEV, DEV.active), world(DEV)
 MONTHS, RATE = 10, 0.3
+
+
+def after(months: int) -> Situation:
+    return Situation(requirements=grown(NEEDS, (1 + RATE) ** months), world=WORLD)
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +45,9 @@ def test_each_cluster_serves_until_the_next_purchase_and_no_longer(steps: list[G
     for step, end in zip(steps, ends, strict=True):
         assert step.option is not None
         for month in range(step.month, end):
-            assert outcomes(grown(NEEDS, (1 + RATE) ** month), WORLD, [step.option])[0].missed == ()
+            assert after(month).outcome(step.option).missed == ()
         if end <= MONTHS:
-            assert outcomes(grown(NEEDS, (1 + RATE) ** end), WORLD, [step.option])[0].missed != ()
+            assert after(end).outcome(step.option).missed != ()
 
 
 def test_more_nodes_are_of_the_same_kind_and_as_few_as_serve(steps: list[GrowthStep]) -> None:
@@ -54,7 +58,7 @@ def test_more_nodes_are_of_the_same_kind_and_as_few_as_serve(steps: list[GrowthS
             continue
         assert replace(step.option, count=before.option.count) == before.option
         fewer = replace(step.option, count=step.option.count - 1)
-        assert outcomes(grown(NEEDS, (1 + RATE) ** step.month), WORLD, [fewer])[0].missed != ()
+        assert after(step.month).outcome(fewer).missed != ()
 
 
 def test_without_growth_one_purchase_is_enough() -> None:
