@@ -24,9 +24,9 @@ from sizing.promotion import Eviction, promoted_block_hits, promoted_hit_ratios
 EXTRA_FREE_FACTOR: Final = 0.10  # hbase.bucketcache.extrafreefactor: freed on top where a size is still short
 # Gauss-Legendre on [0, 1]: six nodes, because 1 / m grows steeply where nearly everything fits.
 NODES, NODE_SHARES = (values / 2 for values in np.polynomial.legendre.leggauss(6))
-GRID_POINTS: Final = 64  # judgement: characteristic times to start from, so near that Newton needs few steps
+GRID_POINTS: Final = 256  # judgement: characteristic times between which Newton starts, so near that it needs few steps
 POPULARITIES: Final = 16  # whose times are cached: a plan asks for the hit ratios of many caches
-NEWTON_STEPS: Final = 6  # from the nearest shorter time, to 1e-9 of the blocks; tests hold it
+NEWTON_STEPS: Final = 2  # from a time between two of the grid, to 1e-8 of the blocks; tests hold it
 LONGEST_TIME: Final = 40.0  # in reads of the rarest block; e^-40 of the blocks are then unread
 # judgement: standard deviations by which a size's blocks have once exceeded their mean; it keeps those buckets.
 PEAK: Final = 3.0
@@ -229,7 +229,7 @@ def _lru_misses(popularity: Popularity, swing: OccupancyRange, factors: Floats) 
     """
     sizes = _grown(popularity, swing, factors)
     missing = np.ones((sizes.size, len(popularity.weights)))
-    missing[:, popularity.weights > 0] = _missing(popularity, sizes.ravel())
+    missing[:, popularity.weights > 0] = missing_shares(popularity, sizes.ravel())
     reads = NODE_SHARES / (missing @ (popularity.weights * popularity.blocks)).reshape(sizes.shape)
     of_class = missing.reshape(*sizes.shape, -1) * reads[:, :, None]
     return np.asarray(of_class.sum(axis=1) / reads.sum(axis=1, keepdims=True))
@@ -249,27 +249,25 @@ def _grown(popularity: Popularity, swing: OccupancyRange, factors: Floats) -> Fl
 def _miss_ratios(popularity: Popularity, sizes: Floats) -> Floats:
     """Return Che's miss ratio of LRU caches that hold exactly these numbers of blocks (0 to all); shape as sizes."""
     read = popularity.weights > 0
-    return np.asarray(_missing(popularity, sizes) @ (popularity.weights * popularity.blocks)[read])
+    return np.asarray(missing_shares(popularity, sizes) @ (popularity.weights * popularity.blocks)[read])
 
 
-def _missing(popularity: Popularity, sizes: Floats) -> Floats:
+def missing_shares(popularity: Popularity, sizes: Floats) -> Floats:
     """Return the share of the blocks of each class that such caches lack; shape (sizes, classes that are read).
 
-    The characteristic time T solves blocks held = sum of 1 - e^-wT. That sum is concave in T, so Newton's method
-    from a shorter time rises to T and never passes it.
+    The characteristic time T solves blocks held = sum of 1 - e^-wT. That sum is concave in T: its chord between two
+    times of the grid gives a time beyond T, from which Newton's method falls below T, and then rises to it.
     """
     weights, blocks = popularity.weights[popularity.weights > 0], popularity.claims[popularity.weights > 0]
     grid, cached = _characteristic_times(popularity)
-    longest = grid[-1]
-    times = grid[np.clip(np.searchsorted(cached, sizes, side="right") - 1, 0, GRID_POINTS)]
-    unread = np.exp(-times[:, None] * weights)
+    above = np.clip(np.searchsorted(cached, sizes, side="right"), 1, GRID_POINTS)
+    shortest, longest = grid[above - 1], grid[above]
+    times = np.interp(sizes, cached, grid)
     for _ in range(NEWTON_STEPS):
+        unread = np.exp(-times[:, None] * weights)
         short = sizes - (1 - unread) @ blocks
-        later = np.minimum(times + np.maximum(short, 0) / (unread @ (weights * blocks)), longest)
-        moved = later != times
-        times = later
-        unread[moved] = np.exp(-times[moved, None] * weights)
-    return unread
+        times = np.clip(times + short / (unread @ (weights * blocks)), shortest, longest)
+    return np.exp(-times[:, None] * weights)
 
 
 @lru_cache(maxsize=POPULARITIES)

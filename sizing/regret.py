@@ -65,7 +65,7 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Situation:
-    """The requirements that a cluster must meet, and what there is to buy: in one sample of the ranges, or in one month."""
+    """The requirements that a cluster must meet, and what there is to buy, in one sample of the ranges or one month."""
 
     requirements: Requirements
     world: World

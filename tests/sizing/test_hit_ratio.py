@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sizing.allocator import DEFAULT_BUCKET_SIZES, BucketAllocator
 from sizing.block import LengthHistogram, block_lengths
 from sizing.bucket_sizes import bucket_sizes
-from sizing.hit_ratio import OccupancyRange, hit_ratio, hit_ratio_curve, misses
+from sizing.hit_ratio import OccupancyRange, hit_ratio, hit_ratio_curve, misses, missing_shares
 from sizing.popularity import UNIFORM, Popularity, RowPopularity, Zipf, block_popularity, hot_set
 from tests.sizing.replay import Replay
 from tests.speed import loops
@@ -70,6 +70,14 @@ def test_prediction_agrees_with_the_replayed_cache(
     popularity = block_popularity(ROWS[rows_name], BLOCKS, rows_per_block)
     predicted = hit_ratio(popularity, OccupancyRange.of(allocator, histogram, promotes=promotes))
     assert 100 * predicted == pytest.approx(100 * measured, abs=1.5)
+
+
+@given(popularity=POPULARITIES, share=st.floats(1e-6, 1 - 1e-6))
+def test_the_characteristic_time_fills_the_cache(popularity: Popularity, share: float) -> None:
+    size = share * popularity.total_blocks
+    missing = missing_shares(popularity, np.array([size]))
+    held = (1 - missing) @ popularity.claims[popularity.weights > 0]
+    assert held[0] == pytest.approx(size, abs=3e-8 * popularity.total_blocks)
 
 
 @given(popularity=POPULARITIES, share=st.floats(0.001, 1.2), more=st.floats(1, 3), promotes=st.booleans())
