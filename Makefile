@@ -8,6 +8,7 @@
 # make fuzz       try new examples of every law, and read 100,000 damaged store files
 # make bench      measure what takes wall time; run it on an idle machine
 # make bench-inspect  measure how fast store files in S3 are inspected, beside HBase's own printer: 3 minutes
+# make bench-plan  measure the CPU time of a plan for ranges, beside another planner: 5 minutes
 # make check      formatting, lint, types and shell scripts, as continuous integration checks them
 # make format     rewrite the code in the project's format
 # make setup      install what sizes and checks; `make demo` and all others add what they need. make setup-dev installs all of it
@@ -23,7 +24,7 @@ ARGS  ?=
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal
 
-.PHONY: help setup demo pyz lab lab-setup test test-all test-more test-lab mutants fuzz bench bench-inspect check format clean
+.PHONY: help setup demo pyz lab lab-setup test test-all test-more test-lab mutants fuzz bench bench-inspect bench-plan check format clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -82,6 +83,9 @@ fuzz: setup-dev
 
 bench-inspect: setup-dev lab-setup
 	$(BIN)/python -m tests.hfile.inspection_bench $(ARGS)
+
+bench-plan: setup-dev
+	$(BIN)/python -m tests.environments.planning_bench $(ARGS)
 
 check: setup-dev
 	$(BIN)/ruff format --check .
