@@ -8,6 +8,7 @@ from dashboards.query import CLUSTER_ID, search
 from sizing.disks import FILL_FRACTION
 from sizing.plan import Plan
 
+SERVERS_TITLE = "RegionServers that respond, core nodes, and RegionServers declared dead"
 FULL = FILL_FRACTION
 """The planned limit of a cache volume."""
 LOW_LOCALITY = {90: "90: target", 80: "80: reads are slower below"}
@@ -40,7 +41,7 @@ def _servers(plan: Plan) -> Graph:
     )
     dead = search(metric("numDeadRegionServers"), "Maximum", MINUTE)
     return Graph(
-        title="RegionServers that respond, core nodes, and RegionServers declared dead",
+        title=SERVERS_TITLE,
         lines=(
             *((answering,) if plan.mode.has_bucket_cache else ()),
             GraphLine(of=of_cluster("CoreNodesRunning"), id="nodes", label="core nodes"),

@@ -1,12 +1,15 @@
 """Dashboards drawn: the same graphs in the same places with the same titles, as one page or one picture.
 
-What no recording has (heaps, volumes, S3's refusals) is drawn empty, and says so.
+A graph whose figures no recording has (heaps, volumes, latency) is not drawn empty. The page lists these graphs below
+the others, with their lines from the plan.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from html import escape
 from textwrap import wrap
 from typing import Any, Final
@@ -15,123 +18,226 @@ import altair as alt
 import vl_convert
 
 from dashboards.boards import boards
-from dashboards.graph import Graph
+from dashboards.cache import HIT_RATIO_TITLE
+from dashboards.graph import Graph, Mark
+from dashboards.node import SERVERS_TITLE
 from environments.root import Root
 from lab.hbase.report.charts import CONFIG, MANY, PALETTE
 from lab.preview.cloudwatch import Drawn, MetricStore, drawn
-from lab.preview.replay import MINUTE, replay, three_servers
+from lab.preview.replay import MINUTE, ReplayedServer, lifetime_ratio, replay, three_servers
 from sizing.plan import Plan
+from sizing.units import format_number
 
 Spec = dict[str, Any]
 
-WIDTH: Final = 520
+WIDTH: Final = 420
 HEIGHT: Final = 180
 COLUMNS: Final = 2
-TITLE_LETTERS: Final = 74
+TITLE_LETTERS: Final = 58
 INK: Final = "#444444"
-MARK: Final = "#8a5a2b"
+MARK: Final = "#a8703a"
+"""The colour of lines of the plan and of events: 3:1 on white and on black."""
 MARK_LETTERS: Final = 60
 SCALE: Final = 1.5
+LIFETIME: Final = "mean since the start, as HBase reports it"
 WHAT: Final = (
-    "Drawn of counters of a real HBase: three RegionServers warm by reads; then one is restarted, one is killed, and "
-    "one comes back without its cache. A recorded second is drawn as twelve. Lines of the plan are this environment's."
+    "The curves come from the counters of a real HBase: three RegionServers warm up by reads. Then one is restarted, "
+    "one is killed, and one is restarted and loses its cache. One recorded second is drawn as twelve. The dashed lines "
+    "are those of this environment's plan."
 )
 STYLE: Final = (
-    "body{font:15px/1.5 'Liberation Sans',Arial,sans-serif;margin:2rem auto;max-width:1240px;padding:0 1rem;color:#222;"
-    "background:#fff}h2{margin-top:2.5rem;border-bottom:1px solid #ccc}svg{max-width:100%;height:auto}"
+    ":root{color-scheme:light dark}"
+    "body{font:16px/1.5 'Liberation Sans',Arial,sans-serif;margin:2rem auto;max-width:1240px;padding:0 1rem;"
+    "color:light-dark(#222,#ddd);background:light-dark(#fff,#161616)}"
+    "h2{margin-top:2.5rem;border-bottom:1px solid #8888}"
+    "section{display:grid;gap:2rem;grid-template-columns:repeat(auto-fill,minmax(min(100%,480px),1fr))}"
+    "section>svg{width:100%;height:auto;break-inside:avoid}"
+    "@media print{body{font-size:11px;margin:0}section{grid-template-columns:1fr 1fr;gap:1rem}}"
 )
 
 
 def page_html(plan: Plan, root: Root) -> str:
     """Return one page that needs nothing else."""
-    store = replay(three_servers(), root)
-    parts = []
-    for name, graphs in boards(plan, root).items():
-        svg = vl_convert.vegalite_to_svg(_board(graphs, store).to_dict() | {"config": _config()})
-        label = escape(f"dashboard {name}: {len(graphs)} graphs")
-        parts.append(f"<h2>{escape(name)}</h2>" + svg.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1))
+    preview = _Preview(plan=plan, root=root)
     title = escape(f"Dashboards of {plan.environment} {plan.cluster}, previewed")
+    parts = "".join(_section(preview, name, graphs) for name, graphs in boards(plan, root).items())
     return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
-        f"<h1>{title}</h1><p>{escape(WHAT)}</p>{''.join(parts)}</html>\n"
+        '<!doctype html><html lang="en"><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{title}</title><style>{STYLE}</style><h1>{title}</h1><p>{escape(WHAT)}</p>{parts}</html>\n"
     )
 
 
 def page_png(plan: Plan, root: Root, board: str | None = None) -> bytes:
     """Return all of it as one picture, or one dashboard: `cache`, `reads` or `nodes`."""
-    store = replay(three_servers(), root)
+    preview = _Preview(plan=plan, root=root)
     wanted = {name: graphs for name, graphs in boards(plan, root).items() if board in {None, name.rsplit("-", 1)[1]}}
-    return vl_convert.vegalite_to_png(_together(wanted, store), scale=SCALE)
+    return vl_convert.vegalite_to_png(_together(wanted, preview), scale=SCALE)
 
 
 def board_svg(plan: Plan, root: Root, board: str) -> str:
     """One dashboard as a picture that is the same on every machine."""
-    store = replay(three_servers(), root)
+    preview = _Preview(plan=plan, root=root)
     [graphs] = [graphs for name, graphs in boards(plan, root).items() if name.endswith(f"-{board}")]
     return vl_convert.vegalite_to_svg(
-        _board(graphs, store).to_dict() | {"config": {**_config(), "background": "white"}}
+        _board(graphs, preview).to_dict() | {"config": {**_config(INK), "background": "white"}}
     )
 
 
-def _together(wanted: Mapping[str, Sequence[Graph]], store: MetricStore) -> Spec:
+@dataclass(frozen=True, kw_only=True)
+class _Preview:
+    """The recorded servers, and what the graphs of a plan show of them."""
+
+    plan: Plan
+    root: Root
+
+    @cached_property
+    def servers(self) -> tuple[ReplayedServer, ...]:
+        return three_servers()
+
+    @cached_property
+    def store(self) -> MetricStore:
+        return replay(self.servers, self.root)
+
+    def curves(self, graph: Graph) -> list[Drawn]:
+        """Return the curves of a graph that have data; beside the hit ratio, the one that HBase itself reports."""
+        curves = [curve for curve in drawn(graph, self.store) if curve.series]
+        if graph.title == HIT_RATIO_TITLE:
+            minutes = range(0, self.servers[0].seconds, MINUTE)
+            ratios = ((minute, lifetime_ratio(self.servers, minute)) for minute in minutes)
+            series = {minute: ratio for minute, ratio in ratios if ratio is not None}
+            curves.append(Drawn(label=LIFETIME, series=series))
+        return curves
+
+    def marks(self, graph: Graph) -> list[Mark]:
+        """Return the lines of the plan; the number of nodes is that of the recording, which the label says."""
+        if graph.title != SERVERS_TITLE:
+            return list(graph.marks)
+        label = f"the recorded servers, for {self.plan.core.count} planned core nodes"
+        return [replace(mark, value=float(len(self.servers)), label=label) for mark in graph.marks]
+
+    @cached_property
+    def events(self) -> list[Spec]:
+        """Return when the servers went away, and when the last of them was back; minutes."""
+        away = [absence for server in self.servers for absence in server.absences]
+        return [
+            {"minute": min(begin for begin, _ in away) / MINUTE, "says": "restart, kill, cache lost"},
+            {"minute": max(end for _, end in away) / MINUTE, "says": "all are back"},
+        ]
+
+
+def _section(preview: _Preview, name: str, graphs: Sequence[Graph]) -> str:
+    pictures = "".join(
+        _accessible(vl_convert.vegalite_to_svg(chart.to_dict() | {"config": _config("currentColor")}), graph.title)
+        for graph in graphs
+        if (chart := _graph(graph, preview)) is not None
+    )
+    return f"<h2>{escape(name)}</h2><section>{pictures}</section>" + _not_recorded(preview, graphs)
+
+
+def _accessible(svg: str, title: str) -> str:
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(title)}" ', 1)
+
+
+def _not_recorded(preview: _Preview, graphs: Sequence[Graph]) -> str:
+    """Return the list of the graphs whose figures no recording has."""
+    items = [
+        f"<li>{escape(graph.title)}{escape(_planned_text(graph.marks))}</li>"
+        for graph in graphs
+        if not preview.curves(graph)
+    ]
+    if not items:
+        return ""
+    return f"<p>Also on this dashboard, but not in the recording:</p><ul>{''.join(items)}</ul>"
+
+
+def _planned_text(marks: Iterable[Mark]) -> str:
+    texts = [f"{mark.label}: {format_number(round(mark.value, 3))}" for mark in marks]
+    return f" ({'; '.join(texts)})" if texts else ""
+
+
+def _together(wanted: Mapping[str, Sequence[Graph]], preview: _Preview) -> Spec:
     whole = [
-        _board(graphs, store).properties(title=alt.Title(name, fontSize=20, anchor="start", color=INK, offset=14))
+        _board(graphs, preview).properties(title=alt.Title(name, fontSize=20, anchor="start", color=INK, offset=14))
         for name, graphs in wanted.items()
     ]
     page: Spec = alt.vconcat(*whole, spacing=40).to_dict()
-    return page | {"config": {**_config(), "background": "white", "padding": 24}}
+    return page | {"config": {**_config(INK), "background": "white", "padding": 24}}
 
 
-def _board(graphs: Sequence[Graph], store: MetricStore) -> alt.ConcatChart:
-    charts = [_graph(graph, drawn(graph, store)) for graph in graphs]
+def _board(graphs: Sequence[Graph], preview: _Preview) -> alt.ConcatChart:
+    charts = [chart for graph in graphs if (chart := _graph(graph, preview)) is not None]
     board = alt.concat(*charts, columns=COLUMNS, spacing=28)
     apart: alt.ConcatChart = board.resolve_scale(color="independent", x="independent", y="independent")
     return apart
 
 
-def _config() -> Spec:
-    config: Spec = json.loads(json.dumps(CONFIG).replace("currentColor", INK))
-    config["legend"] |= {"orient": "bottom", "direction": "horizontal", "columns": 3, "labelLimit": 240}
+def _config(ink: str) -> Spec:
+    config: Spec = json.loads(json.dumps(CONFIG).replace("currentColor", ink))
+    config["legend"] |= {"orient": "bottom", "direction": "horizontal", "columns": 2, "labelLimit": 240}
+    config["title"] = {"color": ink}
     return config
 
 
-def _graph(graph: Graph, curves: Sequence[Drawn]) -> alt.LayerChart | alt.FacetChart:
-    rows = [
+def _graph(graph: Graph, preview: _Preview) -> alt.LayerChart | alt.FacetChart | None:
+    """Return the graph, or None if no recording has its figures."""
+    rows: list[Spec] = [
         {"series": curve.label or "all", "minute": second / MINUTE, "value": value}
-        for curve in curves
+        for curve in preview.curves(graph)
         for second, value in curve.series.items()
         if second >= 0
     ]
-    title = [*wrap(graph.title, TITLE_LETTERS), *(() if rows else ("(no recording has it)",))]
-    chart: alt.LayerChart | alt.FacetChart = alt.layer(_marks(graph, rows), _curves(graph, rows)).properties(
-        width=WIDTH, height=HEIGHT, title=alt.Title(title, anchor="start", fontSize=13, color=INK)
+    if not rows:
+        return None
+    marks = preview.marks(graph)
+    most = graph.most or max([row["value"] for row in rows] + [mark.value for mark in marks], default=0.0)
+    chart: alt.LayerChart | alt.FacetChart = alt.layer(
+        _events(preview.events), _marks(marks, _axis(graph, most)), _curves(graph, rows, most)
     )
-    return chart
+    titled: alt.LayerChart | alt.FacetChart = chart.properties(
+        width=WIDTH, height=HEIGHT, title=alt.Title(wrap(graph.title, TITLE_LETTERS), anchor="start", fontSize=13)
+    )
+    return titled
 
 
-def _curves(graph: Graph, rows: Sequence[Spec]) -> alt.Chart:
+def _curves(graph: Graph, rows: Sequence[Spec], most: float) -> alt.Chart:
     names = list(dict.fromkeys(row["series"] for row in rows))
     color = alt.Color("series:N").scale(alt.Scale(domain=names, range=list(PALETTE[: max(1, len(names))])))
     lines = alt.Chart(alt.InlineData(values=list(rows))).mark_line(strokeWidth=1.8, strokeJoin="round")
     chart: alt.Chart = lines.encode(
         alt.X("minute:Q").title("minutes").scale(alt.Scale(nice=False, zero=True)),
-        _axis(graph, rows),
-        color.legend(None if names in ([], ["all"]) else alt.Legend()),
+        _axis(graph, most),
+        color.legend(None if names == ["all"] else alt.Legend()),
     )
     return chart
 
 
-def _axis(graph: Graph, rows: Sequence[Spec]) -> alt.Y:
-    most = graph.most or max([row["value"] for row in rows] + [mark.value for mark in graph.marks], default=0.0)
+def _axis(graph: Graph, most: float) -> alt.Y:
     labels = alt.Axis(format="~s") if most >= MANY else alt.Axis()
     return alt.Y("value:Q").title(graph.unit).scale(alt.Scale(domain=[0, most or 1.0])).axis(labels)
 
 
-def _marks(graph: Graph, rows: Sequence[Spec]) -> alt.LayerChart:
+def _marks(marks: Sequence[Mark], axis: alt.Y) -> alt.LayerChart:
     """Lines of the plan, each with what it says at its left, above it, or below it at the very top."""
-    marks = [{"value": mark.value, "says": mark.label[:MARK_LETTERS]} for mark in graph.marks]
-    base = alt.Chart(alt.InlineData(values=marks)).encode(_axis(graph, rows))
+    values = [{"value": mark.value, "says": mark.label[:MARK_LETTERS]} for mark in marks]
+    base = alt.Chart(alt.InlineData(values=values)).encode(axis)
     rules = base.mark_rule(color=MARK, strokeDash=[5, 4], strokeWidth=1)
     words = base.mark_text(color=MARK, align="left", baseline="bottom", dx=4, dy=-1, fontSize=10)
     marked: alt.LayerChart = rules + words.encode(alt.Text("says:N"), x=alt.value(0))
     return marked
+
+
+def _events(events: Sequence[Spec]) -> alt.LayerChart | alt.FacetChart:
+    """Mark both events with a vertical line, each with its name at the foot: left of the first, right of the last."""
+    first, last = ([event] for event in events)
+    before = _event(first).mark_text(color=MARK, align="right", dx=-3, dy=-4, baseline="bottom", fontSize=10)
+    after = _event(last).mark_text(color=MARK, align="left", dx=3, dy=-4, baseline="bottom", fontSize=10)
+    rules = _event(events).mark_rule(color=MARK, strokeWidth=1, opacity=0.7)
+    words = (text.encode(alt.Text("says:N"), y=alt.value(HEIGHT)) for text in (before, after))
+    marked: alt.LayerChart | alt.FacetChart = alt.layer(rules, *words)
+    return marked
+
+
+def _event(values: Sequence[Spec]) -> alt.Chart:
+    chart: alt.Chart = alt.Chart(alt.InlineData(values=list(values))).encode(alt.X("minute:Q"))
+    return chart

@@ -130,6 +130,15 @@ class ReplayedServer:
         """Return how long the server plays, in seconds."""
         return int(self.moments[-1].second)
 
+    @property
+    def absences(self) -> list[tuple[float, float]]:
+        """Return from which second to which the server was away, once for each time."""
+        return [
+            (before.second, after.second)
+            for before, after in pairwise(self.moments)
+            if after.second - before.second > STRETCH * AWAY_SECONDS
+        ]
+
 
 def three_servers() -> tuple[ReplayedServer, ...]:
     """They warm by reads; then one is restarted, one killed, and one loses its cache in a restart."""

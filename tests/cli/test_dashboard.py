@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from click.testing import CliRunner
 
 from cli.main import warmbase
 from dashboards.boards import boards
+from dashboards.cache import HIT_RATIO_TITLE
 from environments.planning import plan_of
 from environments.reader import read_environment
 from environments.root import Root
@@ -23,17 +25,40 @@ def draw(*arguments: str) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
-def test_the_page_has_every_graph_of_every_dashboard_under_its_title(tmp_path: Path) -> None:
-    file = tmp_path / "page.html"
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> str:
+    file = tmp_path_factory.mktemp("preview") / "page.html"
     assert draw("prod", "--preview", str(file)) == (0, f"{file}\n")
+    assert [path.name for path in file.parent.iterdir()] == ["page.html"]
+    return file.read_text(encoding="utf-8")
+
+
+def test_the_page_draws_each_graph_or_lists_it_as_not_recorded(page: str) -> None:
     environment = read_environment("prod")
     plan = plan_of(environment, environment.active)
-    text = " ".join(re.findall(r"<t[a-z]+[^>]*>([^<]+)</t[a-z]+>", file.read_text(encoding="utf-8")))
+    drawn, listed = re.findall(r'<svg role="img" aria-label="([^"]+)"', page), re.findall(r"<li>([^<]+)</li>", page)
     for name, graphs in boards(plan, Root(bucket="bucket", prefix="hbase")).items():
-        assert name in file.read_text(encoding="utf-8")
+        assert f"<h2>{name}</h2>" in page
         for graph in graphs:
-            assert graph.title.split(",")[0].replace("'", "&#39;")[:40].split("&#39;")[0] in text
-    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+            title = html.escape(graph.title)
+            assert (title in drawn) != any(item.startswith(title) for item in listed)
+    assert len(drawn) == 11
+    assert "Handlers in use, by RegionServer (requests queue when all are) (all handlers: 160)" in listed
+
+
+def test_each_picture_of_the_page_marks_the_events(page: str) -> None:
+    for picture in page.split("<svg ")[1:]:
+        assert "restart, kill, cache lost" in picture
+        assert "all are back" in picture
+
+
+def test_the_ratio_of_hbase_is_beside_the_hit_ratio(page: str) -> None:
+    [first] = [picture for picture in page.split("<svg ") if HIT_RATIO_TITLE in picture.split(">")[0]]
+    assert "as HBase reports it" in first
+
+
+def test_the_number_of_nodes_is_that_of_the_recording(page: str) -> None:
+    assert "the recorded servers, for 10 planned core nodes" in page
 
 
 @pytest.mark.parametrize("board", ["cache", "reads", "nodes"])
