@@ -93,7 +93,10 @@ class DecisionPage:
             "seed": self.sampling.seed,
             "missed_factor": self.sampling.missed_factor,
             "ranges": [
-                {name: getattr(input_range, name) for name in ("key", "low", "mid", "high", "unit", "confidence")}
+                {
+                    name: getattr(input_range, name)
+                    for name in ("key", "low", "mid", "high", "unit", "confidence", "follows")
+                }
                 for input_range in self.ranges
             ],
             "options": [self._option(number) for number in options],
@@ -255,7 +258,8 @@ def range_text(input_range: InputRange) -> str:
     confidence = (
         "" if input_range.confidence == 1 else f" (with a confidence of {format_percent(input_range.confidence)})"
     )
-    return f"{input_range.key} {low} to {high}{mid}{confidence}"
+    follows = "" if input_range.follows is None else f", following {input_range.follows}"
+    return f"{input_range.key} {low} to {high}{mid}{confidence}{follows}"
 
 
 def samples_text(count: int) -> str:

@@ -25,6 +25,7 @@ class InputRange:
     value from `low` to `high` is equally likely, or every factor if they differ tenfold or more. With `mid`, the
     distribution is triangular: the density rises to `mid` and then falls, both in a straight line. `confidence` is the
     probability that the value lies between `low` and `high`; it is equally likely to lie below and above them.
+    `follows` is the key of another range: the input then has the same quantile as that one in every sample.
     """
 
     key: str
@@ -34,6 +35,7 @@ class InputRange:
     unit: str
     mid: float | None = None
     confidence: float = 1.0
+    follows: str | None = None
 
     @property
     def least(self) -> float:

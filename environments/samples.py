@@ -50,14 +50,16 @@ def proposal_of(
 
 
 def samples_of(ranged: RangedDocument, cluster: str, sampling: Sampling) -> Samples:
-    """Return samples in which the inputs vary independently of each other.
+    """Return samples in which the inputs vary independently of each other, except for those that follow another.
 
     Raises InvalidInput for values that are invalid together, such as a cell that is larger than its row.
     """
     ranges = list(ranged.ranges.values())
-    points = spread_points(sampling.count, len(ranges), sampling.seed).tolist()
+    independent = [input_range.key for input_range in ranges if input_range.follows is None]
+    points = spread_points(sampling.count, len(independent), sampling.seed).tolist()
+    columns = [independent.index(input_range.follows or input_range.key) for input_range in ranges]
     values = [
-        [input_range.value(probability) for input_range, probability in zip(ranges, point, strict=True)]
+        [input_range.value(point[column]) for input_range, column in zip(ranges, columns, strict=True)]
         for point in points
     ]
     environments = tuple(_environments(ranged, values))

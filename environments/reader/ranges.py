@@ -1,5 +1,7 @@
 """Ranges in an environment file: `stored: 3..12 TiB`, or `{low: 3 TiB, mid: 5 TiB, high: 12 TiB, confidence: 90 %}`.
 
+Ranges are independent of each other, except for one that `follows` another.
+
 Only `warmbase plan ENV`, alone or with --tornado, accepts a file with ranges. Everything else needs one value for each
 input.
 """
@@ -52,6 +54,7 @@ def ranges_in(document: Document) -> RangedDocument:
     """Return a file with its ranges; one with equal ends is a value. Raises InvalidInput for an invalid range."""
     entries = {path: _range(document, path, value) for path, value in _range_entries(document.values, ())}
     ranges = {path: entry for path, entry in entries.items() if entry.low != entry.high}
+    _check_followed(ranges.values())
     values = [
         Assignment.at(path, entry.text(entry.low), entry.where) for path, entry in entries.items() if path not in ranges
     ]
@@ -85,14 +88,28 @@ def _range_entries(value: object, path: YamlPath) -> Iterator[tuple[YamlPath, ob
                 yield from _range_entries(inner, (*path, str(key)))
 
 
+def _check_followed(ranges: Iterable[InputRange]) -> None:
+    """Raise InvalidInput for a range that follows anything but a range that follows none."""
+    independent = sorted(entry.key for entry in ranges if entry.follows is None)
+    for entry in ranges:
+        if entry.follows is not None and entry.follows not in independent:
+            raise InvalidInput.of(
+                where=entry.where,
+                what=f"{entry.key} follows {entry.follows}",
+                why="which is not a range that varies by itself",
+                fix=f"name one of: {', '.join(independent) or 'none is stated'}; or remove follows",
+            )
+
+
 def _range(document: Document, path: YamlPath, value: object) -> InputRange:
     where, key = document.where(path), path_text(path)
     parts = _parts(value)
     confidence = _confidence(where, key, parts.pop("confidence", 1))
+    follows = parts.pop("follows", None)
     quantities = {name: END.fullmatch(str(text)) for name, text in parts.items()}
     matches = {name: match for name, match in quantities.items() if match}
     if len(matches) != len(parts) or not parts.keys() <= KEYS:
-        why = "its keys must be low, mid, high and confidence, and its ends must be numbers with their units"
+        why = "its keys must be low, mid, high, confidence and follows, and its ends must be numbers with their units"
         raise _invalid(where, key, why)
     numbers = {name: _number(match[1], match[2]) for name, match in matches.items()}
     units = {_family(match[2]) for match in matches.values()}
@@ -101,7 +118,16 @@ def _range(document: Document, path: YamlPath, value: object) -> InputRange:
     low, mid, high = numbers["low"], numbers.get("mid"), numbers["high"]
     if not low <= (low if mid is None else mid) <= high:
         raise _invalid(where, key, "low, mid and high are not in ascending order")
-    input_range = InputRange(key=key, where=where, low=low, mid=mid, high=high, unit=units.pop(), confidence=confidence)
+    input_range = InputRange(
+        key=key,
+        where=where,
+        low=low,
+        mid=mid,
+        high=high,
+        unit=units.pop(),
+        confidence=confidence,
+        follows=None if follows is None else str(follows),
+    )
     if low < high and input_range.least < 0:
         raise _invalid(where, key, "with this confidence, it may be less than 0")
     return input_range

@@ -62,6 +62,14 @@ def test_a_pin_without_a_cache_has_no_volumes_and_can_be_read(mode: str) -> None
     assert plan_of(pinned, pinned.active).core.volumes == optimum[0].volumes
 
 
+def test_the_page_and_json_name_the_range_that_another_follows() -> None:
+    reads = "workload.reads.per_second={low: 100, high: 300, follows: workload.stored}"
+    result = run("--set", reads, "--output", "json")
+    assert [entry["follows"] for entry in json.loads(result.stdout)["ranges"]] == [None, "workload.stored"]
+    page = run("--set", reads).stdout
+    assert "workload.reads.per_second 100 to 300, following workload.stored" in " ".join(page.split())
+
+
 def test_json_has_every_option_with_the_least_regret_first() -> None:
     document = json.loads(run("--output", "json").stdout)
     regrets = [option["mean_regret_usd_per_month"] for option in document["options"]]

@@ -72,12 +72,37 @@ def test_only_plan_accepts_a_file_with_ranges(tmp_path: Path) -> None:
         read_environment(str(file))
 
 
+def test_a_range_that_follows_another_has_its_quantile_in_every_sample() -> None:
+    reads = "workload.reads.per_second={low: 200, high: 400, follows: workload.stored}"
+    document = ranged(reads, "workload.row=400..800 KiB", "workload.stored=3..12 TiB")
+    samples = samples_of(document, "blue", Sampling(count=16))
+    places = {
+        entry.key: [(value - entry.low) / (entry.high - entry.low) for value in values]
+        for entry, values in zip(document.ranges.values(), zip(*samples.values, strict=True), strict=True)
+    }
+    assert places["workload.reads.per_second"] == pytest.approx(places["workload.stored"])
+    assert abs(np.corrcoef(places["workload.row"], places["workload.stored"])[0, 1]) < 0.5
+
+
+@pytest.mark.parametrize("followed", ["workload.row", "workload.reads.per_second", "workload.regions", "7"])
+def test_a_range_follows_only_a_range_that_varies_by_itself(followed: str) -> None:
+    reads = f"workload.reads.per_second={{low: 200, high: 400, follows: {followed}}}"
+    regions = "workload.regions={low: 100, high: 200, follows: workload.stored}"
+    with pytest.raises(
+        InvalidInput, match=rf"follows {followed}\n  which is not a range(.|\n)*one of: workload.stored"
+    ):
+        ranged(reads, regions, "workload.stored=3..12 TiB")
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
         ("workload.stored=12..3 TiB", "not in ascending order"),
         ("workload.stored=3 TiB..2 h", "units of different kinds"),
-        ("workload.stored={low: 3 TiB, high: 12 TiB, middle: 4 TiB}", "its keys must be low, mid, high and confidence"),
+        (
+            "workload.stored={low: 3 TiB, high: 12 TiB, middle: 4 TiB}",
+            "its keys must be low, mid, high, confidence and follows",
+        ),
         ("workload.stored={low: 3 TiB, high: much}", "numbers with their units"),
         ("workload.stored={low: 3 TiB, high: 12 TiB, confidence: 0 %}", "confidence must be more than 0"),
         ("workload.stored={low: 3 TiB, high: 12 TiB, confidence: 200 %}", "between 0 and 1"),
