@@ -63,6 +63,11 @@ def _print(plans: Mapping[Mode, Plan]) -> None:
         echo(f"Prices are an {note.described}. To use the real prices, run: {note.refresh}")
 
 
+def _of_cached_tables(plan: Plan) -> str:
+    """Return a remark that the hit ratio leaves out the reads of some tables; empty if it does not."""
+    return "" if all(table.cached for table in plan.tables) else " of reads of cached tables"
+
+
 CANNOT_SERVE: Final = "-"  # a cluster that cannot serve the load has no price worth comparing
 
 
@@ -100,7 +105,7 @@ ROWS: Mapping[str, Callable[[Plan], str]] = {
     "at most": _saturation,
     "mean latency": lambda plan: f"{plan.throughput.mean_latency_ms:,.0f} ms",
     "p99 (estimate)": lambda plan: f"{plan.throughput.p99_latency_ms:,.0f} ms",
-    "from local disks": lambda plan: format_percent(plan.hit_ratio.predicted),
+    "from local disks": lambda plan: format_percent(plan.hit_ratio.predicted) + _of_cached_tables(plan),
     "S3 GETs, warm": lambda plan: f"{plan.s3.gets_per_hour_warm / SECONDS_PER_HOUR:,.0f}/s",
     "warm after": lambda plan: format_duration(plan.warm_up.prefetch_seconds) if plan.bucket_cache else "no cache",
     "snapshot import": lambda plan: format_duration(plan.snapshot.restore_seconds),

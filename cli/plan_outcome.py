@@ -58,7 +58,10 @@ def _reads(plan: Plan) -> Rows:
     offered = "" if load.offered_reads_per_second is None else f" of {load.offered_reads_per_second:,.0f} offered"
     latency = f"{format_number(load.mean_latency_ms)} ms"
     percentiles = f"p50 {load.p50_latency_ms:,.0f}, p95 {load.p95_latency_ms:,.0f}, p99 {load.p99_latency_ms:,.0f} ms"
-    yield "hit ratio", f"{format_percent(plan.hit_ratio.predicted)} of block reads come from local disks once warm"
+    yield (
+        "hit ratio",
+        f"{format_percent(plan.hit_ratio.predicted)} of {block_reads(plan)} come from local disks once warm",
+    )
     yield "reads", f"{load.reads_per_second:,.0f}/s{offered}, {latency} on average"
     yield "latency", f"{percentiles} (estimates)"
     yield (
@@ -75,17 +78,27 @@ def _reads(plan: Plan) -> Rows:
         yield "busiest", f"one RegionServer serves {times}, because regions are not equally popular"
 
 
+def block_reads(plan: Plan) -> str:
+    """Return the reads that the hit ratio is about: all, or those of cached tables."""
+    return "block reads" if all(table.cached for table in plan.tables) else "the block reads of cached tables"
+
+
 def table_text(table: PlannedTable) -> str:
     """Return the line of one table: its hits, its room in the cache, its reads, GETs and cost."""
     latency = f"p50 {table.p50_latency_ms:,.0f} ms and p99 {table.p99_latency_ms:,.0f} ms (estimates)"
-    cached = f"{format_size(round(table.cached_bytes))} of the table is cached"
+    cached = "none of its blocks is cached"
+    if table.cached:
+        cached = (
+            f"{format_percent(table.hit_ratio)} of its block reads come from local disks,"
+            f" {format_size(round(table.cached_bytes))} of the table is cached"
+        )
     costs = (
         ""
         if table.usd_per_month is None
         else f"; a cluster without it would cost {format_usd(table.usd_per_month)} a month less"
     )
     return (
-        f"{table.name}: {format_percent(table.hit_ratio)} of its block reads come from local disks, {cached};"
+        f"{table.name}: {cached};"
         f" {table.reads_per_second:,.0f} reads/s, {latency}, {format_number(round(table.gets_per_second, 1))} GETs/s"
         f"{costs}"
     )

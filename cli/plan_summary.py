@@ -10,6 +10,7 @@ import click
 
 from cli.boost_text import boost_text
 from cli.nodes_text import purchase_text
+from cli.plan_outcome import block_reads
 from environments.environment import Environment
 from environments.unstated import unstated
 from sizing.plan import Plan
@@ -92,7 +93,7 @@ def _outcome(plan: Plan) -> Iterator[Row]:
     rate = f"{load.reads_per_second:,.0f} reads/s"
     if offered is not None and load.reads_per_second < offered:
         rate = f"only {load.reads_per_second:,.0f} of {offered:,.0f} reads/s"
-    hits = f"{format_percent(plan.hit_ratio.predicted)} of block reads come from local disks"
+    hits = f"{format_percent(plan.hit_ratio.predicted)} of {block_reads(plan)} come from local disks"
     served = (
         f"{rate} in {format_number(load.mean_latency_ms)} ms on average, p99 {load.p99_latency_ms:,.0f} ms (estimate); "
         f"{hits if plan.bucket_cache or plan.hdfs else 'block reads go to S3'}; at most "
@@ -113,7 +114,8 @@ def _tables(plan: Plan) -> Iterator[Row]:
     """Yield a row with the tables that have the lowest hit ratios, and of equal ones the slowest; `--why` shows all."""
     tables = sorted(plan.tables, key=lambda table: (table.hit_ratio, -table.p99_latency_ms))
     named = [
-        f"{table.name} {format_percent(table.hit_ratio)}, {table.p99_latency_ms:,.0f} ms"
+        f"{table.name} {format_percent(table.hit_ratio) if table.cached else 'not cached'},"
+        f" {table.p99_latency_ms:,.0f} ms"
         + ("" if table.usd_per_month is None else f", {format_usd(table.usd_per_month)} a month")
         for table in tables[:SOME]
     ]

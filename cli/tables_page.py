@@ -9,6 +9,7 @@ from cli.heal_page import STEP_SECONDS
 from cli.page_entry import page_entry
 from cli.restart_page import GATE_SECONDS
 from configurations.launch import Launch
+from configurations.table_ddl import UNCACHED_FLAGS
 from operations.description import DescribedCluster
 from operations.table_changes import TableChanges
 from operations.table_journal import TableChange
@@ -21,6 +22,7 @@ from sizing.units import format_duration
 STEPS_OF_A_TABLE: Final = 8
 NEW_FILES: Final = "applies to files that are written from now on"
 REOPENED: Final = "applies when a region is reopened"
+NOT_SET: Final = "not set"
 EFFECTS: Final = {
     "BLOCKSIZE": NEW_FILES,
     "BLOOMFILTER": f"{NEW_FILES}; NONE also applies to existing files when a region is reopened",
@@ -29,7 +31,8 @@ EFFECTS: Final = {
     "PREFETCH_BLOCKS_ON_OPEN": f"{REOPENED}, which reads its files into the cache",
     "CACHE_DATA_ON_WRITE": REOPENED,
     "EVICT_BLOCKS_ON_CLOSE": REOPENED,
-    "BLOCKCACHE": REOPENED,
+    "BLOCKCACHE": f"{REOPENED}; false leaves the blocks that are cached until others replace them",
+    **dict.fromkeys(UNCACHED_FLAGS, REOPENED),
 }
 """How each attribute takes effect. Source: HBase 2.6, HStore creates its CacheConfig, and a StoreFileWriter its
 HFileContext, from the family with which its region was opened; a reader takes encoding and codec from the file, and
@@ -60,7 +63,8 @@ def _differences(change: TableChange) -> Iterator[str]:
     for family, attributes in change.before.items():
         yield from page_entry("change", f"{change.table}:{family}")
         for name, value in attributes.items():
-            yield from page_entry("", f"{name} {value} -> {change.wanted[family][name]}: {EFFECTS[name]}")
+            wanted = change.wanted[family][name] or NOT_SET
+            yield from page_entry("", f"{name} {value or NOT_SET} -> {wanted}: {EFFECTS[name]}")
 
 
 def _cost(proposal: TableProposal, launch: Launch) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Final
 
 from configurations.launch import Launch
 from configurations.rendering import templates
+from facts.releases import releases
 from sizing.region_server import S3_TRIP_SECONDS
 from sizing.reopening import Reopening, reopening
 from sizing.units import KIB, format_size
@@ -33,12 +34,33 @@ BLOOM_REASONS: Final = {
 }
 
 
+UNCACHED_FLAGS: Final = (
+    "hbase.rs.prefetchblocksonopen",
+    "hbase.rs.cacheblocksonwrite",
+    "hbase.rs.cachecompactedblocksonwrite",
+)
+"""The keys of hbase-site.xml that cache blocks although their family has BLOCKCACHE => 'false', before HBase 2.6.4.
+
+Such a family sets them to false in its own configuration, which has precedence. Source: HBase 2.6.2,
+CacheConfig.shouldCacheBlockOnRead and StoreUtils.createStoreConfiguration; HBASE-29623.
+"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FamilySettings:
-    """One column family, with the attributes that the plan decides, in the order of the script."""
+    """One column family, with the attributes that the plan decides, in the order of the script.
+
+    `configuration` has the keys of hbase-site.xml to which the family gives values of its own.
+    """
 
     name: str
     attributes: Mapping[str, str]
+    configuration: Mapping[str, str]
+
+    @property
+    def wanted(self) -> dict[str, str]:
+        """Return the attributes and the configuration together; a key that the family should not set is empty."""
+        return {**dict.fromkeys(UNCACHED_FLAGS, ""), **self.attributes, **self.configuration}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,10 +77,10 @@ class TableSettings:
     names_families: bool = True
 
     def wanted(self, families: Iterable[str]) -> dict[str, Mapping[str, str]]:
-        """Return the attributes that each of these families should have; families that are not known are left out."""
+        """Return the settings that each of these families should have; families that are not known are left out."""
         if not self.names_families:
-            return dict.fromkeys(families, self.families[0].attributes)
-        known = {family.name: family.attributes for family in self.families}
+            return dict.fromkeys(families, self.families[0].wanted)
+        known = {family.name: family.wanted for family in self.families}
         return {name: known[name] for name in families if name in known}
 
 
@@ -122,13 +144,21 @@ def family_attributes(launch: Launch, workload: Workload, codec: str, encoding: 
         "DATA_BLOCK_ENCODING": encoding,
         "COMPRESSION": codec.upper(),
     }
+    cached = "true" if workload.cached else "false"
     if launch.plan.mode.has_bucket_cache:
         attributes |= {
-            "PREFETCH_BLOCKS_ON_OPEN": "true",
-            "CACHE_DATA_ON_WRITE": "true",
+            "PREFETCH_BLOCKS_ON_OPEN": cached,
+            "CACHE_DATA_ON_WRITE": cached,
             "EVICT_BLOCKS_ON_CLOSE": "false",
         }
-    return attributes | {"BLOCKCACHE": "true"}
+    return attributes | {"BLOCKCACHE": cached}
+
+
+def family_configuration(launch: Launch, workload: Workload) -> dict[str, str]:
+    """Return the keys of hbase-site.xml to which a family of this table gives values of its own."""
+    if workload.cached or not launch.plan.mode.has_bucket_cache or releases()[launch.plan.release].honours_blockcache:
+        return {}
+    return dict.fromkeys(UNCACHED_FLAGS, "false")
 
 
 def bloom_filter(workload: Workload) -> str:
@@ -157,12 +187,11 @@ def _tables(launch: Launch) -> Iterator[TableSettings]:
         name, _, family_name = part.name.partition("/")
         inspected = part.inspection.families if part.inspection else ()
         for family in inspected:
-            attributes = family_attributes(launch, part, family.codec, family.encoding)
-            families[family.table].append(FamilySettings(name=family.name, attributes=attributes))
+            families[family.table].append(_family(launch, part, family.name, (family.codec, family.encoding)))
             regions[family.table] = max(regions.get(family.table, 0), family.regions)
         if not inspected:
-            table, attributes = name or TABLE, family_attributes(launch, part, part.codec, part.encoding)
-            families[table].append(FamilySettings(name=family_name or FAMILY, attributes=attributes))
+            table = name or TABLE
+            families[table].append(_family(launch, part, family_name or FAMILY, (part.codec, part.encoding)))
             regions[table] = part.regions
             whole |= set() if family_name else {table}
     for table, members in families.items():
@@ -174,3 +203,12 @@ def _tables(launch: Launch) -> Iterator[TableSettings]:
             change=change,
             names_families=table not in whole,
         )
+
+
+def _family(launch: Launch, workload: Workload, name: str, form: tuple[str, str]) -> FamilySettings:
+    """Return one family of a table, whose store files have this codec and encoding."""
+    return FamilySettings(
+        name=name,
+        attributes=family_attributes(launch, workload, *form),
+        configuration=family_configuration(launch, workload),
+    )

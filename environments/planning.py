@@ -90,8 +90,12 @@ def infeasible(source: str, plan: Plan) -> Infeasible:
 
 
 def compared_plans(environment: Environment, cluster: ClusterChoice) -> dict[Mode, Plan]:
-    """Return the cheapest cluster of each mode for the same workload and targets, nothing pinned."""
+    """Return the cheapest cluster of each mode for the same workload and targets, nothing pinned.
+
+    A mode with a BucketCache is left out if no table would use it.
+    """
     needs = requirements(environment, cluster)
     core = replace(cluster.core, type=None, count=None, volumes=None)
     freed = replace(needs, cluster=replace(cluster, core=core))
-    return {mode: plan(replace(freed, mode=mode), world(environment)) for mode in MODES.values()}
+    modes = [mode for mode in MODES.values() if needs.workload.cached or not mode.has_bucket_cache]
+    return {mode: plan(replace(freed, mode=mode), world(environment)) for mode in modes}

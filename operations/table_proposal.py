@@ -113,7 +113,7 @@ def planned_families(launch: Launch, live: LiveTables) -> Mapping[str, Families]
     if not launch.environment.workload.has_names:
         [family] = planned[0].families
         return {
-            table: dict.fromkeys(families, family.attributes)
+            table: dict.fromkeys(families, family.wanted)
             for table, families in live.tables.items()
             if not table.startswith(PHOENIX_TABLES)
         }
@@ -122,16 +122,21 @@ def planned_families(launch: Launch, live: LiveTables) -> Mapping[str, Families]
 
 
 def table_changes(live: LiveTables, wanted: Mapping[str, Families]) -> list[TableChange]:
-    """Return the change of each table that differs from the plan, with only the attributes that differ."""
+    """Return the change of each table that differs from the plan, with only the attributes that differ.
+
+    A family of the cluster lacks the keys of the configuration to which it gives no value.
+    """
     changes = []
     for table, families in sorted(wanted.items()):
         different = {
-            name: {key: value for key, value in attributes.items() if live.tables[table][name][key] != value}
+            name: {key: value for key, value in attributes.items() if live.tables[table][name].get(key, "") != value}
             for name, attributes in families.items()
         }
         different = {name: attributes for name, attributes in different.items() if attributes}
         if different:
-            before = {name: {key: live.tables[table][name][key] for key in keys} for name, keys in different.items()}
+            before = {
+                name: {key: live.tables[table][name].get(key, "") for key in keys} for name, keys in different.items()
+            }
             changes.append(TableChange(table=table, before=before, wanted=different))
     return changes
 

@@ -10,6 +10,7 @@ from sizing.cluster import Volume
 from sizing.cost import Bill, BilledGroup, Cost, cost
 from sizing.inputs import SizingInputs
 from sizing.memory import NotEnoughMemory
+from sizing.read import Hits, missing_blocks
 from sizing.resource import bottleneck
 from sizing.workload import OpenLoad
 
@@ -53,11 +54,11 @@ def gets_per_second(candidate: Candidate) -> float:
     load = candidate.question.requirements.workload.load
     if not isinstance(load, OpenLoad) or not candidate.question.mode.keeps_data_in_s3:
         return 0.0
-    missed = 1 - candidate.hit_ratio(candidate.count)
-    if not missed:
+    missing = missing_blocks(candidate.question.read, Hits(ratio=candidate.hit_ratio(candidate.count)))
+    if not missing:
         return 0.0
     served = min(load.reads_per_second, _saturation(candidate))
-    return served * candidate.question.read.blocks * missed
+    return served * missing
 
 
 def _saturation(candidate: Candidate) -> float:

@@ -172,7 +172,7 @@ def server_fill(candidate: Candidate) -> ServerFill | None:
         streams=Streams(threads=candidate.prefetch_threads, get_bytes=GET_BYTES),
         vcpus=cluster.vcpus,
         s3_gets_per_second=cluster.s3_prefixes * S3_GETS_PER_SECOND_PER_PREFIX / servers,
-        batch_bytes=demand.writer_queue_length * demand.blocks.cached_bytes,
+        batch_bytes=demand.writer_queue_length * demand.cacheable.cached_bytes,
         written_bytes_per_second=cells * writing.disk_bytes,
         ebs_written_bytes_per_second=cells * writing.ebs_bytes,
         sustained=rates(instance.network_sustained_bytes_per_second, instance.ebs_sustained_bytes_per_second),

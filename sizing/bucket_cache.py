@@ -58,6 +58,7 @@ class BucketCache:
 class CacheDemand:
     """The demand that the data makes on caches: the bucket sizes for its blocks, and the hit ratio by size.
 
+    `blocks` has every table, and hit ratios are those of the reads of cached tables.
     `swing` is that of a cache of `REFERENCE_BYTES`. Reads spread over RegionServers as blocks do, so the caches of a
     cluster are one cache as large as all of them.
     """
@@ -69,9 +70,10 @@ class CacheDemand:
     @classmethod
     def of(cls, blocks: StoredBlocks, release: Release) -> CacheDemand:
         """Choose the bucket sizes that waste least on these blocks."""
-        sizes = bucket_sizes(blocks.lengths, must_fit_bytes=blocks.longest_bytes)
+        cacheable = blocks.cacheable
+        sizes = bucket_sizes(cacheable.lengths, must_fit_bytes=cacheable.longest_bytes)
         allocator = BucketAllocator(capacity_bytes=REFERENCE_BYTES, sizes=sizes)
-        swing = OccupancyRange.of(allocator, blocks.lengths, promotes=release.promotes_on_second_read)
+        swing = OccupancyRange.of(allocator, cacheable.lengths, promotes=release.promotes_on_second_read)
         return cls(blocks=blocks, sizes=sizes, swing=swing)
 
     def with_measured_blocks(self, lengths: LengthHistogram) -> CacheDemand:
@@ -84,6 +86,11 @@ class CacheDemand:
         )
 
     @property
+    def cacheable(self) -> StoredBlocks:
+        """Return the blocks that compete for the cache."""
+        return self.blocks.cacheable
+
+    @property
     def claimed_bytes(self) -> float:
         """Capacity for one block in a cache that never evicts: slot, share of a bucket's waste, and what stays free."""
         return REFERENCE_BYTES / self.swing.full_blocks
@@ -91,12 +98,12 @@ class CacheDemand:
     @property
     def everything_bytes(self) -> float:
         """Cache that holds every block without one eviction."""
-        return self.blocks.count * self.claimed_bytes
+        return self.cacheable.count * self.claimed_bytes
 
     @cached_property
     def curve(self) -> HitRatioCurve:
         """Return the hit ratio by cache size, cluster-wide."""
-        return hit_ratio_curve(self.blocks.popularity, self.swing, REFERENCE_BYTES)
+        return hit_ratio_curve(self.cacheable.popularity, self.swing, REFERENCE_BYTES)
 
     @cached_property
     def _chords(self) -> tuple[Floats, Floats]:
@@ -137,12 +144,14 @@ class CacheDemand:
 
     @cached_property
     def _coarse(self) -> CoarseCaches:
-        return CoarseCaches(lengths=self.blocks.lengths, longest_bytes=self.blocks.longest_bytes, sizes=self.sizes)
+        return CoarseCaches(
+            lengths=self.cacheable.lengths, longest_bytes=self.cacheable.longest_bytes, sizes=self.sizes
+        )
 
     @property
     def writer_queue_length(self) -> int:
         """Return `hbase.bucketcache.writer.queuelength`, limited by the bytes that may wait in all queues."""
-        blocks = math.floor(QUEUED_BYTES / WRITER_THREADS / self.blocks.cached_bytes)
+        blocks = math.floor(QUEUED_BYTES / WRITER_THREADS / self.cacheable.cached_bytes)
         return max(SHORTEST_QUEUE, min(LONGEST_QUEUE, blocks))
 
     def slots(self, size_mib: int) -> Slots:
@@ -179,7 +188,7 @@ class CacheDemand:
     @property
     def compaction_bytes(self) -> float:
         """Return the part of one RegionServer's cache that a compaction fills a second time."""
-        return self.blocks.compaction_blocks * self.claimed_bytes
+        return self.cacheable.compaction_blocks * self.claimed_bytes
 
     def useful_bytes(self, size_mib: int, servers: int) -> float:
         """Return what caches of that size keep for reads, cluster-wide, while each of them compacts."""
@@ -206,17 +215,17 @@ class CacheDemand:
 
     def hit_ratio(self, total_bytes: float) -> float:
         """Return the share of block reads that warm caches with this many useful bytes in all answer."""
-        return hit_ratio(self.blocks.popularity, self.swing.scaled(total_bytes / REFERENCE_BYTES))
+        return hit_ratio(self.cacheable.popularity, self.swing.scaled(total_bytes / REFERENCE_BYTES))
 
     @cached_property
     def table_curves(self) -> TableCurves:
         """Return the hit ratio of each table, and its share of the cache, for the sizes of `curve`."""
         sizes = np.array([size for size, _ in self.curve.points])
-        return table_curves(self.blocks.popularity, self.swing, sizes / REFERENCE_BYTES)
+        return table_curves(self.cacheable.popularity, self.swing, sizes / REFERENCE_BYTES)
 
     def blocks_cached(self, size_mib: int, servers: int) -> int:
         """Blocks that one RegionServer holds at most."""
-        return math.ceil(min(self.blocks.count / servers, self.effective_bytes(size_mib) / self.claimed_bytes))
+        return math.ceil(min(self.cacheable.count / servers, self.effective_bytes(size_mib) / self.claimed_bytes))
 
     def bucket_cache(self, size_mib: int) -> BucketCache:
         """Return the cache with its exact count of blocks, by the allocator's own arithmetic."""
@@ -225,9 +234,9 @@ class CacheDemand:
         return BucketCache(
             size_mib=size_mib,
             bucket_sizes=slots.sizes,
-            nominal_block_bytes=round(self.blocks.cached_bytes),
+            nominal_block_bytes=round(self.cacheable.cached_bytes),
             blocks_held=slots.blocks,
-            slot_efficiency_fraction=allocator.slot_efficiency_fraction(self.blocks.lengths),
+            slot_efficiency_fraction=allocator.slot_efficiency_fraction(self.cacheable.lengths),
             writer_threads=WRITER_THREADS,
             writer_queue_length=self.writer_queue_length,
         )

@@ -154,7 +154,7 @@ def _tables(candidate: Candidate) -> tuple[PlannedTable, ...]:
     if not blocks.tables:
         return ()
     warm, hit_ratio = candidate.performance(servers), candidate.hit_ratio(servers)
-    in_cache = candidate.question.demand.table_curves.at(hit_ratio)
+    cached_bytes = candidate.question.demand.cacheable.cached_bytes
     return tuple(
         PlannedTable(
             name=table.workload.name,
@@ -162,12 +162,15 @@ def _tables(candidate: Candidate) -> tuple[PlannedTable, ...]:
             regions=table.workload.regions,
             reads_per_second=path.share * warm.load.reads_per_second,
             hit_ratio=ratio,
-            cached_bytes=cached * blocks.cached_bytes,
+            cached=table.workload.cached,
+            cached_bytes=cached * cached_bytes,
             gets_per_second=path.share * warm.load.reads_per_second * table.per_read * (1 - ratio),
             p50_latency_ms=path.percentiles.p50_ms,
             p99_latency_ms=path.percentiles.p99_ms,
         )
-        for table, path, (ratio, cached) in zip(blocks.tables, warm.paths, in_cache, strict=True)
+        for table, path, (ratio, cached) in zip(
+            blocks.tables, warm.paths, candidate.question.tables_in_cache(hit_ratio), strict=True
+        )
     )
 
 

@@ -217,7 +217,8 @@ class Candidate:
         if question is self.question or not question.demand.blocks.tables:
             return Hits(ratio=ratio)
         tables, shares = self.question.table_hit_ratios(ratio), question.demand.blocks.read_shares
-        return Hits(ratio=sum(share * hits for share, hits in zip(shares, tables, strict=True)), tables=tables)
+        hits = sum(share * hits for share, hits in zip(shares, tables, strict=True))
+        return Hits(ratio=hits / question.read.cacheable if hits else 0.0, tables=tables)
 
     @cached_property
     def cold(self) -> ColdStart | None:

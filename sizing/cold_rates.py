@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sizing.read import Hits, Read, Timings
+from sizing.read import Hits, Read, Timings, missing_blocks
 from sizing.resource import (
     DISK_RESOURCES,
     EBS_IO_BYTES,
@@ -167,7 +167,7 @@ class ColdRates:
             if resource.name != "network":
                 yield resource, self.prefetching.use(resource.name)
                 continue
-            missed = self.read.blocks * (1 - hit_ratio) * self.read.on_disk_length_bytes
+            missed = missing_blocks(self.read, Hits(ratio=hit_ratio)) * self.read.on_disk_length_bytes
             imbalance = self.cluster.imbalance
             yield replace(resource, demand_per_read=missed, imbalance=imbalance.blocks), self.prefetching.s3_bytes
             yield replace(resource, demand_per_read=self.read.answer_bytes, imbalance=imbalance.requests), 0.0

@@ -55,6 +55,11 @@ class ColdStart(ColdRates):
     popularity: Popularity
     room: CacheCapacity
 
+    @property
+    def lookups(self) -> float:
+        """Return how many blocks a read looks up in the cache."""
+        return self.read.cacheable * self.read.blocks
+
     def prefetch_seconds_against(self, wanted_seconds: float) -> float:
         """Return the time of the prefetch, or the earliest or latest end of it where that decides."""
         alone = self.prefetching.blocks / self.undisturbed_blocks_per_second
@@ -81,14 +86,14 @@ class ColdStart(ColdRates):
         seconds, longest = wanted_seconds, max(LONGER * wanted_seconds, LONGEST_HOURS * SECONDS_PER_HOUR)
         if not self.carries(1.0, prefetches=False):
             return longest
-        fastest = self.load.reads_per_second * self.read.blocks, self.prefetching.blocks_per_second
+        fastest = self.load.reads_per_second * self.lookups, self.prefetching.blocks_per_second
         while not self.carries(self._hit_ratio_after(seconds, fastest), prefetches=False):
             seconds *= LONGER
             if seconds >= longest:
                 return longest
         if seconds > wanted_seconds:
             return seconds
-        slowest = self.served(0.0).reads_per_second * self.read.blocks, float(self.prefetch_rates[0][0])
+        slowest = self.served(0.0).reads_per_second * self.lookups, float(self.prefetch_rates[0][0])
         latest = self._hit_ratio_after((1 - STEP_ERROR) * wanted_seconds, slowest)
         if self.carries(latest, prefetches=True):
             return wanted_seconds
@@ -163,4 +168,4 @@ class _Stepper:
     def _rates(self, prefetches: bool, hit_ratio: float) -> tuple[float, float]:  # noqa: FBT001 - a partial's first
         is_now = hit_ratio == self.warmth.hit_ratio
         moment = self.now if is_now else self.start.served(hit_ratio, prefetches=prefetches)
-        return moment.reads_per_second * self.start.read.blocks, moment.prefetched_per_second
+        return moment.reads_per_second * self.start.lookups, moment.prefetched_per_second

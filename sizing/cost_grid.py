@@ -161,8 +161,10 @@ def _cache_sizes_mib(nodes: NodeChoice) -> Floats:
 def _gets_usd(nodes: NodeChoice, sizes: Floats) -> Floats:
     """Return the price of a month's GETs with all nodes warm, where the load is open; shape (sizes,)."""
     question = nodes.question
-    misses = 1 - question.demand.estimated_hit_ratios(question.demand.effective_sizes_mib(sizes), nodes.count)
-    gets_per_second = (question.offered_reads_per_second or 0.0) * question.read.blocks * misses
+    hits = question.demand.estimated_hit_ratios(question.demand.effective_sizes_mib(sizes), nodes.count)
+    gets_per_second = (
+        (question.offered_reads_per_second or 0.0) * question.read.blocks * (1 - question.read.cacheable * hits)
+    )
     return gets_per_second * SECONDS_PER_MONTH * question.world.prices.usd("s3-get")
 
 
@@ -172,6 +174,7 @@ def least_storage_usd(question: SizingInputs, storage: Storage) -> float:
         return 0.0
     prices = question.world.prices
     sizes, hit_ratios = question.demand.corners(question.requirements.targets.hit_ratio)
-    gets = (question.offered_reads_per_second or 0.0) * question.read.blocks * (1 - hit_ratios) * SECONDS_PER_MONTH
+    missing = question.read.blocks * (1 - question.read.cacheable * hit_ratios)
+    gets = (question.offered_reads_per_second or 0.0) * missing * SECONDS_PER_MONTH
     # Both costs are straight lines between two corners, so their sum is lowest at one of them.
     return float((sizes / GIB * prices.usd("gp3-gib-month") + gets * prices.usd("s3-get")).min())

@@ -54,7 +54,13 @@ class SizingInputs:
 
     @classmethod
     def new(cls, requirements: Requirements, world: World) -> SizingInputs:
-        """Count the blocks of the workload, and choose the bucket sizes that suit them."""
+        """Count the blocks of the workload, and choose the bucket sizes that suit them.
+
+        Without a BucketCache, no table differs from the others because it is not cached.
+        """
+        if not (requirements.workload.all_cached or requirements.mode.has_bucket_cache):
+            workload = requirements.workload.changed(lambda table: replace(table, cached=True))
+            requirements = replace(requirements, workload=workload)
         demand = CacheDemand.of(stored_blocks(requirements.workload), world.release)
         return cls(requirements=requirements, world=world, demand=demand)
 
@@ -91,16 +97,20 @@ class SizingInputs:
         missing = [share * (1 - ratio) for share, ratio in zip(blocks.read_shares, ratios, strict=True)]
         missing = missing if sum(missing) > 0 else list(blocks.read_shares)
         disk = [table.read.of_disk for table in tables]
+        cached = [share * table.read.cacheable for share, table in zip(blocks.read_shares, tables, strict=True)]
+        cacheable = sum(cached) if any(table.read.cacheable == 0 for table in tables) else 1.0
+        cached = cached if cacheable else list(blocks.read_shares)
         return Read(
             blocks=blocks.per_read,
-            cached_length_bytes=round(_mean(blocks.read_shares, [table.read.cached_length_bytes for table in tables])),
+            cached_length_bytes=round(_mean(cached, [table.read.cached_length_bytes for table in tables])),
             on_disk_length_bytes=round(_mean(missing, [table.read.on_disk_length_bytes for table in tables])),
             answer_bytes=round(_mean(blocks.request_shares, [table.read.answer_bytes for table in tables])),
             runs=_mean(blocks.request_shares, [table.read.runs for table in tables]),
             of_lengths=BlockRead(
-                bytes=_mean(blocks.read_shares, [read.bytes for read in disk]),
-                ios=_mean(blocks.read_shares, [read.ios for read in disk]),
+                bytes=_mean(cached, [read.bytes for read in disk]),
+                ios=_mean(cached, [read.ios for read in disk]),
             ),
+            cacheable=cacheable,
         )
 
     @cached_property
@@ -120,10 +130,15 @@ class SizingInputs:
         )
 
     def table_hit_ratios(self, hit_ratio: float) -> tuple[float, ...]:
-        """Return the hit ratio of each table, if this is the hit ratio of all block reads."""
+        """Return the hit ratio of each table, if this is that of all cached tables; 0 for one that is not cached."""
         if len(self.table_reads) == 1:
-            return (hit_ratio,)
-        return tuple(ratio for ratio, _ in self.demand.table_curves.at(hit_ratio))
+            return (hit_ratio * self.table_reads[0].read.cacheable,)
+        return tuple(ratio for ratio, _ in self.tables_in_cache(hit_ratio))
+
+    def tables_in_cache(self, hit_ratio: float) -> tuple[tuple[float, float], ...]:
+        """Return the hit ratio and the cached blocks of each table, if this is the hit ratio of all cached tables."""
+        curves = iter(self.demand.table_curves.at(hit_ratio))
+        return tuple(next(curves) if table.read.cacheable else (0.0, 0.0) for table in self.table_reads)
 
     def _read(self, blocks: StoredBlocks) -> Read:
         """Return one read of these blocks. A block that is read from the disks of HDFS has its on-disk length."""
@@ -136,6 +151,7 @@ class SizingInputs:
             answer_bytes=workload.row_bytes * workload.reads.rows,
             runs=min(blocks.per_read, workload.reads.rows if workload.reads.kind == "multi-get" else 1),
             of_lengths=mean_block_read(blocks.lengths.pairs) if of_s3 else None,
+            cacheable=float(workload.cached),
         )
 
     @cached_property

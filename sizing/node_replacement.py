@@ -89,7 +89,8 @@ def _gets(candidate: Candidate, missing_per_second: float) -> float:
     So many reads a second miss at first; a prefetch fills the cache evenly, so half as many miss on average.
     """
     fill = fill_of(candidate.question.demand, candidate.share_of(candidate.count))
-    misses = missing_per_second * candidate.question.read.blocks * warm_seconds(candidate) / 2
+    read = candidate.question.read
+    misses = missing_per_second * read.cacheable * read.blocks * warm_seconds(candidate) / 2
     return fill.s3_bytes / GET_BYTES + misses
 
 

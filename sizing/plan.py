@@ -107,14 +107,16 @@ class Throughput:
 class PlannedTable:
     """One table in the warm cluster at the mean load: its share of the cache, and the performance of its reads.
 
-    `cached_bytes` counts the whole cluster. Latencies are estimates. `usd_per_month` is what the cheapest cluster
-    without this table would save; None if that was not computed, or if no cluster without it meets the targets.
+    If `cached` is false, HBase does not cache the table, and its hit ratio is 0. `cached_bytes` counts the whole
+    cluster. Latencies are estimates. `usd_per_month` is what the cheapest cluster without this table would save; None
+    if that was not computed, or if no cluster without it meets the targets.
     """
 
     name: str
     stored_bytes: int
     regions: int
     reads_per_second: float
+    cached: bool
     hit_ratio: float
     cached_bytes: float
     gets_per_second: float

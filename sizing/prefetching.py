@@ -24,7 +24,7 @@ GET_BYTES: Final = 64 * MIB
 
 def fill_seconds(demand: CacheDemand, share: ServerShare, cluster: ServingCluster, threads: int) -> Prefetch:
     """Time until each RegionServer has prefetched what it may cache, and what limits it."""
-    blocks, disk = demand.blocks, cluster.disk
+    blocks, disk = demand.cacheable, cluster.disk
     if disk is None:
         raise ValueError("nothing is prefetched without a cache")
     writers = WRITER_THREADS * writer_bytes_per_second(
@@ -44,7 +44,7 @@ def fill_seconds(demand: CacheDemand, share: ServerShare, cluster: ServingCluste
 
 def fill_of(demand: CacheDemand, share: ServerShare) -> Fill:
     """Return what one RegionServer prefetches."""
-    blocks = demand.blocks
+    blocks = demand.cacheable
     return Fill(
         blocks=share.cached_blocks,
         s3_bytes=round(share.cached_blocks * blocks.on_disk_bytes),
@@ -57,8 +57,8 @@ def cache_room(demand: CacheDemand, cache_bytes: float) -> CacheCapacity:
     slots = cache_bytes / demand.claimed_bytes / ACCEPT_FACTOR
     factor = slots * ACCEPT_FACTOR / demand.swing.full_blocks
     blocks_after_eviction = (
-        demand.blocks.count
-        if slots * ACCEPT_FACTOR >= demand.blocks.count
+        demand.cacheable.count
+        if slots * ACCEPT_FACTOR >= demand.cacheable.count
         else demand.swing.blocks_after_eviction * factor
     )
     return CacheCapacity.of(slots=slots, blocks_after_eviction=blocks_after_eviction)
@@ -73,13 +73,13 @@ def cold_start(inputs: SizingInputs, share: ServerShare, cluster: ServingCluster
         read=inputs.read,
         timings=inputs.timings,
         load=inputs.requirements.workload.load,
-        popularity=demand.blocks.popularity,
+        popularity=demand.cacheable.popularity,
         room=cache_room(demand, share.cache_bytes * servers),
         prefetching=Prefetching(
             blocks=blocks,
             blocks_per_second=blocks / alone.seconds,
-            s3_bytes=demand.blocks.on_disk_bytes,
-            slot_bytes=demand.blocks.cached_bytes,
+            s3_bytes=demand.cacheable.on_disk_bytes,
+            slot_bytes=demand.cacheable.cached_bytes,
             get_bytes=GET_BYTES,
         ),
     )

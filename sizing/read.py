@@ -33,6 +33,8 @@ class Read:
     on_disk_length_bytes: int
     answer_bytes: int
     runs: float = 1.0
+    cacheable: float = 1.0
+    """The share of its blocks that are looked up in the cache; a table that is not cached has none."""
     of_lengths: BlockRead | None = None
     """The mean bytes and operations of one block over all lengths; None for a block of the mean length."""
 
@@ -44,7 +46,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hits:
-    """The share of blocks that are in the BucketCache, and the share of those that the page cache answers.
+    """The share of cacheable blocks that are in the BucketCache, and the share of those that the page cache answers.
 
     `tables` has the first of these shares for each table; it is empty if they follow from `ratio`.
     judgement: a plan that counts on the page cache breaks when the heap grows, so it counts on none.
@@ -79,6 +81,11 @@ def blocks_per_row(row_bytes: float, cell_bytes: float, payload_bytes: float) ->
     return 1 + max(0.0, row_bytes - cell_bytes) / payload_bytes
 
 
+def missing_blocks(read: Read, hits: Hits) -> float:
+    """Return the blocks of a read that come from S3."""
+    return read.blocks * (1 - read.cacheable * hits.ratio)
+
+
 def block_cpu_seconds(payload_bytes: float, *, compressed: bool) -> float:
     """Return the CPU to serve one block from the cache; compressed blocks are decompressed on every hit."""
     decompressing = DECOMPRESS_CPU_SECONDS_PER_BYTE if compressed else 0.0
@@ -92,4 +99,4 @@ def call_cpu_seconds(read: Read, timings: Timings) -> float:
 
 def get_cpu_seconds(read: Read, hits: Hits, timings: Timings) -> float:
     """Return the CPU of the GETs for a read's missing blocks."""
-    return read.blocks * (1 - hits.ratio) * timings.get_cpu_seconds
+    return missing_blocks(read, hits) * timings.get_cpu_seconds

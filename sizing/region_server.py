@@ -192,7 +192,7 @@ def _heap_needs(share: ServerShare, demand: CacheDemand, release: Release) -> He
         l1_bytes=l1_bytes(share.index_and_bloom_bytes, data_blocks=not share.cache_bytes),
         memstore_bytes=memstore_bytes(writes, share.files(workload)),
         index_bytes=share.cached_blocks * index_bytes_per_block(release.collector),
-        write_queue_bytes=math.ceil(queued_blocks * demand.blocks.cached_bytes),
+        write_queue_bytes=math.ceil(queued_blocks * demand.cacheable.cached_bytes),
         persist_chunk_bytes=chunk_heap_bytes(share.cached_blocks),
     )
 

@@ -63,6 +63,14 @@ class Release:
         return self.hbase >= (2, 6, 5)
 
     @property
+    def honours_blockcache(self) -> bool:
+        """Return whether BLOCKCACHE => 'false' keeps blocks out of the cache: from HBase 2.6.4 on (HBASE-29623).
+
+        Before, files that are prefetched, flushed or compacted are cached all the same. Only `configurations/` asks.
+        """
+        return self.hbase >= (2, 6, 4)
+
+    @property
     def keeps_blocks_on_split(self) -> bool:
         """Return whether a split region's blocks can stay in the cache: from HBase 2.6.3 on (HBASE-28596).
 

@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from sizing.imbalance import EVEN, Imbalance
 from sizing.page_reads import PAGE_BYTES, aligned_bytes
-from sizing.read import Hits, Read, Timings, call_cpu_seconds, get_cpu_seconds
+from sizing.read import Hits, Read, Timings, call_cpu_seconds, get_cpu_seconds, missing_blocks
 from sizing.units import MIB
 
 ResourceName = Literal[
@@ -182,14 +182,14 @@ def disk_bytes_per_read(read: Read, hits: Hits) -> float:
     edges = min(read.runs, read.blocks) * (one - read.cached_length_bytes)
     fill = max(one, aligned_bytes(read.cached_length_bytes) + PARTIAL_PAGES_PER_FILL * PAGE_BYTES)
     hit = read.blocks * read.cached_length_bytes + edges
-    return hits.from_disk * hit + (1 - hits.ratio) * read.blocks * fill
+    return read.cacheable * (hits.from_disk * hit + (1 - hits.ratio) * read.blocks * fill)
 
 
 def disk_ios_per_read(read: Read, hits: Hits, kind: DiskKind) -> float:
     """IOs that a read causes on the cache disks, fills included."""
     hit = read.of_disk.ios
     fill = max(hit, ios_per_fill(read.cached_length_bytes, kind))
-    return read.blocks * (hits.from_disk * hit + (1 - hits.ratio) * fill)
+    return read.cacheable * read.blocks * (hits.from_disk * hit + (1 - hits.ratio) * fill)
 
 
 def delay_seconds(cluster: ServingCluster, read: Read, hits: Hits, timings: Timings) -> float:
@@ -199,7 +199,7 @@ def delay_seconds(cluster: ServingCluster, read: Read, hits: Hits, timings: Timi
     """
     get = timings.s3_first_byte_seconds + read.on_disk_length_bytes / timings.s3_stream_bytes_per_second
     disk = cluster.disk.latency_seconds if cluster.disk else 0.0
-    return read.blocks * (hits.from_disk * disk + (1 - hits.ratio) * get)
+    return read.blocks * (read.cacheable * hits.from_disk * disk + (1 - read.cacheable * hits.ratio) * get)
 
 
 def seconds_alone(cluster: ServingCluster, read: Read, hits: Hits, timings: Timings) -> float:
@@ -219,7 +219,6 @@ def resources(cluster: ServingCluster, read: Read, hits: Hits, timings: Timings)
     """
     if cluster.disk is None and hits.ratio > 0:
         raise ValueError(f"a hit ratio of {hits.ratio:.2f} needs a cache disk, and there is none")
-    misses = read.blocks * (1 - hits.ratio)
     cpu = call_cpu_seconds(read, timings), get_cpu_seconds(read, hits, timings)
     network, disks = _network(cluster, read, hits), _disk_resources(cluster, read, hits)
     moving = max((_seconds(cluster, disk) for disk in disks), default=0.0)
@@ -232,7 +231,7 @@ def resources(cluster: ServingCluster, read: Read, hits: Hits, timings: Timings)
             name="s3-requests",
             capacity=cluster.s3_prefixes * S3_GETS_PER_SECOND_PER_PREFIX,
             unit="GET/s",
-            demand_per_read=misses,
+            demand_per_read=missing_blocks(read, hits),
         ),
         _resource("handlers", cluster, cluster.handlers, "handler", seconds),
     )
@@ -265,7 +264,7 @@ def _resource(
 
 def _network(cluster: ServingCluster, read: Read, hits: Hits) -> Resource:
     """Network of the instances, which is full duplex: misses come in from S3, answers go out."""
-    arriving = read.blocks * (1 - hits.ratio) * read.on_disk_length_bytes
+    arriving = missing_blocks(read, hits) * read.on_disk_length_bytes
     per_server = cluster.network_gbit_per_second * GBIT_BYTES
     answers = read.answer_bytes * cluster.imbalance.requests >= arriving * cluster.imbalance.blocks
     demands = (float(read.answer_bytes), 0.0) if answers else (0.0, arriving)

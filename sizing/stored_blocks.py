@@ -62,6 +62,14 @@ class StoredBlocks:
             return max(table.compaction_blocks for table in self.tables)
         return self.count / self.workload.regions if self.workload.write_bytes_per_second else 0.0
 
+    @cached_property
+    def cacheable(self) -> StoredBlocks:
+        """Return the blocks of the tables that HBase caches, or all blocks if it caches every table or none."""
+        cached = tuple(table for table in self.tables if table.workload.cached)
+        if len(cached) in {0, len(self.tables)}:
+            return self
+        return _mixed(Workload.of([table.workload for table in cached]), cached)
+
     @property
     def parts(self) -> tuple[StoredBlocks, ...]:
         """Return the blocks of each table, or all blocks if the workload has no tables."""
@@ -100,7 +108,7 @@ class StoredBlocks:
 def stored_blocks(workload: Workload) -> StoredBlocks:
     """Return the blocks of a workload, from its tables or its inspection if it has any, or else from its settings."""
     if workload.tables:
-        return _mixed(workload)
+        return _mixed(workload, tuple(map(stored_blocks, workload.tables)))
     if workload.inspection is not None:
         return _inspected(workload, workload.inspection)
     plain = spread_block_lengths(workload.block_bytes, workload.key_value_bytes)
@@ -122,9 +130,8 @@ def stored_blocks(workload: Workload) -> StoredBlocks:
     )
 
 
-def _mixed(workload: Workload) -> StoredBlocks:
+def _mixed(workload: Workload, tables: tuple[StoredBlocks, ...]) -> StoredBlocks:
     """Return the blocks of all tables together, which share every cache."""
-    tables = tuple(map(stored_blocks, workload.tables))
     count = sum(table.count for table in tables)
     mixed = StoredBlocks(
         count=count,

@@ -113,7 +113,7 @@ def writing_server(
         log=None if in_hdfs else UNLIMITED,
         log_copies=0 if question.requirements.wal_service else hdfs_replication(question, nodes),
         data_copies=question.mode.data_copies if in_hdfs else 0,
-        block_bytes=round(question.demand.blocks.cached_bytes),
+        block_bytes=round(question.demand.cacheable.cached_bytes),
     )
 
 

@@ -51,11 +51,11 @@ def _usd_saved(name: str, requirements: Requirements, world: World, sized: Plan)
 
 def _as_planned(targets: Targets, tables: list[Workload], planned: dict[str, PlannedTable]) -> Targets:
     """Return targets that keep the planned hit ratio of these tables and, if there is a target for it, their p99."""
-    reads = [planned[table.name].reads_per_second * stored_blocks(table).per_read for table in tables]
+    reads = [table.cached * planned[table.name].reads_per_second * stored_blocks(table).per_read for table in tables]
     hits = sum(read * planned[table.name].hit_ratio for read, table in zip(reads, tables, strict=True))
     slowest_seconds = max(planned[table.name].p99_latency_ms for table in tables) / 1000
     return replace(
         targets,
-        hit_ratio=hits / sum(reads) * (1 - SLACK),
+        hit_ratio=hits / (sum(reads) or 1.0) * (1 - SLACK),
         p99_seconds=None if targets.p99_seconds is None else max(targets.p99_seconds, slowest_seconds * (1 + SLACK)),
     )

@@ -198,10 +198,11 @@ def _tables(candidate: Candidate) -> Iterator[Warning]:
     if not question.demand.blocks.tables:
         return
     ratios = question.table_hit_ratios(candidate.hit_ratio(candidate.count))
-    for path, ratio in zip(candidate.performance(candidate.count).paths, ratios, strict=True):
+    paths = candidate.performance(candidate.count).paths
+    for path, ratio, table in zip(paths, ratios, question.table_reads, strict=True):
         seconds, most = path.percentiles.seconds(TAIL_QUANTILE), targets.p99_seconds
         outside = []
-        if question.mode.has_bucket_cache and ratio < targets.hit_ratio:
+        if question.mode.has_bucket_cache and table.read.cacheable and ratio < targets.hit_ratio:
             outside.append(f"a hit ratio of {format_percent(ratio)} (target {format_percent(targets.hit_ratio)})")
         if most is not None and seconds > most:
             outside.append(f"a p99 of {format_duration(seconds)} (target {format_duration(most)})")

@@ -89,6 +89,8 @@ class Workload:
     inspection: Inspection | None
     spread: Spread = "hashed"
     cells_per_put: float = 1
+    cached: bool = True
+    """False for a table whose data blocks HBase does not cache (BLOCKCACHE => 'false')."""
     name: str = ""
     """The name of the table, or `table/family` for one of its families; empty for a workload that is not one table."""
     tables: tuple[Workload, ...] = ()
@@ -122,6 +124,7 @@ class Workload:
             popularity=BY_TABLE,
             regions=_regions(tables),
             inspection=None,
+            cached=any(table.cached for table in tables),
             cells_per_put=sum(cells)
             / sum(count / table.cells_per_put for table, count in zip(tables, cells, strict=True)),
             tables=tuple(tables),
@@ -131,6 +134,11 @@ class Workload:
     def parts(self) -> tuple[Workload, ...]:
         """Return the tables, or the workload itself if it has none."""
         return self.tables or (self,)
+
+    @property
+    def all_cached(self) -> bool:
+        """Return whether HBase caches the data blocks of every table."""
+        return all(part.cached for part in self.parts)
 
     @property
     def inspections(self) -> tuple[Inspection, ...]:

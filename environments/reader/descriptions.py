@@ -103,6 +103,8 @@ DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "regions": "The number of regions of all tables together.",
         "spread": "How the reads are distributed over regions. `hashed`: popular rows lie anywhere in the key space."
         " `even`: every region is read equally often. {zipf: …}: popular rows have neighbouring keys.",
+        "cache": "The BLOCKCACHE of the column families. `false`: every data block that a read needs comes from S3, and"
+        " the blocks take no room in the cache. Targets of the hit ratio then apply to the reads of the other tables.",
     },
     "TablesSection": {
         "tables": "The tables by name, instead of one workload for all of them. TABLE/FAMILY is one family of a table."
@@ -135,7 +137,8 @@ DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "cells_per_put": "How many cells a client sends to a region in one call. Larger batches take less CPU.",
     },
     "TargetsSection": {
-        "hit_ratio": "The smallest share of block reads that warm caches must answer.",
+        "hit_ratio": "The smallest share of block reads that warm caches must answer. Reads of tables with"
+        " `cache: false` do not count.",
         "p99": "The longest time within which 99 % of the reads are answered.",
         "warm_up": "The longest time in which the cluster fills its cold caches.",
         "carries_load_within": "The longest time until a cluster that starts with cold caches serves all its reads.",

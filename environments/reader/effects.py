@@ -29,6 +29,7 @@ EFFECTS: Final[Mapping[str, str]] = {
     "workload.popularity": "The hit ratio for each size of cache, and so the size of the cache.",
     "workload.regions": "The split limit, the time to open regions, how evenly load spreads over nodes.",
     "workload.spread": "The load of the busiest RegionServer.",
+    "workload.cache": "S3 requests and their price, the latency of the table, and the cache that the others need.",
     "workload.tables": "What the keys of each table move, and the hit ratio of each table in the shared cache.",
     "targets.hit_ratio": "The smallest cache.",
     "targets.p99": "Which instance types, caches and volumes are fast enough.",

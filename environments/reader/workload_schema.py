@@ -237,6 +237,7 @@ class WorkloadSection(Section):
         Discriminator(lambda value: "[name]" if isinstance(value, str) else "[skew]"),
         Field(examples=["even"]),
     ] = "hashed"
+    cache: bool = True
 
     def build(self, directory: Path, table: str = "") -> Workload:
         """Return the calculator's workload, of the whole HBase or of one table; file names are relative to `directory`.
@@ -260,6 +261,7 @@ class WorkloadSection(Section):
             regions=self.regions or (inspection.regions if inspection else 0),
             inspection=inspection,
             spread=self.spread if isinstance(self.spread, str) else self.spread.zipf,
+            cached=self.cache,
             name=table,
         )
 

@@ -14,6 +14,8 @@ module WarmbaseTables
     'PREFETCH_BLOCKS_ON_OPEN' => :isPrefetchBlocksOnOpen, 'CACHE_DATA_ON_WRITE' => :isCacheDataOnWrite,
     'EVICT_BLOCKS_ON_CLOSE' => :isEvictBlocksOnClose
   }.freeze
+  # The keys of hbase-site.xml to which a family that is not cached gives values of its own.
+  CONFIGURED = %w[hbase.rs.prefetchblocksonopen hbase.rs.cacheblocksonwrite hbase.rs.cachecompactedblocksonwrite].freeze
   LOAD_KEY = 'warmbase.before.load'
   BATCH_KEY = 'hbase.reopen.table.regions.progressive.batch.size.max'
   OPEN_SECONDS = 120
@@ -36,11 +38,16 @@ module WarmbaseTables
       tables = @master.listTableDescriptors.select { |table| @master.isTableEnabled(table.getTableName) }
       attributes = tables.map do |table|
         [table.getTableName.getNameAsString, table.getColumnFamilies.map do |family|
-          [family.getNameAsString, GETTERS.transform_values { |getter| family.public_send(getter).to_s }]
+          [family.getNameAsString, settings_of(family)]
         end.to_h]
       end
       loading = tables.select { |table| table.getValue(LOAD_KEY) }.map { |table| table.getTableName.getNameAsString }
       { most_regions: @conf.getInt(BATCH_KEY, 2_147_483_647), tables: attributes.to_h, loading: loading }
+    end
+
+    def settings_of(family)
+      configured = CONFIGURED.to_h { |key| [key, family.getConfigurationValue(key)] }.compact
+      GETTERS.transform_values { |getter| family.public_send(getter).to_s }.merge(configured)
     end
 
     # The regions keep the old attributes until they are opened again. A family or attribute may contain anything but
@@ -48,14 +55,25 @@ module WarmbaseTables
     def change(table, *words)
       descriptor = @master.getDescriptor(NAMES.valueOf(table))
       changed = CLIENT.TableDescriptorBuilder.newBuilder(descriptor)
-      words.map { |word| word.match(/\A(.+):([A-Z_]+)=(.*)\z/).captures }.group_by(&:first).each do |name, settings|
+      words.map { |word| word.match(/\A(.+):([A-Za-z_.]+)=(.*)\z/).captures }.group_by(&:first).each do |name, settings|
         old = descriptor.getColumnFamily(BYTES.toBytes(name)) || raise("#{table} has no family #{name}")
         family = CLIENT.ColumnFamilyDescriptorBuilder.newBuilder(old)
-        settings.each { |_, attribute, value| family.setValue(attribute, value) }
+        settings.each { |_, name, value| set(family, name, value) }
         changed.modifyColumnFamily(family.build)
       end
       @master.modifyTable(changed.build, false)
       { changed: table }
+    end
+
+    # Sets an attribute or, if its name has dots, a key of the configuration, which an empty value removes.
+    def set(family, name, value)
+      if !name.include?('.')
+        family.setValue(name, value)
+      elsif value.empty?
+        family.removeConfiguration(name)
+      else
+        family.setConfiguration(name, value)
+      end
     end
 
     # Closes a region; the master opens it on its last server again, with the attributes that the table has now. Returns

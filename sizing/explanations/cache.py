@@ -37,7 +37,7 @@ def cache_explanations(candidate: Candidate) -> dict[str, Explanation]:
     if not candidate.cache_mib:
         return {}
     demand = candidate.question.demand
-    mean_length = computed(demand.blocks.cached_bytes, "B", "sizing.stored_blocks.StoredBlocks.cached_bytes")
+    mean_length = computed(demand.cacheable.cached_bytes, "B", "sizing.stored_blocks.StoredBlocks.cached_bytes")
     return {
         "bucket_cache.size_mib": _size(candidate),
         "bucket_cache.bucket_sizes": _bucket_sizes(candidate),
@@ -95,7 +95,7 @@ def _size_for_hit_ratio(candidate: Candidate) -> Explanation:
         "capacity": computed(demand.capacity_bytes(target), "B", "sizing.bucket_cache.CacheDemand.capacity_bytes"),
         "survivors": figure(candidate.survivors, "nodes", "region_servers_to_start"),
         "compaction": computed(demand.compaction_bytes, "B", "sizing.bucket_cache.CacheDemand.compaction_bytes"),
-        "blocks": computed(demand.blocks.count, "blocks", "sizing.stored_blocks.StoredBlocks.count"),
+        "blocks": computed(demand.cacheable.count, "blocks", "sizing.stored_blocks.StoredBlocks.count"),
         "gibibyte": GIBIBYTE,
         "mebibyte": MEBIBYTE,
         **({"files": figure(files, "files", "core.volumes.cache.count")} if files > 1 else {}),
@@ -155,7 +155,7 @@ def _size_on_volume(candidate: Candidate) -> Explanation:
         index_copies=constant(persistence, "COPIES_ON_DISK"),
         entry=constant(persistence, "INDEX_BYTES_PER_BLOCK", "B"),
         capacity_per_block=computed(demand.claimed_bytes, "B", "sizing.bucket_cache.CacheDemand.claimed_bytes"),
-        blocks=computed(demand.blocks.count, "blocks", "sizing.stored_blocks.StoredBlocks.count"),
+        blocks=computed(demand.cacheable.count, "blocks", "sizing.stored_blocks.StoredBlocks.count"),
         whole=WHOLE,
         gibibyte=GIBIBYTE,
         mebibyte=MEBIBYTE,
@@ -183,7 +183,7 @@ def _bucket_sizes(candidate: Candidate) -> Explanation:
     demand = candidate.question.demand
     if demand.slots(candidate.cache_mib).sizes != demand.sizes:
         return _short_list(candidate)
-    lengths, longest = demand.blocks.lengths, demand.blocks.longest_bytes
+    lengths, longest = demand.cacheable.lengths, demand.cacheable.longest_bytes
     formula = "largest >= longest"
     inputs = {
         "largest": figure(demand.sizes[-1], "B", "bucket_cache.bucket_sizes"),
@@ -215,7 +215,7 @@ def _short_list(candidate: Candidate) -> Explanation:
         " without a slot.",
         f"{ALLOCATOR}: lists of several lengths were tried with its own arithmetic",
         largest=figure(slots.sizes[-1], "B", "bucket_cache.bucket_sizes"),
-        longest=computed(demand.blocks.longest_bytes, "B", "sizing.stored_blocks.StoredBlocks.longest_bytes"),
+        longest=computed(demand.cacheable.longest_bytes, "B", "sizing.stored_blocks.StoredBlocks.longest_bytes"),
         sizes=figure(len(slots.sizes), "sizes", "bucket_cache.bucket_sizes"),
         bucket=computed(bucket_bytes(slots.sizes), "B", "sizing.allocator.bucket_bytes"),
         items=constant(allocator, "FEWEST_ITEMS_IN_BUCKET"),

@@ -74,7 +74,7 @@ def _p99(candidate: Candidate, reads: Performance) -> Explanation:
         waits["first_byte"] = constant(read, "S3_FIRST_BYTE_SECONDS", "s")
     sentence = "A disk takes {disk} on average." if on_disk else "S3's first byte takes {first_byte} on average."
     if in_s3 and on_disk:
-        waits["hit_ratio"] = figure(candidate.hit_ratio(candidate.count), "fraction", "hit_ratio.predicted")
+        waits["hit_ratio"] = _from_disks(candidate)
         sentence = (
             "A disk takes {disk} and S3's first byte {first_byte} on average, and {hit_ratio} of the blocks come from"
             " disks."
@@ -93,6 +93,14 @@ def _p99(candidate: Candidate, reads: Performance) -> Explanation:
         milliseconds=MILLISECONDS,
         **waits,
     )
+
+
+def _from_disks(candidate: Candidate) -> Quantity:
+    """Return the share of all blocks that come from disks; blocks of tables that are not cached never do."""
+    ratio, cacheable = candidate.hit_ratio(candidate.count), candidate.question.read.cacheable
+    if cacheable < 1:
+        return computed(cacheable * ratio, "fraction", "sizing.read.Read.cacheable")
+    return figure(ratio, "fraction", "hit_ratio.predicted")
 
 
 def _bottleneck(candidate: Candidate) -> Explanation:

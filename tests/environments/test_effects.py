@@ -66,6 +66,7 @@ TOGETHER: Final = {
 """Values of other keys that change together with a key."""
 ELSEWHERE: Final = (
     "workload.inspection",
+    "workload.cache",
     "network.subnet",
     "network.route_table",
     "storage.key",

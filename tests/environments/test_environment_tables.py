@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from configurations.launch import launch_of
-from configurations.table_ddl import planned_tables, table_ddl
-from environments.planning import advised_plan_of
+from configurations.table_ddl import UNCACHED_FLAGS, planned_tables, table_ddl
+from environments.planning import advised_plan_of, compared_plans
 from environments.reader import read_environment
 from environments.reader.assignment import Assignment
 from environments.reader.read import read_ranges
@@ -54,6 +54,7 @@ def test_each_table_is_a_workload(tmp_path: Path) -> None:
         (('"events/x"', "events"), 9, "'events' and 'events/d' overlap"),
         (('regions: 80}\n    "events/x"', 'regions: 90}\n    "events/x"'), 9, "has 80 regions and 'events/d' has 90"),
         (("users", '"a b"'), 7, "not the name of a table"),
+        (("cell: 400 B", "cache: 1, cell: 400 B"), 7, "1 is not true or false"),
         (("cell: 400 B", "cel: 400 B"), 7, "did you mean 'cell'"),
         (("  tables:", "  stored: 1 TiB\n  tables:"), 6, "unknown key"),
         (
@@ -115,11 +116,52 @@ def test_each_table_has_its_own_attributes(tmp_path: Path) -> None:
     assert [family.name for family in events.families] == ["d", "x"]
     assert [family.attributes["BLOOMFILTER"] for family in events.families] == ["NONE", "ROW"]
     assert [family.attributes["BLOCKSIZE"] for family in events.families] == ["65536", "8192"]
-    assert users.wanted(["a", "b"]) == dict.fromkeys("ab", users.families[0].attributes)
+    assert users.wanted(["a", "b"]) == dict.fromkeys("ab", users.families[0].wanted)
     assert set(events.wanted(["d", "z"])) == {"d"}
     text = table_ddl(launch)
     assert text.count("alter '") == 2
     assert "# Where the environment file names a table without its families, replace `cf` with yours." in text
+
+
+@pytest.mark.parametrize(("release", "overrides"), [("emr-7.12.0", True), ("emr-7.14.0", False)])
+def test_a_family_can_be_left_out_of_the_cache(release: str, tmp_path: Path, *, overrides: bool) -> None:
+    text = BASE.replace("emr-7.12.0", release).replace("block_size: 8 KiB", "cache: false")
+    environment = read_environment(written(tmp_path, text))
+    launch = launch_of(environment, environment.active)
+    [cached, uncached] = [family.wanted for family in planned_tables(launch)[1].families]
+    attributes = ("BLOCKCACHE", "PREFETCH_BLOCKS_ON_OPEN", "CACHE_DATA_ON_WRITE")
+    assert {cached[name] for name in attributes} == {"true"}
+    assert {uncached[name] for name in attributes} == {"false"}
+    assert {cached[name] for name in UNCACHED_FLAGS} == {""}
+    assert {uncached[name] for name in UNCACHED_FLAGS} == {"false" if overrides else ""}
+    script = table_ddl(launch)
+    assert script.count("  BLOCKCACHE => 'false'") == 1
+    assert script.count("CONFIGURATION => {") == overrides
+    [name] = [table.name for table in launch.plan.tables if not table.cached]
+    assert name == "events/x"
+
+
+@pytest.mark.parametrize("mode", ["s3-cached", "s3-plain"])
+def test_a_cache_that_no_table_uses_is_refused(mode: str, tmp_path: Path) -> None:
+    text = BASE.replace("regions:", "cache: false, regions:").replace(
+        "network:", f"storage: {{mode: {mode}}}\nnetwork:"
+    )
+    if mode == "s3-plain":
+        assert not read_environment(written(tmp_path, text)).workload.cached
+        return
+    with pytest.raises(InvalidInput, match=r"tables.yaml:7  workload.tables\n  no table is cached"):
+        read_environment(written(tmp_path, text))
+
+
+def test_a_workload_that_is_not_cached_needs_no_cache(tmp_path: Path) -> None:
+    text = (
+        Path("environments/dev.yaml").read_text(encoding="utf-8").replace("workload:\n", "workload:\n  cache: false\n")
+    )
+    with pytest.raises(InvalidInput, match=r"workload.cache\n  no table is cached .*\n.*remove cache: false"):
+        read_environment(written(tmp_path, text))
+    plain = f"{text}\nstorage: {{mode: s3-plain}}\n" if "storage:" not in text else text
+    environment = read_environment(written(tmp_path, plain))
+    assert [str(mode) for mode in compared_plans(environment, environment.active)] == ["s3-plain", "hdfs"]
 
 
 def test_the_inputs_of_each_table_are_varied(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from configurations.launch import Launch
+from configurations.table_ddl import UNCACHED_FLAGS
 from operations.hbase_control import CacheReads, HBaseState, Region
 from operations.progress import Say, carry_out
 from operations.table_changes import LiveTables, TableChanges, TablePatience
@@ -293,3 +294,13 @@ def test_a_table_as_planned_is_left_out() -> None:
         table="orders", before={"cf": {"BLOCKSIZE": "65536"}}, wanted={"cf": {"BLOCKSIZE": "8192"}}
     )
     assert replace(change, passed=True) != change
+
+
+def test_the_configuration_of_a_family_is_set_and_removed() -> None:
+    key, live = UNCACHED_FLAGS[0], LiveTables(most_regions=1, tables={"orders": {"cf": OLD}})
+    assert table_changes(live, {"orders": {"cf": {**OLD, key: ""}}}) == []
+    [change] = table_changes(live, {"orders": {"cf": {**OLD, key: "false"}}})
+    assert change == TableChange(table="orders", before={"cf": {key: ""}}, wanted={"cf": {key: "false"}})
+    changed = replace(live, tables={"orders": {"cf": {**OLD, key: "false"}}})
+    [back] = table_changes(changed, {"orders": {"cf": {**OLD, key: ""}}})
+    assert back == TableChange(table="orders", before={"cf": {key: "false"}}, wanted={"cf": {key: ""}})

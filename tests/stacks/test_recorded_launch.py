@@ -168,6 +168,7 @@ CHANGES: dict[str, list[dict[str, object]]] = {
     "targets.p99": [{"targets.p99": each} for each in ("200 ms", "1 s")],
     "targets.warm_up": [{"targets.warm_up": each} for each in ("1 h", "12 h")],
     "workload.block_size": [{"workload.block_size": each} for each in ("16 KiB", "32 KiB", "128 KiB")],
+    "workload.cache": [{"workload.cache": False}],
     "workload.cell": [{"workload.cell": each} for each in ("200 B", "4 KiB")],
     "workload.compression.codec": [
         {"workload.compression": {"codec": each, "ratio": 2.0}} for each in ("zstd", "snappy")
@@ -228,6 +229,7 @@ REFUSED_CHANGES = {
     ("storage.root", 0): "cannot be changed on a running cluster",
     ("storage.root", 1): "cannot be changed on a running cluster",
     ("storage.root", 2): "cannot be changed on a running cluster",
+    ("workload.cache", 0): "no table is cached",
     ("storage.wal", 0): "cannot be changed on a running cluster",
 }
 SINGLE = [(field, number) for field, changes in CHANGES.items() for number in range(len(changes))]
