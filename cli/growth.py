@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from textwrap import wrap
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from environments.environment import Environment
 from environments.planning import requirements, world
 from reports.json_text import json_text, plain
 from sizing.cluster import ClusterChoice
-from sizing.growth import GrowthStep, growth_steps, split_month
+from sizing.growth import GrowthStep, growing, growth_steps, split_month
 from sizing.problem import Infeasible
 from sizing.units import format_percent, format_size, format_usd
 
@@ -23,13 +23,16 @@ HEADING: Final = "month  data, reads           price  cluster"
 INDENT: Final = 36
 
 
-def show_growth(environment: Environment, cluster: ClusterChoice, months: int, rate: float, output: str) -> None:
-    """Print each purchase that a growing workload needs. Raises Infeasible where no cluster serves it today."""
+def show_growth(environment: Environment, cluster: ClusterChoice, months: int, rate: float | None, output: str) -> None:
+    """Print each purchase that a growing workload needs. Raises Infeasible where no cluster serves it today.
+
+    If the rate is None, each table grows as the file states.
+    """
     if output == "markdown":
         raise click.UsageError("Growth is printed as a table or as JSON.")
-    needs, offered = requirements(environment, cluster), world(environment)
-    steps = list(growth_steps(needs, offered, rate, months))
-    split = split_month(needs, offered, rate, months)
+    needs, offered = growing(requirements(environment, cluster), rate), world(environment)
+    rates = {table.name: table.growth_per_month or 0.0 for table in needs.workload.parts}
+    steps, split = list(growth_steps(needs, offered, months)), split_month(needs, months)
     if steps[0].option is None:
         raise Infeasible.of(
             where=environment.source,
@@ -39,13 +42,31 @@ def show_growth(environment: Environment, cluster: ClusterChoice, months: int, r
         )
     if output == "json":
         document: dict[str, Any] = {"environment": environment.name, "cluster": cluster.name}
-        echo(json_text({**document, "growth": rate, "months": months, "steps": plain(steps), "split_month": split}))
+        document |= {"growth": _common(rates), "tables": rates if needs.workload.tables else {}, "months": months}
+        echo(json_text({**document, "steps": plain(steps), "split_month": split}))
         return
     head = cluster_heading(environment.name, cluster.name)
-    title = f"{head}   {months} months in which data, reads and writes grow by {format_percent(rate)} each"
+    title = f"{head}   {months} months in which data, reads and writes grow by {_growth(rates)} each"
     rows = [line for step in steps for line in _lines(step, page_columns())]
-    notes = [line for note in _notes(steps, split) for line in wrap(note, page_columns(), break_on_hyphens=False)]
+    all_notes = (*_notes(steps, split), *_by_table(rates))
+    notes = [line for note in all_notes for line in wrap(note, page_columns(), break_on_hyphens=False)]
     echo_styled("\n".join([title, "", HEADING, *rows, "", *notes]))
+
+
+def _common(rates: Mapping[str, float]) -> float | None:
+    """Return the growth of all tables, or None if it differs."""
+    return next(iter(rates.values())) if len(set(rates.values())) == 1 else None
+
+
+def _growth(rates: Mapping[str, float]) -> str:
+    least, most = min(rates.values()), max(rates.values())
+    return format_percent(least) + ("" if least == most else f" to {format_percent(most)}")
+
+
+def _by_table(rates: Mapping[str, float]) -> Iterator[str]:
+    """Yield the growth of each table if it differs."""
+    if _common(rates) is None:
+        yield f"Growth a month: {', '.join(f'{name} {format_percent(rate)}' for name, rate in rates.items())}."
 
 
 def _lines(step: GrowthStep, width: int) -> Iterator[str]:

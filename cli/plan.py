@@ -43,7 +43,7 @@ class PlanOptions(TypedDict):
     frontier: Target | None
     tornado: bool
     months: int | None
-    growth: float
+    growth: float | None
     samples: int
     seed: int
     missed_factor: float
@@ -96,7 +96,12 @@ class PlanOptions(TypedDict):
     type=click.IntRange(1, 120),
     help="Print what you must buy over this many months, while data, reads and writes grow.",
 )
-@click.option("--growth", type=SHARE, metavar="SHARE", default="8%", help="The growth per month.  [default: 8%]")
+@click.option(
+    "--growth",
+    type=SHARE,
+    metavar="SHARE",
+    help="The growth per month of all tables.  [default: the growth that the file states, or 8%]",
+)
 @click.option(
     "--samples",
     type=click.IntRange(8, 4096),

@@ -207,5 +207,7 @@ def _next(environment: str, plan: Plan, workload: Workload) -> Iterator[tuple[st
     yield f"warmbase plan {environment} --why", "every figure and its reason"
     if not workload.has_names:
         yield f"warmbase plan {environment} --set workload.stored={twice}", "twice the data"
+    if any(part.growth_per_month for part in workload.parts):
+        yield f"warmbase plan {environment} --months 24", "when the next node is due"
     if plan.meets_targets:
         yield f"warmbase deploy {environment} --dry-run", "what would be deployed"

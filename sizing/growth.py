@@ -11,15 +11,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from sizing.inputs import SizingInputs
+from sizing.region_size import Regions
 from sizing.regret import ClusterOption, Situation
 from sizing.requirements import Requirements, World
 from sizing.search import MOST_NODES
 from sizing.workload import OpenLoad, Workload
 
-__all__ = ["GrowthStep", "grown", "growth_steps", "split_month"]
+__all__ = ["ASSUMED_GROWTH", "GrowthStep", "growing", "grown", "growth_steps", "split_month"]
 
-
+ASSUMED_GROWTH: Final = 0.08
+"""judgement: data that grows by 8 % a month is 2.5 times as much in a year. Many services that succeed grow faster."""
 WORTHWHILE_FRACTION: Final = 0.1
 """judgement: a new cluster that saves less than a tenth of the bill is not worth cold caches and a day of work."""
 
@@ -42,17 +43,30 @@ class GrowthStep:
     is_new: bool
 
 
-def grown(requirements: Requirements, factor: float) -> Requirements:
-    """Return the requirements with stored data, reads and writes multiplied by `factor`; rows and regions stay."""
+def growing(requirements: Requirements, rate: float | None = None) -> Requirements:
+    """Return the requirements with this growth for every table, or with each table's own where the rate is None.
+
+    A table whose growth nobody stated has the assumed one.
+    """
+
+    def known(table: Workload) -> Workload:
+        own = ASSUMED_GROWTH if table.growth_per_month is None else table.growth_per_month
+        return replace(table, growth_per_month=own if rate is None else rate)
+
+    return replace(requirements, workload=requirements.workload.changed(known))
+
+
+def grown(requirements: Requirements, months: int) -> Requirements:
+    """Return the requirements after months of growth of stored data, reads and writes; rows and regions stay."""
     return replace(
         requirements,
-        workload=requirements.workload.changed(lambda table: _grown_table(table, factor)),
+        workload=requirements.workload.changed(lambda table: _grown_table(table, months)),
         targets=replace(requirements.targets, budget_usd_per_month=None),
     )
 
 
-def _grown_table(workload: Workload, factor: float) -> Workload:
-    load = workload.load
+def _grown_table(workload: Workload, months: int) -> Workload:
+    load, factor = workload.load, (1 + (workload.growth_per_month or 0.0)) ** months
     if isinstance(load, OpenLoad):
         peak = load.peak_reads_per_second
         load = replace(
@@ -68,14 +82,14 @@ def _grown_table(workload: Workload, factor: float) -> Workload:
     )
 
 
-def growth_steps(requirements: Requirements, world: World, rate: float, months: int) -> Iterator[GrowthStep]:
+def growth_steps(requirements: Requirements, world: World, months: int) -> Iterator[GrowthStep]:
     """Yield the first purchase, and a step for each month in which the cluster no longer meets its targets.
 
-    `rate` is the growth per month, such as 0.08. If no cluster meets the targets, the last step has no option.
+    If no cluster meets the targets, the last step has no option.
     """
     option: ClusterOption | None = None
     for month in range(months + 1):
-        current = Situation(requirements=grown(requirements, (1 + rate) ** month), world=world)
+        current = Situation(requirements=grown(requirements, month), world=world)
         missed = () if option is None else current.outcome(option).missed
         if option is not None and not missed:
             continue
@@ -86,11 +100,11 @@ def growth_steps(requirements: Requirements, world: World, rate: float, months: 
         option = step.option
 
 
-def split_month(requirements: Requirements, world: World, rate: float, months: int) -> int | None:
+def split_month(requirements: Requirements, months: int) -> int | None:
     """Return the first month in which the mean region exceeds the split limit of today's plan, or None."""
-    regions = SizingInputs.new(requirements, world).regions
-    limit_bytes = regions.split_bytes
-    sizes = (regions.mean_bytes * (1 + rate) ** month for month in range(months + 1))
+    limit_bytes = Regions.of(requirements.workload, requirements.pins.split_bytes).split_bytes
+    later = (grown(requirements, month).workload for month in range(months + 1))
+    sizes = (Regions.of(workload, limit_bytes).mean_bytes for workload in later)
     return next((month for month, size_bytes in enumerate(sizes) if size_bytes > limit_bytes), None)
 
 

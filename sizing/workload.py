@@ -91,6 +91,8 @@ class Workload:
     cells_per_put: float = 1
     cached: bool = True
     """False for a table whose data blocks HBase does not cache (BLOCKCACHE => 'false')."""
+    growth_per_month: float | None = None
+    """The fraction by which data, reads and writes grow each month; None if nobody stated it."""
     name: str = ""
     """The name of the table, or `table/family` for one of its families; empty for a workload that is not one table."""
     tables: tuple[Workload, ...] = ()

@@ -27,6 +27,9 @@ ZIPF = Bounds(most=3, reason="at 3 the hottest row already gets four fifths of a
 REGIONS = Bounds(
     least=1, most=1_000_000, reason="one HBase master assigns them all"
 )  # HBase reference guide, HBASE-11165
+GROWTH = Bounds(
+    least=0, most=1, reason="data that doubles every month is 4,096 times as much after a year"
+)  # judgement
 HIT_RATIO = Bounds(most=1, reason="a cluster without a target hit ratio needs no cache (storage: {mode: s3-plain})")
 DISCOUNT = Bounds(most=0.9, least=0, reason="savings plans and private pricing leave a part to pay")
 HOT = Bounds(most=1, reason="an empty hot set gets no reads")

@@ -105,6 +105,8 @@ DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         " `even`: every region is read equally often. {zipf: …}: popular rows have neighbouring keys.",
         "cache": "The BLOCKCACHE of the column families. `false`: every data block that a read needs comes from S3, and"
         " the blocks take no room in the cache. Targets of the hit ratio then apply to the reads of the other tables.",
+        "growth": "How much data, reads and writes grow each month, for `warmbase plan ENV --months N`, which assumes"
+        " 8 % a month by default. Without --months, a plan is for today.",
     },
     "TablesSection": {
         "tables": "The tables by name, instead of one workload for all of them. TABLE/FAMILY is one family of a table."

@@ -75,8 +75,12 @@ def range_error(ranges: Iterable[InputRange]) -> InvalidInput:
 
 
 def _range_entries(value: object, path: YamlPath) -> Iterator[tuple[YamlPath, object]]:
-    """Yield the entries that are written as ranges, in the sections that may have ranges."""
-    if path and path[0] not in SECTIONS:
+    """Yield the entries that are written as ranges, in the sections that may have ranges.
+
+    The growth is none of them, because a plan is for today.
+    """
+    is_growth = path[-1:] == ("growth",) and path[-2:-1] != ("tables",)
+    if is_growth or (path and path[0] not in SECTIONS):
         return
     if isinstance(value, str) and ".." in value and RANGE.fullmatch(value):
         yield path, value

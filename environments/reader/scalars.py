@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -13,6 +14,7 @@ from environments.reader.messages import quoted
 from environments.reader.section import refuse
 from sizing.units import AmbiguousUnit, exact_size, parse_duration, parse_fraction, parse_rate, parse_size
 
+GROWTH_TEXT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s+a\s+month\s*")
 PRINTED = 10**24
 """Beyond it a number is not worth the digits; NaN is not below it either."""
 
@@ -95,6 +97,15 @@ class Bounds:
         return (value > self.above if self.least is None else value >= self.least) and value <= self.most
 
 
+def _growth(value: object) -> float | None:
+    if value is None:
+        return None
+    share = GROWTH_TEXT.fullmatch(value) if isinstance(value, str) else None
+    if share is None:
+        raise refuse(f"{quoted(value)} is not a growth per month", "write it like this: 8 % a month")
+    return float(share[1]) / 100
+
+
 def _without_per_second(value: object) -> object:
     if isinstance(value, str) and value.replace(" ", "").endswith("/s"):
         size = value.rpartition("/")[0].strip()
@@ -132,6 +143,13 @@ Share = Annotated[
     WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"type": "string"}]}),
 ]
 """0 to 1, or a percentage."""
+
+Growth = Annotated[
+    float,
+    BeforeValidator(_growth),
+    WithJsonSchema({"type": "string", "pattern": r"^[0-9.]+ ?% a month$", "examples": ["8 % a month"]}),
+]
+"""The fraction of growth in a month, written as a percentage."""
 
 Auto = BeforeValidator(_auto)
 """Turns the word `auto` into None, which is how the types say that the calculator chooses."""

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, WithJsonSchema
 from environments.reader import bounds
 from environments.reader.curve import read_curve
 from environments.reader.messages import quoted
-from environments.reader.scalars import Duration, PerSecond, Share, Size
+from environments.reader.scalars import Duration, Growth, PerSecond, Share, Size
 from environments.reader.section import RawSection, Refusal, Rule, Section, refuse
 from sizing.inspection import Inspection
 from sizing.popularity import UNIFORM, RowPopularity, Zipf, hot_set
@@ -238,6 +238,7 @@ class WorkloadSection(Section):
         Field(examples=["even"]),
     ] = "hashed"
     cache: bool = True
+    growth: Annotated[Annotated[Growth, bounds.GROWTH] | None, Field(examples=["8 % a month"])] = None
 
     def build(self, directory: Path, table: str = "") -> Workload:
         """Return the calculator's workload, of the whole HBase or of one table; file names are relative to `directory`.
@@ -262,6 +263,7 @@ class WorkloadSection(Section):
             inspection=inspection,
             spread=self.spread if isinstance(self.spread, str) else self.spread.zipf,
             cached=self.cache,
+            growth_per_month=self.growth,
             name=table,
         )
 

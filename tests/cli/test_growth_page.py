@@ -8,12 +8,16 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cli.main import warmbase
-from sizing.problem import Infeasible
+from sizing.problem import Infeasible, InvalidInput
+
+
+def months(*options: str) -> Result:
+    core = "clusters.blue.core={type: r8g.xlarge}"
+    return CliRunner().invoke(warmbase, ["plan", "dev", "--set", core, "--months", "6", *options])
 
 
 def run(*options: str) -> Result:
-    core = "clusters.blue.core={type: r8g.xlarge}"
-    return CliRunner().invoke(warmbase, ["plan", "dev", "--set", core, "--months", "6", "--growth", "30%", *options])
+    return months("--growth", "30%", *options)
 
 
 def test_the_page_fits_and_names_each_purchase() -> None:
@@ -29,6 +33,38 @@ def test_json_has_the_steps() -> None:
     document = json.loads(run("--output", "json").stdout)
     assert document["steps"][0]["month"] == 0
     assert document["growth"] == 0.3
+
+
+def test_the_growth_of_the_file_is_the_default() -> None:
+    stated = ("--set", "workload.growth=0.5 % a month")
+    assert "data, reads and writes grow by 0.5 % each" in months(*stated).stdout
+    assert "data, reads and writes grow by 2 % each" in months(*stated, "--growth", "2%").stdout
+
+
+def test_the_growth_of_each_table_is_printed_if_it_differs() -> None:
+    table = "{stored: 20 GiB, cell: 1 KiB, row: 4 KiB, reads: {per_second: 10}, regions: 9"
+    tables = f"workload={{tables: {{users: {table}, growth: 1 % a month}}, growth: {table}}}}}}}"
+    printed = months("--set", tables)
+    assert printed.exit_code == 0, printed.output
+    assert "6 months in which data, reads and writes grow by 1 % to 8 % each" in " ".join(printed.stdout.split())
+    assert "Growth a month: users 1 %, growth 8 %." in printed.stdout
+    document = json.loads(months("--set", tables, "--output", "json").stdout)
+    assert (document["growth"], document["tables"]) == (None, {"users": 0.01, "growth": 0.08})
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("8 %", "'8 %' is not a growth per month"),
+        ("4..12 %", "'4..12 %' is not a growth per month"),
+        ("0.08", "0.08 is not a growth per month"),
+        ("101 % a month", "must be at least 0 and at most 1, not 1.01"),
+    ],
+)
+def test_a_growth_is_a_percentage_a_month(value: str, why: str) -> None:
+    error = months("--set", f"workload.growth={value}").exception
+    assert isinstance(error, InvalidInput)
+    assert why in str(error)
 
 
 @pytest.mark.parametrize("options", [["--frontier", "p99"], ["--why"], ["--output", "markdown"]])

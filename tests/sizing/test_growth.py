@@ -10,32 +10,53 @@ import pytest
 from environments.planning import requirements, world
 from environments.reader import read_environment
 from environments.reader.assignment import Assignment
-from sizing.growth import GrowthStep, grown, growth_steps, split_month
+from sizing.growth import GrowthStep, growing, grown, growth_steps, split_month
 from sizing.regret import Situation
-from sizing.workload import OpenLoad
+from sizing.units import TIB
+from sizing.workload import OpenLoad, Workload
 
 DEV = read_environment("dev", [Assignment.parse("clusters.blue.core={type: r8g.xlarge}")])
 NEEDS, WORLD = requirements(DEV, DEV.active), world(DEV)
-MONTHS, RATE = 10, 0.3
+GROWING, MONTHS = growing(NEEDS, 0.3), 10
 
 
 def after(months: int) -> Situation:
-    return Situation(requirements=grown(NEEDS, (1 + RATE) ** months), world=WORLD)
+    return Situation(requirements=grown(GROWING, months), world=WORLD)
 
 
 @pytest.fixture(scope="module")
 def steps() -> list[GrowthStep]:
-    return list(growth_steps(NEEDS, WORLD, RATE, MONTHS))
+    return list(growth_steps(GROWING, WORLD, MONTHS))
 
 
 def test_the_workload_grows_with_its_peak() -> None:
     load = OpenLoad(reads_per_second=100, peak_reads_per_second=300)
     reads = replace(NEEDS.workload.reads, load=load)
     peaked = replace(NEEDS, workload=replace(NEEDS.workload, reads=reads, write_bytes_per_second=1000))
-    workload = grown(peaked, 1.5).workload
+    workload = grown(growing(peaked, 0.5), 1).workload
     assert workload.stored_bytes == round(1.5 * NEEDS.workload.stored_bytes)
     assert workload.write_bytes_per_second == 1500
     assert workload.load == OpenLoad(reads_per_second=150, peak_reads_per_second=450)
+
+
+def test_a_growth_that_nobody_stated_is_assumed() -> None:
+    assert growing(NEEDS).workload.growth_per_month == 0.08
+    stated = replace(NEEDS, workload=replace(NEEDS.workload, growth_per_month=0.0))
+    assert grown(growing(stated), 5).workload.stored_bytes == NEEDS.workload.stored_bytes
+    assert grown(growing(stated, 0.1), 1).workload.stored_bytes == round(1.1 * NEEDS.workload.stored_bytes)
+
+
+def test_each_table_has_its_own_growth() -> None:
+    part = replace(NEEDS.workload, name="users")
+    tables = [replace(part, growth_per_month=0.02), replace(part, name="events"), replace(part, name="logs")]
+    needs = replace(NEEDS, workload=Workload.of(tables))
+    later = grown(growing(needs), 12).workload
+    bytes_per_table = [table.stored_bytes for table in later.tables]
+    assert bytes_per_table == [round(part.stored_bytes * rate**12) for rate in (1.02, 1.08, 1.08)]
+    assert later.stored_bytes == sum(bytes_per_table)
+    # The limit is twice today's mean region, and 1.08 to the tenth power is 2.16.
+    large = replace(needs, workload=needs.workload.changed(lambda table: replace(table, stored_bytes=8 * TIB)))
+    assert split_month(growing(large), 24) == 10
 
 
 def test_each_cluster_serves_until_the_next_purchase_and_no_longer(steps: list[GrowthStep]) -> None:
@@ -62,12 +83,12 @@ def test_more_nodes_are_of_the_same_kind_and_as_few_as_serve(steps: list[GrowthS
 
 
 def test_without_growth_one_purchase_is_enough() -> None:
-    [only] = growth_steps(NEEDS, WORLD, 0.0, 3)
+    [only] = growth_steps(growing(NEEDS, 0.0), WORLD, 3)
     assert (only.month, only.is_new) == (0, True)
 
 
 def test_regions_split_when_their_mean_passes_the_limit() -> None:
-    month = split_month(NEEDS, WORLD, RATE, 60)
+    month = split_month(GROWING, 60)
     assert month is not None
     assert month > 0
-    assert split_month(NEEDS, WORLD, RATE, month - 1) is None
+    assert split_month(GROWING, month - 1) is None

@@ -175,6 +175,7 @@ CHANGES: dict[str, list[dict[str, object]]] = {
     ],
     "workload.compression.ratio": [{"workload.compression": {"codec": "lz4", "ratio": each}} for each in (1.5, 4.0)],
     "workload.encoding": [{"workload.encoding": each} for each in ("FAST_DIFF", "ROW_INDEX_V1")],
+    "workload.growth": [{"workload.growth": "3 % a month"}],
     "workload.inspection": [INSPECTED],
     "workload.popularity.curve": [{"workload.popularity": {"curve": "curve.csv"}}],
     "workload.popularity.hot": [{"workload.popularity": {"hot": each, "of_reads": "90 %"}} for each in ("5 %", "20 %")],
