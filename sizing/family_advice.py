@@ -57,7 +57,7 @@ def _large_cells(family: FamilyTotals) -> Iterator[Advice]:
     if mean >= LARGE_CELL * nominal and family.cells <= 2 * family.lengths.blocks:
         yield _advised(
             family,
-            "BLOCKCACHE => 'false', or a family of its own as MOB",
+            "cache: false for the family (BLOCKCACHE => 'false'), or a family of its own as MOB",
             f"its blocks hold one cell of {format_size(round(mean))} each and would take "
             f"{format_size(family.lengths.total_bytes)} of the cache",
             "not where these are the reads that must be fast",

@@ -134,6 +134,22 @@ def test_a_word_explains_what_the_page_means_by_it(word: str, text: str) -> None
     assert text in " ".join(result.stdout.split()), result.output
 
 
+def test_a_table_that_is_not_cached_is_told_apart(tmp_path: Path) -> None:
+    text = Path("docs/several-tables.yaml").read_text(encoding="utf-8")
+    file = tmp_path / "tables.yaml"
+    file.write_text(text.replace("regions: 120", "regions: 120\n      cache: false\n      growth: 2 % a month"))
+    command = CliRunner()
+    summary = " ".join(command.invoke(warmbase, ["plan", str(file)]).stdout.split())
+    assert "of the block reads of cached tables come from local disks" in summary
+    assert "hit ratio, p99 and cost: events not cached, " in summary
+    assert f"warmbase plan {file} --months 24" in summary
+    tables = " ".join(command.invoke(warmbase, ["explain", str(file), "tables"]).stdout.split())
+    assert "events: none of its blocks is cached; 5 reads/s" in tables
+    assert "users: 100 % of its block reads come from local disks" in tables
+    compared = " ".join(command.invoke(warmbase, ["compare", str(file)]).stdout.split())
+    assert "100 % of reads of" in compared
+
+
 def test_a_list_without_entries_says_so() -> None:
     [line] = CliRunner().invoke(warmbase, ["explain", "dev", "saves"]).stdout.splitlines()
     assert "was found to save money" in line

@@ -30,12 +30,17 @@ def run(here: Deployed, *options: str) -> Result:
 
 
 def test_the_proposal_says_how_each_change_takes_effect_and_changes_nothing(here: Deployed, model: Model) -> None:
-    model.tables["orders"]["cf"] |= {"BLOCKSIZE": "8192", "EVICT_BLOCKS_ON_CLOSE": "true"}
+    model.tables["orders"]["cf"] |= {
+        "BLOCKSIZE": "8192",
+        "EVICT_BLOCKS_ON_CLOSE": "true",
+        "hbase.rs.prefetchblocksonopen": "false",
+    }
     result = run(here, "orders", "--dry-run")
     assert result.exit_code == 0, result.output
     words = " ".join(result.stdout.split())
     wanted = planned_tables(here.launch)[0].families[0].attributes["BLOCKSIZE"]
     assert f"BLOCKSIZE 8192 -> {wanted}: applies to files that are written from now on" in words
+    assert "hbase.rs.prefetchblocksonopen false -> not set: applies when a region is reopened" in words
     assert "the blocks of orders:cf are lost" in words
     assert f"warmbase compact {here.environment.name} orders" in words
     assert max(map(len, result.stdout.splitlines())) <= 80

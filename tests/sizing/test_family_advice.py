@@ -40,7 +40,10 @@ WELL = FamilyTotals(
 )
 CASES = [
     ({}, []),
-    ({"lengths": lengths(1_000_000), "cells": 107_374}, ["BLOCKCACHE => 'false', or a family of its own as MOB"]),
+    (
+        {"lengths": lengths(1_000_000), "cells": 107_374},
+        ["cache: false for the family (BLOCKCACHE => 'false'), or a family of its own as MOB"],
+    ),
     ({"lengths": lengths(8_000), "block_bytes": 8192}, ["BLOCKSIZE => '65536'"]),
     ({"lengths": lengths(8_000, GIB), "index_bytes": 0, "block_bytes": 8192}, []),
     ({"lengths": lengths(8_000)}, []),

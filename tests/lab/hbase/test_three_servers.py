@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from configurations.launch import Launch
-from configurations.table_ddl import planned_tables
+from configurations.table_ddl import UNCACHED_FLAGS, planned_tables
 from lab.hbase.availability import probed
 from lab.hbase.cluster import LabCluster, LabServer
 from lab.hbase.control import LabControl, MemoryHealJournal, MemoryJournal
@@ -278,10 +278,12 @@ def test_the_step_changes_a_family_and_reopens_one_region_in_place(experiment: E
     [planned] = planned_tables(experiment.bench.cluster.launch)[0].families
     assert before.keys() == planned.attributes.keys()
     assert answer["most_regions"] == experiment.bench.cluster.launch.plan.core.count
-    change = f"{family}:BLOCKSIZE=32768"
-    assert answer_of("change-tables", experiment.bench.cluster, tmp_path, "change", table, change) == {"changed": table}
+    settings = {"BLOCKSIZE": "32768", **dict.fromkeys(UNCACHED_FLAGS, "false")}
+    change = [f"{family}:{name}={value}" for name, value in settings.items()]
+    answer = answer_of("change-tables", experiment.bench.cluster, tmp_path, "change", table, *change)
+    assert answer == {"changed": table}
     after = answer_of("change-tables", experiment.bench.cluster, tmp_path, "families")["tables"][table][family]
-    assert after == before | {"BLOCKSIZE": "32768"}
+    assert after == before | settings
     name, home = next(iter(admin.regions(table).items()))
     address = ":".join(home.split(",")[:2])
     assert answer_of("change-tables", experiment.bench.cluster, tmp_path, "reopen-region", name) == {
@@ -296,8 +298,9 @@ def test_the_step_changes_a_family_and_reopens_one_region_in_place(experiment: E
         tmp_path,
         "change",
         table,
-        f"{family}:BLOCKSIZE={before['BLOCKSIZE']}",
+        *(f"{family}:{name}={before.get(name, '')}" for name in settings),
     )
+    assert answer_of("change-tables", experiment.bench.cluster, tmp_path, "families")["tables"][table][family] == before
 
 
 def test_an_available_restart_of_the_server_of_meta(experiment: Experiment) -> None:
