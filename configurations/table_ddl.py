@@ -50,7 +50,7 @@ CacheConfig.shouldCacheBlockOnRead and StoreUtils.createStoreConfiguration; HBAS
 class FamilySettings:
     """One column family, with the attributes that the plan decides, in the order of the script.
 
-    `configuration` has the keys of hbase-site.xml to which the family gives values of its own.
+    `configuration` has the keys of hbase-site.xml that the family overrides, with their values.
     """
 
     name: str
@@ -155,7 +155,7 @@ def family_attributes(launch: Launch, workload: Workload, codec: str, encoding: 
 
 
 def family_configuration(launch: Launch, workload: Workload) -> dict[str, str]:
-    """Return the keys of hbase-site.xml to which a family of this table gives values of its own."""
+    """Return the keys of hbase-site.xml that a family of this table overrides, with their values."""
     if workload.cached or not launch.plan.mode.has_bucket_cache or releases()[launch.plan.release].honours_blockcache:
         return {}
     return dict.fromkeys(UNCACHED_FLAGS, "false")

@@ -30,7 +30,7 @@ class Sampling:
 class Samples:
     """The values of the ranges in every sample, in the order of the ranges.
 
-    `situations` has what the cluster must then serve, and what there is to buy, at the discount of the sample.
+    `situations` has the requirements of each sample, and what there is to buy at the discount of the sample.
     """
 
     values: Sequence[Sequence[float]]

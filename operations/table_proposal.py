@@ -124,7 +124,7 @@ def planned_families(launch: Launch, live: LiveTables) -> Mapping[str, Families]
 def table_changes(live: LiveTables, wanted: Mapping[str, Families]) -> list[TableChange]:
     """Return the change of each table that differs from the plan, with only the attributes that differ.
 
-    A family of the cluster lacks the keys of the configuration to which it gives no value.
+    A family of the running cluster has only the keys of the configuration that it overrides.
     """
     changes = []
     for table, families in sorted(wanted.items()):

@@ -58,7 +58,7 @@ class BucketCache:
 class CacheDemand:
     """The demand that the data makes on caches: the bucket sizes for its blocks, and the hit ratio by size.
 
-    `blocks` has every table, and hit ratios are those of the reads of cached tables.
+    `blocks` includes every table, but hit ratios count only the reads of cached tables.
     `swing` is that of a cache of `REFERENCE_BYTES`. Reads spread over RegionServers as blocks do, so the caches of a
     cluster are one cache as large as all of them.
     """

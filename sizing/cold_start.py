@@ -57,7 +57,7 @@ class ColdStart(ColdRates):
 
     @property
     def lookups(self) -> float:
-        """Return how many blocks a read looks up in the cache."""
+        """Return how many blocks of a read may be in the cache."""
         return self.read.cacheable * self.read.blocks
 
     def prefetch_seconds_against(self, wanted_seconds: float) -> float:

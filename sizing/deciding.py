@@ -25,7 +25,7 @@ __all__ = ["Proposal", "proposal"]
 
 FEWEST_FOR_PROCESSES: Final = 24  # judgement: the start of the processes takes as long as a few samples
 SCREENS: Final = ((16, 48), (4, 24))
-"""judgement: an option behind 48 others in every 16th sample, or behind 24 in every fourth, does not win in all."""
+"""judgement: an option that 48 others beat over every 16th sample, or 24 over every fourth, does not win over all."""
 FEWEST_SCREENED: Final = 8  # judgement: fewer samples say too little about an option
 LEADERS: Final = 4
 """The number of best options whose neighbours are tried."""
@@ -104,7 +104,7 @@ class _Trials:
     def finalists(self, options: Sequence[ClusterOption]) -> Decision:
         """Return the decision between the options that may win, over every sample.
 
-        They are the first option, those that do best in a part of the samples, and the best of each family there.
+        They are the first option, those that do best in some of the samples, and the best of each family there.
         """
         for step, most in SCREENS:
             if len(options) > most and len(self.cheapest_usd) >= step * FEWEST_SCREENED:
@@ -150,10 +150,10 @@ class _Trials:
 
 @contextmanager
 def _mapping(samples: Sequence[Situation]) -> Iterator[Application[Any]]:
-    """Yield a function that applies another one to samples, which are given by number.
+    """Yield a function that applies another function to the samples with the given numbers.
 
-    Where it saves time, there is one process for each processor. A sample stays with its process, which remembers what
-    it has worked out about it.
+    Where it saves time, there is one process for each processor. The same process always evaluates the same samples,
+    because it remembers what it has computed for them.
     """
     processors = os.cpu_count() or 1
     if len(samples) < FEWEST_FOR_PROCESSES or processors == 1:
@@ -174,7 +174,7 @@ def _mapping(samples: Sequence[Situation]) -> Iterator[Application[Any]]:
             pool.shutdown(cancel_futures=True)
 
 
-_samples: list[Situation] = []  # in a process that works on samples, all of them
+_samples: list[Situation] = []  # all samples; filled only in a process that evaluates some of them
 
 
 def _of_sample(function: Callable[[Situation], T], number: int) -> T:

@@ -44,9 +44,9 @@ class GrowthStep:
 
 
 def growing(requirements: Requirements, rate: float | None = None) -> Requirements:
-    """Return the requirements with this growth for every table, or with each table's own where the rate is None.
+    """Return the requirements with this growth for every table, or with each table's own growth if the rate is None.
 
-    A table whose growth nobody stated has the assumed one.
+    A table for which no growth is stated then grows at the assumed rate.
     """
 
     def known(table: Workload) -> Workload:
@@ -57,7 +57,10 @@ def growing(requirements: Requirements, rate: float | None = None) -> Requiremen
 
 
 def grown(requirements: Requirements, months: int) -> Requirements:
-    """Return the requirements after months of growth of stored data, reads and writes; rows and regions stay."""
+    """Return the requirements after this many months, in which stored data, reads and writes grow.
+
+    The size of a row and the number of regions stay the same, and the budget is ignored.
+    """
     return replace(
         requirements,
         workload=requirements.workload.changed(lambda table: _grown_table(table, months)),

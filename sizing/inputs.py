@@ -56,7 +56,7 @@ class SizingInputs:
     def new(cls, requirements: Requirements, world: World) -> SizingInputs:
         """Count the blocks of the workload, and choose the bucket sizes that suit them.
 
-        Without a BucketCache, no table differs from the others because it is not cached.
+        Without a BucketCache, `cache: false` makes no difference, so all tables are then treated alike.
         """
         if not (requirements.workload.all_cached or requirements.mode.has_bucket_cache):
             workload = requirements.workload.changed(lambda table: replace(table, cached=True))
@@ -130,13 +130,13 @@ class SizingInputs:
         )
 
     def table_hit_ratios(self, hit_ratio: float) -> tuple[float, ...]:
-        """Return the hit ratio of each table, if this is that of all cached tables; 0 for one that is not cached."""
+        """Return the hit ratio of each table, given that of all cached tables; 0 for a table that is not cached."""
         if len(self.table_reads) == 1:
             return (hit_ratio * self.table_reads[0].read.cacheable,)
         return tuple(ratio for ratio, _ in self.tables_in_cache(hit_ratio))
 
     def tables_in_cache(self, hit_ratio: float) -> tuple[tuple[float, float], ...]:
-        """Return the hit ratio and the cached blocks of each table, if this is the hit ratio of all cached tables."""
+        """Return the hit ratio and the cached blocks of each table, given the hit ratio of all cached tables."""
         curves = iter(self.demand.table_curves.at(hit_ratio))
         return tuple(next(curves) if table.read.cacheable else (0.0, 0.0) for table in self.table_reads)
 

@@ -12,10 +12,10 @@ Ts = TypeVarTuple("Ts")
 
 
 def memoized(function: Callable[[Unpack[Ts]], V]) -> Callable[[Unpack[Ts]], V]:
-    """Return the function with its values kept for as long as it lives.
+    """Return a function that computes each value once, and remembers it for as long as the function lives.
 
-    functools.cache does the same and also copies name and documentation, which takes as long as many of the values
-    of a candidate, of which a search makes thousands.
+    functools.cache does the same, but also copies the name and the docstring. A search makes thousands of candidates,
+    and for each of them, the copy would take as long as the computation of many values.
     """
     values: dict[tuple[*Ts], V] = {}
 

@@ -4,7 +4,7 @@ Either group is an LRU list: a block leaves SINGLE after a time T1 without a rea
 of one block its group is a two-state chain, which gives sizes and outflows of both groups for any T1 and T2 (Che's
 approximation for each). HBase's freeSpace() shares an eviction between the groups by how far each exceeds
 its share; the times sought are those that fill the cache and whose outflows have that proportion. They are found
-by bracketing: T2 for each T1, and T1. Source: HBASE-29667, BucketCache.freeSpace; checked against `replay`.
+by bracketing T1 and, for each T1, T2. Source: HBASE-29667, BucketCache.freeSpace; checked against `replay`.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from sizing.popularity import Floats, Popularity
 
 SINGLE_FACTOR: Final = 0.25  # hbase.bucketcache.single.factor
 MULTI_FACTOR: Final = 0.50  # hbase.bucketcache.multi.factor
-PARTS: Final = 4  # into which a search divides what is left of the logarithms of a time
-DIVISIONS: Final = 8  # which leave 1 in 65,536 of a range of at most about 30: 0.05 % of a time
+PARTS: Final = 4  # into which each step of a search divides the remaining range of log time
+DIVISIONS: Final = 8  # steps of a search; each of 4^8 = 65,536 parts of a range of about 30 is 0.05 % of a time
 CLASSES: Final = 32  # judgement: popularity classes; finer ones change hit ratios by less than 0.3 points
-SHORTEST_TIME: Final = 1e-3  # in reads for each block held, of the largest blocks; SINGLE then holds next to nothing
+SHORTEST_TIME: Final = 1e-3  # in reads for each block held, if all are of the largest; SINGLE is then nearly empty
 LONGEST_TIME: Final = 8.0  # in reads of the rarest block; 0.03 % of the blocks are then unread
 
 
@@ -68,7 +68,7 @@ def promoted_block_hits(popularity: Popularity, eviction: Eviction) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Classes:
-    """At most CLASSES classes of blocks: the chance of a read of one block, the reads and the space of all of them."""
+    """At most CLASSES classes of blocks: the probability of a read of one block, and the reads and the space of all."""
 
     weights: Floats
     reads: Floats
@@ -76,7 +76,7 @@ class _Classes:
 
     @classmethod
     def of(cls, popularity: Popularity) -> _Classes:
-        """Merge classes of a popularity by equal steps of log weight, those that are never read left out."""
+        """Merge the classes of a popularity by equal steps of log weight, and leave out those that are never read."""
         read = popularity.weights > 0
         weights, blocks, claims = popularity.weights[read], popularity.blocks[read], popularity.claims[read]
         logs = np.log(weights)
@@ -103,7 +103,7 @@ def _times(classes: _Classes, eviction: Eviction) -> tuple[Floats, Floats]:
         return _last(has_room, np.broadcast_to(least, promoted.shape[:-1]), longest)
 
     def evicts_too_much_of_multi(in_single: Floats) -> NDArray[np.bool_]:
-        """Longer in SINGLE means less in MULTI, so this holds up to some time, at most where SINGLE is the cache."""
+        """A longer time in SINGLE leaves less room for MULTI, so this holds only up to some time in SINGLE."""
         promoted = _read_within(in_single, classes.weights)
         stays = _read_within(later := in_multi(promoted), classes.weights)
         hits = _hits(promoted, later, classes.weights)
@@ -117,12 +117,12 @@ def _times(classes: _Classes, eviction: Eviction) -> tuple[Floats, Floats]:
 
 
 def _read_within(times: Floats, weights: Floats) -> Floats:
-    """Return the chance that a block of each weight is read within each time; shape (*times, classes)."""
+    """Return the probability that a block of each weight is read within each time; shape (*times, classes)."""
     return np.asarray(-np.expm1(-times[..., None] * weights))
 
 
 def _hits(promoted: Floats, in_multi: Floats, weights: Floats) -> Floats:
-    """Return the share of a block's reads that find it, which is the share of the time for which it is cached.
+    """Return the share of a block's reads that find it in the cache, which equals the share of time that it is cached.
 
     Shape (*times, classes).
     """
@@ -130,7 +130,7 @@ def _hits(promoted: Floats, in_multi: Floats, weights: Floats) -> Floats:
 
 
 def _last(holds: Callable[[Floats], NDArray[np.bool_]], least: Floats, longest: float) -> Floats:
-    """Return the last times for which this holds, which holds up to some time; shape as least."""
+    """Return the latest times at which `holds` is true, if it is false at all later times; shape as least."""
     first, width = np.log(least), np.log(longest / least)
     for _ in range(DIVISIONS):
         width = width / PARTS

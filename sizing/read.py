@@ -34,7 +34,7 @@ class Read:
     answer_bytes: int
     runs: float = 1.0
     cacheable: float = 1.0
-    """The share of its blocks that are looked up in the cache; a table that is not cached has none."""
+    """The share of its blocks that may be in the cache; 0 for a table that is not cached."""
     of_lengths: BlockRead | None = None
     """The mean bytes and operations of one block over all lengths; None for a block of the mean length."""
 
@@ -82,7 +82,7 @@ def blocks_per_row(row_bytes: float, cell_bytes: float, payload_bytes: float) ->
 
 
 def missing_blocks(read: Read, hits: Hits) -> float:
-    """Return the blocks of a read that come from S3."""
+    """Return how many blocks of a read come from S3."""
     return read.blocks * (1 - read.cacheable * hits.ratio)
 
 

@@ -66,7 +66,8 @@ class Release:
     def honours_blockcache(self) -> bool:
         """Return whether BLOCKCACHE => 'false' keeps blocks out of the cache: from HBase 2.6.4 on (HBASE-29623).
 
-        Before, files that are prefetched, flushed or compacted are cached all the same. Only `configurations/` asks.
+        Earlier releases cache the blocks of files that are prefetched, flushed or compacted in spite of it. Only
+        `configurations/` asks for this.
         """
         return self.hbase >= (2, 6, 4)
 

@@ -31,7 +31,7 @@ PROJECT = Path(__file__).parents[1]
 GOLDEN = Path(__file__).parent / "golden"
 
 # `make test-all` tries each law on more examples than a developer waits for: --hypothesis-profile ci. Both try the same
-# examples each time, so that a change is not refused for a fault it does not have; `make fuzz` draws new ones. How long
+# examples each time, so that no change fails for a fault that it did not cause; `make fuzz` draws new ones. How long
 # a law is tried at most is in tests/tiers.py.
 settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True)
 settings.register_profile("quick", max_examples=8, deadline=None, derandomize=True)

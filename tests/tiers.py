@@ -18,8 +18,8 @@ LAW_SECONDS = {"quick": 1.0, "ci": 3.0, "fuzz": 30.0}
 """The processor's time after which a law is tried on no more examples, by the profile of hypothesis.
 
 judgement: in `make test`, eight examples of most laws take less. In `make test-all`, a law whose examples take 30 ms is
-tried on all 100, and one that searches for plans on some ten. `make fuzz` takes half a minute for each. Any other
-profile has no limit.
+tried on all 100, and one that searches for plans on some ten. `make fuzz` tries each for up to half a minute. Any
+other profile has no limit.
 """
 
 

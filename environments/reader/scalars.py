@@ -149,7 +149,7 @@ Growth = Annotated[
     BeforeValidator(_growth),
     WithJsonSchema({"type": "string", "pattern": r"^[0-9.]+ ?% a month$", "examples": ["8 % a month"]}),
 ]
-"""The fraction of growth in a month, written as a percentage."""
+"""The growth per month as a fraction; it is written as a percentage."""
 
 Auto = BeforeValidator(_auto)
 """Turns the word `auto` into None, which is how the types say that the calculator chooses."""

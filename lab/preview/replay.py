@@ -132,7 +132,7 @@ class ReplayedServer:
 
     @property
     def absences(self) -> list[tuple[float, float]]:
-        """Return from which second to which the server was away, once for each time."""
+        """Return each absence of the server: the seconds at which it went away and came back."""
         return [
             (before.second, after.second)
             for before, after in pairwise(self.moments)

@@ -14,7 +14,7 @@ module WarmbaseTables
     'PREFETCH_BLOCKS_ON_OPEN' => :isPrefetchBlocksOnOpen, 'CACHE_DATA_ON_WRITE' => :isCacheDataOnWrite,
     'EVICT_BLOCKS_ON_CLOSE' => :isEvictBlocksOnClose
   }.freeze
-  # The keys of hbase-site.xml to which a family that is not cached gives values of its own.
+  # The keys of hbase-site.xml that a family may override, so that it is not cached.
   CONFIGURED = %w[hbase.rs.prefetchblocksonopen hbase.rs.cacheblocksonwrite hbase.rs.cachecompactedblocksonwrite].freeze
   LOAD_KEY = 'warmbase.before.load'
   BATCH_KEY = 'hbase.reopen.table.regions.progressive.batch.size.max'
@@ -65,7 +65,7 @@ module WarmbaseTables
       { changed: table }
     end
 
-    # Sets an attribute or, if its name has dots, a key of the configuration, which an empty value removes.
+    # Sets an attribute or, if the name has dots, a key of the configuration. An empty value removes the key.
     def set(family, name, value)
       if !name.include?('.')
         family.setValue(name, value)

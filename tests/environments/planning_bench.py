@@ -1,9 +1,9 @@
-"""`python -m tests.environments.planning_bench`: the CPU time of a plan for ranges, beside another planner's.
+"""`python -m tests.environments.planning_bench`: the CPU time of a plan for ranges, and that of another planner.
 
 The other planner is Netflix's service-capacity-modeling, which also draws samples of the ranges and buys what has the
-least regret. It is asked for a Cassandra cluster, the nearest of its models: as much data, as many reads of as large
-rows, as many samples. Both are whole processes, run in turn; their CPU time and memory are those that the kernel
-counts, with those of their own processes. The first run installs the other planner from the package index.
+least regret. It plans a Cassandra cluster, the closest of its models, for about the same data, reads and size of rows,
+and draws as many samples. Both run in turn, each as a process of its own. The kernel counts their CPU time and memory,
+including those of their child processes. The first run installs the other planner from the package index.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def install() -> Path:
 
 
 def main() -> None:
-    """Print the CPU time and the memory of both, and how many times as fast ours is."""
+    """Print the CPU time and the memory of both, and the ratio of the CPU times."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=128)
     parser.add_argument("--rounds", type=int, default=3)

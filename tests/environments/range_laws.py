@@ -1,8 +1,8 @@
-"""`python -m tests.environments.range_laws`: how plans for ranges keep their laws over many random workloads.
+"""`python -m tests.environments.range_laws`: tries the laws of plans for ranges on many random workloads.
 
 Each workload has random inputs, and one to three of them are ranges. For each, the proposal of some samples is compared
 with the plans of those samples, with those of as many other samples, and with the plans at both ends of every range.
-The page says how often each law held, and how far off the worst case was. Two hundred workloads take some ten minutes.
+The output says how often each law held, and how far off the worst case was. 200 workloads take some ten minutes.
 """
 
 from __future__ import annotations
@@ -32,16 +32,17 @@ from sizing.problem import Infeasible, InvalidInput
 from sizing.regret import ClusterOption, Decision, Outcome
 
 WIDEST: Final = 4.0  # judgement: an input that one knows to a factor of four
-SAFE_SHARE: Final = 0.9  # of the samples; the page of a plan names the cluster that meets the targets in as many
+SAFE_SHARE: Final = 0.9  # of the samples; `warmbase plan` names the cluster that meets the targets in this share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The verdict of one workload on each law; a figure is NaN if the workload says nothing about it.
+    """The verdict of one workload on each law; a figure is NaN if it cannot be computed.
 
     `own` and `unseen` are what the proposal costs, with the charges for misses, divided by the least that any plan of
     a sample costs, in its own samples and in others. `safe` is the share of the others in which the cluster that meets
-    the targets in 90 % of the own samples meets them. `below` and `above` are its price by those of the ends' plans.
+    the targets in 90 % of its own samples meets them. `below` and `above` are the mean price of the proposal, divided
+    by that of the cheapest and of the dearest plan for the ends of the ranges.
     """
 
     workload: tuple[str, ...]
@@ -77,7 +78,7 @@ def workload(rng: random.Random) -> tuple[str, ...]:
 
 
 def verdict(number: int, count: int) -> Verdict | str:
-    """Return what the workload of this number shows, or why it shows nothing."""
+    """Return the verdict of the workload of this number, or why it has none."""
     texts = workload(random.Random(number))
     document = read_ranges("dev", [Assignment.parse(text) for text in texts])
     try:
@@ -124,7 +125,7 @@ def _safe(decision: Decision, others: Samples) -> float:
 
 
 def _of_the_ends(document: RangedDocument, proposal: Proposal) -> tuple[float, float]:
-    """Return the proposal's mean price, divided by that of the cheapest and of the dearest plan of the ends."""
+    """Return the proposal's mean price, divided by that of the cheapest and of the dearest plan for the ends."""
     best = proposal.decision.best
     price = float(np.mean([row[best].usd_per_month for row in proposal.decision.outcomes]))
     prices = [
@@ -144,7 +145,7 @@ def _ends(document: RangedDocument) -> Iterator[Document]:
 def _lines(tried: Sequence[Verdict | str]) -> Iterator[str]:
     shown = [one for one in tried if isinstance(one, Verdict)]
     for why, count in Counter(one for one in tried if isinstance(one, str)).items():
-        yield f"{count} workloads say nothing: {why}"
+        yield f"{count} workloads have no verdict: {why}"
     yield f"{'law':58}{'held':>12}{'worst':>9}"
     for name, law, worst in (
         ("own samples: no plan of a sample costs less", lambda one: one.own <= 1 + 1e-9, max(one.own for one in shown)),
@@ -159,8 +160,8 @@ def _lines(tried: Sequence[Verdict | str]) -> Iterator[str]:
         yield f"{name:58}{f'{sum(map(law, shown))} of {len(shown)}':>12}{worst:>9.3f}"
     shares = [one.safe for one in shown if not math.isnan(one.safe)]
     yield (
-        f"The clusters that meet the targets in 90 % of their samples, {len(shares)} of them, meet them in"
-        f" {np.mean(shares):.1%} of the others (the 5th percentile of the clusters: {np.quantile(shares, 0.05):.1%})"
+        f"{len(shares)} clusters meet the targets in at least 90 % of their own samples. On average, they meet them in"
+        f" {np.mean(shares):.1%} of the other samples (5th percentile: {np.quantile(shares, 0.05):.1%})"
     )
 
 
@@ -169,7 +170,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workloads", type=int, default=200)
     parser.add_argument("--samples", type=int, default=32)
-    parser.add_argument("--worst", type=int, default=0, help="print so many workloads that cost most in other samples")
+    parser.add_argument(
+        "--worst", type=int, default=0, help="print this many of the workloads that cost most in other samples"
+    )
     options = parser.parse_args()
     with ProcessPoolExecutor() as pool:
         tried = list(pool.map(partial(verdict, count=options.samples), range(options.workloads)))

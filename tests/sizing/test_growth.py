@@ -39,7 +39,7 @@ def test_the_workload_grows_with_its_peak() -> None:
     assert workload.load == OpenLoad(reads_per_second=150, peak_reads_per_second=450)
 
 
-def test_a_growth_that_nobody_stated_is_assumed() -> None:
+def test_a_growth_that_is_not_stated_is_assumed() -> None:
     assert growing(NEEDS).workload.growth_per_month == 0.08
     stated = replace(NEEDS, workload=replace(NEEDS.workload, growth_per_month=0.0))
     assert grown(growing(stated), 5).workload.stored_bytes == NEEDS.workload.stored_bytes

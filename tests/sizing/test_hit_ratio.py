@@ -86,7 +86,7 @@ def test_more_cache_never_misses_more(popularity: Popularity, share: float, more
     swing = OccupancyRange(
         full_blocks=full, blocks_after_eviction=0.85 * full, room_blocks=full / 0.95, promotes=promotes
     )
-    tolerance = 1e-4 if promotes else 1e-7  # promotion searches times to 0.05 %
+    tolerance = 1e-4 if promotes else 1e-7  # the times of promotion are found to 0.05 %
     assert hit_ratio(popularity, swing.scaled(more)) >= hit_ratio(popularity, swing) - tolerance
 
 

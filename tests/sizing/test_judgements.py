@@ -493,7 +493,7 @@ NO_FIGURE = {
     "regret.MISSED_FACTOR": "an option of the command; test_regret holds its arithmetic",
     "table_cost.SLACK": "how exactly the others keep their hits; test_several_tables holds the cost of a table",
     "stored_blocks.MOST_LENGTHS": "how finely lengths are told apart; test_several_tables holds their mean",
-    "growth.ASSUMED_GROWTH": "what a growth that nobody stated is assumed to be; test_growth holds it",
+    "growth.ASSUMED_GROWTH": "the growth of a table for which none is stated; test_growth holds it",
     "growth.WORTHWHILE_FRACTION": "when a new cluster is proposed; test_growth holds what is bought otherwise",
     "regret.SHUFFLES": "how well chance is known; test_regret holds what an input without influence is worth",
     "deciding.FEWEST_FOR_PROCESSES": "how long a decision takes",

@@ -141,7 +141,7 @@ def test_the_hits_of_the_tables_are_those_of_the_cache(popularity: Popularity, s
 
 
 def test_large_blocks_that_are_read_often_leave_a_small_cache_soon_where_reads_promote() -> None:
-    """A cache that holds a twentieth of them keeps none for as many reads as it holds blocks."""
+    """In a cache for a twentieth of the blocks, no block stays for as many reads as the cache holds blocks."""
     popularity = mixture_of([(UNIFORM, 2_000, 1.0, 0.8, 909_000), (UNIFORM, 62_000, 1.0, 0.2, 12_500)])
     full = 0.05 * popularity.total_blocks
     swing = OccupancyRange(full_blocks=full, blocks_after_eviction=0.85 * full, room_blocks=full / 0.95, promotes=True)

@@ -65,7 +65,7 @@ def test_without_reads_it_changes_nothing_about_the_cache() -> None:
 @pytest.mark.parametrize("other", [SCANNED, WIDE, ORDERS], ids=lambda other: other.name)
 @pytest.mark.parametrize("hit_ratio", [0.8, 0.99])
 def test_s3_answers_all_of_its_reads_and_the_others_meet_the_target(other: Workload, hit_ratio: float) -> None:
-    """All tables together may need fewer GETs than if it were cached, because it then replaces their blocks."""
+    """All tables together may need fewer GETs than if it were cached, because its blocks would evict theirs."""
     left = plan(with_targets(of(USERS, uncached(other)), hit_ratio=hit_ratio), WORLD)
     assert left.hit_ratio.predicted >= hit_ratio
     users, not_cached = left.tables
@@ -75,7 +75,7 @@ def test_s3_answers_all_of_its_reads_and_the_others_meet_the_target(other: Workl
     assert sum(one.gets_per_second for one in left.tables) * 3600 == pytest.approx(left.s3.gets_per_hour_warm)
 
 
-def test_its_latency_is_that_of_s3_and_its_hits_are_no_warning() -> None:
+def test_its_latency_is_that_of_s3_and_its_hit_ratio_causes_no_warning() -> None:
     sized = plan(of(USERS, uncached(SCANNED)), WORLD)
     _, events = sized.tables
     # A scan of 300 rows reads 10 blocks, one after the other, each with S3's first byte.
@@ -84,7 +84,7 @@ def test_its_latency_is_that_of_s3_and_its_hits_are_no_warning() -> None:
 
 
 def test_its_reads_fill_no_slots_of_the_cache() -> None:
-    """Its blocks take network from S3, but no bytes of the cache's volumes."""
+    """Its blocks take up the network from S3, but no throughput of the cache's volumes."""
     cached, left = inputs(USERS, SCANNED), inputs(USERS, uncached(SCANNED))
     share = left.demand.blocks.read_shares[0]
     assert left.read.cacheable == pytest.approx(share)
