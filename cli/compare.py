@@ -64,7 +64,7 @@ def _print(plans: Mapping[Mode, Plan]) -> None:
 
 
 def _of_cached_tables(plan: Plan) -> str:
-    """Return a remark that the hit ratio leaves out the reads of some tables; empty if it does not."""
+    """Return the words that limit the hit ratio to cached tables; empty if all tables are cached."""
     return "" if all(table.cached for table in plan.tables) else " of reads of cached tables"
 
 

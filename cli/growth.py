@@ -26,7 +26,7 @@ INDENT: Final = 36
 def show_growth(environment: Environment, cluster: ClusterChoice, months: int, rate: float | None, output: str) -> None:
     """Print each purchase that a growing workload needs. Raises Infeasible where no cluster serves it today.
 
-    If the rate is None, each table grows as the file states.
+    If the rate is None, each table grows as the file states, or at the assumed rate.
     """
     if output == "markdown":
         raise click.UsageError("Growth is printed as a table or as JSON.")
@@ -46,7 +46,7 @@ def show_growth(environment: Environment, cluster: ClusterChoice, months: int, r
         echo(json_text({**document, "steps": plain(steps), "split_month": split}))
         return
     head = cluster_heading(environment.name, cluster.name)
-    title = f"{head}   {months} months in which data, reads and writes grow by {_growth(rates)} each"
+    title = f"{head}   {months} months in which data, reads and writes grow by {_growth(rates)} a month"
     rows = [line for step in steps for line in _lines(step, page_columns())]
     all_notes = (*_notes(steps, split), *_by_table(rates))
     notes = [line for note in all_notes for line in wrap(note, page_columns(), break_on_hyphens=False)]
@@ -66,7 +66,7 @@ def _growth(rates: Mapping[str, float]) -> str:
 def _by_table(rates: Mapping[str, float]) -> Iterator[str]:
     """Yield the growth of each table if it differs."""
     if _common(rates) is None:
-        yield f"Growth a month: {', '.join(f'{name} {format_percent(rate)}' for name, rate in rates.items())}."
+        yield f"Growth per month: {', '.join(f'{name} {format_percent(rate)}' for name, rate in rates.items())}."
 
 
 def _lines(step: GrowthStep, width: int) -> Iterator[str]:

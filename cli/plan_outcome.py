@@ -86,7 +86,7 @@ def block_reads(plan: Plan) -> str:
 def table_text(table: PlannedTable) -> str:
     """Return the line of one table: its hits, its room in the cache, its reads, GETs and cost."""
     latency = f"p50 {table.p50_latency_ms:,.0f} ms and p99 {table.p99_latency_ms:,.0f} ms (estimates)"
-    cached = "none of its blocks is cached"
+    cached = "its data blocks are not cached"
     if table.cached:
         cached = (
             f"{format_percent(table.hit_ratio)} of its block reads come from local disks,"

@@ -31,7 +31,7 @@ EFFECTS: Final = {
     "PREFETCH_BLOCKS_ON_OPEN": f"{REOPENED}, which reads its files into the cache",
     "CACHE_DATA_ON_WRITE": REOPENED,
     "EVICT_BLOCKS_ON_CLOSE": REOPENED,
-    "BLOCKCACHE": f"{REOPENED}; false leaves the blocks that are cached until others replace them",
+    "BLOCKCACHE": f"{REOPENED}; if it becomes false, blocks stay in the cache until they are evicted",
     **dict.fromkeys(UNCACHED_FLAGS, REOPENED),
 }
 """How each attribute takes effect. Source: HBase 2.6, HStore creates its CacheConfig, and a StoreFileWriter its

@@ -263,14 +263,14 @@ def _reads_of_tables(file: RawSection) -> Iterator[Refusal]:
 
 
 def _cache_without_use(file: RawSection) -> Iterator[Refusal]:
-    """Refuse a BucketCache that no table uses: it has no hit ratio, whatever its target."""
+    """Refuse a BucketCache that no table uses, because it could not meet any target hit ratio."""
     workload = file.section("workload")
     tables = [section for _, section in workload.section("tables").sections()] or [workload]
     mode = MODES.get(file.section("storage").text("mode") or "", S3_CACHED)
     if mode.has_bucket_cache and all(table.values.get("cache") is False for table in tables):
         yield Refusal(
             at=("workload", "tables" if workload.gives("tables") else "cache"),
-            why="no table is cached (cache: false), so the target hit ratio cannot be met, and nothing uses the cache",
+            why="no table is cached (cache: false), so nothing would use the cache or meet the target hit ratio",
             fix="remove cache: false from a table, or plan a cluster without a cache (storage: {mode: s3-plain})",
         )
 

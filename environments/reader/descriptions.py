@@ -104,7 +104,7 @@ DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "spread": "How the reads are distributed over regions. `hashed`: popular rows lie anywhere in the key space."
         " `even`: every region is read equally often. {zipf: …}: popular rows have neighbouring keys.",
         "cache": "The BLOCKCACHE of the column families. `false`: every data block that a read needs comes from S3, and"
-        " the blocks take no room in the cache. Targets of the hit ratio then apply to the reads of the other tables.",
+        " the blocks take no room in the cache. The target hit ratio then applies to the reads of the other tables.",
         "growth": "How much data, reads and writes grow each month, for `warmbase plan ENV --months N`, which assumes"
         " 8 % a month by default. Without --months, a plan is for today.",
     },

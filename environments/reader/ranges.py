@@ -77,7 +77,7 @@ def range_error(ranges: Iterable[InputRange]) -> InvalidInput:
 def _range_entries(value: object, path: YamlPath) -> Iterator[tuple[YamlPath, object]]:
     """Yield the entries that are written as ranges, in the sections that may have ranges.
 
-    The growth is none of them, because a plan is for today.
+    `growth` may not be a range, because it changes no figure of a plan for today.
     """
     is_growth = path[-1:] == ("growth",) and path[-2:-1] != ("tables",)
     if is_growth or (path and path[0] not in SECTIONS):
@@ -93,15 +93,15 @@ def _range_entries(value: object, path: YamlPath) -> Iterator[tuple[YamlPath, ob
 
 
 def _check_followed(ranges: Iterable[InputRange]) -> None:
-    """Raise InvalidInput for a range that follows anything but a range that follows none."""
+    """Raise InvalidInput for a range that follows something other than an independent range."""
     independent = sorted(entry.key for entry in ranges if entry.follows is None)
     for entry in ranges:
         if entry.follows is not None and entry.follows not in independent:
             raise InvalidInput.of(
                 where=entry.where,
                 what=f"{entry.key} follows {entry.follows}",
-                why="which is not a range that varies by itself",
-                fix=f"name one of: {', '.join(independent) or 'none is stated'}; or remove follows",
+                why=f"{entry.follows} is not a range, or it follows another range itself",
+                fix=f"follow one of: {', '.join(independent)}; or remove follows" if independent else "remove follows",
             )
 
 

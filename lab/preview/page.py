@@ -1,7 +1,7 @@
 """Dashboards drawn: the same graphs in the same places with the same titles, as one page or one picture.
 
-A graph whose figures no recording has (heaps, volumes, latency) is not drawn empty. The page lists these graphs below
-the others, with their lines from the plan.
+A graph for which no data was recorded (heaps, volumes, latency) is not drawn. The page lists these graphs below the
+others, with the values from the plan.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ COLUMNS: Final = 2
 TITLE_LETTERS: Final = 58
 INK: Final = "#444444"
 MARK: Final = "#a8703a"
-"""The colour of lines of the plan and of events: 3:1 on white and on black."""
+"""The colour of the plan's lines and of events. Its contrast with white and with black is at least 3:1."""
 MARK_LETTERS: Final = 60
 SCALE: Final = 1.5
 LIFETIME: Final = "mean since the start, as HBase reports it"
 WHAT: Final = (
-    "The curves come from the counters of a real HBase: three RegionServers warm up by reads. Then one is restarted, "
-    "one is killed, and one is restarted and loses its cache. One recorded second is drawn as twelve. The dashed lines "
-    "are those of this environment's plan."
+    "The curves come from the counters of a real HBase. The reads warm the caches of three RegionServers. Then one "
+    "server is restarted, one is killed, and one is restarted and loses its cache. One recorded second is drawn as "
+    "twelve. The dashed lines show the values of this environment's plan."
 )
 STYLE: Final = (
     ":root{color-scheme:light dark}"
@@ -100,7 +100,7 @@ class _Preview:
         return replay(self.servers, self.root)
 
     def curves(self, graph: Graph) -> list[Drawn]:
-        """Return the curves of a graph that have data; beside the hit ratio, the one that HBase itself reports."""
+        """Return the curves of a graph that have data. The graph of the hit ratio also has that which HBase reports."""
         curves = [curve for curve in drawn(graph, self.store) if curve.series]
         if graph.title == HIT_RATIO_TITLE:
             minutes = range(0, self.servers[0].seconds, MINUTE)
@@ -110,15 +110,15 @@ class _Preview:
         return curves
 
     def marks(self, graph: Graph) -> list[Mark]:
-        """Return the lines of the plan; the number of nodes is that of the recording, which the label says."""
+        """Return the lines of the plan. That of the core nodes shows the number of recorded servers, and says so."""
         if graph.title != SERVERS_TITLE:
             return list(graph.marks)
-        label = f"the recorded servers, for {self.plan.core.count} planned core nodes"
+        label = f"recorded servers (the plan has {self.plan.core.count} core nodes)"
         return [replace(mark, value=float(len(self.servers)), label=label) for mark in graph.marks]
 
     @cached_property
     def events(self) -> list[Spec]:
-        """Return when the servers went away, and when the last of them was back; minutes."""
+        """Return when the first server went away, and when the last one was back, in minutes."""
         away = [absence for server in self.servers for absence in server.absences]
         return [
             {"minute": min(begin for begin, _ in away) / MINUTE, "says": "restart, kill, cache lost"},
@@ -140,7 +140,7 @@ def _accessible(svg: str, title: str) -> str:
 
 
 def _not_recorded(preview: _Preview, graphs: Sequence[Graph]) -> str:
-    """Return the list of the graphs whose figures no recording has."""
+    """Return the list of the graphs for which no data was recorded."""
     items = [
         f"<li>{escape(graph.title)}{escape(_planned_text(graph.marks))}</li>"
         for graph in graphs
@@ -180,7 +180,7 @@ def _config(ink: str) -> Spec:
 
 
 def _graph(graph: Graph, preview: _Preview) -> alt.LayerChart | alt.FacetChart | None:
-    """Return the graph, or None if no recording has its figures."""
+    """Return the graph, or None if no data was recorded for it."""
     rows: list[Spec] = [
         {"series": curve.label or "all", "minute": second / MINUTE, "value": value}
         for curve in preview.curves(graph)
@@ -228,7 +228,7 @@ def _marks(marks: Sequence[Mark], axis: alt.Y) -> alt.LayerChart:
 
 
 def _events(events: Sequence[Spec]) -> alt.LayerChart | alt.FacetChart:
-    """Mark both events with a vertical line, each with its name at the foot: left of the first, right of the last."""
+    """Mark both events with a vertical line and a label at its foot: left of the first line, right of the second."""
     first, last = ([event] for event in events)
     before = _event(first).mark_text(color=MARK, align="right", dx=-3, dy=-4, baseline="bottom", fontSize=10)
     after = _event(last).mark_text(color=MARK, align="left", dx=3, dy=-4, baseline="bottom", fontSize=10)

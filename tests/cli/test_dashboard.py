@@ -58,7 +58,7 @@ def test_the_ratio_of_hbase_is_beside_the_hit_ratio(page: str) -> None:
 
 
 def test_the_number_of_nodes_is_that_of_the_recording(page: str) -> None:
-    assert "the recorded servers, for 10 planned core nodes" in page
+    assert "recorded servers (the plan has 10 core nodes)" in page
 
 
 @pytest.mark.parametrize("board", ["cache", "reads", "nodes"])

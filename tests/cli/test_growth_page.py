@@ -37,8 +37,8 @@ def test_json_has_the_steps() -> None:
 
 def test_the_growth_of_the_file_is_the_default() -> None:
     stated = ("--set", "workload.growth=0.5 % a month")
-    assert "data, reads and writes grow by 0.5 % each" in months(*stated).stdout
-    assert "data, reads and writes grow by 2 % each" in months(*stated, "--growth", "2%").stdout
+    assert "data, reads and writes grow by 0.5 % a month" in months(*stated).stdout
+    assert "data, reads and writes grow by 2 % a month" in months(*stated, "--growth", "2%").stdout
 
 
 def test_the_growth_of_each_table_is_printed_if_it_differs() -> None:
@@ -46,8 +46,8 @@ def test_the_growth_of_each_table_is_printed_if_it_differs() -> None:
     tables = f"workload={{tables: {{users: {table}, growth: 1 % a month}}, growth: {table}}}}}}}"
     printed = months("--set", tables)
     assert printed.exit_code == 0, printed.output
-    assert "6 months in which data, reads and writes grow by 1 % to 8 % each" in " ".join(printed.stdout.split())
-    assert "Growth a month: users 1 %, growth 8 %." in printed.stdout
+    assert "6 months in which data, reads and writes grow by 1 % to 8 % a month" in " ".join(printed.stdout.split())
+    assert "Growth per month: users 1 %, growth 8 %." in printed.stdout
     document = json.loads(months("--set", tables, "--output", "json").stdout)
     assert (document["growth"], document["tables"]) == (None, {"users": 0.01, "growth": 0.08})
 

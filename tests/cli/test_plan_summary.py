@@ -134,7 +134,7 @@ def test_a_word_explains_what_the_page_means_by_it(word: str, text: str) -> None
     assert text in " ".join(result.stdout.split()), result.output
 
 
-def test_a_table_that_is_not_cached_is_told_apart(tmp_path: Path) -> None:
+def test_the_pages_tell_a_table_that_is_not_cached_from_the_others(tmp_path: Path) -> None:
     text = Path("docs/several-tables.yaml").read_text(encoding="utf-8")
     file = tmp_path / "tables.yaml"
     file.write_text(text.replace("regions: 120", "regions: 120\n      cache: false\n      growth: 2 % a month"))
@@ -144,7 +144,7 @@ def test_a_table_that_is_not_cached_is_told_apart(tmp_path: Path) -> None:
     assert "hit ratio, p99 and cost: events not cached, " in summary
     assert f"warmbase plan {file} --months 24" in summary
     tables = " ".join(command.invoke(warmbase, ["explain", str(file), "tables"]).stdout.split())
-    assert "events: none of its blocks is cached; 5 reads/s" in tables
+    assert "events: its data blocks are not cached; 5 reads/s" in tables
     assert "users: 100 % of its block reads come from local disks" in tables
     compared = " ".join(command.invoke(warmbase, ["compare", str(file)]).stdout.split())
     assert "100 % of reads of" in compared

@@ -85,11 +85,11 @@ def test_a_range_that_follows_another_has_its_quantile_in_every_sample() -> None
 
 
 @pytest.mark.parametrize("followed", ["workload.row", "workload.reads.per_second", "workload.regions", "7"])
-def test_a_range_follows_only_a_range_that_varies_by_itself(followed: str) -> None:
+def test_a_range_follows_only_an_independent_range(followed: str) -> None:
     reads = f"workload.reads.per_second={{low: 200, high: 400, follows: {followed}}}"
     regions = "workload.regions={low: 100, high: 200, follows: workload.stored}"
     with pytest.raises(
-        InvalidInput, match=rf"follows {followed}\n  which is not a range(.|\n)*one of: workload.stored"
+        InvalidInput, match=rf"follows {followed}\n  {followed} is not a range(.|\n)*one of: workload.stored"
     ):
         ranged(reads, regions, "workload.stored=3..12 TiB")
 
