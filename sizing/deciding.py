@@ -159,7 +159,7 @@ def _mapping(samples: Sequence[Situation]) -> Iterator[Application[Any]]:
     if len(samples) < FEWEST_FOR_PROCESSES or processors == 1:
         yield lambda function, numbers: [function(samples[number]) for number in numbers]
         return
-    pools = [ProcessPoolExecutor(1, initializer=_samples.extend, initargs=(samples,)) for _ in range(processors)]
+    pools = [ProcessPoolExecutor(1, initializer=_remember, initargs=(samples,)) for _ in range(processors)]
 
     def apply(function: Callable[[Situation], T], numbers: Sequence[int]) -> list[T]:
         running = [
@@ -175,6 +175,11 @@ def _mapping(samples: Sequence[Situation]) -> Iterator[Application[Any]]:
 
 
 _samples: list[Situation] = []  # all samples; filled only in a process that evaluates some of them
+
+
+def _remember(samples: Sequence[Situation]) -> None:
+    """Keep the samples in this process. A method of the list would extend a copy where processes are not forked."""
+    _samples.extend(samples)
 
 
 def _of_sample(function: Callable[[Situation], T], number: int) -> T:

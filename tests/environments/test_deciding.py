@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from functools import partial
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
@@ -14,6 +17,7 @@ from environments.reader.assignment import Assignment
 from environments.reader.ranges import RangedDocument
 from environments.reader.read import environment_of, read_ranges
 from environments.samples import Samples, Sampling, proposal_of, samples_of
+from sizing import deciding
 from sizing.deciding import Proposal
 from sizing.problem import Infeasible
 from sizing.regret import ClusterOption, Decision, Situation
@@ -71,6 +75,16 @@ def test_the_middle_is_one_of_the_options(proposal: Proposal) -> None:
     option = proposal.decision.options[proposal.middle]
     assert (option.instance_type, option.count) == (planned.core.instance_type, planned.core.count)
     assert option.volumes == planned.core.volumes
+
+
+def test_a_process_that_is_not_forked_has_the_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """macOS starts processes anew, and from Python 3.14 on, Linux does too."""
+    executor = partial(ProcessPoolExecutor, mp_context=get_context("spawn"))
+    monkeypatch.setattr(deciding, "ProcessPoolExecutor", executor)
+    monkeypatch.setattr(deciding, "FEWEST_FOR_PROCESSES", 1)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    with deciding._mapping(["first", "second"]) as apply:  # type: ignore[list-item]
+        assert apply(len, [0]) == [5]
 
 
 def test_targets_that_no_cluster_meets_are_refused() -> None:
