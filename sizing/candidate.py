@@ -220,6 +220,10 @@ class Candidate:
         hits = sum(share * hits for share, hits in zip(shares, tables, strict=True))
         return Hits(ratio=hits / question.read.cacheable if hits else 0.0, tables=tables)
 
+    def from_disks(self, question: SizingInputs) -> float:
+        """Return the share of all blocks that come from disks at the mean load or in the peak hour."""
+        return question.read.cacheable * self._hits(question, self.count).ratio
+
     @cached_property
     def cold(self) -> ColdStart | None:
         """Return all nodes with empty caches under the workload; None without a cache."""

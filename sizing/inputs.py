@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -220,11 +221,12 @@ def _timings(blocks: StoredBlocks) -> Timings:
 
 
 def _region_loads(blocks: StoredBlocks) -> RegionLoads:
+    """Return how the reads of a table spread. Without cached blocks, even its hottest rows come from S3 each time."""
     workload = blocks.workload
     return RegionLoads(
         regions=workload.regions,
         spread=workload.spread,
         popularity=workload.popularity,
         rows=blocks.rows,
-        row_bytes=(1 + blocks.count / blocks.rows) * blocks.cached_bytes,
+        row_bytes=(1 + blocks.count / blocks.rows) * blocks.cached_bytes if workload.cached else math.inf,
     )

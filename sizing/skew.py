@@ -39,7 +39,7 @@ regions."""
 class RegionLoads:
     """The regions of a workload, and how its reads spread over them.
 
-    `row_bytes` is the memory that the blocks of one row take.
+    `row_bytes` is the memory that the blocks of one row take; it is infinite if no row stays in memory.
     """
 
     regions: int

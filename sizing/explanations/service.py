@@ -62,11 +62,11 @@ def _load(path: str, candidate: Candidate, question: SizingInputs, reads: Perfor
             resource=figure(limit.name, "", f"{path}.bottleneck"),
         ),
         f"{path}.mean_latency_ms": _mean_latency(question, reads),
-        f"{path}.p99_latency_ms": _p99(candidate, reads),
+        f"{path}.p99_latency_ms": _p99(candidate, question, reads),
     }
 
 
-def _p99(candidate: Candidate, reads: Performance) -> Explanation:
+def _p99(candidate: Candidate, question: SizingInputs, reads: Performance) -> Explanation:
     """Explain the simulated percentile by what a block waits for: a disk, S3, or either."""
     in_s3, on_disk = candidate.question.mode.keeps_data_in_s3, candidate.disk is not None
     waits = {"disk": constant(resource, "DISK_LATENCY_SECONDS", "s")} if on_disk else {}
@@ -74,7 +74,7 @@ def _p99(candidate: Candidate, reads: Performance) -> Explanation:
         waits["first_byte"] = constant(read, "S3_FIRST_BYTE_SECONDS", "s")
     sentence = "A disk takes {disk} on average." if on_disk else "S3's first byte takes {first_byte} on average."
     if in_s3 and on_disk:
-        waits["hit_ratio"] = _from_disks(candidate)
+        waits["hit_ratio"] = _from_disks(candidate, question)
         sentence = (
             "A disk takes {disk} and S3's first byte {first_byte} on average, and {hit_ratio} of the blocks come from"
             " disks."
@@ -95,12 +95,12 @@ def _p99(candidate: Candidate, reads: Performance) -> Explanation:
     )
 
 
-def _from_disks(candidate: Candidate) -> Quantity:
+def _from_disks(candidate: Candidate, question: SizingInputs) -> Quantity:
     """Return the share of all blocks that come from disks; blocks of tables that are not cached never do."""
-    ratio, cacheable = candidate.hit_ratio(candidate.count), candidate.question.read.cacheable
-    if cacheable < 1:
-        return computed(cacheable * ratio, "fraction", "sizing.read.Read.cacheable")
-    return figure(ratio, "fraction", "hit_ratio.predicted")
+    ratio, share = candidate.hit_ratio(candidate.count), candidate.from_disks(question)
+    if share == ratio:
+        return figure(ratio, "fraction", "hit_ratio.predicted")
+    return computed(share, "fraction", "sizing.candidate.Candidate.from_disks")
 
 
 def _bottleneck(candidate: Candidate) -> Explanation:

@@ -9,12 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sizing.calculator import plan
+from sizing.explanations import explanations
 from sizing.inputs import SizingInputs
 from sizing.modes import HDFS, S3_PLAIN
 from sizing.plan import Plan
-from sizing.popularity import UNIFORM
+from sizing.popularity import UNIFORM, Zipf
 from sizing.requirements import Requirements
 from sizing.search import search
+from sizing.skew import imbalance
 from sizing.stored_blocks import stored_blocks
 from sizing.table_cost import tables_with_cost
 from sizing.units import GIB, TIB
@@ -96,13 +98,16 @@ def test_its_reads_fill_no_slots_of_the_cache() -> None:
 def test_the_peak_hour_may_read_it_more() -> None:
     load = OpenLoad(reads_per_second=1, peak_reads_per_second=60)
     rare = uncached(replace(SCANNED, reads=replace(SCANNED.reads, load=load)))
-    candidate = search(SizingInputs.new(of(USERS, rare), WORLD)).best.candidate
+    result = search(SizingInputs.new(of(USERS, rare), WORLD))
+    candidate = result.best.candidate
     servers, busiest = candidate.survivors, candidate.question.at_peak
     users, _ = candidate.question.table_hit_ratios(candidate.hit_ratio(servers))
     gets = next(one.demand_per_read for one in candidate.resources(servers) if one.name == "s3-requests")
     share = busiest.demand.blocks.read_shares[0]
     assert share < 0.7
     assert gets == pytest.approx(busiest.read.blocks * (1 - share * users))
+    explained = explanations(candidate, result)["peak.p99_latency_ms"].inputs["hit_ratio"].value
+    assert explained == pytest.approx(share * candidate.hit_ratio(candidate.count))
 
 
 @pytest.mark.parametrize("mode", [HDFS, S3_PLAIN], ids=str)
@@ -129,3 +134,13 @@ def test_a_pinned_cache_holds_more_of_the_others() -> None:
     both = plan(with_core(of(table("users"), SCANNED), **pinned), WORLD)
     alone = plan(with_core(of(table("users"), uncached(SCANNED)), **pinned), WORLD)
     assert alone.tables[0].hit_ratio > both.tables[0].hit_ratio + 0.01
+
+
+def test_the_hottest_rows_of_it_are_in_no_memory() -> None:
+    """So its blocks spread over RegionServers as unevenly as its requests do."""
+    skewed = replace(ORDERS, popularity=Zipf(theta=1.2), spread="hashed", regions=40)
+    (_, cached), (_, left) = (inputs(ORDERS, one).region_loads for one in (skewed, uncached(skewed)))
+    busiest = imbalance(left, 8)
+    assert busiest.requests == imbalance(cached, 8).requests
+    assert busiest.blocks == pytest.approx(busiest.requests)
+    assert busiest.blocks > 1.1 * imbalance(cached, 8).blocks
