@@ -17,7 +17,7 @@ class PlanFigures:
 
     Loads and latencies are those of the busiest hour. `cold_seconds` pass until the cluster carries its load with cold
     caches: infinitely many where it never does, and None without a cache or an offered load. `offline_seconds` is None
-    for a single node. `cost` has the dollars a month of each line of the bill.
+    for a single node. If `all_cached` is false, the hit ratio is that of the cached tables. `cost` has the dollars a month of each line of the bill.
     """
 
     environment: str
@@ -38,6 +38,7 @@ class PlanFigures:
     heap_mib: int
     handlers: int
     hit_ratio: float
+    all_cached: bool
     reads_per_second: float
     saturation_reads_per_second: float
     bottleneck: str
@@ -74,6 +75,7 @@ class PlanFigures:
             heap_mib=plan.heap.xmx_mib,
             handlers=plan.handlers,
             hit_ratio=plan.hit_ratio.predicted,
+            all_cached=all(table.cached for table in plan.tables),
             reads_per_second=load.reads_per_second,
             saturation_reads_per_second=load.saturation_reads_per_second,
             bottleneck=load.bottleneck,

@@ -159,7 +159,9 @@ FIGURES: Final[Mapping[str, Callable[[PlanFigures], str]]] = {
     ),
     "heap": lambda figures: format_size(figures.heap_mib * MIB),
     "handlers": lambda figures: f"{figures.handlers}",
-    "hit ratio, warm": lambda figures: format_percent(figures.hit_ratio),
+    "hit ratio, warm": lambda figures: (
+        format_percent(figures.hit_ratio) + ("" if figures.all_cached else " of reads of cached tables")
+    ),
     "reads": lambda figures: f"{figures.reads_per_second:,.0f}/s",
     "reads at most": lambda figures: f"{figures.saturation_reads_per_second:,.0f}/s",
     "bottleneck": lambda figures: figures.bottleneck,

@@ -148,6 +148,8 @@ def test_the_pages_tell_a_table_that_is_not_cached_from_the_others(tmp_path: Pat
     assert "users: 100 % of its block reads come from local disks" in tables
     compared = " ".join(command.invoke(warmbase, ["compare", str(file)]).stdout.split())
     assert "100 % of reads of" in compared
+    changed = " ".join(command.invoke(warmbase, ["plan", "docs/several-tables.yaml", str(file)]).stdout.split())
+    assert "hit ratio, warm 98.2 % 100 % of reads of cached" in changed
 
 
 def test_a_list_without_entries_says_so() -> None:
