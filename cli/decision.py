@@ -237,8 +237,13 @@ class DecisionPage:
         )
 
     def _worth(self) -> dict[str, float]:
+        """Return what it is worth to know each input; one that follows another tells nothing more."""
         columns = zip(*self.samples.values, strict=True)
-        values = {input_range.key: column for input_range, column in zip(self.ranges, columns, strict=True)}
+        values = {
+            input_range.key: column
+            for input_range, column in zip(self.ranges, columns, strict=True)
+            if input_range.follows is None
+        }
         return self.proposal.decision.worth(values, self.sampling.seed)
 
 

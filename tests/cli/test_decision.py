@@ -65,7 +65,9 @@ def test_a_pin_without_a_cache_has_no_volumes_and_can_be_read(mode: str) -> None
 def test_the_page_and_json_name_the_range_that_another_follows() -> None:
     reads = "workload.reads.per_second={low: 100, high: 300, follows: workload.stored}"
     result = run("--set", reads, "--output", "json")
-    assert [entry["follows"] for entry in json.loads(result.stdout)["ranges"]] == [None, "workload.stored"]
+    document = json.loads(result.stdout)
+    assert [entry["follows"] for entry in document["ranges"]] == [None, "workload.stored"]
+    assert list(document["worth_usd_per_month"]) == ["workload.stored"]
     page = run("--set", reads).stdout
     assert "workload.reads.per_second 100 to 300, following workload.stored" in " ".join(page.split())
 

@@ -92,6 +92,8 @@ def test_a_range_follows_only_an_independent_range(followed: str) -> None:
         InvalidInput, match=rf"follows {followed}\n  {followed} is not a range(.|\n)*one of: workload.stored"
     ):
         ranged(reads, regions, "workload.stored=3..12 TiB")
+    with pytest.raises(InvalidInput, match="fix: remove follows"):
+        ranged(reads)
 
 
 @pytest.mark.parametrize(
