@@ -17,7 +17,8 @@ class PlanFigures:
 
     Loads and latencies are those of the busiest hour. `cold_seconds` pass until the cluster carries its load with cold
     caches: infinitely many where it never does, and None without a cache or an offered load. `offline_seconds` is None
-    for a single node. If `all_cached` is false, the hit ratio is that of the cached tables. `cost` has the dollars a month of each line of the bill.
+    for a single node. If `all_cached` is false, the hit ratio is that of the cached tables. `cost` has the dollars a
+    month of each line of the bill.
     """
 
     environment: str

@@ -6,6 +6,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
+from typing import Any
 
 import numpy as np
 import pytest
@@ -78,13 +79,14 @@ def test_the_middle_is_one_of_the_options(proposal: Proposal) -> None:
 
 
 def test_a_process_that_is_not_forked_has_the_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    """macOS starts processes anew, and from Python 3.14 on, Linux does too."""
+    """Processes start anew on macOS and, from Python 3.14 on, on Linux too."""
     executor = partial(ProcessPoolExecutor, mp_context=get_context("spawn"))
     monkeypatch.setattr(deciding, "ProcessPoolExecutor", executor)
     monkeypatch.setattr(deciding, "FEWEST_FOR_PROCESSES", 1)
     monkeypatch.setattr("os.cpu_count", lambda: 2)
-    with deciding._mapping(["first", "second"]) as apply:  # type: ignore[list-item]
-        assert apply(len, [0]) == [5]
+    samples: list[Any] = ["first", "second"]
+    with deciding._mapping(samples) as apply:
+        assert apply(repr, [0, 1]) == ["'first'", "'second'"]
 
 
 def test_targets_that_no_cluster_meets_are_refused() -> None:
