@@ -6,6 +6,7 @@ below its value to a fifth above it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -94,12 +95,17 @@ def _inputs(ranged: RangedDocument, environment: Environment) -> Iterator[tuple[
 
 
 def _numbers(workload: Workload) -> Iterator[tuple[tuple[str, ...], str, float]]:
-    """Yield the path, the unit and the value of each number that the workload or one of its tables has."""
+    """Yield the path, the unit and the value of each number that the workload or one of its tables has.
+
+    The regions of a table with several families are left out, because those of one family cannot differ.
+    """
+    families = Counter(part.name.partition("/")[0] for part in workload.parts)
     for part in workload.parts:
         section = ("workload", "tables", part.name) if workload.tables else ("workload",)
+        shares_regions = families[part.name.partition("/")[0]] > 1
         for path, (unit, number) in INPUTS.items():
             value = number(part)
-            if value is not None:
+            if value is not None and not (shares_regions and path == ("regions",)):
                 yield (*section, *path), unit, value
 
 

@@ -168,6 +168,8 @@ def test_the_inputs_of_each_table_are_varied(tmp_path: Path) -> None:
     ranged = read_ranges(written(tmp_path))
     keys = {one.one.key for one in sensitivities(ranged, "blue")}
     assert {"workload.tables.users.popularity.zipf", "workload.tables.events/d.stored"} <= keys
+    # The families of a table have the same regions, so a plan with others for one of them would be refused.
+    assert {key for key in keys if key.endswith(".regions")} == {"workload.tables.users.regions"}
 
 
 def test_an_option_names_a_table_with_dots(tmp_path: Path) -> None:
