@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import click
 
-from cli.nodes_text import purchase_text
 from cli.options import chosen_cluster
 from cli.plan_summary import Row, cluster_heading, labelled_lines
 from cli.terminal import echo, echo_styled, page_columns
@@ -19,6 +18,7 @@ from environments.reader.ranges import RangedDocument
 from environments.reader.read import environment_of
 from environments.samples import Samples, Sampling, proposal_of, samples_of
 from reports.json_text import json_text, plain
+from reports.nodes_text import purchase_text
 from sizing.cluster import Volume
 from sizing.deciding import Proposal
 from sizing.regret import ClusterOption

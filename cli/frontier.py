@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import click
 
-from cli.nodes_text import nodes_text
 from cli.plan_summary import cluster_heading
 from cli.terminal import echo, echo_styled, page_columns
 from environments.environment import Environment
 from environments.planning import requirements, world
 from reports.json_text import json_text, plain
+from reports.nodes_text import nodes_text
 from sizing.cluster import ClusterChoice
 from sizing.frontier import Frontier, Step, Target, frontier
 from sizing.problem import Infeasible, InvalidInput

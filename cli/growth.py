@@ -8,12 +8,12 @@ from typing import Any, Final
 
 import click
 
-from cli.nodes_text import nodes_text
 from cli.plan_summary import cluster_heading
 from cli.terminal import echo, echo_styled, page_columns
 from environments.environment import Environment
 from environments.planning import requirements, world
 from reports.json_text import json_text, plain
+from reports.nodes_text import nodes_text
 from sizing.cluster import ClusterChoice
 from sizing.growth import GrowthStep, growing, growth_steps, split_month
 from sizing.problem import Infeasible

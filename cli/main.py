@@ -24,6 +24,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     "Size": {
         "new": "Write an environment file from five answers.",
         "plan": "Show what to buy, what it does and what it costs.",
+        "explore": "Change the inputs of a plan in a browser.",
         "explain": "Explain one figure or property: formula, inputs, source.",
         "compare": "Compare the storage modes for one environment.",
         "inspect": "Analyse the store files of an HBase root.",

@@ -11,7 +11,7 @@ from cli.main import warmbase
 @pytest.mark.parametrize(
     ("words", "start", "completions"),
     [
-        ([], "expl", {"explain"}),
+        ([], "expla", {"explain"}),
         (["plan"], "pr", {"prod"}),
         (["explain"], "d", {"dev"}),
         (["explain", "prod"], "warm", {"warm", "warm-up"}),

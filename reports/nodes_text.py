@@ -19,13 +19,18 @@ def nodes_text(option: ClusterOption) -> str:
 
 def purchase_text(instance_type: str, count: int, volumes: Iterable[Volume]) -> str:
     """Return core nodes with the size, speed and purpose of the volumes that they read from."""
-    data_volumes = [
+    data_volumes = volumes_text(volumes)
+    nodes = f"{count} x {instance_type} core nodes"
+    return f"{nodes}, each with {data_volumes}" if data_volumes else nodes
+
+
+def volumes_text(volumes: Iterable[Volume]) -> str:
+    """Return the size, speed and purpose of the volumes that a core node reads from; empty if it has none."""
+    return " and ".join(
         f"{_size_text(volume)} ({volume.throughput_mib_s:,} MiB/s) for the {volume.purpose}"
         for volume in volumes
         if volume.purpose != "system"
-    ]
-    nodes = f"{count} x {instance_type} core nodes"
-    return f"{nodes}, each with {' and '.join(data_volumes)}" if data_volumes else nodes
+    )
 
 
 def _size_text(volume: Volume) -> str:

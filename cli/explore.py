@@ -1,0 +1,81 @@
+"""`warmbase explore` serves the page on which a person changes the inputs of a plan."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import webbrowser
+from typing import Final
+
+import click
+
+from cli.options import chosen_cluster, cluster_option, complete_environment
+from cli.signals import SIGNALLED, Stopped
+from cli.terminal import echo
+from environments.reader import read_environment
+from reports.explorer.server import ExplorerServer
+from reports.explorer.subject import Subject
+from sizing.problem import OperationFailed
+
+DEFAULT: Final = "prod"
+SCREENS: Final = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+"""Variables of which one is set where a browser with a window can start; macOS and Windows need none."""
+OTHER_SYSTEMS: Final = ("darwin", "win32")
+
+
+@click.command()
+@click.argument("environment", metavar="[ENV]", default=DEFAULT, shell_complete=complete_environment)
+@cluster_option
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port to listen on.  [default: a free one]")
+@click.option("--no-browser", is_flag=True, help="Print the address, but start no browser.")
+def explore(environment: str, cluster: str | None, port: int, *, no_browser: bool) -> None:
+    """Change the inputs of a plan in a browser.
+
+    The page shows price, nodes, latency and plots. Move a slider or type a value, and the page shows the plan for it.
+    The environment file stays as it is: copy the changed file from the page, or save it. Without ENV, the page shows
+    the environment prod.
+
+    The server listens on this machine alone, and only the printed address opens the page. Press Ctrl-C to end it. No
+    request leaves the machine, and you need no AWS account.
+
+    \b
+    Example:
+      warmbase explore prod
+      warmbase explore prod --no-browser --port 8080
+    """
+    read = read_environment(environment)
+    subject = Subject.read(environment, chosen_cluster(read, cluster).name)
+    try:
+        server = ExplorerServer(subject, port)
+    except OSError as error:
+        raise _occupied(port, error) from None
+    with server:
+        echo(server.url)
+        started = not no_browser and _start_browser(server.url)
+        echo(f"{'' if started else 'Open this address in a browser. '}Press Ctrl-C to end the server.", err=True)
+        _serve(server)
+
+
+def _start_browser(url: str) -> bool:
+    """Start a browser with a window, and return whether there is one: one in the terminal would take its place."""
+    has_screen = sys.platform in OTHER_SYSTEMS or any(os.environ.get(name) for name in SCREENS)
+    return has_screen and webbrowser.open(url)
+
+
+def _serve(server: ExplorerServer) -> None:
+    """Serve until Ctrl-C, which is how this command ends; another signal ends it as it ends any command."""
+    try:
+        server.serve_forever()
+    except Stopped as stopped:
+        if stopped.exit_code != SIGNALLED + signal.SIGINT:
+            raise
+
+
+def _occupied(port: int, error: OSError) -> OperationFailed:
+    return OperationFailed.of(
+        where=f"--port {port}",
+        what="cannot be listened on",
+        why=error.strerror or str(error),
+        fix="name another port, or leave out --port",
+    )

@@ -1,0 +1,59 @@
+"""The text of an environment file in which some values are changed, for a person to save."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+from environments.reader.assignment import Assignment, assigned
+from environments.reader.document import Document, parse_document
+from sizing.problem import InvalidInput
+
+WIDTH: Final = 110
+Values = dict[str, object]
+
+
+def edited_text(text: str, document: Document, assignments: Iterable[Assignment]) -> str:
+    """Return the file with the values of the assignments, and with its comments where the edit is unambiguous.
+
+    `document` is what `text` says. Otherwise the values are written anew, without comments. A value that is null is
+    left out.
+    """
+    wanted = list(assignments)
+    values = _without_nulls(assigned(document, wanted).values)
+    edited = text
+    for assignment in wanted:
+        edited = _replaced(edited, document, assignment)
+    if _values(edited) == values:
+        return edited
+    return yaml.safe_dump(values, sort_keys=False, default_flow_style=None, allow_unicode=True, width=WIDTH)
+
+
+def _replaced(text: str, document: Document, assignment: Assignment) -> str:
+    """Return the text with the value on the line of its key, unchanged where the line has no such value."""
+    path, line = assignment.path, document.lines.get(assignment.path, 0)
+    if not line or path not in document.written:
+        return text
+    lines = text.splitlines(keepends=True)
+    key, old = re.escape(str(path[-1])), re.escape(document.written[path])
+    replacement = lambda match: match[1] + assignment.text  # noqa: E731 - the text may have backslashes
+    lines[line - 1] = re.sub(rf"""(\b{key}:\s*)["']?{old}["']?""", replacement, lines[line - 1], count=1)
+    return "".join(lines)
+
+
+def _values(text: str) -> object:
+    try:
+        return _without_nulls(parse_document(text.encode(), "", Path()).values)
+    except InvalidInput:
+        return None
+
+
+def _without_nulls(value: object) -> object:
+    """Return a value without the keys that are null."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
+    return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value

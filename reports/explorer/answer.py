@@ -1,0 +1,96 @@
+"""The answers of the page: the figures and plots of one state, its price alone, and what would save money."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, Final
+
+from environments.environment import Environment
+from environments.planning import plan_of, requirements, world
+from reports.explorer.figures import decisive, figures, verdict
+from reports.explorer.steps import steps
+from reports.explorer.subject import Subject, problem_documents
+from reports.json_text import plain
+from sizing.block_advice import alternatives
+from sizing.plan import Plan
+from sizing.problem import WarmbaseError
+from sizing.units import format_size, format_usd
+
+OMITTED: Final = frozenset({"because", "rejected", "alternatives", "persistence", "call_queues", "snapshot", "hdfs"})
+"""The parts of a plan that the page does not draw: they are most of it, and every move of a slider would send them."""
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class State:
+    """The subject with the values that a person has set on the page."""
+
+    subject: Subject
+    values: Mapping[str, str]
+    is_free: bool = False
+
+    @cached_property
+    def environment(self) -> Environment:
+        """Return the environment with these values. Raises InvalidInput for a value that the file could not have."""
+        return self.subject.environment(self.values)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """Return the plan, without advice. Raises InvalidInput as above, and Infeasible where nothing fits."""
+        cluster = self.subject.choice(self.environment, is_free=self.is_free)
+        return plan_of(self.environment, cluster)
+
+
+def plan_answer(state: State) -> Document:
+    """Return the figures, and the plan as `--output json` has it without the parts that are left out."""
+    plan = state.plan
+    return {
+        "figures": plain(figures(plan)),
+        "verdict": verdict(plan),
+        "decides": decisive(plan),
+        "plan": page_plan(plan),
+        "yaml": state.subject.yaml(state.values),
+        "command": state.subject.command(state.values),
+        "steps": plain(steps(state.subject, state.values, state.environment)),
+    }
+
+
+def page_plan(plan: Plan) -> Document:
+    """Return the parts of a plan that the page draws, with the keys of `--output json`."""
+    return {field.name: plain(getattr(plan, field.name)) for field in fields(plan) if field.name not in OMITTED}
+
+
+def price_answer(state: State) -> Document:
+    """Return the price and the p99; both are None where no cluster meets the targets."""
+    plan = state.plan
+    if not plan.meets_targets:
+        return {"usd_per_month": None, "p99_ms": None}
+    return {"usd_per_month": plan.cost.usd_per_month, "p99_ms": plan.throughput.p99_latency_ms}
+
+
+def advice_answer(state: State) -> Document:
+    """Return other block sizes and codecs that would save money, in words."""
+    environment = state.environment
+    cluster = state.subject.choice(environment)
+    options = alternatives(requirements(environment, cluster), world(environment), state.plan)
+    return {
+        "advice": [
+            f"{format_usd(option.saving_usd_per_month)} a month with {option.setting} "
+            f"{option.codec.upper() if option.setting == 'COMPRESSION' else format_size(option.block_bytes)}, "
+            f"if it compresses {option.compression_ratio:g} times"
+            for option in options
+        ]
+    }
+
+
+ANSWERS: Final = {"plan": plan_answer, "price": price_answer, "advice": advice_answer}
+
+
+def answer(kind: str, state: State) -> Document:
+    """Return one of the answers, or the problems of the values that a person has set."""
+    try:
+        return ANSWERS[kind](state)
+    except WarmbaseError as error:
+        return {"problems": problem_documents(error.problems)}

@@ -1,0 +1,246 @@
+/**
+ * The plots of a plan: what stands on their axes, and what they say in words.
+ *
+ * @typedef {import("./types.d.ts").Plan} Plan
+ * @typedef {import("./types.d.ts").Step} Step
+ * @typedef {import("./types.d.ts").Bar} Bar
+ * @typedef {import("./types.d.ts").Mark} Mark
+ * @typedef {import("./types.d.ts").Series} Series
+ */
+
+import { BarPlace } from "./bars.js";
+import { PlotPlace } from "./plot.js";
+import { axisText } from "./quantity.js";
+
+const MIB = 2 ** 20;
+const HOURS = 24;
+const MOST_COST_LINES = 8;
+/** @type {Record<string, string>} */
+const PARTS = {
+  system: "operating system",
+  daemons: "daemons of EMR and Hadoop",
+  yarn: "YARN containers",
+  heap: "heap of the RegionServer",
+  jvm: "rest of the JVM",
+  direct: "direct buffers",
+  page_cache: "page cache",
+};
+
+/** All plots of the page, each in a place of its own. */
+export class Drawings {
+  /** @param {HTMLElement} parent */
+  constructor(parent) {
+    this.hits = new PlotPlace(
+      parent,
+      "plot-hits",
+      "Hit ratio by size of the cache",
+      "More cache answers more block reads from local disks. Beyond the knee, each further TiB adds less.",
+    );
+    this.cold = new PlotPlace(
+      parent,
+      "plot-cold",
+      "After a start with cold caches",
+      "How many reads per second the cluster serves while its caches fill (estimate).",
+    );
+    this.resources = new BarPlace(
+      parent,
+      "plot-resources",
+      "Use of each resource by reads",
+      "The share of each limit that the load uses. The resource with the longest bar limits the cluster.",
+      6,
+    );
+    this.memory = new BarPlace(
+      parent,
+      "plot-memory",
+      "Memory of a core node",
+      "How warmbase divides the RAM. The BucketCache is on disk, and the page cache speeds up its reads.",
+      7,
+    );
+    this.cost = new BarPlace(
+      parent,
+      "plot-cost",
+      "Cost per month",
+      "The largest lines of the bill.",
+      MOST_COST_LINES + 1,
+    );
+    this.data = new PlotPlace(
+      parent,
+      "plot-data",
+      "Price by amount of data, for each storage mode",
+      "The lowest line is the cheapest mode that meets your targets. A line ends where no cluster meets them.",
+    );
+    this.inputs = new BarPlace(
+      parent,
+      "plot-inputs",
+      "What moves the price",
+      "The price if one input is a fifth smaller or larger. Measure the input with the longest bar first.",
+      8,
+    );
+  }
+
+  /** @param {Plan} plan */
+  show(plan) {
+    this.#hits(plan);
+    this.#cold(plan);
+    this.#resources(plan);
+    this.#memory(plan);
+    this.#cost(plan);
+  }
+
+  /**
+   * Show the prices that the steps have by now.
+   *
+   * @param {Step[]} steps
+   * @param {Plan} plan
+   */
+  showPrices(steps, plan) {
+    this.#data(steps, plan);
+    this.#inputs(steps);
+  }
+
+  /** @param {Plan} plan */
+  #hits({ hit_ratio, bucket_cache, core }) {
+    const { curve, knee_bytes, predicted } = hit_ratio;
+    const cache = bucket_cache ? bucket_cache.size_mib * MIB * core.count : null;
+    const most = Math.max(curve.at(-1)?.[0] ?? 0, cache ?? 0) || 1;
+    const knee = { x: knee_bytes, y: valueOn(curve, knee_bytes), label: `knee, ${axisText("size", knee_bytes)}` };
+    const here = cache === null ? [] : [{ x: cache, y: predicted, label: `this plan, ${axisText("size", cache)}` }];
+    this.hits.show({
+      title: "Hit ratio by size of the cache",
+      description: `${knee.label}. ${here[0]?.label ?? "This plan has no cache on disk"}: ${axisText("share", predicted)}.`,
+      x: { label: "cache in the whole cluster", least: 0, most, kind: "size" },
+      y: { label: "hit ratio", least: 0, most: 1, kind: "share" },
+      series: [{ name: "hit ratio", points: curve, look: 1 }],
+      marks: knee_bytes > 0 ? [knee, ...here] : here,
+    });
+  }
+
+  /** @param {Plan} plan */
+  #cold({ bad_hours, throughput }) {
+    const course = bad_hours.cold?.course ?? [];
+    const end = Math.min(HOURS, Math.max(0.05, course.at(-1)?.[0] ?? 0) * 1.1);
+    const offered = throughput.offered_reads_per_second ?? throughput.reads_per_second;
+    /** @type {[number, number][]} */
+    const served = course.filter(([hours]) => hours <= end).map(([hours, , reads]) => [hours, reads]);
+    const last = served.at(-1);
+    if (last && last[0] < end) served.push([end, last[1]]);
+    this.cold.show({
+      title: "Reads served after a start with cold caches",
+      description: last
+        ? `It begins with ${axisText("rate", served[0]?.[1] ?? 0)} and reaches ${axisText("rate", last[1])}.`
+        : "This storage mode has no cache to warm.",
+      x: { label: "time after the start", least: 0, most: end, kind: "hours" },
+      y: { label: "reads per second", least: 0, most: Math.max(offered, ...served.map(([, reads]) => reads)) * 1.08, kind: "rate" },
+      series: [
+        { name: "served", points: served, look: 1 },
+        { name: throughput.offered_reads_per_second === null ? "when warm" : "offered", points: [[0, offered], [end, offered]], look: 2 },
+      ],
+      marks: [],
+    });
+  }
+
+  /** @param {Plan} plan */
+  #resources({ throughput }) {
+    const bars = throughput.resources.map(({ name, max_reads_per_second }) => {
+      const share = max_reads_per_second ? throughput.reads_per_second / max_reads_per_second : 0;
+      return { name, text: axisText("share", share), from: 0, to: share, strong: name === throughput.bottleneck };
+    });
+    this.resources.show(bars, 0, Math.max(1, ...bars.map((bar) => bar.to)));
+  }
+
+  /** @param {Plan} plan */
+  #memory({ memory }) {
+    const bars = Object.entries(memory.parts).map(([part, bytes]) => ({
+      name: PARTS[part] ?? part,
+      text: axisText("size", bytes),
+      from: 0,
+      to: bytes,
+    }));
+    this.memory.show(bars, 0, Math.max(...bars.map((bar) => bar.to)));
+  }
+
+  /** @param {Plan} plan */
+  #cost({ cost }) {
+    const lines = [...cost.lines].sort((one, other) => other.usd_per_month - one.usd_per_month);
+    const others = lines.slice(MOST_COST_LINES).reduce((sum, { usd_per_month }) => sum + usd_per_month, 0);
+    const shown = [...lines.slice(0, MOST_COST_LINES), { item: "all other lines", usd_per_month: others }];
+    const bars = shown.map(({ item, usd_per_month }) => ({
+      name: item,
+      text: axisText("usd", usd_per_month),
+      from: 0,
+      to: usd_per_month,
+    }));
+    this.cost.show(bars, 0, Math.max(...bars.map((bar) => bar.to)));
+  }
+
+  /**
+   * @param {Step[]} steps
+   * @param {Plan} plan
+   */
+  #data(steps, plan) {
+    const data = steps.filter((step) => step.plot === "data");
+    const series = [...new Set(data.map((step) => step.series))].map((name, index) => ({
+      name,
+      points: pricedPoints(data.filter((step) => step.series === name)),
+      look: /** @type {1 | 2 | 3} */ ((index % 3) + 1),
+    }));
+    const places = data.map((step) => step.x);
+    const prices = series.flatMap(({ points }) => points.map(([, usd]) => usd));
+    if (!places.length) return;
+    const here = data.find((step) => step.label === "here");
+    this.data.show({
+      title: "Price a month by amount of data, for each storage mode",
+      description: series.map(({ name, points }) => `${name}: ${points.map(([x, usd]) => `${axisText("size", x)} ${axisText("usd", usd)}`).join(", ")}`).join(". "),
+      x: { label: "stored data", least: Math.min(0, ...places), most: Math.max(...places), kind: "size" },
+      y: { label: "price a month", least: 0, most: Math.max(1, ...prices) * 1.08, kind: "usd" },
+      series,
+      marks: here ? [{ x: here.x, y: plan.cost.usd_per_month, label: "this plan" }] : [],
+    });
+  }
+
+  /** @param {Step[]} steps */
+  #inputs(steps) {
+    const inputs = steps.filter((step) => step.plot === "inputs");
+    const bars = [...new Set(inputs.map((step) => step.series))].flatMap((name) => tornadoBar(name, inputs));
+    bars.sort((one, other) => other.to - other.from - (one.to - one.from));
+    const ends = bars.flatMap((bar) => [bar.from, bar.to]);
+    this.inputs.show(bars, Math.min(...ends), Math.max(...ends));
+  }
+}
+
+/**
+ * Return the bar of an input, from the lower to the higher of its two prices; none while they are not known.
+ *
+ * @param {string} name
+ * @param {Step[]} steps
+ * @returns {Bar[]}
+ */
+function tornadoBar(name, steps) {
+  const prices = steps.filter((step) => step.series === name).map((step) => step.price?.usd_per_month);
+  const [low, high] = prices;
+  if (low === undefined || high === undefined) return [];
+  if (low === null || high === null) return [{ name, text: "no cluster at one end", from: low ?? high ?? 0, to: low ?? high ?? 0 }];
+  return [{ name, text: `${axisText("usd", low)} to ${axisText("usd", high)}`, from: Math.min(low, high), to: Math.max(low, high) }];
+}
+
+/**
+ * @param {Step[]} steps
+ * @returns {[number, number][]}
+ */
+function pricedPoints(steps) {
+  return steps.flatMap(({ x, price }) => (price?.usd_per_month ? [/** @type {[number, number]} */ ([x, price.usd_per_month])] : []));
+}
+
+/**
+ * Return the value of a curve at a place, on the straight line between its points.
+ *
+ * @param {[number, number][]} curve
+ * @param {number} place
+ */
+function valueOn(curve, place) {
+  const after = curve.findIndex(([x]) => x >= place);
+  const [right, left] = [curve[after], curve[after - 1]];
+  if (!right) return curve.at(-1)?.[1] ?? 0;
+  if (!left) return right[1];
+  return left[1] + ((place - left[0]) / (right[0] - left[0])) * (right[1] - left[1]);
+}

@@ -1,0 +1,173 @@
+/**
+ * The fields of the inputs: a label, a slider and a text with its unit, and a message where the value is refused.
+ *
+ * @typedef {import("./types.d.ts").Input} Input
+ * @typedef {import("./types.d.ts").Problem} Problem
+ * @typedef {import("./types.d.ts").Values} Values
+ * @typedef {{input: Input, slider: HTMLInputElement | null, text: HTMLInputElement | HTMLSelectElement, message: HTMLElement}} Field
+ */
+
+import { element, setText } from "./elements.js";
+import { parseQuantity, quantityText, sliderShare, sliderValue } from "./quantity.js";
+
+const SLIDER_STEPS = 200;
+
+/** All fields of the page. `onChange` hears of each new value, and whether it is the last of a move. */
+export class Fields {
+  /**
+   * @param {HTMLElement} form
+   * @param {Input[]} inputs
+   * @param {Record<string, string[]> | null} stops the only values of each slider; null if it may have all
+   * @param {(key: string, text: string, isLast: boolean) => void} onChange
+   */
+  constructor(form, inputs, stops, onChange) {
+    this.stops = stops;
+    this.onChange = onChange;
+    /** @type {Map<string, Field>} */
+    this.fields = new Map();
+    for (const section of new Set(inputs.map((input) => input.section))) {
+      const group = element("fieldset", {}, element("legend", {}, section));
+      for (const input of inputs.filter((one) => one.section === section)) group.append(this.#row(input));
+      form.append(group);
+    }
+  }
+
+  /**
+   * Show these values, and the values of the file for all other inputs.
+   *
+   * @param {Values} values
+   */
+  show(values) {
+    for (const field of this.fields.values()) this.#set(field, values[field.input.key] ?? field.input.text);
+  }
+
+  /** The inputs with their values, as a printed page shows them. */
+  get text() {
+    const stated = [...this.fields.values()].filter(({ text }) => text.value !== "");
+    return stated.map(({ input, text }) => `${input.title}: ${text.value}`).join(" · ");
+  }
+
+  /**
+   * Show the problems beside their fields, and return those of no field.
+   *
+   * @param {Problem[]} problems
+   * @returns {Problem[]}
+   */
+  showProblems(problems) {
+    for (const { input, text, message } of this.fields.values()) {
+      const own = problems.filter((problem) => problem.where === input.key);
+      setText(message, own.map(({ why, fix }) => `${why}. Fix: ${fix}.`).join(" "));
+      text.setAttribute("aria-invalid", String(own.length > 0));
+    }
+    return problems.filter((problem) => !this.fields.has(problem.where));
+  }
+
+  /** @param {Input} input */
+  #row(input) {
+    const id = `input-${input.key.replaceAll(".", "-")}`;
+    const message = element("p", { class: "message", id: `${id}-message` });
+    const text = this.#text(input, id, message.id);
+    const slider = this.#slider(input, id);
+    this.fields.set(input.key, { input, slider, text, message });
+    const label = element("label", { for: id, title: `${input.key}: ${input.description}` }, input.title);
+    return element("div", { class: "field" }, label, ...(slider ? [slider] : []), text, message);
+  }
+
+  /**
+   * @param {Input} input
+   * @param {string} id
+   * @param {string} messageId
+   */
+  #text(input, id, messageId) {
+    const attributes = { id, "aria-describedby": messageId, name: input.key };
+    if (input.kind === "choice") {
+      const options = input.choices.map((choice) => element("option", { value: choice }, choice));
+      const select = element("select", attributes, ...options);
+      select.disabled = this.stops !== null;
+      select.addEventListener("change", () => this.onChange(input.key, select.value, true));
+      return select;
+    }
+    const text = element("input", { ...attributes, type: "text", spellcheck: "false", placeholder: "not stated" });
+    text.readOnly = this.stops !== null;
+    text.addEventListener("input", () => this.onChange(input.key, text.value, false));
+    text.addEventListener("change", () => this.onChange(input.key, text.value, true));
+    text.addEventListener("input", () => this.#place(input.key));
+    return text;
+  }
+
+  /**
+   * @param {Input} input
+   * @param {string} id
+   * @returns {HTMLInputElement | null}
+   */
+  #slider(input, id) {
+    if (input.kind === "choice") return null;
+    const stops = this.stops && (this.stops[input.key] ?? []);
+    const most = stops ? stops.length - 1 : isCount(input) ? input.most - input.least : SLIDER_STEPS;
+    const attributes = { type: "range", min: "0", max: String(Math.max(0, most)), id: `${id}-slider` };
+    const slider = element("input", { ...attributes, "aria-label": `${input.title}, slider` });
+    slider.disabled = stops?.length === 0;
+    const moved = (/** @type {boolean} */ isLast) => {
+      const text = stops ? (stops[slider.valueAsNumber] ?? input.text) : this.#sliderText(input, slider);
+      this.#write(input.key, text);
+      this.onChange(input.key, text, isLast);
+    };
+    slider.addEventListener("input", () => moved(false));
+    slider.addEventListener("change", () => moved(true));
+    return slider;
+  }
+
+  /**
+   * @param {Input} input
+   * @param {HTMLInputElement} slider
+   */
+  #sliderText(input, slider) {
+    const share = slider.valueAsNumber / Number(slider.max);
+    return quantityText(input.kind, sliderValue(input, share));
+  }
+
+  /**
+   * @param {Field} field
+   * @param {string} text
+   */
+  #set({ input, text: shown }, text) {
+    // A person who is typing is not interrupted by the same value in another form.
+    if (shown.value !== text) shown.value = text;
+    this.#place(input.key);
+  }
+
+  /**
+   * @param {string} key
+   * @param {string} text
+   */
+  #write(key, text) {
+    const field = this.fields.get(key);
+    if (field) field.text.value = text;
+    field?.slider?.setAttribute("aria-valuetext", text);
+  }
+
+  /**
+   * Move a slider to the value of its text; it stays where the text is no value.
+   *
+   * @param {string} key
+   */
+  #place(key) {
+    const field = this.fields.get(key);
+    if (!field?.slider) return;
+    const { input, slider, text } = field;
+    const stops = this.stops && (this.stops[key] ?? []);
+    const value = text.value === "" ? input.most : parseQuantity(input.kind, text.value);
+    if (stops) slider.value = String(Math.max(0, stops.indexOf(text.value)));
+    else if (value !== null) slider.value = String(Math.round(sliderShare(input, value) * Number(slider.max)));
+    slider.setAttribute("aria-valuetext", text.value || "not stated");
+  }
+}
+
+/**
+ * Return whether the slider steps over a few whole numbers.
+ *
+ * @param {Input} input
+ */
+function isCount(input) {
+  return input.kind === "count" && input.most - input.least < SLIDER_STEPS;
+}

@@ -1,0 +1,65 @@
+/**
+ * The figures that answer first, and the text around them.
+ *
+ * @typedef {import("./types.d.ts").Answer} Answer
+ * @typedef {import("./types.d.ts").Figure} Figure
+ * @typedef {import("./types.d.ts").Problem} Problem
+ */
+
+import { byId, element, setText } from "./elements.js";
+
+/**
+ * Show the headline of an answer.
+ *
+ * @param {Answer} answer
+ */
+export function showHeadline(answer) {
+  const list = byId("figures");
+  if (list.childElementCount !== answer.figures.length) list.replaceChildren(...answer.figures.map(card));
+  answer.figures.forEach((figure, index) => {
+    const [, text, note] = list.children[index]?.children ?? [];
+    if (text && note) {
+      setText(text, figure.text);
+      setText(note, figure.note);
+    }
+  });
+  setText(byId("verdict"), answer.verdict);
+  setText(byId("decides"), answer.decides);
+  setText(byId("strip"), answer.figures.slice(0, 3).map(({ text }) => text).join(" · "));
+  showProblems([]);
+}
+
+/** @param {Figure} figure */
+function card({ id, title }) {
+  const names = { class: "card", id: `figure-${id}` };
+  return element("div", names, element("dt", {}, title), element("dd", { class: "text" }), element("dd", { class: "note" }));
+}
+
+/**
+ * Show the problems that belong to no field. The figures stay, and say that they are those of earlier values.
+ *
+ * @param {Problem[]} problems
+ */
+export function showProblems(problems) {
+  byId("problems").replaceChildren(
+    ...problems.map(({ what, why, fix }) => element("li", {}, `${what}: ${why}. Fix: ${fix}.`)),
+  );
+}
+
+/**
+ * Show what follows the plots: what to watch, and the file.
+ *
+ * @param {Answer} answer
+ */
+export function showText({ plan, yaml, command }) {
+  const warnings = plan.warnings.map(({ message, fix }) => element("li", {}, `${message}. Fix: ${fix}.`));
+  byId("warnings").replaceChildren(...(warnings.length ? warnings : [element("li", {}, "Nothing.")]));
+  setText(byId("yaml"), yaml);
+  setText(byId("command"), command);
+}
+
+/** @param {string[]} advice */
+export function showAdvice(advice) {
+  const lines = advice.length ? advice : ["Neither another compression nor another block size was found to save money."];
+  byId("advice").replaceChildren(...lines.map((line) => element("li", {}, line)));
+}

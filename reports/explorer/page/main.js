@@ -1,0 +1,242 @@
+/**
+ * The page: a change of an input goes to the address, then to the plan, the headline and the plots.
+ *
+ * @typedef {import("./types.d.ts").Answer} Answer
+ * @typedef {import("./types.d.ts").Plans} Plans
+ * @typedef {import("./types.d.ts").Report} Report
+ * @typedef {import("./types.d.ts").State} State
+ * @typedef {import("./types.d.ts").Subject} Subject
+ * @typedef {import("./types.d.ts").Values} Values
+ */
+
+import { stateOf, undoDepth, writeAddress } from "./address.js";
+import { showComparison } from "./comparison.js";
+import { Drawings } from "./drawings.js";
+import { byId, pageData, setText } from "./elements.js";
+import { Fields } from "./fields.js";
+import { showAdvice, showHeadline, showProblems, showText } from "./headline.js";
+import { filePlans, serverPlans } from "./plans.js";
+
+/** So long after the last change, the page asks for what takes many plans. */
+const IDLE_MILLISECONDS = 400;
+
+/** The page with its state. */
+class Page {
+  /**
+   * @param {Subject} subject
+   * @param {Report | undefined} report
+   */
+  constructor(subject, report) {
+    this.subject = subject;
+    this.report = report;
+    this.plans = report ? filePlans(report) : serverPlans();
+    this.texts = new Map(subject.inputs.map((input) => [input.key, input.text]));
+    this.state = stateOf(location.hash, new Set(this.texts.keys()));
+    this.fields = new Fields(byId("inputs"), subject.inputs, report ? stopsOf(report) : null, (...change) => this.#change(...change));
+    this.drawings = new Drawings(byId("plots"));
+    this.isMoving = false;
+    this.asked = new AbortController();
+    /** @type {Answer | null} */
+    this.answer = null;
+    this.#describe();
+    this.#listen();
+  }
+
+  /** Show the state of the page: its fields, and the plan for them. */
+  show() {
+    this.fields.show(this.state.values);
+    this.#ask();
+  }
+
+  #describe() {
+    const { name, cluster, file } = this.subject;
+    document.title = `${name}: plan`;
+    setText(byId("title"), `${name} / ${cluster}`);
+    setText(byId("footer"), "Prices and times are those of warmbase plan; latencies and times are estimates.");
+    setText(byId("note"), this.report ? noteOf(this.report, file) : `Values begin as in ${file}, which stays as it is.`);
+    for (const id of ["keep", "copy", "save"]) byId(id).hidden = this.report !== undefined;
+    byId("yaml-details").hidden = this.report !== undefined;
+  }
+
+  #listen() {
+    addEventListener("popstate", () => {
+      this.state = stateOf(location.hash, new Set(this.texts.keys()));
+      this.show();
+    });
+    byId("inputs").addEventListener("submit", (event) => event.preventDefault());
+    byId("undo").addEventListener("click", () => history.back());
+    byId("reset").addEventListener("click", () => this.#go({ ...this.state, values: {} }));
+    byId("keep").addEventListener("click", () => this.#go({ ...this.state, kept: this.state.values }));
+    byId("drop").addEventListener("click", () => this.#go({ ...this.state, kept: null }));
+    byId("swap").addEventListener("click", () => this.#go({ values: this.state.kept ?? {}, kept: this.state.values }));
+    byId("copy").addEventListener("click", () => copyText(this.answer?.yaml ?? ""));
+    byId("save").addEventListener("click", () => saveText(this.answer?.yaml ?? "", this.subject.file));
+  }
+
+  /**
+   * Take over a new value of an input.
+   *
+   * @param {string} key
+   * @param {string} text
+   * @param {boolean} isLast whether the move of the slider, or the typing, has ended
+   */
+  #change(key, text, isLast) {
+    const values = this.report ? {} : { ...this.state.values };
+    if (text === this.texts.get(key)) delete values[key];
+    else values[key] = text;
+    const differs = JSON.stringify(values) !== JSON.stringify(this.state.values);
+    if (differs) {
+      this.state = { ...this.state, values };
+      writeAddress(this.state, !this.isMoving);
+      if (this.report) this.fields.show(values);
+      this.#ask();
+    }
+    this.isMoving = !isLast && (this.isMoving || differs);
+  }
+
+  /** @param {State} state */
+  #go(state) {
+    this.state = state;
+    writeAddress(state, true);
+    this.show();
+  }
+
+  /** Ask for the plan of the present state, and cancel what was asked before. */
+  async #ask() {
+    this.asked.abort();
+    this.asked = new AbortController();
+    const { signal } = this.asked;
+    const headline = byId("headline");
+    headline.setAttribute("aria-busy", "true");
+    /** @type {HTMLButtonElement} */ (byId("undo")).disabled = undoDepth() === 0;
+    /** @type {HTMLButtonElement} */ (byId("reset")).disabled = Object.keys(this.state.values).length === 0;
+    try {
+      const answer = await this.plans.plan(this.state.values, signal);
+      if (signal.aborted) return;
+      headline.removeAttribute("aria-busy");
+      if (answer.problems) this.#refuse(answer);
+      else await this.#show(answer, signal);
+    } catch (error) {
+      if (!signal.aborted) this.#fail(error);
+    }
+  }
+
+  /** @param {Answer} answer */
+  #refuse({ problems }) {
+    byId("headline").classList.add("earlier");
+    showProblems(this.fields.showProblems(problems ?? []));
+    setText(byId("verdict"), "A value is refused. The figures are those of the last values that were not.");
+  }
+
+  /** @param {unknown} error */
+  #fail(error) {
+    byId("headline").removeAttribute("aria-busy");
+    byId("headline").classList.add("earlier");
+    setText(byId("verdict"), `No answer: ${error instanceof Error ? error.message : error}. Does warmbase explore still run?`);
+  }
+
+  /**
+   * @param {Answer} answer
+   * @param {AbortSignal} signal
+   */
+  async #show(answer, signal) {
+    this.answer = answer;
+    byId("headline").classList.remove("earlier");
+    this.fields.showProblems([]);
+    showHeadline(answer);
+    setText(byId("values"), this.fields.text);
+    setText(byId("place"), `${answer.plan.mode} on ${answer.plan.release}`);
+    await nextFrame();
+    if (signal.aborted) return;
+    this.drawings.show(answer.plan);
+    showText(answer);
+    await this.#compare(answer, signal);
+    if (!this.report) await pause(IDLE_MILLISECONDS);
+    await this.#follow(answer, signal);
+  }
+
+  /**
+   * @param {Answer} answer
+   * @param {AbortSignal} signal
+   */
+  async #compare(answer, signal) {
+    const { kept } = this.state;
+    const before = kept && (await this.plans.plan(kept, signal));
+    if (!signal.aborted) showComparison(before?.problems ? null : before, answer);
+  }
+
+  /**
+   * Ask for one price after the other, and then for advice, until a change cancels it.
+   *
+   * @param {Answer} answer
+   * @param {AbortSignal} signal
+   */
+  async #follow(answer, signal) {
+    const steps = answer.steps.map((step) => ({ ...step }));
+    for (const step of steps) {
+      if (signal.aborted) return;
+      step.price = await this.plans.price(step, signal);
+      if (!signal.aborted && !this.report) this.drawings.showPrices(steps, answer.plan);
+    }
+    if (this.report && steps.length) this.drawings.showPrices(steps, answer.plan);
+    const { advice } = await this.plans.advice(this.state.values, signal);
+    if (!signal.aborted) showAdvice(advice ?? []);
+    document.body.dataset.complete = location.hash;
+  }
+}
+
+/**
+ * Return the values at which each slider of a report stops: the value of the file is one of them.
+ *
+ * @param {Report} report
+ */
+function stopsOf({ variants }) {
+  return Object.fromEntries(Object.entries(variants).map(([key, plans]) => [key, plans.map(({ text }) => text)]));
+}
+
+/**
+ * @param {Report} report
+ * @param {string} file
+ */
+function noteOf({ written }, file) {
+  return (
+    `Written on ${written}. Each slider stops only at values for which a plan was computed, and moves one input while ` +
+    `all others stay as in ${file}. For other values: warmbase explore.`
+  );
+}
+
+/** Wait until the browser has painted what was changed. */
+function nextFrame() {
+  return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+}
+
+/** @param {number} milliseconds */
+function pause(milliseconds) {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
+/** @param {string} text */
+async function copyText(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    setText(byId("done"), "The file is copied.");
+  } catch {
+    /** @type {HTMLDetailsElement} */ (byId("yaml-details")).open = true;
+    setText(byId("done"), "The browser refuses to copy. The file is shown at the end of the page.");
+  }
+}
+
+/**
+ * @param {string} text
+ * @param {string} file
+ */
+function saveText(text, file) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "application/yaml" }));
+  link.download = file;
+  link.click();
+  URL.revokeObjectURL(link.href);
+  setText(byId("done"), `The browser saves ${file}.`);
+}
+
+new Page(pageData("subject"), pageData("report")).show();

@@ -1,0 +1,57 @@
+/**
+ * Where the page gets its plans from: the server, or the plans that Python has put into the file.
+ *
+ * @typedef {import("./types.d.ts").Plans} Plans
+ * @typedef {import("./types.d.ts").Report} Report
+ * @typedef {import("./types.d.ts").Values} Values
+ */
+
+/**
+ * Return the plans of the server. Each change of the values has a higher number, by which the server leaves out
+ * requests that are superseded.
+ *
+ * @returns {Plans}
+ */
+export function serverPlans() {
+  const page = crypto.randomUUID();
+  let number = 0;
+  /** @type {(kind: string, values: Values, free: boolean, signal: AbortSignal) => Promise<any>} */
+  const request = async (kind, values, free, signal) => {
+    const body = JSON.stringify({ page, number, values, free });
+    const headers = { "Content-Type": "application/json" };
+    const response = await fetch(kind, { method: "POST", headers, body, signal });
+    if (!response.ok) throw new Error(`the server answered ${response.status} ${response.statusText}`);
+    return response.json();
+  };
+  return {
+    plan: (values, signal) => {
+      number += 1;
+      return request("plan", values, false, signal);
+    },
+    price: (step, signal) => request("price", step.values, step.free, signal),
+    advice: (values, signal) => request("advice", values, false, signal),
+  };
+}
+
+/**
+ * Return the plans in the file: the one of the environment file, and those for other values of one input at a time.
+ *
+ * @param {Report} report
+ * @returns {Plans}
+ */
+export function filePlans(report) {
+  return {
+    plan: async (values) => variantOf(report, values) ?? report.base,
+    price: async (step) => step.price ?? { usd_per_month: null, p99_ms: null },
+    advice: async () => ({ advice: report.advice }),
+  };
+}
+
+/**
+ * @param {Report} report
+ * @param {Values} values
+ */
+function variantOf(report, values) {
+  const [entry] = Object.entries(values);
+  return entry && report.variants[entry[0]]?.find(({ text }) => text === entry[1])?.answer;
+}

@@ -1,0 +1,226 @@
+/**
+ * Line plots as SVG. They are our own because the page must work from the light installation and from one file, without
+ * Node and without a build; a library for plots would be larger than the whole page.
+ *
+ * @typedef {import("./types.d.ts").LinePlot} LinePlot
+ * @typedef {import("./types.d.ts").Axis} Axis
+ * @typedef {import("./types.d.ts").Series} Series
+ * @typedef {import("./types.d.ts").Mark} Mark
+ * @typedef {{left: number, right: number, top: number, bottom: number}} Box
+ */
+
+import { element, setText, shape } from "./elements.js";
+import { axisText, axisTicks } from "./quantity.js";
+
+const HEIGHT = 230;
+const MARGIN = { left: 62, right: 16, top: 12, bottom: 44 };
+const LETTER_PIXELS = 6.6;
+const FEWEST_PIXELS = 260;
+
+/** A place for one plot. It keeps its height while it is empty, so that nothing below it moves. */
+export class PlotPlace {
+  /**
+   * @param {HTMLElement} parent
+   * @param {string} id
+   * @param {string} title
+   * @param {string} advice what a reader should look for
+   */
+  constructor(parent, id, title, advice) {
+    this.id = id;
+    this.canvas = element("div", { class: "canvas" });
+    this.canvas.style.height = `${HEIGHT}px`;
+    this.readout = element("p", { class: "readout", "aria-live": "polite" });
+    this.legend = element("p", { class: "legend" });
+    const caption = element("figcaption", {}, element("h3", {}, title), element("p", {}, advice));
+    parent.append(element("figure", { id }, caption, this.legend, this.canvas, this.readout));
+    /** @type {LinePlot | null} */
+    this.plot = null;
+    new ResizeObserver(() => this.#draw()).observe(this.canvas);
+  }
+
+  /** @param {LinePlot} plot */
+  show(plot) {
+    this.plot = plot;
+    this.#draw();
+  }
+
+  #draw() {
+    const width = this.canvas.clientWidth;
+    if (!this.plot || width < FEWEST_PIXELS / 2) return;
+    const box = { ...MARGIN, right: width - MARGIN.right, bottom: HEIGHT - MARGIN.bottom };
+    const drawing = lineDrawing(this.plot, box, width, this.id);
+    this.canvas.replaceChildren(drawing);
+    this.legend.replaceChildren(...legendEntries(this.plot.series));
+    this.#follow(drawing, this.plot, box);
+  }
+
+  /**
+   * Let the pointer and the arrow keys read values off the plot.
+   *
+   * @param {SVGSVGElement} drawing
+   * @param {LinePlot} plot
+   * @param {Box} box
+   */
+  #follow(drawing, plot, box) {
+    const places = [...new Set(plot.series.flatMap(({ points }) => points.map(([x]) => x)))].sort((a, b) => a - b);
+    const cursor = shape("line", { class: "cursor", y1: box.top, y2: box.bottom, visibility: "hidden" });
+    drawing.append(cursor);
+    let current = -1;
+    const move = (/** @type {number} */ index) => {
+      current = Math.min(places.length - 1, Math.max(0, index));
+      const place = places[current];
+      if (place === undefined) return;
+      const x = across(plot.x, box, place);
+      for (const [name, value] of [["x1", x], ["x2", x], ["visibility", "visible"]]) cursor.setAttribute(`${name}`, `${value}`);
+      setText(this.readout, valuesAt(plot, place));
+    };
+    drawing.addEventListener("pointermove", (event) => move(nearest(places, valueAcross(plot.x, box, event.offsetX))));
+    drawing.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: -1, ArrowRight: 1, Home: -places.length, End: places.length }[event.key];
+      if (step === undefined) return;
+      event.preventDefault();
+      move(current + step);
+    });
+  }
+}
+
+/**
+ * Return the drawing of a plot.
+ *
+ * @param {LinePlot} plot
+ * @param {Box} box
+ * @param {number} width
+ * @param {string} id
+ */
+function lineDrawing(plot, box, width, id) {
+  const names = { title: `${id}-title`, description: `${id}-description` };
+  const drawing = shape("svg", {
+    viewBox: `0 0 ${width} ${HEIGHT}`,
+    role: "img",
+    tabindex: 0,
+    "aria-labelledby": `${names.title} ${names.description}`,
+  });
+  drawing.append(
+    shape("title", { id: names.title }, plot.title),
+    shape("desc", { id: names.description }, plot.description),
+    ...axisLines(plot, box),
+    ...plot.series.map((series) => line(plot, box, series)),
+    ...plot.marks.flatMap((mark) => markShapes(plot, box, mark)),
+  );
+  return drawing;
+}
+
+/**
+ * @param {LinePlot} plot
+ * @param {Box} box
+ * @returns {SVGElement[]}
+ */
+function axisLines(plot, box) {
+  const { left, right, top, bottom } = box;
+  const horizontal = axisTicks(plot.y).flatMap((tick) => {
+    const y = up(plot.y, box, tick);
+    const text = shape("text", { x: left - 6, y: y + 4, class: "tick end" }, axisText(plot.y.kind, tick));
+    return [shape("line", { class: "grid", x1: left, x2: right, y1: y, y2: y }), text];
+  });
+  const vertical = axisTicks(plot.x).map((tick) =>
+    shape("text", { x: across(plot.x, box, tick), y: bottom + 16, class: "tick middle" }, axisText(plot.x.kind, tick)),
+  );
+  return [
+    ...horizontal,
+    ...vertical,
+    shape("line", { class: "axis", x1: left, x2: right, y1: bottom, y2: bottom }),
+    shape("text", { x: (left + right) / 2, y: bottom + 36, class: "label middle" }, plot.x.label),
+    shape("text", { transform: `translate(12 ${(top + bottom) / 2}) rotate(-90)`, class: "label middle" }, plot.y.label),
+  ];
+}
+
+/**
+ * @param {LinePlot} plot
+ * @param {Box} box
+ * @param {Series} series
+ */
+function line(plot, box, { points, look }) {
+  const inside = points.filter(([x]) => x >= plot.x.least && x <= plot.x.most);
+  const places = inside.map(([x, y]) => `${across(plot.x, box, x).toFixed(1)},${up(plot.y, box, y).toFixed(1)}`);
+  return shape("polyline", { class: `line look-${look}`, points: places.join(" ") });
+}
+
+/**
+ * @param {LinePlot} plot
+ * @param {Box} box
+ * @param {Mark} mark
+ * @returns {SVGElement[]}
+ */
+function markShapes(plot, box, mark) {
+  const [x, y] = [across(plot.x, box, mark.x), up(plot.y, box, mark.y)];
+  const wide = mark.label.length * LETTER_PIXELS;
+  const isRight = x + wide > box.right;
+  // Below the point: the curves of this page rise, so that a label above would cross them.
+  const place = { x: isRight ? x - 8 : x + 8, y: Math.min(box.bottom - 6, y + 18) };
+  return [
+    shape("circle", { class: "mark", cx: x, cy: y, r: 4.5 }),
+    shape("text", { ...place, class: `mark-label${isRight ? " end" : ""}` }, mark.label),
+  ];
+}
+
+/** @param {Series[]} series */
+function legendEntries(series) {
+  if (series.length < 2) return [];
+  return series.map(({ name, look }) => {
+    const sample = shape("svg", { viewBox: "0 0 24 8", class: "sample", "aria-hidden": "true" });
+    sample.append(shape("line", { class: `line look-${look}`, x1: 0, x2: 24, y1: 4, y2: 4 }));
+    return element("span", {}, sample, ` ${name}`);
+  });
+}
+
+/**
+ * Return the values of all series at a place, in words.
+ *
+ * @param {LinePlot} plot
+ * @param {number} place
+ */
+function valuesAt(plot, place) {
+  const values = plot.series.flatMap(({ name, points }) => {
+    const point = points.find(([x]) => x === place);
+    return point ? [`${name} ${axisText(plot.y.kind, point[1])}`] : [];
+  });
+  return `${axisText(plot.x.kind, place)}: ${values.join(", ")}`;
+}
+
+/**
+ * @param {number[]} places
+ * @param {number} value
+ */
+function nearest(places, value) {
+  return places.reduce((best, place, index) => {
+    const isNearer = Math.abs(place - value) < Math.abs((places[best] ?? Number.POSITIVE_INFINITY) - value);
+    return isNearer ? index : best;
+  }, 0);
+}
+
+/**
+ * @param {Axis} axis
+ * @param {Box} box
+ * @param {number} value
+ */
+function across(axis, box, value) {
+  return box.left + ((value - axis.least) / (axis.most - axis.least)) * (box.right - box.left);
+}
+
+/**
+ * @param {Axis} axis
+ * @param {Box} box
+ * @param {number} pixels
+ */
+function valueAcross(axis, box, pixels) {
+  return axis.least + ((pixels - box.left) / (box.right - box.left)) * (axis.most - axis.least);
+}
+
+/**
+ * @param {Axis} axis
+ * @param {Box} box
+ * @param {number} value
+ */
+function up(axis, box, value) {
+  return box.bottom - ((value - axis.least) / (axis.most - axis.least)) * (box.bottom - box.top);
+}

@@ -1,0 +1,152 @@
+// The shapes of the data that Python sends to the page; the keys of a plan are those of `warmbase plan --output json`.
+
+export type Values = Record<string, string>;
+export type Kind = "size" | "count" | "share" | "time" | "usd" | "ratio" | "skew" | "choice";
+
+export interface Input {
+  key: string;
+  section: string;
+  title: string;
+  kind: Kind;
+  least: number;
+  most: number;
+  choices: string[];
+  optional: boolean;
+  text: string;
+  description: string;
+}
+
+export interface Figure {
+  id: string;
+  title: string;
+  text: string;
+  note: string;
+}
+
+export interface Price {
+  usd_per_month: number | null;
+  p99_ms: number | null;
+}
+
+/** One plan that a plot needs: `x` is where it stands, and `series` the line or the end of the bar. */
+export interface Step {
+  plot: "data" | "inputs";
+  series: string;
+  x: number;
+  label: string;
+  values: Values;
+  free: boolean;
+  price?: Price;
+}
+
+export interface Resource {
+  name: string;
+  max_reads_per_second: number | null;
+}
+
+export interface Plan {
+  environment: string;
+  cluster: string;
+  release: string;
+  mode: string;
+  core: { instance_type: string; count: number };
+  memory: { ram_bytes: number; parts: Record<string, number> };
+  bucket_cache: { size_mib: number } | null;
+  hit_ratio: { predicted: number; curve: [number, number][]; knee_bytes: number };
+  throughput: {
+    reads_per_second: number;
+    offered_reads_per_second: number | null;
+    bottleneck: string;
+    resources: Resource[];
+  };
+  warm_up: { curve: [number, number][] };
+  bad_hours: { cold: { course: [number, number, number][] } | null };
+  cost: { usd_per_month: number; lines: { item: string; usd_per_month: number }[] };
+  warnings: { severity: string; message: string; fix: string }[];
+}
+
+export interface Problem {
+  where: string;
+  what: string;
+  why: string;
+  fix: string;
+}
+
+export interface Answer {
+  figures: Figure[];
+  verdict: string;
+  decides: string;
+  plan: Plan;
+  yaml: string;
+  command: string;
+  steps: Step[];
+  problems?: Problem[];
+}
+
+export interface Advice {
+  advice?: string[];
+  problems?: Problem[];
+}
+
+export interface Subject {
+  name: string;
+  cluster: string;
+  file: string;
+  inputs: Input[];
+}
+
+/** The plans of a page without a server: the plan of the file, and one for each value of some inputs. */
+export interface Report {
+  base: Answer;
+  advice: string[];
+  variants: Record<string, { text: string; answer: Answer }[]>;
+  written: string;
+}
+
+/** Where the page gets its plans from. */
+export interface Plans {
+  plan(values: Values, signal: AbortSignal): Promise<Answer>;
+  price(step: Step, signal: AbortSignal): Promise<Price>;
+  advice(values: Values, signal: AbortSignal): Promise<Advice>;
+}
+
+export interface State {
+  values: Values;
+  kept: Values | null;
+}
+
+export interface Axis {
+  label: string;
+  least: number;
+  most: number;
+  kind: "size" | "share" | "hours" | "usd" | "rate";
+}
+
+export interface Series {
+  name: string;
+  points: [number, number][];
+  look: 1 | 2 | 3;
+}
+
+export interface Mark {
+  x: number;
+  y: number;
+  label: string;
+}
+
+export interface LinePlot {
+  title: string;
+  description: string;
+  x: Axis;
+  y: Axis;
+  series: Series[];
+  marks: Mark[];
+}
+
+export interface Bar {
+  name: string;
+  text: string;
+  from: number;
+  to: number;
+  strong?: boolean;
+}

@@ -1,0 +1,95 @@
+"""The files of the page, and the page as one file that needs no server."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+PAGE: Final = Path(__file__).parent / "page"
+HTML: Final = "index.html"
+MAIN: Final = "main.js"
+STYLE: Final = "style.css"
+TYPES: Final[Mapping[str, str]] = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+}
+DATA: Final = "<!-- data -->"
+POLICY: Final = "<!-- policy -->"
+LINK: Final = f'<link rel="stylesheet" href="{STYLE}" />'
+SCRIPT: Final = f'<script type="module" src="{MAIN}"></script>'
+IMPORT: Final = re.compile(r"^import \{[^}]*\} from \"\./([\w-]+\.js)\";\n", flags=re.MULTILINE)
+EXPORT: Final = re.compile(r"^export (?=const |function |class |async )", flags=re.MULTILINE)
+# The page loads nothing, and its own script and style have these hashes.
+ALONE: Final = (
+    "default-src 'none'; script-src '{script}'; style-src '{style}'; img-src data:; base-uri 'none'; form-action 'none'"
+)
+
+
+def page_files() -> Mapping[str, bytes]:
+    """Return the content of every file of the page by its name."""
+    return {file.name: file.read_bytes() for file in sorted(PAGE.iterdir()) if file.suffix in TYPES}
+
+
+def served_page(data: Mapping[str, Any]) -> str:
+    """Return the page as the server sends it, with its data; scripts and style are files of their own."""
+    return _read(HTML).replace(POLICY, "").replace(DATA, _blocks(data))
+
+
+def single_page(data: Mapping[str, Any]) -> str:
+    """Return the page as one file, whose policy forbids every request."""
+    script, style = _script(), _read(STYLE)
+    policy = ALONE.format(script=_hash(script), style=_hash(style))
+    return (
+        _read(HTML)
+        .replace(POLICY, f'<meta http-equiv="Content-Security-Policy" content="{policy}" />')
+        .replace(LINK, f"<style>{style}</style>")
+        .replace(SCRIPT, f'<script type="module">{script}</script>')
+        .replace(DATA, _blocks(data))
+    )
+
+
+def _blocks(data: Mapping[str, Any]) -> str:
+    """Return each document in a block of its own, which the page reads by its id. No text in it ends the block."""
+    return "\n".join(
+        f'<script type="application/json" id="{name}">{_json(document)}</script>' for name, document in data.items()
+    )
+
+
+def _json(document: object) -> str:
+    return json.dumps(document, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+
+
+def _script() -> str:
+    """Return all modules as one: a file that is opened without a server may import no other.
+
+    No two modules have a top-level name in common, which a test holds.
+    """
+    return "".join(EXPORT.sub("", IMPORT.sub("", _read(name))) for name in module_names())
+
+
+def module_names() -> tuple[str, ...]:
+    """Return the modules of the page, each after those that it imports."""
+    ordered: dict[str, None] = {}
+    for name in _imported_first(MAIN):
+        ordered.setdefault(name)
+    return tuple(ordered)
+
+
+def _imported_first(name: str) -> Iterator[str]:
+    for imported in IMPORT.findall(_read(name)):
+        yield from _imported_first(imported)
+    yield name
+
+
+def _read(name: str) -> str:
+    return (PAGE / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

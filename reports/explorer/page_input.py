@@ -1,0 +1,161 @@
+"""The inputs that the page offers, each with its slider and with the value that the environment file states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from environments.draft.draft import written_default
+from environments.reader.document import Document, YamlPath, path_text
+from environments.reader.schema_keys import schema_keys
+from sizing.cluster import ClusterChoice
+from sizing.units import GIB, KIB, MIB, SECONDS_PER_HOUR, TIB
+
+Kind = Literal["size", "count", "share", "time", "usd", "ratio", "skew", "choice"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageInput:
+    """One input: `key` is its path in the environment file, `text` its value there or the default.
+
+    `least` and `most` are the ends of the slider, in bytes, seconds, dollars or plain numbers. A field may go beyond
+    them. An `optional` input may be empty.
+    """
+
+    key: str
+    section: str
+    title: str
+    kind: Kind
+    least: float = 0
+    most: float = 0
+    choices: tuple[str, ...] = ()
+    optional: bool = False
+    text: str = ""
+    description: str = ""
+
+
+# judgement: the ends of the sliders; common clusters on EMR lie between them.
+WORKLOAD: Final = (
+    PageInput(key="stored", section="Data", title="Stored data", kind="size", least=50 * GIB, most=100 * TIB),
+    PageInput(key="row", section="Data", title="Row, as a read touches it", kind="size", least=128, most=4 * MIB),
+    PageInput(key="cell", section="Data", title="Value of a cell", kind="size", least=16, most=MIB),
+    PageInput(
+        key="block_size",
+        section="Data",
+        title="Block size",
+        kind="choice",
+        choices=("8 KiB", "16 KiB", "32 KiB", "64 KiB", "128 KiB", "256 KiB"),
+    ),
+    PageInput(
+        key="compression.codec",
+        section="Data",
+        title="Compression",
+        kind="choice",
+        choices=("none", "snappy", "lz4", "zstd", "gz"),
+    ),
+    PageInput(key="compression.ratio", section="Data", title="Compression ratio", kind="ratio", least=1, most=10),
+    PageInput(key="popularity", section="Load", title="Skew of the reads (zipf)", kind="skew", least=0, most=1.5),
+    PageInput(
+        key="writes.bytes_per_second",
+        section="Load",
+        title="Writes per second",
+        kind="size",
+        least=KIB,
+        most=100 * MIB,
+    ),
+)
+"""The inputs of a workload without tables, by their keys in it."""
+OPEN_LOAD: Final = (
+    PageInput(key="per_second", section="Load", title="Reads per second", kind="count", least=10, most=100_000),
+    PageInput(
+        key="peak_per_second",
+        section="Load",
+        title="Reads per second in the busiest hour",
+        kind="count",
+        least=10,
+        most=100_000,
+        optional=True,
+    ),
+)
+CLOSED_LOAD: Final = (
+    PageInput(key="concurrency", section="Load", title="Reads in flight", kind="count", least=1, most=10_000),
+)
+TARGETS: Final = (
+    PageInput(key="hit_ratio", section="Targets", title="Hit ratio, at least", kind="share", least=0.5, most=0.999),
+    PageInput(
+        key="p99",
+        section="Targets",
+        title="p99 of the latency, at most",
+        kind="time",
+        least=0.002,
+        most=5,
+        optional=True,
+    ),
+    PageInput(
+        key="warm_up",
+        section="Targets",
+        title="Warm-up, at most",
+        kind="time",
+        least=SECONDS_PER_HOUR / 2,
+        most=72 * SECONDS_PER_HOUR,
+        optional=True,
+    ),
+    PageInput(key="lost_nodes", section="Targets", title="Nodes that may be lost", kind="count", least=0, most=4),
+    PageInput(
+        key="budget_usd_per_month",
+        section="Targets",
+        title="Budget per month",
+        kind="usd",
+        least=200,
+        most=100_000,
+        optional=True,
+    ),
+)
+MODE: Final = PageInput(
+    key="storage.mode",
+    section="Storage",
+    title="Storage mode",
+    kind="choice",
+    choices=("s3-cached", "s3-plain", "hdfs"),
+)
+
+
+def page_inputs(document: Document, cluster: ClusterChoice) -> tuple[PageInput, ...]:
+    """Return the inputs of a cluster that the page offers, with the values of the file."""
+    return tuple(_with_text(document, entry) for entry in _inputs(document, cluster))
+
+
+def _inputs(document: Document, cluster: ClusterChoice) -> Iterator[PageInput]:
+    section = f"clusters.{cluster.name}."
+    if not _has(document, ("workload", "tables")):
+        is_inspected = _has(document, ("workload", "inspection"))
+        yield from (_in("workload.", entry) for entry in WORKLOAD if entry.key != "stored" or not is_inspected)
+        reads = f"{section}workload.reads." if cluster.reads else "workload.reads."
+        path = (*reads.strip(".").split("."), "concurrency")
+        yield from (_in(reads, entry) for entry in (CLOSED_LOAD if _has(document, path) else OPEN_LOAD))
+    yield from (_in(f"{section}targets." if cluster.targets else "targets.", entry) for entry in TARGETS)
+    yield MODE
+
+
+def _in(section: str, entry: PageInput) -> PageInput:
+    return replace(entry, key=section + entry.key)
+
+
+def _has(document: Document, path: YamlPath) -> bool:
+    return path in document.lines or path in document.assigned
+
+
+def _with_text(document: Document, entry: PageInput) -> PageInput:
+    """Return the input with its description and with its value in the file, or the default."""
+    path: YamlPath = tuple(entry.key.split("."))
+    in_schema = path_text(path[2:]) if path[0] == "clusters" else entry.key
+    key = schema_keys()[in_schema]
+    default = written_default(key)
+    text = document.written.get(path, "" if default is None else str(default))
+    if entry.kind == "skew":
+        text = document.written.get(
+            (*path, "zipf"), "" if _has(document, path) and path not in document.written else text
+        )
+    choices = entry.choices if text in entry.choices or entry.kind != "choice" else (*entry.choices, text)
+    return replace(entry, text="" if text == "null" else text, choices=choices, description=key.description)

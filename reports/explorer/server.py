@@ -1,0 +1,201 @@
+"""The server of the page: it listens on this machine alone, and its address has a token that nobody can guess.
+
+It sends the files of the page and answers with plans. Nothing that a request says names a file.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import PurePath
+from typing import Any, Final
+
+from reports.explorer.answer import ANSWERS, State, answer
+from reports.explorer.page_file import HTML, TYPES, page_files, served_page
+from reports.explorer.subject import Subject
+from reports.explorer.turns import Superseded, Turns
+
+HOST: Final = "127.0.0.1"
+NAMES: Final = (HOST, "localhost")
+"""The names by which a browser may ask. A page elsewhere whose name leads here (DNS rebinding) has another one."""
+JSON: Final = "application/json"
+MOST_BYTES: Final = 16_384
+MOST_ANSWERS: Final = 512
+"""So many answers are kept, for the way back to a state. An answer is about 20 kB."""
+TOKEN_BYTES: Final = 18
+SLOW: Final = "advice"
+"""The answer that takes several plans. It has turns of its own, so that no headline waits for it."""
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS: Final[Mapping[str, str]] = {
+    "Content-Security-Policy": POLICY,
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+class Refusal(Exception):
+    """A request that is not answered, with its status."""
+
+    def __init__(self, status: HTTPStatus) -> None:
+        self.status = status
+        super().__init__(status.phrase)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageRequest:
+    """One request of a page: its number rises with every change, and `values` are those that differ from the file."""
+
+    page: str
+    number: int
+    values: Mapping[str, str]
+    is_free: bool
+
+    @classmethod
+    def parse(cls, content: bytes) -> PageRequest:
+        """Return the request that a body describes. Raises Refusal for any other body."""
+        try:
+            body = json.loads(content)
+            values, page, number = body["values"], body["page"], body["number"]
+        except (ValueError, LookupError, TypeError, RecursionError):
+            raise Refusal(HTTPStatus.BAD_REQUEST) from None
+        is_text = (
+            isinstance(page, str) and isinstance(values, dict) and all(isinstance(v, str) for v in values.values())
+        )
+        if not is_text or not isinstance(number, int):
+            raise Refusal(HTTPStatus.BAD_REQUEST)
+        return cls(page=page, number=number, values=values, is_free=body.get("free") is True)
+
+
+class ExplorerServer(ThreadingHTTPServer):
+    """The server of one environment. `port` 0 takes any free port. Raises OSError for a port that is not free."""
+
+    daemon_threads = True
+
+    def __init__(self, subject: Subject, port: int) -> None:
+        self.subject = subject
+        self.token = secrets.token_urlsafe(TOKEN_BYTES)
+        self.turns = {kind: Turns() for kind in (SLOW, "")}
+        self.answers: OrderedDict[tuple[object, ...], bytes] = OrderedDict()
+        super().__init__((HOST, port), Handler)
+
+    @property
+    def url(self) -> str:
+        """Return the address of the page."""
+        return f"http://{HOST}:{self.server_port}/{self.token}/"
+
+    @cached_property
+    def files(self) -> Mapping[str, bytes]:
+        """Return the files of the page by name; the page itself has the inputs of the environment in it."""
+        page = served_page({"subject": subject_document(self.subject)})
+        return {**page_files(), HTML: page.encode()}
+
+    def answer(self, kind: str, request: PageRequest) -> bytes:
+        """Return an answer as JSON. Raises Superseded where the page has sent a newer request."""
+        key = (kind, request.is_free, *sorted(request.values.items()))
+        with self.turns[SLOW if kind == SLOW else ""].turn(request.page, request.number):
+            content = self.answers.get(key)
+            if content is None:
+                state = State(subject=self.subject, values=request.values, is_free=request.is_free)
+                content = self.answers[key] = json.dumps(answer(kind, state)).encode()
+                if len(self.answers) > MOST_ANSWERS:
+                    self.answers.popitem(last=False)
+            return content
+
+
+def subject_document(subject: Subject) -> dict[str, Any]:
+    """Return what the page knows from the start: the environment and the inputs."""
+    return {
+        "name": subject.name,
+        "cluster": subject.cluster,
+        "file": PurePath(subject.document.source).name,
+        "inputs": [asdict(entry) for entry in subject.inputs.values()],
+    }
+
+
+class Handler(BaseHTTPRequestHandler):
+    """The answer to one request."""
+
+    server: ExplorerServer
+    protocol_version = "HTTP/1.1"
+    server_version = "warmbase"
+    sys_version = ""
+    timeout = 60
+
+    def do_GET(self) -> None:
+        """Send one of the files of the page."""
+        self._answer(self._file)
+
+    def do_POST(self) -> None:
+        """Send an answer."""
+        self._answer(self._plan)
+
+    def _answer(self, content: Callable[[], tuple[str, bytes]]) -> None:
+        try:
+            self._send(HTTPStatus.OK, *content())
+        except Superseded:
+            self._refuse(HTTPStatus.CONFLICT)
+        except Refusal as refusal:
+            self._refuse(refusal.status)
+
+    def _file(self) -> tuple[str, bytes]:
+        name = self._name() or HTML
+        if name not in self.server.files:
+            raise Refusal(HTTPStatus.NOT_FOUND)
+        return TYPES[PurePath(name).suffix], self.server.files[name]
+
+    def _plan(self) -> tuple[str, bytes]:
+        kind = self._name()
+        if kind not in ANSWERS:
+            raise Refusal(HTTPStatus.NOT_FOUND)
+        return JSON, self.server.answer(kind, PageRequest.parse(self._body()))
+
+    def _name(self) -> str:
+        """Return the last part of the address. Raises Refusal for another host, another origin, or a wrong token."""
+        names = {f"{name}:{self.server.server_port}" for name in NAMES}
+        origin = self.headers.get("Origin")
+        if self.headers.get("Host") not in names or (origin and origin.removeprefix("http://") not in names):
+            raise Refusal(HTTPStatus.FORBIDDEN)
+        _, token, *rest = [*self.path.split("/"), ""]
+        if not secrets.compare_digest(token.encode(), self.server.token.encode()) or len(rest) != len(["name", ""]):
+            raise Refusal(HTTPStatus.NOT_FOUND)
+        return rest[0]
+
+    def _body(self) -> bytes:
+        length = self.headers.get("Content-Length", "")
+        if self.headers.get_content_type() != JSON:
+            raise Refusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+        if not length.isdecimal() or int(length) > MOST_BYTES:
+            raise Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        return self.rfile.read(int(length))
+
+    def _refuse(self, status: HTTPStatus) -> None:
+        # What follows of a body that was not read would be taken for the next request.
+        self.close_connection = True
+        self._send(status, "text/plain; charset=utf-8", f"{status.phrase}\n".encode())
+
+    def _send(self, status: HTTPStatus, content_type: str, content: bytes) -> None:
+        headers = {"Content-Type": content_type, "Content-Length": str(len(content)), **HEADERS}
+        try:
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(content)
+        except OSError:
+            # The page has asked for something newer, and no longer waits for this.
+            self.close_connection = True
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's signature
+        """Print nothing: every move of a slider is a request."""

@@ -1,0 +1,81 @@
+"""The further plans that two plots need: the price by the amount of data for each mode, and what moves the price."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from environments.environment import Environment
+from reports.explorer.page_input import MODE, Kind, PageInput
+from reports.explorer.subject import Subject
+from sizing.modes import MODES
+from sizing.units import parse_size
+
+STORED: Final = "workload.stored"
+FACTORS: Final = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0)
+REACH: Final = 0.2  # judgement: a careful estimate may be wrong by a fifth, as for `plan --tornado`
+HERE: Final = "here"
+VARIED: Final = "workload."
+"""Inputs with this beginning are estimates, which may be wrong; targets are decisions."""
+WRITTEN: Final[Mapping[Kind, Callable[[float], str]]] = {
+    "size": lambda value: f"{round(value)} B",
+    "count": lambda value: f"{value:.6g}",
+    "ratio": lambda value: f"{value:.6g}",
+    "skew": lambda value: f"{value:.6g}",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One plan of a plot: `series` is its line or its bar, `x` where it is on the axis of data."""
+
+    plot: str
+    series: str
+    x: float
+    label: str
+    values: Mapping[str, str]
+    free: bool
+
+
+def steps(subject: Subject, values: Mapping[str, str], environment: Environment) -> list[Step]:
+    """Return the plans of both plots around a state of the page."""
+    return [*_data_steps(subject, values, environment), *_input_steps(subject, values)]
+
+
+def _data_steps(subject: Subject, values: Mapping[str, str], environment: Environment) -> Iterator[Step]:
+    """Yield a plan for each amount of data and mode; nothing where the data is not stated as one size."""
+    if STORED not in subject.inputs:
+        return
+    stored = environment.workload.stored_bytes
+    for factor in FACTORS:
+        for name, mode in MODES.items():
+            data = round(factor * stored)
+            yield Step(
+                plot="data",
+                series=mode.title,
+                x=data,
+                label=HERE if factor == 1 and mode == environment.mode else "",
+                values={**values, STORED: f"{data} B", MODE.key: name},
+                free=True,
+            )
+
+
+def _input_steps(subject: Subject, values: Mapping[str, str]) -> Iterator[Step]:
+    for key, entry in subject.inputs.items():
+        number = _number(entry, values.get(key, entry.text))
+        if not key.startswith(VARIED) or not number:
+            continue
+        for factor in (1 - REACH, 1 + REACH):
+            text = WRITTEN[entry.kind](factor * number)
+            yield Step(
+                plot="inputs", series=entry.title, x=factor, label=text, values={**values, key: text}, free=False
+            )
+
+
+def _number(entry: PageInput, text: str) -> float | None:
+    """Return the number of an input that can be a fifth larger; None where it has none."""
+    try:
+        return parse_size(text) if entry.kind == "size" else float(text) if entry.kind in WRITTEN else None
+    except ValueError:
+        return None

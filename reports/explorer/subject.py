@@ -1,0 +1,109 @@
+"""One cluster of an environment file, and the plan for other values of the inputs that the page offers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+from environments.edited_text import edited_text
+from environments.environment import Environment
+from environments.reader.assignment import Assignment, assigned
+from environments.reader.document import MOST_BYTES, Document, load_document
+from environments.reader.read import environment_of, locate, quoted_path
+from environments.regular_file import read_regular_file
+from reports.explorer.page_input import PageInput, page_inputs
+from sizing.cluster import ClusterChoice
+from sizing.problem import InvalidInput, Problem
+
+VALUE: Final = re.compile(r"[A-Za-z0-9 .,_%+/-]{0,40}")
+"""The page sends scalars alone: a mapping could name a file to read, and an alias could refer to itself."""
+EMPTY: Final = "null"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """The environment file as it is, and the name of the cluster. `text` is the file's."""
+
+    name: str
+    text: str
+    document: Document
+    cluster: str
+
+    @classmethod
+    def read(cls, name: str, cluster: str, assignments: Sequence[Assignment] = ()) -> Subject:
+        """Read the file of an environment, with the values that the assignments set in it."""
+        path = locate(name)
+        document = load_document(path, quoted_path(path))
+        text = read_regular_file(path, MOST_BYTES).decode()
+        if assignments:
+            text, document = edited_text(text, document, assignments), assigned(document, assignments)
+        return cls(name=name, text=text, document=document, cluster=cluster)
+
+    @cached_property
+    def inputs(self) -> Mapping[str, PageInput]:
+        """Return the inputs that the page offers, by their keys."""
+        cluster = environment_of(self.document).clusters[self.cluster]
+        return {entry.key: entry for entry in page_inputs(self.document, cluster)}
+
+    def assignments(self, values: Mapping[str, str]) -> list[Assignment]:
+        """Return the values of the inputs as assignments. Raises InvalidInput with every value that cannot be one."""
+        problems = list(self._problems(values))
+        if problems:
+            raise InvalidInput(problems)
+        return [_assignment(self.inputs[key], text.strip()) for key, text in values.items()]
+
+    def _problems(self, values: Mapping[str, str]) -> Iterator[Problem]:
+        for key, text in values.items():
+            entry = self.inputs.get(key)
+            if entry is None:
+                yield Problem(where=key, what=key, why="is not an input of this page", fix="change it in the file")
+            elif not VALUE.fullmatch(text):
+                yield _unreadable(key, "a value on this page has letters, digits and units, 40 characters at most")
+            elif not text.strip() and not entry.optional:
+                yield _unreadable(key, "is empty, and the plan needs a value")
+
+    def environment(self, values: Mapping[str, str]) -> Environment:
+        """Return the environment with these values. Raises InvalidInput as `read_environment` does."""
+        return environment_of(assigned(self.document, self.assignments(values)))
+
+    def choice(self, environment: Environment, *, is_free: bool = False) -> ClusterChoice:
+        """Return the cluster. If it is free, its nodes are left to the calculator, even if the file states them."""
+        cluster = environment.clusters[self.cluster]
+        if not is_free:
+            return cluster
+        return replace(cluster, core=replace(cluster.core, type=None, count=None, volumes=None))
+
+    def yaml(self, values: Mapping[str, str]) -> str:
+        """Return the text of the file with these values."""
+        return edited_text(self.text, self.document, self.assignments(values))
+
+    def command(self, values: Mapping[str, str]) -> str:
+        """Return the command that compares the file with these values."""
+        return " ".join([f"warmbase plan {self.name}", *map(_option, self.assignments(values))])
+
+
+def _assignment(entry: PageInput, text: str) -> Assignment:
+    path = tuple(entry.key.split("."))
+    if entry.kind == "skew" and text != "uniform":
+        return Assignment.at(path, f"{{zipf: {text}}}", entry.key)
+    return Assignment.at(path, text or EMPTY, entry.key)
+
+
+def _option(assignment: Assignment) -> str:
+    value = assignment.text.replace(" ", "") if assignment.text[0].isdigit() else assignment.text
+    text = f"{assignment.where}={value}"
+    return f"--set '{text}'" if re.search(r"[^\w.=/%+-]", text) else f"--set {text}"
+
+
+def _unreadable(key: str, why: str) -> Problem:
+    return Problem(where=key, what=key, why=why, fix="write it like the value in the file")
+
+
+def problem_documents(problems: Sequence[Problem]) -> list[dict[str, str]]:
+    """Return the problems as the page shows them."""
+    return [
+        {"where": problem.where, "what": problem.what, "why": problem.why, "fix": problem.fix} for problem in problems
+    ]
