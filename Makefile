@@ -9,7 +9,7 @@
 # make bench      measure what takes wall time; run it on an idle machine
 # make bench-inspect  measure how fast store files in S3 are inspected, beside HBase's own printer: 3 minutes
 # make bench-plan  measure the CPU time of a plan for ranges, and that of another planner: 5 minutes
-# make check      formatting, lint, types and shell scripts, as continuous integration checks them
+# make check      formatting, lint, types, shell scripts and the page of `explore`, as continuous integration checks them
 # make format     rewrite the code in the project's format
 # make setup      install what sizes and checks; `make demo` and all others add what they need. make setup-dev installs all of it
 # make pyz        build warmbase.pyz, one file with the commands that need no installation; ARGS=linux-aarch64 for another platform
@@ -22,6 +22,8 @@ SHELLS := setup.sh pyz.sh .ci/run .ci/parts $(wildcard docs/ci/*.sh bootstrap-ac
 ARGS  ?=
 # Two workers, and the tests after these, read the bytecode that the first one has written.
 unexport PYTHONDONTWRITEBYTECODE
+# Where no Node is on the PATH, the one of .venv.
+WITH_NODE := PATH="$$PATH:$(CURDIR)/$(BIN)"
 PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal
 
 .PHONY: help setup demo pyz lab lab-setup test test-all test-more test-lab mutants fuzz bench bench-inspect bench-plan check format clean
@@ -93,11 +95,14 @@ check: setup-dev
 	$(BIN)/mypy
 	$(BIN)/shellcheck $(SHELLS)
 	$(BIN)/shfmt -d -i 2 -ci $(SHELLS)
+	$(WITH_NODE) node_modules/.bin/biome ci .
+	$(WITH_NODE) node_modules/.bin/tsc -p .
 
 format: setup-dev
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 	$(BIN)/shfmt -w -i 2 -ci $(SHELLS)
+	$(WITH_NODE) node_modules/.bin/biome check --write .
 
 clean:
 	rm -rf .venv node_modules cdk.out .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis warmbase.pyz

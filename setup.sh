@@ -100,10 +100,12 @@ say "installing the locked Python packages (half a minute at first)"
 wants dev lab || .venv/bin/python -m pip uninstall --yes --quiet uv >&2
 .venv/bin/python -m compileall -q sizing facts emr hfile environments configurations lint dashboards changes stacks operations local_aws lab published reports cli app.py
 
-# What is installed stays as it is, because a deployment in another terminal may be running it.
-if wants deploy demo dev && ! cmp -s package-lock.json node_modules/.installed-lock.json; then
-  say "installing the CDK command line, and bats for tests of shell"
-  PATH="$PWD/.venv/bin:$PATH" npm ci --silent --ignore-scripts --no-audit --no-fund >&2 ||
+# What is installed stays as it is, because a deployment in another terminal may be running it. Only `dev` has a browser.
+tools='the CDK command line' options=(--omit=dev)
+if wants dev; then tools+=', and what tests run on' options=(); fi
+if wants deploy demo dev && { ! cmp -s package-lock.json node_modules/.installed-lock.json || { wants dev && [[ ! -d node_modules/bats ]]; }; }; then
+  say "installing $tools"
+  PATH="$PWD/.venv/bin:$PATH" npm ci ${options[@]+"${options[@]}"} --silent --ignore-scripts --no-audit --no-fund >&2 ||
     stop "npm could not install what package-lock.json names" "run 'npm ci', and read its reason"
   mkdir -p node_modules
   cp package-lock.json node_modules/.installed-lock.json

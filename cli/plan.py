@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from pathlib import Path
 from typing import Final, Literal, TypedDict, Unpack, get_args
 
 import click
 
-from cli.errors import answer_document
 from cli.options import chosen_cluster, cluster_option, environment_argument
 from cli.terminal import echo, echo_styled, page_columns
 from cli.unit_text import SHARE
@@ -18,12 +17,8 @@ from environments.reader import read_environment
 from environments.reader.assignment import Assignment
 from environments.reader.ranges import RangedDocument
 from environments.reader.read import read_ranges
-from environments.unstated import unstated
-from lint.secret import redacted
-from sizing.cluster import ClusterChoice
 from sizing.frontier import Target
 from sizing.plan import Plan
-from sizing.problem import WarmbaseError
 from sizing.units import SIZE_UNITS, TIME_UNITS
 
 Page = Literal["why", "cost", "everything"]
@@ -47,6 +42,7 @@ class PlanOptions(TypedDict):
     samples: int
     seed: int
     missed_factor: float
+    report: Path | None
     why: bool
     cost: bool
     everything: bool
@@ -76,6 +72,12 @@ class PlanOptions(TypedDict):
     default="table",
     show_default=True,
     help="Print a table for people, JSON for programs, or Markdown for a pull request.",
+)
+@click.option(
+    "--report",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the plan as a page (.html) that needs no server and no network, with sliders over computed plans.",
 )
 @click.option("--why", is_flag=True, help="Print every figure with its reason, and what limits the cluster.")
 @click.option("--cost", is_flag=True, help="Print each line of the bill, and what would save money.")
@@ -150,12 +152,16 @@ def plan(environment: str, **options: Unpack[PlanOptions]) -> None:
       warmbase plan prod --tornado
       warmbase plan prod --frontier hit_ratio
       warmbase plan prod --months 12 --growth 5%
+      warmbase plan prod --report plan.html
 
     Exit codes: 3 no cluster meets the targets, or the pinned one does not; of two plans, the newer one counts.
     """
     if options["assignments"] and (other := options["other"]) in UNITS:
         raise click.UsageError(f"{other!r} is apart from its number. Put the option in quotes: --set 'a.b=1 TiB'.")
     pages = [page for page in PAGES if options[page]]
+    if options["report"]:
+        _write_report(environment, options, pages)
+        return
     if options["frontier"] or options["months"] or options["tornado"]:
         _show_steps(environment, options, pages)
         return
@@ -172,7 +178,10 @@ def plan(environment: str, **options: Unpack[PlanOptions]) -> None:
     sized = (advised_plan_of if options["advice"] else plan_of)(read, choice)
     error = None if sized.meets_targets else infeasible(read.source, sized)
     if options["output"] == "json":
-        echo(_json(read, choice, sized, error))
+        from cli.plan_document import plan_document  # noqa: PLC0415 - each output loads what it needs
+        from reports.json_text import json_text  # noqa: PLC0415 - as above
+
+        echo(json_text(plan_document(read, choice, sized, error)))
     else:
         _show_plan(environment, read, sized, pages)
     if error:
@@ -203,6 +212,15 @@ def _show_steps(environment: str, options: PlanOptions, pages: Sequence[Page]) -
         from cli.growth import show_growth  # noqa: PLC0415 - as above
 
         show_growth(read, cluster, months, options["growth"], options["output"])
+
+
+def _write_report(environment: str, options: PlanOptions, pages: Sequence[Page]) -> None:
+    if pages or any(options[name] for name in ("other", "against", "frontier", "tornado", "months")):
+        raise click.UsageError("--report writes one plan: give it ENV, --set and --cluster alone.")
+    from cli.plan_report import write_report  # noqa: PLC0415 - most plans are printed
+
+    file = options["report"] or Path()
+    write_report(environment, [Assignment.parse(text) for text in options["assignments"]], options["cluster"], file)
 
 
 def _ranged(environment: str, options: PlanOptions) -> RangedDocument:
@@ -241,15 +259,6 @@ def _show_comparison(environment: str, options: PlanOptions) -> None:
             output=options["output"],
         )
     )
-
-
-def _json(environment: Environment, cluster: ClusterChoice, plan: Plan, error: WarmbaseError | None) -> str:
-    """Return the plan as a JSON document, with the overrides, the assumed values, and the error if there is one."""
-    from reports.json_text import json_text, plain  # noqa: PLC0415 - each output loads what it needs
-
-    overrides = [replace(override, value=redacted(override.key, override.value)) for override in environment.overrides]
-    assumed = unstated(environment, cluster)
-    return json_text(answer_document({**plain(plan), "overrides": overrides, "assumed": assumed}, error))
 
 
 def _show_plan(name: str, environment: Environment, plan: Plan, pages: Sequence[Page] = ()) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
@@ -14,12 +14,25 @@ from reports.explorer.steps import steps
 from reports.explorer.subject import Subject, problem_documents
 from reports.json_text import plain
 from sizing.block_advice import alternatives
-from sizing.plan import Plan
+from sizing.plan import Alternative, Plan
 from sizing.problem import WarmbaseError
 from sizing.units import format_size, format_usd
 
-OMITTED: Final = frozenset({"because", "rejected", "alternatives", "persistence", "call_queues", "snapshot", "hdfs"})
-"""The parts of a plan that the page does not draw: they are most of it, and every move of a slider would send them."""
+DRAWN: Final = (
+    "environment",
+    "cluster",
+    "release",
+    "mode",
+    "core",
+    "memory",
+    "bucket_cache",
+    "hit_ratio",
+    "throughput",
+    "bad_hours",
+    "cost",
+    "warnings",
+)
+"""The parts of a plan that the page draws. All others are most of it, and every move of a slider would send them."""
 Document = dict[str, Any]
 
 
@@ -44,7 +57,7 @@ class State:
 
 
 def plan_answer(state: State) -> Document:
-    """Return the figures, and the plan as `--output json` has it without the parts that are left out."""
+    """Return the figures, and the parts of the plan that the page draws."""
     plan = state.plan
     return {
         "figures": plain(figures(plan)),
@@ -59,7 +72,7 @@ def plan_answer(state: State) -> Document:
 
 def page_plan(plan: Plan) -> Document:
     """Return the parts of a plan that the page draws, with the keys of `--output json`."""
-    return {field.name: plain(getattr(plan, field.name)) for field in fields(plan) if field.name not in OMITTED}
+    return {name: plain(getattr(plan, name)) for name in DRAWN}
 
 
 def price_answer(state: State) -> Document:
@@ -74,15 +87,20 @@ def advice_answer(state: State) -> Document:
     """Return other block sizes and codecs that would save money, in words."""
     environment = state.environment
     cluster = state.subject.choice(environment)
-    options = alternatives(requirements(environment, cluster), world(environment), state.plan)
-    return {
-        "advice": [
-            f"{format_usd(option.saving_usd_per_month)} a month with {option.setting} "
-            f"{option.codec.upper() if option.setting == 'COMPRESSION' else format_size(option.block_bytes)}, "
-            f"if it compresses {option.compression_ratio:g} times"
-            for option in options
-        ]
-    }
+    return {"advice": advice_texts(alternatives(requirements(environment, cluster), world(environment), state.plan))}
+
+
+def advice_texts(options: Iterable[Alternative]) -> list[str]:
+    """Return the alternatives in words."""
+    return [
+        f"{format_usd(option.saving_usd_per_month)} a month with {option.setting} {_setting(option)}, "
+        f"with data that it compresses {option.compression_ratio:g} times"
+        for option in options
+    ]
+
+
+def _setting(option: Alternative) -> str:
+    return option.codec.upper() if option.setting == "COMPRESSION" else format_size(option.block_bytes)
 
 
 ANSWERS: Final = {"plan": plan_answer, "price": price_answer, "advice": advice_answer}

@@ -9,16 +9,16 @@ import json
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import PurePath
-from typing import Any, Final
+from typing import Final
 
 from reports.explorer.answer import ANSWERS, State, answer
 from reports.explorer.page_file import HTML, TYPES, page_files, served_page
-from reports.explorer.subject import Subject
+from reports.explorer.subject import Subject, subject_document
 from reports.explorer.turns import Superseded, Turns
 
 HOST: Final = "127.0.0.1"
@@ -112,16 +112,6 @@ class ExplorerServer(ThreadingHTTPServer):
                 if len(self.answers) > MOST_ANSWERS:
                     self.answers.popitem(last=False)
             return content
-
-
-def subject_document(subject: Subject) -> dict[str, Any]:
-    """Return what the page knows from the start: the environment and the inputs."""
-    return {
-        "name": subject.name,
-        "cluster": subject.cluster,
-        "file": PurePath(subject.document.source).name,
-        "inputs": [asdict(entry) for entry in subject.inputs.values()],
-    }
 
 
 class Handler(BaseHTTPRequestHandler):

@@ -13,7 +13,9 @@ from sizing.modes import MODES
 from sizing.units import parse_size
 
 STORED: Final = "workload.stored"
-FACTORS: Final = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0)
+CODEC: Final = "workload.compression.codec"
+RATIO: Final = "workload.compression.ratio"
+FACTORS: Final = (0.25, 0.5, 1.0, 2.0, 3.0)
 REACH: Final = 0.2  # judgement: a careful estimate may be wrong by a fifth, as for `plan --tornado`
 HERE: Final = "here"
 VARIED: Final = "workload."
@@ -64,7 +66,8 @@ def _data_steps(subject: Subject, values: Mapping[str, str], environment: Enviro
 def _input_steps(subject: Subject, values: Mapping[str, str]) -> Iterator[Step]:
     for key, entry in subject.inputs.items():
         number = _number(entry, values.get(key, entry.text))
-        if not key.startswith(VARIED) or not number:
+        is_without_codec = key == RATIO and values.get(CODEC, subject.inputs[CODEC].text) == "none"
+        if not key.startswith(VARIED) or not number or is_without_codec:
             continue
         for factor in (1 - REACH, 1 + REACH):
             text = WRITTEN[entry.kind](factor * number)

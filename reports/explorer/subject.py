@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Final
+from pathlib import PurePath
+from typing import Any, Final
 
 from environments.edited_text import edited_text
 from environments.environment import Environment
@@ -107,3 +108,13 @@ def problem_documents(problems: Sequence[Problem]) -> list[dict[str, str]]:
     return [
         {"where": problem.where, "what": problem.what, "why": problem.why, "fix": problem.fix} for problem in problems
     ]
+
+
+def subject_document(subject: Subject) -> dict[str, Any]:
+    """Return what the page knows from the start: the environment and the inputs."""
+    return {
+        "name": subject.name,
+        "cluster": subject.cluster,
+        "file": PurePath(subject.document.source).name,
+        "inputs": [asdict(entry) for entry in subject.inputs.values()],
+    }

@@ -17,7 +17,7 @@ export class BarPlace {
    */
   constructor(parent, id, title, advice, rows) {
     this.list = element("ul", { class: "bars" });
-    this.list.style.minHeight = `${rows * 1.6}em`;
+    this.list.style.setProperty("--rows", String(rows));
     const caption = element("figcaption", {}, element("h3", {}, title), element("p", {}, advice));
     parent.append(element("figure", { id }, caption, this.list));
   }
@@ -31,7 +31,7 @@ export class BarPlace {
    */
   show(bars, least, most) {
     const share = (/** @type {number} */ value) => Math.min(1, Math.max(0, (value - least) / (most - least || 1)));
-    this.list.replaceChildren(...bars.map((bar) => row(bar, share(bar.from), share(bar.to))));
+    this.list.replaceChildren(...bars.map((bar) => barRow(bar, share(bar.from), share(bar.to))));
   }
 }
 
@@ -40,7 +40,7 @@ export class BarPlace {
  * @param {number} from
  * @param {number} to
  */
-function row(bar, from, to) {
+function barRow(bar, from, to) {
   const fill = element("span", { class: "fill" });
   fill.style.marginInlineStart = `${100 * from}%`;
   fill.style.width = `max(2px, ${100 * (to - from)}%)`;

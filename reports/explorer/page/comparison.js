@@ -19,7 +19,7 @@ export function showComparison(kept, now) {
   const rows = now.figures.map((figure, index) => {
     const before = kept.figures[index];
     const text = figure.id === "price" ? `${figure.text} (${difference(kept, now)})` : figure.text;
-    return row(figure.title, before?.text ?? "", text, before?.text !== figure.text);
+    return comparedRow(figure.title, before?.text ?? "", text, before?.text !== figure.text);
   });
   byId("compared").replaceChildren(...rows);
 }
@@ -38,7 +38,7 @@ function difference(kept, now) {
  * @param {string} after
  * @param {boolean} differs
  */
-function row(title, before, after, differs) {
+function comparedRow(title, before, after, differs) {
   const head = element("th", { scope: "row" }, title);
   return element("tr", differs ? { class: "differs" } : {}, head, element("td", {}, before), element("td", {}, after));
 }

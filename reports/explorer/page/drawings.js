@@ -130,10 +130,22 @@ export class Drawings {
         ? `It begins with ${axisText("rate", served[0]?.[1] ?? 0)} and reaches ${axisText("rate", last[1])}.`
         : "This storage mode has no cache to warm.",
       x: { label: "time after the start", least: 0, most: end, kind: "hours" },
-      y: { label: "reads per second", least: 0, most: Math.max(offered, ...served.map(([, reads]) => reads)) * 1.08, kind: "rate" },
+      y: {
+        label: "reads per second",
+        least: 0,
+        most: Math.max(offered, ...served.map(([, reads]) => reads)) * 1.08,
+        kind: "rate",
+      },
       series: [
         { name: "served", points: served, look: 1 },
-        { name: throughput.offered_reads_per_second === null ? "when warm" : "offered", points: [[0, offered], [end, offered]], look: 2 },
+        {
+          name: throughput.offered_reads_per_second === null ? "when warm" : "offered",
+          points: [
+            [0, offered],
+            [end, offered],
+          ],
+          look: 2,
+        },
       ],
       marks: [],
     });
@@ -190,7 +202,12 @@ export class Drawings {
     const here = data.find((step) => step.label === "here");
     this.data.show({
       title: "Price a month by amount of data, for each storage mode",
-      description: series.map(({ name, points }) => `${name}: ${points.map(([x, usd]) => `${axisText("size", x)} ${axisText("usd", usd)}`).join(", ")}`).join(". "),
+      description: series
+        .map(
+          ({ name, points }) =>
+            `${name}: ${points.map(([x, usd]) => `${axisText("size", x)} ${axisText("usd", usd)}`).join(", ")}`,
+        )
+        .join(". "),
       x: { label: "stored data", least: Math.min(0, ...places), most: Math.max(...places), kind: "size" },
       y: { label: "price a month", least: 0, most: Math.max(1, ...prices) * 1.08, kind: "usd" },
       series,
@@ -219,8 +236,10 @@ function tornadoBar(name, steps) {
   const prices = steps.filter((step) => step.series === name).map((step) => step.price?.usd_per_month);
   const [low, high] = prices;
   if (low === undefined || high === undefined) return [];
-  if (low === null || high === null) return [{ name, text: "no cluster at one end", from: low ?? high ?? 0, to: low ?? high ?? 0 }];
-  return [{ name, text: `${axisText("usd", low)} to ${axisText("usd", high)}`, from: Math.min(low, high), to: Math.max(low, high) }];
+  const known = [low, high].filter((usd) => usd !== null);
+  if (known.length === 0) return [];
+  const text = [low, high].map((usd) => (usd === null ? "no cluster" : axisText("usd", usd))).join(" to ");
+  return [{ name, text, from: Math.min(...known), to: Math.max(...known) }];
 }
 
 /**
@@ -228,7 +247,9 @@ function tornadoBar(name, steps) {
  * @returns {[number, number][]}
  */
 function pricedPoints(steps) {
-  return steps.flatMap(({ x, price }) => (price?.usd_per_month ? [/** @type {[number, number]} */ ([x, price.usd_per_month])] : []));
+  return steps.flatMap(({ x, price }) =>
+    price?.usd_per_month ? [/** @type {[number, number]} */ ([x, price.usd_per_month])] : [],
+  );
 }
 
 /**

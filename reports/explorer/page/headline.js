@@ -25,14 +25,26 @@ export function showHeadline(answer) {
   });
   setText(byId("verdict"), answer.verdict);
   setText(byId("decides"), answer.decides);
-  setText(byId("strip"), answer.figures.slice(0, 3).map(({ text }) => text).join(" · "));
+  setText(
+    byId("strip"),
+    answer.figures
+      .slice(0, 3)
+      .map(({ text }) => text)
+      .join(" · "),
+  );
   showProblems([]);
 }
 
 /** @param {Figure} figure */
 function card({ id, title }) {
   const names = { class: "card", id: `figure-${id}` };
-  return element("div", names, element("dt", {}, title), element("dd", { class: "text" }), element("dd", { class: "note" }));
+  return element(
+    "div",
+    names,
+    element("dt", {}, title),
+    element("dd", { class: "text" }),
+    element("dd", { class: "note" }),
+  );
 }
 
 /**
@@ -60,6 +72,8 @@ export function showText({ plan, yaml, command }) {
 
 /** @param {string[]} advice */
 export function showAdvice(advice) {
-  const lines = advice.length ? advice : ["Neither another compression nor another block size was found to save money."];
+  const lines = advice.length
+    ? advice
+    : ["Neither another compression nor another block size was found to save money."];
   byId("advice").replaceChildren(...lines.map((line) => element("li", {}, line)));
 }

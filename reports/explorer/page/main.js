@@ -32,7 +32,9 @@ class Page {
     this.plans = report ? filePlans(report) : serverPlans();
     this.texts = new Map(subject.inputs.map((input) => [input.key, input.text]));
     this.state = stateOf(location.hash, new Set(this.texts.keys()));
-    this.fields = new Fields(byId("inputs"), subject.inputs, report ? stopsOf(report) : null, (...change) => this.#change(...change));
+    this.fields = new Fields(byId("inputs"), subject.inputs, report ? stopsOf(report) : null, (...change) =>
+      this.#change(...change),
+    );
     this.drawings = new Drawings(byId("plots"));
     this.isMoving = false;
     this.asked = new AbortController();
@@ -53,9 +55,23 @@ class Page {
     document.title = `${name}: plan`;
     setText(byId("title"), `${name} / ${cluster}`);
     setText(byId("footer"), "Prices and times are those of warmbase plan; latencies and times are estimates.");
-    setText(byId("note"), this.report ? noteOf(this.report, file) : `Values begin as in ${file}, which stays as it is.`);
+    setText(
+      byId("note"),
+      this.report ? noteOf(this.report, file) : `Values begin as in ${file}, which stays as it is.`,
+    );
     for (const id of ["keep", "copy", "save"]) byId(id).hidden = this.report !== undefined;
     byId("yaml-details").hidden = this.report !== undefined;
+    if (this.report) this.#showFileOnly(this.report);
+  }
+
+  /**
+   * Show what a report has for the values of the file alone: two plots, and the advice.
+   *
+   * @param {Report} report
+   */
+  #showFileOnly({ base, advice }) {
+    this.drawings.showPrices(base.steps, base.plan);
+    showAdvice(advice);
   }
 
   #listen() {
@@ -132,7 +148,10 @@ class Page {
   #fail(error) {
     byId("headline").removeAttribute("aria-busy");
     byId("headline").classList.add("earlier");
-    setText(byId("verdict"), `No answer: ${error instanceof Error ? error.message : error}. Does warmbase explore still run?`);
+    setText(
+      byId("verdict"),
+      `No answer: ${error instanceof Error ? error.message : error}. Does warmbase explore still run?`,
+    );
   }
 
   /**
@@ -151,8 +170,8 @@ class Page {
     this.drawings.show(answer.plan);
     showText(answer);
     await this.#compare(answer, signal);
-    if (!this.report) await pause(IDLE_MILLISECONDS);
-    await this.#follow(answer, signal);
+    if (!this.report) await this.#follow(answer, signal);
+    document.body.dataset.complete = location.hash;
   }
 
   /**
@@ -172,16 +191,15 @@ class Page {
    * @param {AbortSignal} signal
    */
   async #follow(answer, signal) {
+    await pause(IDLE_MILLISECONDS);
     const steps = answer.steps.map((step) => ({ ...step }));
     for (const step of steps) {
       if (signal.aborted) return;
       step.price = await this.plans.price(step, signal);
-      if (!signal.aborted && !this.report) this.drawings.showPrices(steps, answer.plan);
+      if (!signal.aborted) this.drawings.showPrices(steps, answer.plan);
     }
-    if (this.report && steps.length) this.drawings.showPrices(steps, answer.plan);
     const { advice } = await this.plans.advice(this.state.values, signal);
     if (!signal.aborted) showAdvice(advice ?? []);
-    document.body.dataset.complete = location.hash;
   }
 }
 
@@ -201,7 +219,7 @@ function stopsOf({ variants }) {
 function noteOf({ written }, file) {
   return (
     `Written on ${written}. Each slider stops only at values for which a plan was computed, and moves one input while ` +
-    `all others stay as in ${file}. For other values: warmbase explore.`
+    `all others stay as in ${file}. The last two plots are those of the file. For other values, run warmbase explore.`
   );
 }
 

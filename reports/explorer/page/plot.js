@@ -12,6 +12,7 @@
 import { element, setText, shape } from "./elements.js";
 import { axisText, axisTicks } from "./quantity.js";
 
+/** The height of .canvas in style.css, in pixels. */
 const HEIGHT = 230;
 const MARGIN = { left: 62, right: 16, top: 12, bottom: 44 };
 const LETTER_PIXELS = 6.6;
@@ -28,7 +29,6 @@ export class PlotPlace {
   constructor(parent, id, title, advice) {
     this.id = id;
     this.canvas = element("div", { class: "canvas" });
-    this.canvas.style.height = `${HEIGHT}px`;
     this.readout = element("p", { class: "readout", "aria-live": "polite" });
     this.legend = element("p", { class: "legend" });
     const caption = element("figcaption", {}, element("h3", {}, title), element("p", {}, advice));
@@ -71,7 +71,12 @@ export class PlotPlace {
       const place = places[current];
       if (place === undefined) return;
       const x = across(plot.x, box, place);
-      for (const [name, value] of [["x1", x], ["x2", x], ["visibility", "visible"]]) cursor.setAttribute(`${name}`, `${value}`);
+      for (const [name, value] of [
+        ["x1", x],
+        ["x2", x],
+        ["visibility", "visible"],
+      ])
+        cursor.setAttribute(`${name}`, `${value}`);
       setText(this.readout, valuesAt(plot, place));
     };
     drawing.addEventListener("pointermove", (event) => move(nearest(places, valueAcross(plot.x, box, event.offsetX))));
@@ -130,7 +135,11 @@ function axisLines(plot, box) {
     ...vertical,
     shape("line", { class: "axis", x1: left, x2: right, y1: bottom, y2: bottom }),
     shape("text", { x: (left + right) / 2, y: bottom + 36, class: "label middle" }, plot.x.label),
-    shape("text", { transform: `translate(12 ${(top + bottom) / 2}) rotate(-90)`, class: "label middle" }, plot.y.label),
+    shape(
+      "text",
+      { transform: `translate(12 ${(top + bottom) / 2}) rotate(-90)`, class: "label middle" },
+      plot.y.label,
+    ),
   ];
 }
 

@@ -59,7 +59,6 @@ export interface Plan {
     bottleneck: string;
     resources: Resource[];
   };
-  warm_up: { curve: [number, number][] };
   bad_hours: { cold: { course: [number, number, number][] } | null };
   cost: { usd_per_month: number; lines: { item: string; usd_per_month: number }[] };
   warnings: { severity: string; message: string; fix: string }[];

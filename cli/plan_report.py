@@ -1,0 +1,46 @@
+"""The file that `warmbase plan ENV --report FILE` writes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from cli.options import chosen_cluster
+from cli.plan_document import plan_document
+from cli.terminal import echo
+from environments.planning import advised_plan_of, infeasible
+from environments.reader import read_environment
+from environments.reader.assignment import Assignment
+from facts.whole_file import write_whole
+from reports.explorer.report import report_page
+from reports.explorer.subject import Subject
+from reports.json_text import plain
+from sizing.problem import InvalidInput
+
+SUFFIX: Final = ".html"
+
+
+def write_report(environment: str, assignments: Sequence[Assignment], cluster: str | None, file: Path) -> None:
+    """Write the page of a plan. Raises Infeasible where the plan misses its targets, after writing it."""
+    if file.suffix != SUFFIX:
+        raise InvalidInput.of(
+            where="--report",
+            what=str(file),
+            why="the report is a page, and this is not the name of one",
+            fix=f"name a file that ends in {SUFFIX}",
+        )
+    read = read_environment(environment, assignments)
+    choice = chosen_cluster(read, cluster)
+    echo("warmbase: computing the plans for the sliders, which takes some seconds", err=True)
+    plan = advised_plan_of(read, choice)
+    error = None if plan.meets_targets else infeasible(read.source, plan)
+    document = plain(plan_document(read, choice, plan, error))
+    page = report_page(Subject.read(environment, choice.name, assignments), plan, document)
+    try:
+        write_whole(file, page.encode())
+    except OSError as failure:
+        raise OSError(failure.errno, failure.strerror, str(file)) from None
+    echo(str(file))
+    if error:
+        raise error
