@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ./setup.sh [SET...] sets up .venv (Python, from uv.lock) and node_modules (the CDK command line and bats, from package-lock.json).
-#   plan      plan, lint, render, explain, compare: at most 150 MB
+#   plan      plan, explore, lint, render, explain, compare: at most 150 MB
 #   aws       boto3, for commands that read or change a running cluster
 #   deploy    aws, and the CDK
 #   demo      deploy, and the emulated AWS

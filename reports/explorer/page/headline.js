@@ -7,6 +7,7 @@
  */
 
 import { byId, element, setText } from "./elements.js";
+import { problemText } from "./fields.js";
 
 /**
  * Show the headline of an answer.
@@ -54,7 +55,7 @@ function card({ id, title }) {
  */
 export function showProblems(problems) {
   byId("problems").replaceChildren(
-    ...problems.map(({ what, why, fix }) => element("li", {}, `${what}: ${why}. Fix: ${fix}.`)),
+    ...problems.map((problem) => element("li", {}, `${problem.what}: ${problemText(problem)}`)),
   );
 }
 

@@ -169,6 +169,7 @@ class Page {
     if (signal.aborted) return;
     this.drawings.show(answer.plan);
     showText(answer);
+    document.body.dataset.shown = location.hash;
     await this.#compare(answer, signal);
     if (!this.report) await this.#follow(answer, signal);
     document.body.dataset.complete = location.hash;

@@ -1,0 +1,213 @@
+/**
+ * What a browser makes of the page. Reads `{url, states}` or `{url, report}` from standard input, and prints what it
+ * observed, which the tests in Python judge; it prints `{skip}` where no browser starts.
+ */
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { arch, platform } from "node:os";
+import { text } from "node:stream/consumers";
+import { chromium as driver } from "playwright-core";
+
+const DESK = { width: 1280, height: 900 };
+const PHONE = { width: 360, height: 740 };
+const require = createRequire(import.meta.url);
+
+/** Start the browser that CHROME_PATH names, or the one from the lock file. */
+async function startBrowser() {
+  if (process.env.CHROME_PATH)
+    return driver.launch({ executablePath: process.env.CHROME_PATH, args: ["--no-sandbox"] });
+  if (platform() !== "linux" || arch() !== "x64")
+    throw new Error("the locked browser runs on linux-x64; set CHROME_PATH");
+  const { default: locked } = await import("@sparticuz/chromium");
+  return driver.launch({ executablePath: await locked.executablePath(), args: locked.args });
+}
+
+/** Open the page, and note its requests and what it writes to the console. */
+async function open(browser, url, options = {}) {
+  const page = await browser.newPage({ viewport: DESK, ...options });
+  page.seen = { requests: [], messages: [] };
+  page.on("request", (request) => page.seen.requests.push(request.url()));
+  page.on("console", (message) => page.seen.messages.push(message.text()));
+  page.on("pageerror", (error) => page.seen.messages.push(String(error)));
+  await page.goto(url);
+  await shown(page);
+  return page;
+}
+
+/** Wait until the figures and the plots are those of the address. */
+function shown(page) {
+  return page.waitForFunction(
+    () => document.body.dataset.shown === location.hash || document.querySelector(".earlier"),
+    null,
+    { timeout: 60_000 },
+  );
+}
+
+function figures(page) {
+  return page.evaluate(() => ({
+    figures: Object.fromEntries(
+      [...document.querySelectorAll(".card")].map((card) => [
+        card.id.replace("figure-", ""),
+        card.children[1].textContent,
+      ]),
+    ),
+    isRefused: document.querySelector(".earlier") !== null,
+    yaml: document.getElementById("yaml").textContent,
+  }));
+}
+
+/** Type each state into the fields of one page, and return its figures, its file and how long it took. */
+async function typed(page, states) {
+  const observed = [];
+  for (const values of states) {
+    const milliseconds = await page.evaluate(async (wanted) => {
+      const headline = document.getElementById("headline");
+      const start = performance.now();
+      for (const field of document.querySelectorAll("[name]")) {
+        field.dataset.file ??= field.value;
+        const value = wanted[field.name] ?? field.dataset.file;
+        if (field.value === value) continue;
+        field.value = value;
+        for (const type of ["input", "change"]) field.dispatchEvent(new Event(type));
+      }
+      while (headline.hasAttribute("aria-busy")) await new Promise((resolve) => setTimeout(resolve));
+      return performance.now() - start;
+    }, values);
+    await shown(page);
+    observed.push({ milliseconds, ...(await figures(page)) });
+  }
+  return observed;
+}
+
+/** Drag a slider, and return the layout shifts meanwhile, and the figures at the end and after one step back. */
+async function dragged(page) {
+  const before = await figures(page);
+  const shifts = await page.evaluate(async () => {
+    let sum = 0;
+    const observer = new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) sum += entry.value;
+    });
+    observer.observe({ type: "layout-shift", buffered: false });
+    const slider = document.getElementById("input-workload-stored-slider");
+    for (let place = 60; place <= 140; place += 4) {
+      slider.value = String(place);
+      slider.dispatchEvent(new Event("input"));
+      await new Promise((resolve) => setTimeout(resolve, 30));
+    }
+    slider.dispatchEvent(new Event("change"));
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    return sum;
+  });
+  await shown(page);
+  const [after, hash] = [await figures(page), await page.evaluate(() => location.hash)];
+  await page.click("#undo");
+  await page.waitForFunction(() => location.hash === "");
+  await shown(page);
+  return { shifts, before, after, hash, undone: await figures(page) };
+}
+
+/** Use the keyboard alone: the first slider, a plot, and the comparison. */
+async function keyed(page) {
+  const focusTo = async (selector) => {
+    for (let count = 0; count < 120; count += 1) {
+      await page.keyboard.press("Tab");
+      if (await page.evaluate((wanted) => document.activeElement.matches(wanted), selector)) return true;
+    }
+    return false;
+  };
+  const reached = { keep: await focusTo("#keep") };
+  await page.keyboard.press("Enter");
+  await shown(page);
+  reached.slider = await focusTo("#input-workload-stored-slider");
+  for (let count = 0; count < 20; count += 1) await page.keyboard.press("ArrowRight");
+  await shown(page);
+  reached.plot = await focusTo("#plot-hits svg");
+  await page.keyboard.press("ArrowRight");
+  await page.waitForFunction(() => document.querySelector("#compared tr"));
+  return page.evaluate(
+    (all) => ({
+      ...all,
+      stored: document.getElementById("input-workload-stored").value,
+      readout: document.querySelector("#plot-hits .readout").textContent,
+      compared: [...document.querySelectorAll("#compared tr:first-child td")].map((cell) => cell.textContent),
+    }),
+    reached,
+  );
+}
+
+/** Return what axe finds on the page. */
+async function accessibility(page) {
+  await page.evaluate(readFileSync(require.resolve("axe-core/axe.min.js"), "utf8"));
+  const { violations } = await page.evaluate(() => globalThis.axe.run());
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
+}
+
+/** Return the number of sheets on which the page is printed. */
+async function sheets(page) {
+  const file = (await page.pdf({ preferCSSPageSize: true })).toString("latin1");
+  return file.match(/\/Type \/Page\b(?!s)/g).length;
+}
+
+function width(page) {
+  return page.evaluate(() => document.documentElement.scrollWidth);
+}
+
+/** Observe what every change of the page may spoil. */
+async function observeShortly(browser, { url, states }) {
+  const page = await open(browser, url);
+  const observed = { typed: await typed(page, states) };
+  await page.goto("about:blank");
+  await page.goto(url);
+  await shown(page);
+  observed.dragged = await dragged(page);
+  observed.axe = { light: await accessibility(page) };
+  await page.setViewportSize(PHONE);
+  observed.width = { explore: await width(page) };
+  observed.messages = page.seen.messages;
+  return observed;
+}
+
+/** Observe all else: keys, refused values, the dark page on a phone, paper, and the file of a report. */
+async function observe(browser, { url, report }) {
+  const page = await open(browser, url);
+  const observed = { first: await figures(page), keyed: await keyed(page) };
+  observed.refused = (await typed(page, [{ "workload.stored": "3 TB" }]))[0];
+  observed.message = await page.textContent("#input-workload-stored-message");
+  observed.axe = { refused: await accessibility(page) };
+  observed.sheets = { explore: await sheets(page) };
+  const phone = await open(browser, `${url}#workload.stored=1+TiB`, { viewport: PHONE, colorScheme: "dark" });
+  observed.axe.dark = await accessibility(phone);
+  observed.linked = await figures(phone);
+  const file = await open(browser, report, { viewport: PHONE });
+  observed.axe.report = await accessibility(file);
+  observed.width = { report: await width(file) };
+  observed.sheets.report = await sheets(file);
+  observed.report = await file.evaluate(() => JSON.parse(document.getElementById("plan").textContent));
+  observed.stopped = (await stops(file)).figures;
+  observed.requests = { explore: page.seen.requests, report: file.seen.requests };
+  observed.messages = [page, phone, file].flatMap((one) => one.seen.messages);
+  return observed;
+}
+
+/** Move the slider of the data to its last stop. */
+async function stops(page) {
+  await page.focus("#input-workload-stored-slider");
+  await page.keyboard.press("End");
+  await shown(page);
+  return figures(page);
+}
+
+const request = JSON.parse(await text(process.stdin));
+let browser;
+try {
+  browser = await startBrowser();
+} catch (error) {
+  console.log(JSON.stringify({ skip: String(error) }));
+  process.exit(0);
+}
+try {
+  console.log(JSON.stringify(await (request.report ? observe : observeShortly)(browser, request)));
+} finally {
+  await browser.close();
+}

@@ -1,0 +1,221 @@
+"""The page in a real browser: its figures, keys, widths, colours and sheets of paper."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import statistics
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+from typing import Any, Final
+
+import pytest
+
+from reports.explorer.server import HOST, ExplorerServer
+from reports.explorer.subject import Subject
+from sizing.units import format_duration, format_percent, format_usd
+from tests.command import PROJECT, run
+
+DRIVER: Final = Path(__file__).with_name("browser.mjs")
+ENVIRONMENT: Final = "dev"
+SEED: Final = 1
+QUICK_STATES: Final = 3
+THOROUGH_STATES: Final = 12
+BENCH_STATES: Final = 40
+SECONDS: Final = 3600
+PHONE_PIXELS: Final = 360
+MOST_BYTES: Final = 1_000_000
+CHOICES: Final[Mapping[str, Sequence[str]]] = {
+    "workload.stored": ("30 GiB", "150 GiB", "700 GiB", "1.4 TiB", "9 TiB", "40 TiB"),
+    "workload.row": ("4 KiB", "10 KiB", "64 KiB", "500 KiB"),
+    "workload.cell": ("100 B", "1 KiB", "3 KiB"),
+    "workload.block_size": ("16 KiB", "32 KiB", "64 KiB", "128 KiB"),
+    "workload.popularity": ("uniform", "0.6", "0.85", "0.99", "1.2"),
+    "workload.writes.bytes_per_second": ("0 B", "200 KiB", "5 MiB"),
+    "workload.reads.per_second": ("20", "200", "1500", "12000"),
+    "targets.hit_ratio": ("0.6", "0.9", "0.95", "0.99"),
+    "targets.p99": ("", "5 ms", "80 ms", "1 s"),
+    "targets.lost_nodes": ("0", "1", "2"),
+    "targets.budget_usd_per_month": ("", "900", "20000"),
+    "storage.mode": ("s3-cached", "s3-plain", "hdfs"),
+}
+
+Observed = dict[str, Any]
+
+
+def random_states(count: int) -> list[dict[str, str]]:
+    """Return as many states of the page, each with other values of some inputs."""
+    draw = random.Random(SEED)
+    return [
+        {key: draw.choice(CHOICES[key]) for key in draw.sample(sorted(CHOICES), draw.randint(1, 5))}
+        for _ in range(count)
+    ]
+
+
+@contextmanager
+def served() -> Iterator[str]:
+    """Serve the page, and yield its address."""
+    with ExplorerServer(Subject.read(ENVIRONMENT, "blue"), 0) as server:
+        thread = Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield server.url
+        server.shutdown()
+        thread.join()
+
+
+def observed(request: Observed) -> Observed:
+    """Return what the browser observes; skip the test where none starts."""
+    node = shutil.which("node", path=f"{os.environ['PATH']}:{PROJECT / '.venv/bin'}")
+    if node is None or not (PROJECT / "node_modules/playwright-core").exists():
+        pytest.skip("Node or playwright-core is not installed: make setup-dev")
+    done = subprocess.run(
+        [node, DRIVER], input=json.dumps(request), capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    answer: Observed = json.loads(done.stdout)
+    if "skip" in answer:
+        pytest.skip(f"no browser starts here: {answer['skip']}")
+    return answer
+
+
+@pytest.fixture(scope="module")
+def page() -> Observed:
+    """Everything that the browser observes shortly, in one run."""
+    with served() as url:
+        return observed({"url": url, "states": random_states(QUICK_STATES)})
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Observed:
+    """Everything else that the browser observes on the page, and on the file of a report."""
+    file = tmp_path_factory.mktemp("report") / "plan.html"
+    assert run("plan", ENVIRONMENT, "--report", str(file)).returncode == 0
+    with served() as url:
+        return observed({"url": url, "report": file.as_uri()}) | {"file": file}
+
+
+def printed(document: Observed) -> dict[str, str]:
+    """Return the figures of a plan in JSON, as the page prints them."""
+    cold, lost = document["bad_hours"]["cold"], document["bad_hours"]["lost_node"]
+    return {
+        "price": format_usd(document["cost"]["usd_per_month"]),
+        "nodes": f"{document['core']['count']} x {document['core']['instance_type']}",
+        "hit_ratio": format_percent(document["hit_ratio"]["predicted"]),
+        "p99": f"{document['throughput']['p99_latency_ms']:,.0f} ms",
+        "cold": f"{cold['reads_per_second']:,.0f} reads/s" if cold and document["bucket_cache"] else "none",
+        "lost_node": format_duration(lost["offline_seconds"]) if lost else "outage",
+        "restart": format_duration(document["restart"]["seconds"]),
+    }
+
+
+def assert_as_printed(states: Sequence[Observed], directory: Path) -> None:
+    """The figures of each state are those that `plan --output json` prints for the file that the page offers."""
+    for state in states:
+        file = directory / "state.yaml"
+        file.write_text(state["yaml"], encoding="utf-8")
+        document = json.loads(run("plan", str(file), "--output", "json", "--no-advice").stdout)
+        assert state["isRefused"] == ("core" not in document), state
+        if not state["isRefused"]:
+            assert state["figures"] == printed(document), state["yaml"]
+
+
+def test_figures_are_those_of_the_command(page: Observed, tmp_path: Path) -> None:
+    assert_as_printed([*page["typed"], page["dragged"]["after"]], tmp_path)
+
+
+@pytest.mark.thorough
+def test_figures_of_many_states_are_those_of_the_command(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """--inputs 1000 tries as many."""
+    count = request.config.getoption("--inputs") or THOROUGH_STATES
+    with served() as url:
+        states = observed({"url": url, "states": random_states(count)})["typed"]
+    assert len(states) == count
+    assert_as_printed(states, tmp_path)
+
+
+@pytest.mark.bench
+def test_the_headline_answers_a_change_at_once() -> None:
+    with served() as url:
+        states = observed({"url": url, "states": random_states(BENCH_STATES)})["typed"]
+    times = sorted(state["milliseconds"] for state in states)
+    assert statistics.median(times) <= 100, times
+    assert times[int(0.95 * len(times))] <= 250, times
+
+
+def test_nothing_moves_while_a_slider_does(page: Observed) -> None:
+    assert page["dragged"]["shifts"] == 0
+    assert page["dragged"]["hash"].startswith("#workload.stored=")
+    assert page["dragged"]["after"]["figures"] != page["dragged"]["before"]["figures"]
+
+
+def test_one_step_back_undoes_a_whole_move(page: Observed) -> None:
+    assert page["dragged"]["undone"] == page["dragged"]["before"]
+
+
+def test_axe_finds_nothing(page: Observed) -> None:
+    assert page["axe"]["light"] == []
+
+
+def test_a_phone_scrolls_in_one_direction(page: Observed) -> None:
+    assert page["width"]["explore"] <= PHONE_PIXELS
+
+
+def test_the_browser_has_nothing_to_complain_about(page: Observed) -> None:
+    assert page["messages"] == []
+
+
+@pytest.mark.thorough
+def test_an_address_leads_to_its_state(whole: Observed, tmp_path: Path) -> None:
+    assert "stored: 1 TiB" in whole["linked"]["yaml"]
+    assert_as_printed([whole["linked"]], tmp_path)
+
+
+@pytest.mark.thorough
+def test_the_keyboard_is_enough(whole: Observed) -> None:
+    keyed = whole["keyed"]
+    assert (keyed["keep"], keyed["slider"], keyed["plot"]) == (True, True, True)
+    assert keyed["stored"] not in {"", "200 GiB"}
+    assert "hit ratio" in keyed["readout"]
+    before, now = keyed["compared"]
+    assert before == whole["first"]["figures"]["price"]
+    assert "(+$" in now
+
+
+@pytest.mark.thorough
+def test_a_refused_value_has_its_message_beside_the_field(whole: Observed) -> None:
+    assert whole["refused"]["isRefused"]
+    assert whole["message"] == "3 TB is 2.728 TiB; did you mean that, or 3 TiB? Fix: write 2.728 TiB, or 3 TiB."
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("state", ["dark", "refused", "report"])
+def test_axe_finds_nothing_in_other_states(whole: Observed, state: str) -> None:
+    assert whole["axe"][state] == []
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("kind", ["explore", "report"])
+def test_the_page_is_printed_on_one_sheet(whole: Observed, kind: str) -> None:
+    assert whole["sheets"][kind] == 1
+
+
+@pytest.mark.thorough
+def test_no_request_leaves_the_machine(whole: Observed) -> None:
+    requests, file = whole["requests"], whole["file"].as_uri()
+    assert {url.split("/")[2].partition(":")[0] for url in requests["explore"] if url.startswith("http")} == {HOST}
+    assert [url for url in requests["report"] if url not in {file, "data:,"}] == []
+    assert whole["messages"] == []
+
+
+@pytest.mark.thorough
+def test_the_report_has_the_document_of_the_command_and_its_sliders_stop_at_plans(whole: Observed) -> None:
+    assert whole["report"] == json.loads(run("plan", ENVIRONMENT, "--output", "json").stdout)
+    assert whole["width"]["report"] <= PHONE_PIXELS
+    assert whole["file"].stat().st_size <= MOST_BYTES
+    triple = run("plan", ENVIRONMENT, "--set", "workload.stored=600GiB", "--output", "json")
+    assert whole["stopped"]["price"] == format_usd(json.loads(triple.stdout)["after"]["usd_per_month"])

@@ -1,0 +1,204 @@
+"""The server of the page, without a browser: whom it answers, with what, and what it leaves out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from http.client import HTTPConnection, HTTPMessage
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+
+from reports.explorer import answer as answers
+from reports.explorer.page_file import page_files
+from reports.explorer.server import ExplorerServer
+from reports.explorer.subject import Subject
+from reports.explorer.turns import MOST_PAGES, Superseded, Turns
+from tests.command import run
+
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ExplorerServer]:
+    with ExplorerServer(Subject.read("dev", "blue"), 0) as explorer:
+        thread = Thread(target=explorer.serve_forever, daemon=True)
+        thread.start()
+        yield explorer
+        explorer.shutdown()
+        thread.join()
+
+
+def request(
+    server: ExplorerServer, method: str, path: str, headers: Mapping[str, str] = JSON, body: str | None = None
+) -> tuple[int, HTTPMessage, bytes]:
+    connection = HTTPConnection("127.0.0.1", server.server_port, timeout=60)
+    try:
+        connection.request(method, path, body, dict(headers))
+        response = connection.getresponse()
+        return response.status, response.headers, response.read()
+    finally:
+        connection.close()
+
+
+def post(server: ExplorerServer, kind: str, values: Mapping[str, str], **more: Any) -> dict[str, Any]:
+    body = json.dumps({"page": "p", "number": 1, "values": values, **more})
+    status, _, content = request(server, "POST", f"/{server.token}/{kind}", body=body)
+    assert status == 200, content
+    document: dict[str, Any] = json.loads(content)
+    return document
+
+
+def test_the_page_and_its_files_are_sent_with_a_strict_policy(server: ExplorerServer) -> None:
+    for name in ("", *page_files()):
+        status, headers, content = request(server, "GET", f"/{server.token}/{name}")
+        assert (status, bool(content)) == (200, True)
+        assert headers["Content-Security-Policy"].startswith("default-src 'none'; script-src 'self'; style-src 'self'")
+        assert "unsafe" not in headers["Content-Security-Policy"]
+        assert headers["Cache-Control"] == "no-store"
+
+
+def test_the_page_has_no_script_and_no_style_of_its_own(server: ExplorerServer) -> None:
+    page = request(server, "GET", f"/{server.token}/")[2].decode()
+    assert re.findall(r"<script(?![^>]*(?:src=|application/json))", page) == []
+    assert re.findall(r"<style|\sstyle=|\son\w+=", page) == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/{token}", "/{token}/prod.yaml", "/{token}/../answer.py", "/{token}/page/main.js", "/x/main.js",
+     "/{token}/types.d.ts", "/{token}/%2e%2e/server.py", "/{token}/main.js?x=1"],
+)  # fmt: skip
+def test_no_other_path_is_answered(server: ExplorerServer, path: str) -> None:
+    assert request(server, "GET", path.format(token=server.token))[0] == 404
+
+
+def test_a_token_is_long_and_differs_each_time(server: ExplorerServer) -> None:
+    with ExplorerServer(server.subject, 0) as other:
+        assert other.token != server.token
+        assert len(server.token) >= 24
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "evil.example:{port}"}, 403),
+        ({"Host": "127.0.0.1"}, 403),
+        ({"Host": "localhost:{port}"}, 200),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "http://127.0.0.1:{port}"}, 200),
+        ({"Content-Type": "text/plain"}, 415),
+        ({"Content-Length": "20000"}, 413),
+    ],
+)
+def test_only_its_own_page_is_answered(server: ExplorerServer, headers: Mapping[str, str], status: int) -> None:
+    sent = {**JSON, **{name: value.format(port=server.server_port) for name, value in headers.items()}}
+    body = json.dumps({"page": "p", "number": 1, "values": {}, "free": False})
+    assert request(server, "POST", f"/{server.token}/plan", sent, body)[0] == status
+
+
+@pytest.mark.parametrize(
+    "body", ["", "[]", "{", '{"page": 1}', '{"page": "p", "number": 1, "values": {"a": 1}}', "[" * 9000]
+)
+def test_any_other_body_is_a_bad_request(server: ExplorerServer, body: str) -> None:
+    assert request(server, "POST", f"/{server.token}/plan", body=body)[0] == 400
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "HEAD"])
+def test_no_other_method_is_answered(server: ExplorerServer, method: str) -> None:
+    assert request(server, method, f"/{server.token}/")[0] == 501
+
+
+def test_the_answer_is_the_plan_of_the_command(server: ExplorerServer) -> None:
+    found = post(server, "plan", {})
+    document = json.loads(run("plan", "dev", "--output", "json").stdout)
+    assert {key: document[key] for key in found["plan"]} == found["plan"]
+    assert found["command"] == "warmbase plan dev"
+
+
+@pytest.mark.parametrize(
+    ("values", "where", "why"),
+    [
+        ({"workload.stored": "3 TB"}, "workload.stored", "did you mean that, or 3 TiB?"),
+        ({"workload.stored": ""}, "workload.stored", "is empty, and the plan needs a value"),
+        ({"workload.popularity": "{curve: /etc/passwd}"}, "workload.popularity", "letters, digits and units"),
+        ({"workload.popularity": "*x"}, "workload.popularity", "letters, digits and units"),
+        ({"name": "other"}, "name", "is not an input of this page"),
+        ({"workload.inspection": "/etc/passwd"}, "workload.inspection", "is not an input of this page"),
+        ({"targets.hit_ratio": "2"}, "targets.hit_ratio", "a share lies between 0 and 1"),
+        ({"workload.stored": "3..12 TiB"}, "workload.stored", "is a range, which only `warmbase plan ENV` accepts"),
+    ],
+)
+def test_a_refused_value_is_named_with_its_reason(
+    server: ExplorerServer, values: Mapping[str, str], where: str, why: str
+) -> None:
+    [problem] = post(server, "plan", values)["problems"]
+    assert problem["where"] == where
+    assert why in problem["why"]
+
+
+def test_every_refused_value_is_named_at_once(server: ExplorerServer) -> None:
+    values = {"workload.stored": "3 TB", "targets.hit_ratio": "2", "workload.row": "x"}
+    assert {problem["where"] for problem in post(server, "plan", values)["problems"]} == set(values)
+
+
+def test_the_file_of_a_state_has_its_values_and_its_comments(server: ExplorerServer) -> None:
+    edited = post(server, "plan", {"workload.stored": "300 GiB"})["yaml"]
+    assert "  stored: 300 GiB\n" in edited
+    assert edited.startswith("# yaml-language-server")
+    anew = post(server, "plan", {"workload.popularity": "0.8", "targets.p99": "80 ms"})
+    assert "popularity: {zipf: 0.8}" in anew["yaml"]
+    assert anew["command"] == "warmbase plan dev --set 'workload.popularity={zipf: 0.8}' --set targets.p99=80ms"
+
+
+def test_a_request_that_waits_is_left_out_when_a_newer_one_comes() -> None:
+    turns, planning, end = Turns(), Event(), Event()
+    planned, refused = list[int](), list[int]()
+
+    def ask(number: int, page: str = "p") -> None:
+        try:
+            with turns.turn(page, number):
+                planned.append(number)
+                planning.set()
+                end.wait(5)
+        except Superseded:
+            refused.append(number)
+
+    first = Thread(target=ask, args=(1,))
+    first.start()
+    planning.wait(5)
+    others = [Thread(target=ask, args=(number,)) for number in (2, 3)]
+    for thread in others:
+        thread.start()
+        while turns._newest["p"] < 2:
+            pass
+    while turns._newest["p"] < 3:
+        pass
+    end.set()
+    for thread in (first, *others):
+        thread.join(5)
+    assert (sorted(planned), refused) == ([1, 3], [2])
+
+
+def test_an_older_request_is_refused_over_the_wire(server: ExplorerServer) -> None:
+    post(server, "plan", {}, page="wire", number=7)
+    body = json.dumps({"page": "wire", "number": 6, "values": {}})
+    assert request(server, "POST", f"/{server.token}/plan", body=body)[0] == 409
+    post(server, "plan", {}, page="another", number=1)
+
+
+def test_few_pages_are_remembered() -> None:
+    turns = Turns()
+    for number in range(2 * MOST_PAGES):
+        with turns.turn(f"page {number}", 1):
+            pass
+    assert len(turns._newest) == MOST_PAGES
+
+
+def test_an_answer_is_computed_once(server: ExplorerServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = post(server, "price", {"workload.stored": "77 GiB"})
+    monkeypatch.setitem(answers.ANSWERS, "price", lambda _: pytest.fail("it is computed again"))
+    assert post(server, "price", {"workload.stored": "77 GiB"}) == before

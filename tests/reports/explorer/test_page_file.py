@@ -1,0 +1,50 @@
+"""The page as one file: its modules together, its policy, and data that cannot end a block."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections import Counter
+
+from reports.explorer.page_file import MAIN, PAGE, module_names, page_files, single_page
+
+TOP_LEVEL = re.compile(r"^(?:export )?(?:async )?(?:const|let|function|class) (\w+)", flags=re.MULTILINE)
+
+
+def test_every_module_is_in_the_file_after_those_that_it_imports() -> None:
+    names = module_names()
+    assert sorted(names) == sorted(name for name in page_files() if name.endswith(".js"))
+    assert names[-1] == MAIN
+    for position, name in enumerate(names):
+        imported = set(re.findall(r'from "\./([\w-]+\.js)"', (PAGE / name).read_text()))
+        assert imported <= set(names[:position])
+
+
+def test_no_two_modules_have_a_name_in_common() -> None:
+    counts = Counter(name for file in PAGE.glob("*.js") for name in TOP_LEVEL.findall(file.read_text()))
+    assert [name for name, count in counts.items() if count > 1] == []
+
+
+def test_the_file_has_no_import_and_names_no_other_file() -> None:
+    page = single_page({})
+    assert re.findall(r"^(?:import|export) ", page, flags=re.MULTILINE) == []
+    assert re.findall(r"(?:src|href)=\"(?!data:)", page) == []
+
+
+def test_the_policy_allows_its_own_script_and_style_alone() -> None:
+    page = single_page({})
+    [policy] = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    assert policy.startswith("default-src 'none'; ")
+    assert "connect-src" not in policy
+    for kind, pattern in (("script", r'<script type="module">(.*?)</script>'), ("style", r"<style>(.*?)</style>")):
+        [text] = re.findall(pattern, page, flags=re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}'" in policy
+
+
+def test_no_text_of_the_data_ends_its_block() -> None:
+    hostile = {"text": "</script><script>alert(1)</script><!--"}
+    [block] = re.findall(r'<script type="application/json" id="plan">(.*?)</script>', single_page({"plan": hostile}))
+    assert json.loads(block) == hostile
