@@ -28,7 +28,7 @@ def figures(plan: Plan) -> list[Figure]:
 def verdict(plan: Plan) -> str:
     """Say in one line whether the plan meets the targets."""
     if not plan.feasible:
-        return f"No cluster meets the targets; this is the nearest. What would do: {'; or '.join(plan.nearest)}"
+        return f"No cluster meets the targets; this is the nearest. Best attainable: {'; or '.join(plan.nearest)}"
     return "The cluster meets all targets." if plan.meets_targets else "The cluster in the file misses its targets."
 
 

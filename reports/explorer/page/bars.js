@@ -23,6 +23,15 @@ export class BarPlace {
   }
 
   /**
+   * Say why there is nothing to draw.
+   *
+   * @param {string} reason
+   */
+  explain(reason) {
+    this.list.replaceChildren(element("li", { class: "reason" }, reason));
+  }
+
+  /**
    * Draw the bars over one scale, from `least` to `most`.
    *
    * @param {Bar[]} bars

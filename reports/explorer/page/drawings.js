@@ -15,6 +15,9 @@ import { axisText } from "./quantity.js";
 const MIB = 2 ** 20;
 const HOURS = 24;
 const MOST_COST_LINES = 8;
+const NO_WORKLOAD = "The file describes several tables, or inspected data: this page cannot scale them.";
+const NO_CLUSTER = "No cluster meets the targets, with any of these values.";
+const WAITING = "The plans are being computed.";
 /** @type {Record<string, string>} */
 const PARTS = {
   system: "operating system",
@@ -118,6 +121,10 @@ export class Drawings {
   /** @param {Plan} plan */
   #cold({ bad_hours, throughput }) {
     const course = bad_hours.cold?.course ?? [];
+    if (course.length === 0) {
+      this.cold.explain("This storage mode has no cache to warm.");
+      return;
+    }
     const end = Math.min(HOURS, Math.max(0.05, course.at(-1)?.[0] ?? 0) * 1.1);
     const offered = throughput.offered_reads_per_second ?? throughput.reads_per_second;
     /** @type {[number, number][]} */
@@ -126,9 +133,7 @@ export class Drawings {
     if (last && last[0] < end) served.push([end, last[1]]);
     this.cold.show({
       title: "Reads served after a start with cold caches",
-      description: last
-        ? `It begins with ${axisText("rate", served[0]?.[1] ?? 0)} and reaches ${axisText("rate", last[1])}.`
-        : "This storage mode has no cache to warm.",
+      description: `It begins with ${axisText("rate", served[0]?.[1] ?? 0)} and reaches ${axisText("rate", last?.[1] ?? 0)}.`,
       x: { label: "time after the start", least: 0, most: end, kind: "hours" },
       y: {
         label: "reads per second",
@@ -198,7 +203,11 @@ export class Drawings {
     }));
     const places = data.map((step) => step.x);
     const prices = series.flatMap(({ points }) => points.map(([, usd]) => usd));
-    if (!places.length) return;
+    if (prices.length === 0) {
+      const isAsked = data.every((step) => step.price);
+      this.data.explain(data.length === 0 ? NO_WORKLOAD : isAsked ? NO_CLUSTER : WAITING);
+      return;
+    }
     const here = data.find((step) => step.label === "here");
     this.data.show({
       title: "Price a month by amount of data, for each storage mode",
@@ -220,6 +229,11 @@ export class Drawings {
     const inputs = steps.filter((step) => step.plot === "inputs");
     const bars = [...new Set(inputs.map((step) => step.series))].flatMap((name) => tornadoBar(name, inputs));
     bars.sort((one, other) => other.to - other.from - (one.to - one.from));
+    if (bars.length === 0) {
+      const isAsked = inputs.every((step) => step.price);
+      this.inputs.explain(inputs.length === 0 ? NO_WORKLOAD : isAsked ? NO_CLUSTER : WAITING);
+      return;
+    }
     const ends = bars.flatMap((bar) => [bar.from, bar.to]);
     this.inputs.show(bars, Math.min(...ends), Math.max(...ends));
   }

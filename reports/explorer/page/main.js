@@ -141,7 +141,10 @@ class Page {
   #refuse({ problems }) {
     byId("headline").classList.add("earlier");
     showProblems(this.fields.showProblems(problems ?? []));
-    setText(byId("verdict"), "A value is refused. The figures are those of the last values that were not.");
+    const figures = this.answer
+      ? "The figures are those of the last values that were not."
+      : "Correct it to see a plan.";
+    setText(byId("verdict"), `A value is refused. ${figures}`);
   }
 
   /** @param {unknown} error */
@@ -194,6 +197,7 @@ class Page {
   async #follow(answer, signal) {
     await pause(IDLE_MILLISECONDS);
     const steps = answer.steps.map((step) => ({ ...step }));
+    this.drawings.showPrices(steps, answer.plan);
     for (const step of steps) {
       if (signal.aborted) return;
       step.price = await this.plans.price(step, signal);

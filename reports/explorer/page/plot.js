@@ -38,6 +38,18 @@ export class PlotPlace {
     new ResizeObserver(() => this.#draw()).observe(this.canvas);
   }
 
+  /**
+   * Say why there is nothing to draw.
+   *
+   * @param {string} reason
+   */
+  explain(reason) {
+    this.plot = null;
+    this.legend.replaceChildren();
+    setText(this.readout, "");
+    this.canvas.replaceChildren(element("p", {}, reason));
+  }
+
   /** @param {LinePlot} plot */
   show(plot) {
     this.plot = plot;
@@ -110,7 +122,7 @@ function lineDrawing(plot, box, width, id) {
     shape("desc", { id: names.description }, plot.description),
     ...axisLines(plot, box),
     ...plot.series.map((series) => line(plot, box, series)),
-    ...plot.marks.flatMap((mark) => markShapes(plot, box, mark)),
+    ...plot.marks.flatMap((mark, index) => markShapes(plot, box, mark, index)),
   );
   return drawing;
 }
@@ -127,9 +139,12 @@ function axisLines(plot, box) {
     const text = shape("text", { x: left - 6, y: y + 4, class: "tick end" }, axisText(plot.y.kind, tick));
     return [shape("line", { class: "grid", x1: left, x2: right, y1: y, y2: y }), text];
   });
-  const vertical = axisTicks(plot.x).map((tick) =>
-    shape("text", { x: across(plot.x, box, tick), y: bottom + 16, class: "tick middle" }, axisText(plot.x.kind, tick)),
-  );
+  const vertical = axisTicks(plot.x).map((tick) => {
+    const x = across(plot.x, box, tick);
+    const isLast = x > right - LETTER_PIXELS * 3;
+    const place = { x: isLast ? right + MARGIN.right : x, y: bottom + 16, class: `tick ${isLast ? "end" : "middle"}` };
+    return shape("text", place, axisText(plot.x.kind, tick));
+  });
   return [
     ...horizontal,
     ...vertical,
@@ -158,14 +173,15 @@ function line(plot, box, { points, look }) {
  * @param {LinePlot} plot
  * @param {Box} box
  * @param {Mark} mark
+ * @param {number} index
  * @returns {SVGElement[]}
  */
-function markShapes(plot, box, mark) {
+function markShapes(plot, box, mark, index) {
   const [x, y] = [across(plot.x, box, mark.x), up(plot.y, box, mark.y)];
   const wide = mark.label.length * LETTER_PIXELS;
   const isRight = x + wide > box.right;
-  // Below the point: the curves of this page rise, so that a label above would cross them.
-  const place = { x: isRight ? x - 8 : x + 8, y: Math.min(box.bottom - 6, y + 18) };
+  // Below the point, because the curves of this page rise; each label on a line of its own, because points may be close.
+  const place = { x: isRight ? x - 8 : x + 8, y: Math.min(box.bottom - 6, y + 18 + index * 16) };
   return [
     shape("circle", { class: "mark", cx: x, cy: y, r: 4.5 }),
     shape("text", { ...place, class: `mark-label${isRight ? " end" : ""}` }, mark.label),

@@ -11,6 +11,9 @@ import { chromium as driver } from "playwright-core";
 
 const DESK = { width: 1280, height: 900 };
 const PHONE = { width: 360, height: 740 };
+/** Options of the locked browser that are for functions in the cloud, and let a page do more than a person's browser. */
+const LOOSE =
+  /^--(single-process|no-zygote|disable-web-security|allow-running-insecure-content|disable-site-isolation)/;
 const require = createRequire(import.meta.url);
 
 /** Start the browser that CHROME_PATH names, or the one from the lock file. */
@@ -20,7 +23,8 @@ async function startBrowser() {
   if (platform() !== "linux" || arch() !== "x64")
     throw new Error("the locked browser runs on linux-x64; set CHROME_PATH");
   const { default: locked } = await import("@sparticuz/chromium");
-  return driver.launch({ executablePath: await locked.executablePath(), args: locked.args });
+  const args = locked.args.filter((option) => !LOOSE.test(option));
+  return driver.launch({ executablePath: await locked.executablePath(), args });
 }
 
 /** Open the page, and note its requests and what it writes to the console. */
