@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 from sizing.modes import Mode
 from sizing.resource import Resource
 
+SCALARS: Final = frozenset({str, int, bool, type(None)})
 COMMANDING: Final = re.compile(r"[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters of Latin-1, marks that reverse the direction of text, and halves of surrogate pairs."""
 
@@ -27,6 +28,15 @@ class HasJsonFields(Protocol):
 
 def plain(value: object) -> Any:  # noqa: ANN401 - JSON has no type
     """Return dataclasses, mappings, tuples and sets as dicts and lists, infinite bounds as None, functions by name."""
+    # Nearly all values of a plan are scalars, and a check against a protocol takes longer than all the others.
+    if type(value) in SCALARS:
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return [plain(inner) for inner in value] if type(value) is tuple else _plain_object(value)
+
+
+def _plain_object(value: object) -> Any:  # noqa: ANN401 - as above
     if isinstance(value, HasJsonFields) or _has_fields(value):
         return {name: plain(inner) for name, inner in _fields(value).items()}
     if isinstance(value, Mapping):
@@ -36,8 +46,6 @@ def plain(value: object) -> Any:  # noqa: ANN401 - JSON has no type
         return sorted(inner_values) if isinstance(value, frozenset) else inner_values
     if callable(value):
         return f"{value.__module__}.{getattr(value, '__qualname__', type(value).__qualname__)}"
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
     return str(value) if isinstance(value, Mode) else value
 
 
