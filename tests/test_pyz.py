@@ -99,6 +99,9 @@ def test_every_kind_of_command_works_in_an_empty_folder(pyz: Path, python: str, 
     assert created.returncode == 0, created.stderr
     assert (empty / "environments/events.yaml").exists()
     assert call([python, pyz, "plan", "events"], empty).returncode == 0
+    page = call([python, pyz, "plan", "dev", "--report", "plan.html"], empty)
+    assert page.returncode == 0, page.stderr
+    assert "<title>" in (empty / "plan.html").read_text()
     stranger = (PROJECT / "tests/lint/broken/old-share-of-heap.xml").read_text()
     for name in ("-", "theirs.xml"):
         (empty / "theirs.xml").write_text(stranger)

@@ -63,6 +63,7 @@ def megabytes(checkout: Path) -> int:
     [
         ("plan", "prod"),
         ("plan", "prod", "--output", "json"),
+        ("explore", "--help"),
         ("lint", "prod"),
         ("lint", "--file", "tests/configurations/smaller-cache.json"),
         ("render", "prod"),

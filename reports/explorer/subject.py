@@ -12,7 +12,7 @@ from typing import Any, Final
 from environments.edited_text import edited_text
 from environments.environment import Environment
 from environments.reader.assignment import Assignment, assigned
-from environments.reader.document import MOST_BYTES, Document, load_document
+from environments.reader.document import MOST_BYTES, Document, load_document, path_text
 from environments.reader.read import environment_of, locate, quoted_path
 from environments.regular_file import read_regular_file
 from reports.explorer.page_input import PageInput, page_inputs
@@ -22,6 +22,7 @@ from sizing.problem import InvalidInput, Problem
 VALUE: Final = re.compile(r"[A-Za-z0-9 .,_%+/-]{0,40}")
 """The page sends scalars alone: a mapping could name a file to read, and an alias could refer to itself."""
 EMPTY: Final = "null"
+ZIPF: Final = "zipf"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +55,7 @@ class Subject:
         problems = list(self._problems(values))
         if problems:
             raise InvalidInput(problems)
-        return [_assignment(self.inputs[key], text.strip()) for key, text in values.items()]
+        return [self._assignment(self.inputs[key], text.strip()) for key, text in values.items()]
 
     def _problems(self, values: Mapping[str, str]) -> Iterator[Problem]:
         for key, text in values.items():
@@ -65,6 +66,14 @@ class Subject:
                 yield _unreadable(key, "a value on this page has letters, digits and units, 40 characters at most")
             elif not text.strip() and not entry.optional:
                 yield _unreadable(key, "is empty, and the plan needs a value")
+
+    def _assignment(self, entry: PageInput, text: str) -> Assignment:
+        path = tuple(entry.key.split("."))
+        if entry.kind != "skew" or text == "uniform":
+            return Assignment.at(path, text or EMPTY, entry.key)
+        if (*path, ZIPF) in self.document.written:
+            return Assignment.at((*path, ZIPF), text, entry.key)
+        return Assignment.at(path, f"{{{ZIPF}: {text}}}", entry.key)
 
     def environment(self, values: Mapping[str, str]) -> Environment:
         """Return the environment with these values. Raises InvalidInput as `read_environment` does."""
@@ -86,16 +95,9 @@ class Subject:
         return " ".join([f"warmbase plan {self.name}", *map(_option, self.assignments(values))])
 
 
-def _assignment(entry: PageInput, text: str) -> Assignment:
-    path = tuple(entry.key.split("."))
-    if entry.kind == "skew" and text != "uniform":
-        return Assignment.at(path, f"{{zipf: {text}}}", entry.key)
-    return Assignment.at(path, text or EMPTY, entry.key)
-
-
 def _option(assignment: Assignment) -> str:
     value = assignment.text.replace(" ", "") if assignment.text[0].isdigit() else assignment.text
-    text = f"{assignment.where}={value}"
+    text = f"{path_text(assignment.path)}={value}"
     return f"--set '{text}'" if re.search(r"[^\w.=/%+-]", text) else f"--set {text}"
 
 

@@ -1,6 +1,6 @@
 /**
- * What a browser makes of the page. Reads `{url, states}` or `{url, report}` from standard input, and prints what it
- * observed, which the tests in Python judge; it prints `{skip}` where no browser starts.
+ * What a browser makes of the page. Reads `{url, states}`, `{url, report}` or `{url, picture}` from standard input, and
+ * prints what it observed, which the tests in Python judge; it prints `{skip}` where no browser starts.
  */
 
 import { readFileSync } from "node:fs";
@@ -194,6 +194,14 @@ async function observe(browser, { url, report }) {
   return observed;
 }
 
+/** Draw the picture of the documentation: two states side by side, above the first plots. */
+async function draw(browser, { url, picture }) {
+  const page = await open(browser, `${url}#workload.stored=12+TiB&kept=`, { viewport: { width: 1280, height: 1150 } });
+  await page.waitForFunction(() => document.querySelector("#compared tr") && document.querySelector("#plot-hits svg"));
+  await page.screenshot({ path: picture });
+  return figures(page);
+}
+
 /** Move the slider of the data to its last stop. */
 async function stops(page) {
   await page.focus("#input-workload-stored-slider");
@@ -211,7 +219,8 @@ try {
   process.exit(0);
 }
 try {
-  console.log(JSON.stringify(await (request.report ? observe : observeShortly)(browser, request)));
+  const observation = request.picture ? draw : request.report ? observe : observeShortly;
+  console.log(JSON.stringify(await observation(browser, request)));
 } finally {
   await browser.close();
 }

@@ -8,7 +8,7 @@ import random
 import shutil
 import statistics
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
@@ -20,6 +20,7 @@ from reports.explorer.server import HOST, ExplorerServer
 from reports.explorer.subject import Subject
 from sizing.units import format_duration, format_percent, format_usd
 from tests.command import PROJECT, run
+from tests.pages import DOCS
 
 DRIVER: Final = Path(__file__).with_name("browser.mjs")
 ENVIRONMENT: Final = "dev"
@@ -58,9 +59,9 @@ def random_states(count: int) -> list[dict[str, str]]:
 
 
 @contextmanager
-def served() -> Iterator[str]:
+def served(environment: str = ENVIRONMENT) -> Iterator[str]:
     """Serve the page, and yield its address."""
-    with ExplorerServer(Subject.read(ENVIRONMENT, "blue"), 0) as server:
+    with ExplorerServer(Subject.read(environment, "blue"), 0) as server:
         thread = Thread(target=server.serve_forever, daemon=True)
         thread.start()
         yield server.url
@@ -219,3 +220,14 @@ def test_the_report_has_the_document_of_the_command_and_its_sliders_stop_at_plan
     assert whole["file"].stat().st_size <= MOST_BYTES
     triple = run("plan", ENVIRONMENT, "--set", "workload.stored=600GiB", "--output", "json")
     assert whole["stopped"]["price"] == format_usd(json.loads(triple.stdout)["after"]["usd_per_month"])
+
+
+@pytest.mark.thorough
+def test_the_picture_on_the_page_of_the_documentation_is_current(
+    golden: Callable[[str, str], None], request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """--update-golden draws it again. Its pixels depend on the fonts of the machine, so its figures are compared."""
+    picture = DOCS / "pictures/explore.png" if request.config.getoption("--update-golden") else tmp_path / "explore.png"
+    with served("prod") as url:
+        state = observed({"url": url, "picture": str(picture)})
+    golden("prod/explore-picture.json", json.dumps(state["figures"], indent=2) + "\n")

@@ -1,0 +1,48 @@
+"""The text of an environment file with other values: it says what the assignments say, and keeps its comments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from environments.edited_text import edited_text
+from environments.reader.assignment import Assignment, assigned
+from environments.reader.document import parse_document
+from environments.reader.read import environment_of, locate
+from tests.shipped import ENVIRONMENTS
+
+COMMENT = "# "
+CASES = [
+    ({"workload.stored": "9 TiB"}, True),
+    ({"workload.cell": "300 B", "targets.lost_nodes": "2"}, True),
+    ({"targets.hit_ratio": "95 %"}, True),
+    ({"targets.p99": "80 ms"}, None),
+    ({"workload.popularity": "{zipf: 0.7}"}, False),
+    ({"storage.mode": "hdfs"}, False),
+    ({"targets.p99": "null"}, None),
+]
+"""Values, and whether the comments stay; None where that depends on the file."""
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+@pytest.mark.parametrize(("values", "keeps_comments"), CASES)
+def test_the_text_says_what_the_assignments_say(
+    name: str, values: dict[str, str], *, keeps_comments: bool | None
+) -> None:
+    text = locate(name).read_text()
+    document = parse_document(text.encode(), name, Path())
+    assignments = [Assignment.parse(f"{key}={value}") for key, value in values.items()]
+    edited = edited_text(text, document, assignments)
+    read = environment_of(parse_document(edited.encode(), name, Path()))
+    assert read == environment_of(assigned(document, assignments))
+    if keeps_comments is not None:
+        assert (COMMENT in edited) == keeps_comments
+
+
+def test_only_the_value_of_the_key_changes() -> None:
+    text = "a: 900 # a is 900\nb: {c: 900, a: 900}\nd: '900'\n"
+    document = parse_document(text.encode(), "x", Path())
+    changes = [Assignment.parse("b.a=7"), Assignment.parse("d=8")]
+    assert edited_text(text, document, changes) == "a: 900 # a is 900\nb: {c: 900, a: 7}\nd: 8\n"
+    assert edited_text(text, document, []) == text
