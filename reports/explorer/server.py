@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from functools import cached_property
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import PurePath
-from typing import Final
+from typing import Any, Final
 
 from reports.explorer.answer import ANSWERS, State, answer
 from reports.explorer.page_file import HTML, TYPES, page_files, served_page
@@ -101,6 +102,11 @@ class ExplorerServer(ThreadingHTTPServer):
         page = served_page({"subject": subject_document(self.subject)})
         return {**page_files(), HTML: page.encode()}
 
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - the library's signature
+        """Print nothing about a browser that has closed its connection; any other error is a fault of ours."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
     def answer(self, kind: str, request: PageRequest) -> bytes:
         """Return an answer as JSON. Raises Superseded where the page has sent a newer request."""
         key = (kind, request.is_free, *sorted(request.values.items()))
@@ -122,6 +128,8 @@ class Handler(BaseHTTPRequestHandler):
     server_version = "warmbase"
     sys_version = ""
     timeout = 60
+    # Headers and content are written one after the other; Nagle's algorithm would hold the content back for 40 ms.
+    disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
         """Send one of the files of the page."""

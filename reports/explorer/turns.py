@@ -1,13 +1,15 @@
-"""The order in which requests are planned: one at a time, and of those that wait, only the newest of each page."""
+"""The order in which requests are planned: two at a time, and of those that wait, only the newest of each page."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock
+from threading import BoundedSemaphore, Lock
 from typing import Final
 
+PLANNERS: Final = 2
+"""A plan cannot be interrupted, and one that no cluster meets may take seconds: a second planner passes it."""
 MOST_PAGES: Final = 64
 """So many pages are remembered; the one that has asked for nothing the longest is forgotten."""
 
@@ -22,7 +24,7 @@ class Turns:
     def __init__(self) -> None:
         self._newest: OrderedDict[str, int] = OrderedDict()
         self._registering = Lock()
-        self._planning = Lock()
+        self._planning = BoundedSemaphore(PLANNERS)
 
     @contextmanager
     def turn(self, page: str, number: int) -> Iterator[None]:

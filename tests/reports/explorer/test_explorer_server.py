@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+import socket
+import struct
+import time
+from collections.abc import Callable, Iterator, Mapping
 from http.client import HTTPConnection, HTTPMessage
 from threading import Event, Thread
 from typing import Any
@@ -15,7 +18,7 @@ from reports.explorer import answer as answers
 from reports.explorer.page_file import page_files
 from reports.explorer.server import ExplorerServer
 from reports.explorer.subject import Subject
-from reports.explorer.turns import MOST_PAGES, Superseded, Turns
+from reports.explorer.turns import MOST_PAGES, PLANNERS, Superseded, Turns
 from tests.command import run
 
 JSON = {"Content-Type": "application/json"}
@@ -155,32 +158,40 @@ def test_the_file_of_a_state_has_its_values_and_its_comments(server: ExplorerSer
 
 
 def test_a_request_that_waits_is_left_out_when_a_newer_one_comes() -> None:
-    turns, planning, end = Turns(), Event(), Event()
+    turns, end = Turns(), Event()
     planned, refused = list[int](), list[int]()
 
-    def ask(number: int, page: str = "p") -> None:
+    def ask(number: int) -> None:
         try:
-            with turns.turn(page, number):
+            with turns.turn("p", number):
                 planned.append(number)
-                planning.set()
                 end.wait(5)
         except Superseded:
             refused.append(number)
 
-    first = Thread(target=ask, args=(1,))
-    first.start()
-    planning.wait(5)
-    others = [Thread(target=ask, args=(number,)) for number in (2, 3)]
-    for thread in others:
+    def until(is_so: Callable[[], bool]) -> None:
+        while not is_so():
+            time.sleep(0.001)
+
+    threads = [Thread(target=ask, args=(number,)) for number in range(1, PLANNERS + 3)]
+    for number, thread in enumerate(threads, start=1):
         thread.start()
-        while turns._newest["p"] < 2:
-            pass
-    while turns._newest["p"] < 3:
-        pass
+        until(lambda number=number: turns._newest.get("p") == number)  # type: ignore[misc]
+        until(lambda number=number: len(planned) == min(number, PLANNERS))  # type: ignore[misc]
     end.set()
-    for thread in (first, *others):
+    for thread in threads:
         thread.join(5)
-    assert (sorted(planned), refused) == ([1, 3], [2])
+    *first, skipped, newest = range(1, PLANNERS + 3)
+    assert (sorted(planned), refused) == ([*first, newest], [skipped])
+
+
+def test_a_browser_that_leaves_is_not_an_error(server: ExplorerServer, capfd: pytest.CaptureFixture[str]) -> None:
+    connection = socket.create_connection(("127.0.0.1", server.server_port))
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.send(b"GET /")
+    connection.close()
+    assert request(server, "GET", f"/{server.token}/")[0] == 200
+    assert capfd.readouterr().err == ""
 
 
 def test_an_older_request_is_refused_over_the_wire(server: ExplorerServer) -> None:
