@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -103,7 +103,11 @@ def _setting(option: Alternative) -> str:
     return option.codec.upper() if option.setting == "COMPRESSION" else format_size(option.block_bytes)
 
 
-ANSWERS: Final = {"plan": plan_answer, "price": price_answer, "advice": advice_answer}
+ANSWERS: Final[dict[str, Callable[[State], Document]]] = {
+    "plan": plan_answer,
+    "price": price_answer,
+    "advice": advice_answer,
+}
 
 
 def answer(kind: str, state: State) -> Document:

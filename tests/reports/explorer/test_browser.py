@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import pytest
 
+from reports.explorer import answer as answers
 from reports.explorer.server import HOST, ExplorerServer
 from reports.explorer.subject import Subject
 from sizing.units import format_duration, format_percent, format_usd
@@ -86,8 +87,10 @@ def observed(request: Observed) -> Observed:
 
 @pytest.fixture(scope="module")
 def page() -> Observed:
-    """Everything that the browser observes shortly, in one run."""
-    with served() as url:
+    """Everything that the browser observes shortly, in one run, without the plots that need dozens of plans."""
+    with pytest.MonkeyPatch.context() as patch, served() as url:
+        patch.setattr(answers, "steps", lambda *_: [])
+        patch.setitem(answers.ANSWERS, "advice", lambda _: {"advice": []})
         return observed({"url": url, "states": random_states(QUICK_STATES)})
 
 
