@@ -14,7 +14,7 @@ import { axisText, axisTicks } from "./quantity.js";
 
 /** The height of .canvas in style.css, in pixels. */
 const HEIGHT = 230;
-const MARGIN = { left: 62, right: 16, top: 12, bottom: 44 };
+const MARGIN = { left: 68, right: 16, top: 12, bottom: 44 };
 const LETTER_PIXELS = 6.6;
 const FEWEST_PIXELS = 260;
 
@@ -140,10 +140,10 @@ function axisLines(plot, box) {
     return [shape("line", { class: "grid", x1: left, x2: right, y1: y, y2: y }), text];
   });
   const vertical = axisTicks(plot.x).map((tick) => {
-    const x = across(plot.x, box, tick);
-    const isLast = x > right - LETTER_PIXELS * 3;
-    const place = { x: isLast ? right + MARGIN.right : x, y: bottom + 16, class: `tick ${isLast ? "end" : "middle"}` };
-    return shape("text", place, axisText(plot.x.kind, tick));
+    const text = axisText(plot.x.kind, tick);
+    // The last one stays inside the drawing.
+    const x = Math.min(across(plot.x, box, tick), right + MARGIN.right - (text.length * LETTER_PIXELS) / 2);
+    return shape("text", { x, y: bottom + 16, class: "tick middle" }, text);
   });
   return [
     ...horizontal,
