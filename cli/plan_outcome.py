@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cli.boost_text import boost_text
+from reports.block_reads import block_reads
 from sizing.hdfs_load import NAMENODE_REQUESTS_PER_SECOND, Hdfs
 from sizing.plan import Plan, PlannedTable, Throughput
 from sizing.restart import Restart
@@ -76,11 +77,6 @@ def _reads(plan: Plan) -> Rows:
         requests, blocks = format_number(busiest.requests), format_number(busiest.blocks)
         times = f"{requests} times the mean number of requests, and reads {blocks} times the mean number of blocks"
         yield "busiest", f"one RegionServer serves {times}, because regions are not equally popular"
-
-
-def block_reads(plan: Plan) -> str:
-    """Return the reads that the hit ratio is about: all, or those of cached tables."""
-    return "block reads" if all(table.cached for table in plan.tables) else "the block reads of cached tables"
 
 
 def table_text(table: PlannedTable) -> str:

@@ -9,9 +9,9 @@ from typing import Final
 import click
 
 from cli.boost_text import boost_text
-from cli.plan_outcome import block_reads
 from environments.environment import Environment
 from environments.unstated import unstated
+from reports.block_reads import block_reads
 from reports.nodes_text import purchase_text
 from sizing.plan import Plan
 from sizing.units import format_duration, format_number, format_percent, format_rate, format_size, format_usd

@@ -92,15 +92,13 @@ def advice_answer(state: State) -> Document:
 
 def advice_texts(options: Iterable[Alternative]) -> list[str]:
     """Return the alternatives in words."""
-    return [
-        f"{format_usd(option.saving_usd_per_month)} a month with {option.setting} {_setting(option)}, "
-        f"with data that it compresses {option.compression_ratio:g} times"
-        for option in options
-    ]
+    return [f"{format_usd(option.saving_usd_per_month)} a month with {_setting(option)}" for option in options]
 
 
 def _setting(option: Alternative) -> str:
-    return option.codec.upper() if option.setting == "COMPRESSION" else format_size(option.block_bytes)
+    if option.setting != "COMPRESSION":
+        return f"{option.setting} {format_size(option.block_bytes)}"
+    return f"{option.setting} {option.codec.upper()}, if it compresses your data {option.compression_ratio:g} times"
 
 
 ANSWERS: Final[dict[str, Callable[[State], Document]]] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from reports.block_reads import block_reads
 from reports.nodes_text import volumes_text
 from sizing.plan import Plan
 from sizing.units import format_duration, format_number, format_percent, format_usd
@@ -54,7 +55,8 @@ def _nodes(plan: Plan) -> Figure:
 def _warm(plan: Plan) -> Iterator[Figure]:
     load = plan.throughput
     has_disk = plan.bucket_cache or plan.hdfs
-    note = "of block reads come from local disks once warm" if has_disk else "of block reads hit; the others go to S3"
+    source = "come from local disks once warm" if has_disk else "need no GET from S3"
+    note = f"of {block_reads(plan)} {source}"
     yield Figure(id="hit_ratio", title="Hit ratio", text=format_percent(plan.hit_ratio.predicted), note=note)
     served = f"{load.reads_per_second:,.0f} reads/s"
     if load.offered_reads_per_second is not None and load.reads_per_second < load.offered_reads_per_second:
