@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import random
@@ -75,9 +76,12 @@ def observed(request: Observed) -> Observed:
     node = shutil.which("node", path=f"{os.environ['PATH']}:{PROJECT / '.venv/bin'}")
     if node is None or not (PROJECT / "node_modules/playwright-core").exists():
         pytest.skip("Node or playwright-core is not installed: make setup-dev")
-    done = subprocess.run(
-        [node, DRIVER], input=json.dumps(request), capture_output=True, text=True, timeout=SECONDS, check=False
-    )
+    # The first run unpacks the browser; another worker's would find it half unpacked.
+    with (PROJECT / "node_modules/.browser.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = subprocess.run(
+            [node, DRIVER], input=json.dumps(request), capture_output=True, text=True, timeout=SECONDS, check=False
+        )
     assert done.returncode == 0, done.stderr
     answer: Observed = json.loads(done.stdout)
     if "skip" in answer:
