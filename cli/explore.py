@@ -1,4 +1,4 @@
-"""`warmbase explore` serves the page on which a person changes the inputs of a plan."""
+"""`warmbase explore` serves a page on which you change the inputs of a plan."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sizing.problem import OperationFailed
 
 DEFAULT: Final = "prod"
 SCREENS: Final = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
-"""Variables of which one is set where a browser with a window can start; macOS and Windows need none."""
+"""A browser with a window can start if one of these variables is set; macOS and Windows need none of them."""
 OTHER_SYSTEMS: Final = ("darwin", "win32")
 
 
@@ -28,16 +28,16 @@ OTHER_SYSTEMS: Final = ("darwin", "win32")
 @click.argument("environment", metavar="[ENV]", default=DEFAULT, shell_complete=complete_environment)
 @cluster_option
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port to listen on.  [default: a free one]")
-@click.option("--no-browser", is_flag=True, help="Print the address, but start no browser.")
+@click.option("--no-browser", is_flag=True, help="Print the address without opening a browser.")
 def explore(environment: str, cluster: str | None, port: int, *, no_browser: bool) -> None:
     """Change the inputs of a plan in a browser.
 
-    The page shows price, nodes, latency and plots. Move a slider or type a value, and the page shows the plan for it.
-    The environment file stays as it is: copy the changed file from the page, or save it. Without ENV, the page shows
-    the environment prod.
+    The page shows the price, the nodes, the latency and plots. Move a slider or type a value, and the page shows the
+    plan for it. The environment file does not change: copy or save the changed file from the page. Without ENV, the
+    page shows the environment prod.
 
-    The server listens on this machine alone, and only the printed address opens the page. Press Ctrl-C to end it. No
-    request leaves the machine, and you need no AWS account.
+    Only this machine can reach the server, and only the printed address opens the page. Press Ctrl-C to stop the
+    server. No request leaves the machine, and you need no AWS account.
 
     \b
     Example:
@@ -53,18 +53,18 @@ def explore(environment: str, cluster: str | None, port: int, *, no_browser: boo
     with server:
         echo(server.url)
         started = not no_browser and _start_browser(server.url)
-        echo(f"{'' if started else 'Open this address in a browser. '}Press Ctrl-C to end the server.", err=True)
+        echo(f"{'' if started else 'Open this address in a browser. '}Press Ctrl-C to stop the server.", err=True)
         _serve(server)
 
 
 def _start_browser(url: str) -> bool:
-    """Start a browser with a window, and return whether there is one: one in the terminal would take its place."""
+    """Open the address in a browser with a window, and return whether one started; a text browser would hide output."""
     has_screen = sys.platform in OTHER_SYSTEMS or any(os.environ.get(name) for name in SCREENS)
     return has_screen and webbrowser.open(url)
 
 
 def _serve(server: ExplorerServer) -> None:
-    """Serve until Ctrl-C, which is how this command ends; another signal ends it as it ends any command."""
+    """Serve until the user presses Ctrl-C, which is a success; another signal ends the command as it ends any other."""
     try:
         server.serve_forever()
     except Stopped as stopped:
@@ -75,7 +75,7 @@ def _serve(server: ExplorerServer) -> None:
 def _occupied(port: int, error: OSError) -> OperationFailed:
     return OperationFailed.of(
         where=f"--port {port}",
-        what="cannot be listened on",
+        what="warmbase cannot listen on this port",
         why=error.strerror or str(error),
-        fix="name another port, or leave out --port",
+        fix="choose another port, or leave out --port",
     )

@@ -77,7 +77,7 @@ class PlanOptions(TypedDict):
     "--report",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write the plan as a page (.html) that needs no server and no network, with sliders over computed plans.",
+    help="Write the plan as an .html page that needs no server and no network. Its sliders stop at computed plans.",
 )
 @click.option("--why", is_flag=True, help="Print every figure with its reason, and what limits the cluster.")
 @click.option("--cost", is_flag=True, help="Print each line of the bill, and what would save money.")
@@ -216,7 +216,7 @@ def _show_steps(environment: str, options: PlanOptions, pages: Sequence[Page]) -
 
 def _write_report(environment: str, options: PlanOptions, pages: Sequence[Page]) -> None:
     if pages or any(options[name] for name in ("other", "against", "frontier", "tornado", "months")):
-        raise click.UsageError("--report writes one plan: give it ENV, --set and --cluster alone.")
+        raise click.UsageError("--report writes one plan: use it only with ENV, --set and --cluster.")
     from cli.plan_report import write_report  # noqa: PLC0415 - most plans are printed
 
     file = options["report"] or Path()

@@ -1,4 +1,4 @@
-"""The file that `warmbase plan ENV --report FILE` writes."""
+"""The page that `warmbase plan ENV --report FILE` writes."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ SUFFIX: Final = ".html"
 
 
 def write_report(environment: str, assignments: Sequence[Assignment], cluster: str | None, file: Path) -> None:
-    """Write the page of a plan. Raises Infeasible where the plan misses its targets, after writing it."""
+    """Write the page of a plan. Raises Infeasible if the plan misses its targets, after writing the page."""
     if file.suffix != SUFFIX:
         raise InvalidInput.of(
             where="--report",
             what=str(file),
-            why="the report is a page, and this is not the name of one",
+            why=f"the report is an HTML page, and the name of this file does not end in {SUFFIX}",
             fix=f"name a file that ends in {SUFFIX}",
         )
     read = read_environment(environment, assignments)
     choice = chosen_cluster(read, cluster)
-    echo("warmbase: computing the plans for the sliders, which takes some seconds", err=True)
+    echo("warmbase: computing the plans for the sliders, which takes several seconds", err=True)
     plan = advised_plan_of(read, choice)
     error = None if plan.meets_targets else infeasible(read.source, plan)
     document = plain(plan_document(read, choice, plan, error))

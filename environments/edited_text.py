@@ -1,4 +1,4 @@
-"""The text of an environment file in which some values are changed, for a person to save."""
+"""The text of an environment file with some values changed, as `warmbase explore` offers it to copy or save."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Values = dict[str, object]
 
 
 def edited_text(text: str, document: Document, assignments: Iterable[Assignment]) -> str:
-    """Return the file with the values of the assignments, and with its comments where the edit is unambiguous.
+    """Return the text with the values of the assignments; it has the comments of `text` if the edit is unambiguous.
 
-    `document` is what `text` says. Otherwise the values are written anew, without comments. A value that is null is
-    left out.
+    `document` is the parsed `text`. If the edit is ambiguous, the file is written anew, without comments and without
+    keys whose value is null.
     """
     wanted = list(assignments)
     values = _without_nulls(assigned(document, wanted).values)
@@ -34,13 +34,13 @@ def edited_text(text: str, document: Document, assignments: Iterable[Assignment]
 
 
 def _replaced(text: str, document: Document, assignment: Assignment) -> str:
-    """Return the text with the value on the line of its key, unchanged where the line has no such value."""
+    """Return the text with the new value on the line of its key, or unchanged if that line lacks the old value."""
     path, line = assignment.path, document.lines.get(assignment.path, 0)
     if not line or path not in document.written:
         return text
     lines = text.splitlines(keepends=True)
     key, old = re.escape(str(path[-1])), re.escape(document.written[path])
-    replacement = lambda match: match[1] + assignment.text  # noqa: E731 - the text may have backslashes
+    replacement = lambda match: match[1] + assignment.text  # noqa: E731 - a template would interpret backslashes
     lines[line - 1] = re.sub(rf"""(\b{key}:\s*)["']?{old}["']?""", replacement, lines[line - 1], count=1)
     return "".join(lines)
 

@@ -1,1 +1,1 @@
-"""The page on which a person changes the inputs of a plan, served by a command or written as one file."""
+"""The page on which you change the inputs of a plan, served by a command or written as one file."""

@@ -1,4 +1,4 @@
-"""The answers of the page: the figures and plots of one state, its price alone, and what would save money."""
+"""The answers that the page asks for: the figures and plots of a state, its price alone, and how to save money."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ DRAWN: Final = (
     "cost",
     "warnings",
 )
-"""The parts of a plan that the page draws. All others are most of it, and every move of a slider would send them."""
+"""The parts of a plan that the page draws. The other parts are larger, and every move of a slider would send them."""
 Document = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
 class State:
-    """The subject with the values that a person has set on the page."""
+    """The subject with the values that the user has set on the page."""
 
     subject: Subject
     values: Mapping[str, str]
@@ -46,12 +46,12 @@ class State:
 
     @cached_property
     def environment(self) -> Environment:
-        """Return the environment with these values. Raises InvalidInput for a value that the file could not have."""
+        """Return the environment with these values. Raises InvalidInput for a value that the file does not accept."""
         return self.subject.environment(self.values)
 
     @cached_property
     def plan(self) -> Plan:
-        """Return the plan, without advice. Raises InvalidInput as above, and Infeasible where nothing fits."""
+        """Return the plan, without advice. Raises InvalidInput as above, and Infeasible if nothing is large enough."""
         cluster = self.subject.choice(self.environment, is_free=self.is_free)
         return plan_of(self.environment, cluster)
 
@@ -76,7 +76,7 @@ def page_plan(plan: Plan) -> Document:
 
 
 def price_answer(state: State) -> Document:
-    """Return the price and the p99; both are None where no cluster meets the targets."""
+    """Return the price and the p99; both are None if no cluster meets the targets."""
     plan = state.plan
     if not plan.meets_targets:
         return {"usd_per_month": None, "p99_ms": None}
@@ -84,21 +84,21 @@ def price_answer(state: State) -> Document:
 
 
 def advice_answer(state: State) -> Document:
-    """Return other block sizes and codecs that would save money, in words."""
+    """Return sentences that name other block sizes and codecs that would save money."""
     environment = state.environment
     cluster = state.subject.choice(environment)
     return {"advice": advice_texts(alternatives(requirements(environment, cluster), world(environment), state.plan))}
 
 
 def advice_texts(options: Iterable[Alternative]) -> list[str]:
-    """Return the alternatives in words."""
-    return [f"{format_usd(option.saving_usd_per_month)} a month with {_setting(option)}" for option in options]
+    """Return each alternative as a text that names its saving."""
+    return [f"{format_usd(option.saving_usd_per_month)} less a month with {_setting(option)}" for option in options]
 
 
 def _setting(option: Alternative) -> str:
     if option.setting != "COMPRESSION":
         return f"{option.setting} {format_size(option.block_bytes)}"
-    return f"{option.setting} {option.codec.upper()}, if it compresses your data {option.compression_ratio:g} times"
+    return f"{option.setting} {option.codec.upper()}, if it compresses your data {option.compression_ratio:g}:1"
 
 
 ANSWERS: Final[dict[str, Callable[[State], Document]]] = {
@@ -109,7 +109,7 @@ ANSWERS: Final[dict[str, Callable[[State], Document]]] = {
 
 
 def answer(kind: str, state: State) -> Document:
-    """Return one of the answers, or the problems of the values that a person has set."""
+    """Return the answer of this kind, or the problems of the values that the user has set."""
     try:
         return ANSWERS[kind](state)
     except WarmbaseError as error:

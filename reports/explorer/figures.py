@@ -1,4 +1,4 @@
-"""The headline figures of the page, in the words and with the precision of `warmbase plan`."""
+"""The headline figures of the page, with the wording and the precision of `warmbase plan`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sizing.units import format_duration, format_number, format_percent, format_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """One figure: its title, its text, and a note that explains it."""
+    """One figure with its title, its text, and a note that explains it."""
 
     id: str
     title: str
@@ -22,26 +22,28 @@ class Figure:
 
 
 def figures(plan: Plan) -> list[Figure]:
-    """Return the figures that the page shows first, the most important one first."""
+    """Return the headline figures, the most important one first."""
     return [_price(plan), _nodes(plan), *_warm(plan), *_bad_hours(plan)]
 
 
 def verdict(plan: Plan) -> str:
-    """Say in one line whether the plan meets the targets."""
+    """Return a line that says whether the plan meets the targets."""
     if not plan.feasible:
-        return f"No cluster meets the targets; this is the nearest. Best attainable: {'; or '.join(plan.nearest)}"
-    return "The cluster meets all targets." if plan.meets_targets else "The cluster in the file misses its targets."
+        return f"No cluster meets the targets; this is the nearest one. Best attainable: {'; or '.join(plan.nearest)}"
+    return "The cluster meets all targets." if plan.meets_targets else "The cluster in the file misses the targets."
 
 
 def decisive(plan: Plan) -> str:
-    """Say what decides the number of core nodes."""
+    """Return a sentence that says what decides the number of core nodes."""
     return plan.because["core.count"].sentence
 
 
 def _price(plan: Plan) -> Figure:
     rate = f"less {format_percent(plan.prices.discount)}" if plan.prices.discount else "on demand"
     basis = "estimated prices" if plan.prices.estimate else f"prices of {plan.prices_as_of}"
-    return Figure(id="price", title="Price a month", text=format_usd(plan.cost.usd_per_month), note=f"{rate}, {basis}")
+    return Figure(
+        id="price", title="Price per month", text=format_usd(plan.cost.usd_per_month), note=f"{rate}, {basis}"
+    )
 
 
 def _nodes(plan: Plan) -> Figure:
@@ -63,7 +65,7 @@ def _warm(plan: Plan) -> Iterator[Figure]:
         served = f"only {load.reads_per_second:,.0f} of {load.offered_reads_per_second:,.0f} reads/s"
     mean, most = format_number(load.mean_latency_ms), f"{load.saturation_reads_per_second:,.0f}"
     note = f"{mean} ms on average, at {served}; at most {most} reads/s (estimates)"
-    yield Figure(id="p99", title="p99 of the latency", text=f"{load.p99_latency_ms:,.0f} ms", note=note)
+    yield Figure(id="p99", title="p99 latency", text=f"{load.p99_latency_ms:,.0f} ms", note=note)
 
 
 def _bad_hours(plan: Plan) -> Iterator[Figure]:
@@ -73,7 +75,7 @@ def _bad_hours(plan: Plan) -> Iterator[Figure]:
     if lost is not None:
         note = f"with {format_percent(lost.rows_fraction)} of rows offline, then a p99 of {lost.p99_latency_ms:,.0f} ms"
     offline = format_duration(lost.offline_seconds) if lost else "outage"
-    yield Figure(id="lost_node", title="A node is lost", text=offline, note=f"{note} (estimates)")
+    yield Figure(id="lost_node", title="Loss of a node", text=offline, note=f"{note} (estimates)")
     cache = "; the cache is kept" if plan.bucket_cache else ""
     note = f"for each server{cache} (estimate)"
     yield Figure(id="restart", title="Restart", text=format_duration(plan.restart.seconds), note=note)

@@ -25,19 +25,19 @@ LINK: Final = f'<link rel="stylesheet" href="{STYLE}" />'
 SCRIPT: Final = f'<script type="module" src="{MAIN}"></script>'
 IMPORT: Final = re.compile(r"^import \{[^}]*\} from \"\./([\w-]+\.js)\";\n", flags=re.MULTILINE)
 EXPORT: Final = re.compile(r"^export (?=const |function |class |async )", flags=re.MULTILINE)
-# The page loads nothing, and its own script and style have these hashes.
+# The policy allows no request, and only the script and the style that have these hashes.
 ALONE: Final = (
     "default-src 'none'; script-src '{script}'; style-src '{style}'; img-src data:; base-uri 'none'; form-action 'none'"
 )
 
 
 def page_files() -> Mapping[str, bytes]:
-    """Return the content of every file of the page by its name."""
+    """Return the content of each file of the page, by the name of the file."""
     return {file.name: file.read_bytes() for file in sorted(PAGE.iterdir()) if file.suffix in TYPES}
 
 
 def served_page(data: Mapping[str, Any]) -> str:
-    """Return the page as the server sends it, with its data; scripts and style are files of their own."""
+    """Return the page as the server sends it, with its data; scripts and style are separate files."""
     return _read(HTML).replace(POLICY, "").replace(DATA, _blocks(data))
 
 
@@ -55,7 +55,7 @@ def single_page(data: Mapping[str, Any]) -> str:
 
 
 def _blocks(data: Mapping[str, Any]) -> str:
-    """Return each document in a block of its own, which the page reads by its id. No text in it ends the block."""
+    """Return each document in a script element, which the page finds by its id. No text can end the element early."""
     return "\n".join(
         f'<script type="application/json" id="{name}">{_json(document)}</script>' for name, document in data.items()
     )
@@ -66,15 +66,15 @@ def _json(document: object) -> str:
 
 
 def _script() -> str:
-    """Return all modules as one: a file that is opened without a server may import no other.
+    """Return all modules as one script, because a page that is opened as a file cannot import modules.
 
-    No two modules have a top-level name in common, which a test holds.
+    No two modules may define the same top-level name; a test enforces this.
     """
     return "".join(EXPORT.sub("", IMPORT.sub("", _read(name))) for name in module_names())
 
 
 def module_names() -> tuple[str, ...]:
-    """Return the modules of the page, each after those that it imports."""
+    """Return the modules of the page, each after the modules that it imports."""
     ordered: dict[str, None] = {}
     for name in _imported_first(MAIN):
         ordered.setdefault(name)

@@ -1,4 +1,4 @@
-"""The inputs that the page offers, each with its slider and with the value that the environment file states."""
+"""The inputs that the page offers, each with the ends of its slider and with its value in the environment file."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Kind = Literal["size", "count", "share", "time", "usd", "ratio", "skew", "choice
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageInput:
-    """One input: `key` is its path in the environment file, `text` its value there or the default.
+    """One input: `key` is its path in the environment file, and `text` is its value there, or the default.
 
-    `least` and `most` are the ends of the slider, in bytes, seconds, dollars or plain numbers. A field may go beyond
-    them. An `optional` input may be empty.
+    `least` and `most` are the ends of the slider, in bytes, seconds, dollars or plain numbers. The text field accepts
+    values beyond them. The field of an `optional` input may be empty.
     """
 
     key: str
@@ -35,11 +35,11 @@ class PageInput:
     description: str = ""
 
 
-# judgement: the ends of the sliders; common clusters on EMR lie between them.
+# judgement: the ends of the sliders; the values of common clusters on EMR lie between them.
 WORKLOAD: Final = (
     PageInput(key="stored", section="Data", title="Stored data", kind="size", least=50 * GIB, most=100 * TIB),
-    PageInput(key="row", section="Data", title="Row, as a read touches it", kind="size", least=128, most=4 * MIB),
-    PageInput(key="cell", section="Data", title="Value of a cell", kind="size", least=16, most=MIB),
+    PageInput(key="row", section="Data", title="Bytes read per row", kind="size", least=128, most=4 * MIB),
+    PageInput(key="cell", section="Data", title="Size of a cell value", kind="size", least=16, most=MIB),
     PageInput(
         key="block_size",
         section="Data",
@@ -55,17 +55,17 @@ WORKLOAD: Final = (
         choices=("none", "snappy", "lz4", "zstd", "gz"),
     ),
     PageInput(key="compression.ratio", section="Data", title="Compression ratio", kind="ratio", least=1, most=10),
-    PageInput(key="popularity", section="Load", title="Skew of the reads (zipf)", kind="skew", least=0, most=1.5),
+    PageInput(key="popularity", section="Load", title="Read skew (Zipf exponent)", kind="skew", least=0, most=1.5),
     PageInput(
         key="writes.bytes_per_second",
         section="Load",
-        title="Writes per second",
+        title="Bytes written per second",
         kind="size",
         least=KIB,
         most=100 * MIB,
     ),
 )
-"""The inputs of a workload without tables, by their keys in it."""
+"""The inputs of a workload without tables; the keys are relative to `workload`."""
 OPEN_LOAD: Final = (
     PageInput(key="per_second", section="Load", title="Reads per second", kind="count", least=10, most=100_000),
     PageInput(
@@ -82,11 +82,11 @@ CLOSED_LOAD: Final = (
     PageInput(key="concurrency", section="Load", title="Reads in flight", kind="count", least=1, most=10_000),
 )
 TARGETS: Final = (
-    PageInput(key="hit_ratio", section="Targets", title="Hit ratio, at least", kind="share", least=0.5, most=0.999),
+    PageInput(key="hit_ratio", section="Targets", title="Minimum hit ratio", kind="share", least=0.5, most=0.999),
     PageInput(
         key="p99",
         section="Targets",
-        title="p99 of the latency, at most",
+        title="Maximum p99 latency",
         kind="time",
         least=0.002,
         most=5,
@@ -95,7 +95,7 @@ TARGETS: Final = (
     PageInput(
         key="warm_up",
         section="Targets",
-        title="Warm-up, at most",
+        title="Maximum warm-up time",
         kind="time",
         least=SECONDS_PER_HOUR / 2,
         most=72 * SECONDS_PER_HOUR,
@@ -105,7 +105,7 @@ TARGETS: Final = (
     PageInput(
         key="budget_usd_per_month",
         section="Targets",
-        title="Budget per month",
+        title="Budget per month (USD)",
         kind="usd",
         least=200,
         most=100_000,
@@ -122,7 +122,7 @@ MODE: Final = PageInput(
 
 
 def page_inputs(document: Document, cluster: ClusterChoice) -> tuple[PageInput, ...]:
-    """Return the inputs of a cluster that the page offers, with the values of the file."""
+    """Return the inputs that the page offers for a cluster, with their values in the file."""
     return tuple(_with_text(document, entry) for entry in _inputs(document, cluster))
 
 
@@ -147,7 +147,7 @@ def _has(document: Document, path: YamlPath) -> bool:
 
 
 def _with_text(document: Document, entry: PageInput) -> PageInput:
-    """Return the input with its description and with its value in the file, or the default."""
+    """Return the input with its description and with its value in the file, or with the default."""
     path: YamlPath = tuple(entry.key.split("."))
     in_schema = path_text(path[2:]) if path[0] == "clusters" else entry.key
     key = schema_keys()[in_schema]

@@ -1,4 +1,4 @@
-"""The plan of an environment as one file: the same page, with a plan for each value at which a slider stops."""
+"""The page as one file without a server, with a plan for each value at which a slider stops."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from sizing.units import format_size, parse_size
 
 Document = dict[str, Any]
 
-# judgement: enough to see where the price bends, and all plans of the page take seconds.
+# judgement: enough values to see where the price bends, and few enough to plan them all in seconds.
 FACTORS: Final = (0.5, 1.5, 2.0, 3.0)
 SCALED: Final = ("stored", "per_second", "concurrency", "row")
-"""The last parts of the keys whose sliders stop at these multiples of the value in the file."""
+"""The last parts of the keys whose sliders stop at these multiples of the value in the file, and at that value."""
 STOPS: Final[Mapping[str, tuple[str, ...]]] = {
     "popularity": ("uniform", "0.7", "0.9", "0.99", "1.1"),
     "hit_ratio": ("0.8", "0.9", "0.95", "0.99"),
     "lost_nodes": ("0", "1", "2"),
 }
-"""The values at which the other sliders stop, beside that of the file."""
+"""The values at which the other sliders stop, in addition to the value in the file."""
 NUMBERS: Final[Mapping[Kind, Callable[[str], float]]] = {"size": parse_size, "skew": lambda text: float(_zipf(text))}
 
 
@@ -47,7 +47,7 @@ def _price(subject: Subject, step: Document) -> Document:
 
 
 def _variants(subject: Subject) -> Iterator[tuple[str, list[Document]]]:
-    """Yield each input that has stops, with the plan at each of them."""
+    """Yield the key of each input that has stops, with the plan at each stop."""
     for key, entry in subject.inputs.items():
         plans = [plan for text in _stops(entry) for plan in _plan_at(subject, key, text)]
         if plans:
@@ -55,14 +55,14 @@ def _variants(subject: Subject) -> Iterator[tuple[str, list[Document]]]:
 
 
 def _plan_at(subject: Subject, key: str, text: str) -> Iterator[Document]:
-    """Yield the plan at a stop; nothing for a value that is refused beside the others of the file."""
+    """Yield the plan at a stop, or nothing if the value is refused together with the other values of the file."""
     document = answer("plan", State(subject=subject, values={key: text}))
     if "plan" in document:
         yield {"text": text, "answer": {**document, "yaml": "", "steps": []}}
 
 
 def _stops(entry: PageInput) -> list[str]:
-    """Return the values at which the slider of an input stops, in order; none for an input without plans."""
+    """Return the values at which the slider of an input stops, in order; an input without a slider has none."""
     name = entry.key.rpartition(".")[2]
     texts = STOPS.get(name, ())
     if name in SCALED and entry.text:

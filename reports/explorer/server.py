@@ -1,6 +1,6 @@
-"""The server of the page: it listens on this machine alone, and its address has a token that nobody can guess.
+"""The server of the page: only this machine can reach it, and its address contains a token that nobody can guess.
 
-It sends the files of the page and answers with plans. Nothing that a request says names a file.
+It sends the files of the page, and answers requests for plans. A request cannot name any other file.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from reports.explorer.turns import Superseded, Turns
 
 HOST: Final = "127.0.0.1"
 NAMES: Final = (HOST, "localhost")
-"""The names by which a browser may ask. A page elsewhere whose name leads here (DNS rebinding) has another one."""
+"""The names that Host and Origin may have. A site whose name resolves to this address (DNS rebinding) has another."""
 JSON: Final = "application/json"
 MOST_BYTES: Final = 16_384
 MOST_ANSWERS: Final = 512
-"""So many answers are kept, for the way back to a state. An answer is about 20 kB."""
+"""The number of answers that the server remembers, for states that the user returns to. An answer has about 20 kB."""
 TOKEN_BYTES: Final = 18
 SLOW: Final = "advice"
-"""The answer that takes several plans. It has turns of its own, so that no headline waits for it."""
+"""The answer that needs several plans. It has a separate queue, so that no headline waits for it."""
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
@@ -47,7 +47,7 @@ HEADERS: Final[Mapping[str, str]] = {
 
 
 class Refusal(Exception):
-    """A request that is not answered, with its status."""
+    """A request that the server refuses, with the status of the response."""
 
     def __init__(self, status: HTTPStatus) -> None:
         self.status = status
@@ -56,7 +56,7 @@ class Refusal(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageRequest:
-    """One request of a page: its number rises with every change, and `values` are those that differ from the file."""
+    """One request of a page: `number` rises with every change, and `values` are those that differ from the file."""
 
     page: str
     number: int
@@ -65,7 +65,7 @@ class PageRequest:
 
     @classmethod
     def parse(cls, content: bytes) -> PageRequest:
-        """Return the request that a body describes. Raises Refusal for any other body."""
+        """Return the request in a body. Raises Refusal if the body is malformed."""
         try:
             body = json.loads(content)
             values, page, number = body["values"], body["page"], body["number"]
@@ -80,7 +80,7 @@ class PageRequest:
 
 
 class ExplorerServer(ThreadingHTTPServer):
-    """The server of one environment. `port` 0 takes any free port. Raises OSError for a port that is not free."""
+    """The server for one environment. Port 0 means any free port. Raises OSError if it cannot listen on the port."""
 
     daemon_threads = True
 
@@ -98,17 +98,17 @@ class ExplorerServer(ThreadingHTTPServer):
 
     @cached_property
     def files(self) -> Mapping[str, bytes]:
-        """Return the files of the page by name; the page itself has the inputs of the environment in it."""
+        """Return the files of the page by name; index.html contains the inputs of the environment."""
         page = served_page({"subject": subject_document(self.subject)})
         return {**page_files(), HTML: page.encode()}
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - the library's signature
-        """Print nothing about a browser that has closed its connection; any other error is a fault of ours."""
+        """Print nothing if the browser has closed the connection; any other error is a bug in the server."""
         if not isinstance(sys.exc_info()[1], ConnectionError):
             super().handle_error(request, client_address)
 
     def answer(self, kind: str, request: PageRequest) -> bytes:
-        """Return an answer as JSON. Raises Superseded where the page has sent a newer request."""
+        """Return an answer as JSON. Raises Superseded if the page has sent a newer request."""
         key = (kind, request.is_free, *sorted(request.values.items()))
         with self.turns[SLOW if kind == SLOW else ""].turn(request.page, request.number):
             content = self.answers.get(key)
@@ -121,22 +121,22 @@ class ExplorerServer(ThreadingHTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """The answer to one request."""
+    """The handler of the requests of one connection."""
 
     server: ExplorerServer
     protocol_version = "HTTP/1.1"
     server_version = "warmbase"
     sys_version = ""
     timeout = 60
-    # Headers and content are written one after the other; Nagle's algorithm would hold the content back for 40 ms.
+    # The headers and the content are separate writes; Nagle's algorithm would delay the content by 40 ms.
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
-        """Send one of the files of the page."""
+        """Send a file of the page."""
         self._answer(self._file)
 
     def do_POST(self) -> None:
-        """Send an answer."""
+        """Send the answer to a request for a plan, a price or advice."""
         self._answer(self._plan)
 
     def _answer(self, content: Callable[[], tuple[str, bytes]]) -> None:
@@ -160,7 +160,7 @@ class Handler(BaseHTTPRequestHandler):
         return JSON, self.server.answer(kind, PageRequest.parse(self._body()))
 
     def _name(self) -> str:
-        """Return the last part of the address. Raises Refusal for another host, another origin, or a wrong token."""
+        """Return the last part of the path. Raises Refusal for another host, another origin, or a wrong token."""
         names = {f"{name}:{self.server.server_port}" for name in NAMES}
         origin = self.headers.get("Origin")
         if self.headers.get("Host") not in names or (origin and origin.removeprefix("http://") not in names):
@@ -179,7 +179,7 @@ class Handler(BaseHTTPRequestHandler):
         return self.rfile.read(int(length))
 
     def _refuse(self, status: HTTPStatus) -> None:
-        # What follows of a body that was not read would be taken for the next request.
+        # The connection would parse a body that was not read as the next request.
         self.close_connection = True
         self._send(status, "text/plain; charset=utf-8", f"{status.phrase}\n".encode())
 
@@ -192,7 +192,7 @@ class Handler(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(content)
         except OSError:
-            # The page has asked for something newer, and no longer waits for this.
+            # The page has cancelled this request, because it has sent a newer one.
             self.close_connection = True
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's signature

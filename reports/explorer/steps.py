@@ -1,4 +1,4 @@
-"""The further plans that two plots need: the price by the amount of data for each mode, and what moves the price."""
+"""The additional plans for two plots: the price by amount of data for each storage mode, and what moves the price."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FACTORS: Final = (0.25, 0.5, 1.0, 2.0, 3.0)
 REACH: Final = 0.2  # judgement: a careful estimate may be wrong by a fifth, as for `plan --tornado`
 HERE: Final = "here"
 VARIED: Final = "workload."
-"""Inputs with this beginning are estimates, which may be wrong; targets are decisions."""
+"""The plot of what moves the price varies the keys with this prefix: they are estimates, but targets are decisions."""
 WRITTEN: Final[Mapping[Kind, Callable[[float], str]]] = {
     "size": lambda value: f"{round(value)} B",
     "count": lambda value: f"{value:.6g}",
@@ -30,7 +30,7 @@ WRITTEN: Final[Mapping[Kind, Callable[[float], str]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One plan of a plot: `series` is its line or its bar, `x` where it is on the axis of data."""
+    """One plan of a plot: `series` names its line or bar, and `x` is the amount of data or the factor of the input."""
 
     plot: str
     series: str
@@ -41,12 +41,12 @@ class Step:
 
 
 def steps(subject: Subject, values: Mapping[str, str], environment: Environment) -> list[Step]:
-    """Return the plans of both plots around a state of the page."""
+    """Return the plans that both plots need for a state of the page."""
     return [*_data_steps(subject, values, environment), *_input_steps(subject, values)]
 
 
 def _data_steps(subject: Subject, values: Mapping[str, str], environment: Environment) -> Iterator[Step]:
-    """Yield a plan for each amount of data and mode; nothing where the data is not stated as one size."""
+    """Yield a plan for each amount of data and each mode, or nothing if the page has no input for the stored data."""
     if STORED not in subject.inputs:
         return
     stored = environment.workload.stored_bytes
@@ -77,7 +77,7 @@ def _input_steps(subject: Subject, values: Mapping[str, str]) -> Iterator[Step]:
 
 
 def _number(entry: PageInput, text: str) -> float | None:
-    """Return the number of an input that can be a fifth larger; None where it has none."""
+    """Return the number of an input that can be varied by a fifth, or None if the input is not such a number."""
     try:
         return parse_size(text) if entry.kind == "size" else float(text) if entry.kind in WRITTEN else None
     except ValueError:

@@ -1,4 +1,4 @@
-"""One cluster of an environment file, and the plan for other values of the inputs that the page offers."""
+"""One cluster of an environment file, and its environment for other values of the inputs that the page offers."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from sizing.cluster import ClusterChoice
 from sizing.problem import InvalidInput, Problem
 
 VALUE: Final = re.compile(r"[A-Za-z0-9 .,_%+/-]{0,40}")
-"""The page sends scalars alone: a mapping could name a file to read, and an alias could refer to itself."""
+"""The page sends only scalars: a mapping could name a file to read, and an alias could refer to itself."""
 EMPTY: Final = "null"
 ZIPF: Final = "zipf"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """The environment file as it is, and the name of the cluster. `text` is the file's."""
+    """An environment file, with the name of one of its clusters; `document` is the parsed `text` of the file."""
 
     name: str
     text: str
@@ -36,7 +36,7 @@ class Subject:
 
     @classmethod
     def read(cls, name: str, cluster: str, assignments: Sequence[Assignment] = ()) -> Subject:
-        """Read the file of an environment, with the values that the assignments set in it."""
+        """Read the file of an environment, and set the values of the assignments in it."""
         path = locate(name)
         document = load_document(path, quoted_path(path))
         text = read_regular_file(path, MOST_BYTES).decode()
@@ -51,7 +51,7 @@ class Subject:
         return {entry.key: entry for entry in page_inputs(self.document, cluster)}
 
     def assignments(self, values: Mapping[str, str]) -> list[Assignment]:
-        """Return the values of the inputs as assignments. Raises InvalidInput with every value that cannot be one."""
+        """Return the values of the inputs as assignments. Raises InvalidInput with every malformed value."""
         problems = list(self._problems(values))
         if problems:
             raise InvalidInput(problems)
@@ -61,11 +61,13 @@ class Subject:
         for key, text in values.items():
             entry = self.inputs.get(key)
             if entry is None:
-                yield Problem(where=key, what=key, why="is not an input of this page", fix="change it in the file")
+                yield Problem(where=key, what=key, why="this page has no such input", fix="change it in the file")
             elif not VALUE.fullmatch(text):
-                yield _unreadable(key, "a value on this page has letters, digits and units, 40 characters at most")
+                yield _unreadable(
+                    key, "a value on this page has at most 40 characters: letters, digits, spaces and .,_%+/-"
+                )
             elif not text.strip() and not entry.optional:
-                yield _unreadable(key, "is empty, and the plan needs a value")
+                yield _unreadable(key, "the field is empty, and the plan needs a value")
 
     def _assignment(self, entry: PageInput, text: str) -> Assignment:
         path = tuple(entry.key.split("."))
@@ -80,7 +82,7 @@ class Subject:
         return environment_of(assigned(self.document, self.assignments(values)))
 
     def choice(self, environment: Environment, *, is_free: bool = False) -> ClusterChoice:
-        """Return the cluster. If it is free, its nodes are left to the calculator, even if the file states them."""
+        """Return the cluster. If it is free, warmbase chooses its core nodes, even if the file states them."""
         cluster = environment.clusters[self.cluster]
         if not is_free:
             return cluster
@@ -91,7 +93,7 @@ class Subject:
         return edited_text(self.text, self.document, self.assignments(values))
 
     def command(self, values: Mapping[str, str]) -> str:
-        """Return the command that compares the file with these values."""
+        """Return the command that compares the plan of the file with the plan for these values."""
         return " ".join([f"warmbase plan {self.name}", *map(_option, self.assignments(values))])
 
 
@@ -102,7 +104,7 @@ def _option(assignment: Assignment) -> str:
 
 
 def _unreadable(key: str, why: str) -> Problem:
-    return Problem(where=key, what=key, why=why, fix="write it like the value in the file")
+    return Problem(where=key, what=key, why=why, fix="write the value as in the environment file")
 
 
 def problem_documents(problems: Sequence[Problem]) -> list[dict[str, str]]:
@@ -113,7 +115,7 @@ def problem_documents(problems: Sequence[Problem]) -> list[dict[str, str]]:
 
 
 def subject_document(subject: Subject) -> dict[str, Any]:
-    """Return what the page knows from the start: the environment and the inputs."""
+    """Return the data that the page contains when it is loaded: the environment and the inputs."""
     return {
         "name": subject.name,
         "cluster": subject.cluster,

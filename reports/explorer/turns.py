@@ -1,4 +1,4 @@
-"""The order in which requests are planned: two at a time, and of those that wait, only the newest of each page."""
+"""The order in which requests are planned: two at a time, and among waiting requests, only the newest of each page."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from threading import BoundedSemaphore, Lock
 from typing import Final
 
 PLANNERS: Final = 2
-"""A plan cannot be interrupted, and one that no cluster meets may take seconds: a second planner passes it."""
+"""A plan cannot be interrupted, and takes seconds if no cluster meets the targets; the second planner need not wait."""
 MOST_PAGES: Final = 64
-"""So many pages are remembered; the one that has asked for nothing the longest is forgotten."""
+"""The number of pages that are remembered; the page whose last request is the oldest is forgotten first."""
 
 
 class Superseded(Exception):
-    """A newer request of the same page has arrived, so nobody waits for this answer."""
+    """The page has sent a newer request, so it no longer waits for this answer."""
 
 
 class Turns:
-    """Requests by the page that sends them and by their number, which rises with every change on that page."""
+    """The turns of the requests; each page numbers its requests, and the number rises with every change on the page."""
 
     def __init__(self) -> None:
         self._newest: OrderedDict[str, int] = OrderedDict()
@@ -28,7 +28,7 @@ class Turns:
 
     @contextmanager
     def turn(self, page: str, number: int) -> Iterator[None]:
-        """Wait for the turn of a request. Raises Superseded if the page has sent a newer one meanwhile."""
+        """Wait for the turn of a request. Raises Superseded if the page has sent a newer request by then."""
         self._register(page, number)
         with self._planning:
             if number < self._newest.get(page, number):

@@ -1,4 +1,4 @@
-"""`warmbase explore` as a process: its address, its end, and a machine without a browser."""
+"""`warmbase explore` as a process: the address it prints, how it stops, and when it opens a browser."""
 
 from __future__ import annotations
 
@@ -38,24 +38,26 @@ def explorer(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
         process.communicate()
 
 
-def test_ctrl_c_ends_it_cleanly_while_a_page_is_open() -> None:
+def test_ctrl_c_stops_it_cleanly_while_a_page_is_open() -> None:
     with explorer("dev") as (process, url):
         with urllib.request.urlopen(url, timeout=30) as page:  # noqa: S310 - the address of our own server
             assert b"dev.yaml" in page.read()
         process.send_signal(signal.SIGINT)
         assert process.wait(10) == 0
         assert process.stderr
-        assert process.stderr.read() == "Open this address in a browser. Press Ctrl-C to end the server.\n"
+        assert process.stderr.read() == "Open this address in a browser. Press Ctrl-C to stop the server.\n"
 
 
-def test_a_port_that_is_not_free_is_named() -> None:
+def test_an_occupied_port_is_an_error_that_names_it() -> None:
     with socket.socket() as occupied:
         occupied.bind(("127.0.0.1", 0))
         occupied.listen()
         port = occupied.getsockname()[1]
         result = run("explore", "dev", "--port", str(port))
     assert result.returncode == 1
-    assert result.stderr.startswith(f"--port {port}  cannot be listened on\n  Address already in use\n  fix: ")
+    assert result.stderr.startswith(
+        f"--port {port}  warmbase cannot listen on this port\n  Address already in use\n  fix: "
+    )
 
 
 @pytest.mark.parametrize(

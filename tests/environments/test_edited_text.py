@@ -1,4 +1,4 @@
-"""The text of an environment file with other values: it says what the assignments say, and keeps its comments."""
+"""The text of an environment file with other values: it has the values of the assignments, and keeps its comments."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ CASES = [
     ({"storage.mode": "hdfs"}, False),
     ({"targets.p99": "null"}, None),
 ]
-"""Values, and whether the comments stay; None where that depends on the file."""
+"""Values, and whether the comments are kept; None if that depends on the file."""
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 @pytest.mark.parametrize(("values", "keeps_comments"), CASES)
-def test_the_text_says_what_the_assignments_say(
+def test_the_text_has_the_values_of_the_assignments(
     name: str, values: dict[str, str], *, keeps_comments: bool | None
 ) -> None:
     text = locate(name).read_text()

@@ -1,5 +1,5 @@
 /**
- * The state of the page in its address, so that a link, a bookmark and the way back lead to it.
+ * The state of the page in its address, so that a link, a bookmark and the Back button restore it.
  *
  * @typedef {import("./types.d.ts").State} State
  * @typedef {import("./types.d.ts").Values} Values
@@ -8,7 +8,7 @@
 const KEPT = "kept";
 
 /**
- * Return the state that the address describes. It ignores keys that are no inputs of this page.
+ * Return the state that the address describes, without keys that are not inputs of this page.
  *
  * @param {string} hash
  * @param {Set<string>} keys
@@ -33,7 +33,7 @@ function knownValues(parameters, keys) {
 }
 
 /**
- * Return the end of the address that describes a state.
+ * Return the fragment of the address, from its `#`, that describes a state.
  *
  * @param {State} state
  * @returns {string}
@@ -44,14 +44,14 @@ export function hashOf({ values, kept }) {
   return `#${parameters}`;
 }
 
-/** How many changes lie behind this state, which is how often it can be undone. */
+/** Return the number of changes that led to this state; Undo can revert this many. */
 export function undoDepth() {
   return Number(history.state?.depth ?? 0);
 }
 
 /**
- * Write a state into the address. While a slider moves, its states replace each other; the first begins a new entry of
- * the history, so that one step back undoes the whole move.
+ * Write a state into the address. While a slider moves, its states replace each other, and only the first one adds an
+ * entry to the history, so that going back once undoes the whole move.
  *
  * @param {State} state
  * @param {boolean} isNew

@@ -1,5 +1,5 @@
 /**
- * Horizontal bars as a list, which a screen reader reads and which needs no picture.
+ * Horizontal bars as an HTML list, so that a screen reader can read them.
  *
  * @typedef {import("./types.d.ts").Bar} Bar
  */
@@ -23,7 +23,7 @@ export class BarPlace {
   }
 
   /**
-   * Say why there is nothing to draw.
+   * Show the reason why there is nothing to draw.
    *
    * @param {string} reason
    */
@@ -32,7 +32,7 @@ export class BarPlace {
   }
 
   /**
-   * Draw the bars over one scale, from `least` to `most`.
+   * Draw the bars on one scale, from `least` to `most`.
    *
    * @param {Bar[]} bars
    * @param {number} least

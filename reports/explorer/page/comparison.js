@@ -8,7 +8,7 @@ import { byId, element } from "./elements.js";
 import { signedUsd } from "./quantity.js";
 
 /**
- * Show the kept answer beside the present one; null ends the comparison.
+ * Show the kept answer beside the current one; null hides the comparison.
  *
  * @param {Answer | null} kept
  * @param {Answer} now

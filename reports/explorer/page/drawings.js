@@ -1,5 +1,5 @@
 /**
- * The plots of a plan: what stands on their axes, and what they say in words.
+ * The plots of a plan: their data, their axes and their texts.
  *
  * @typedef {import("./types.d.ts").Plan} Plan
  * @typedef {import("./types.d.ts").Step} Step
@@ -15,29 +15,29 @@ import { axisText } from "./quantity.js";
 const MIB = 2 ** 20;
 const HOURS = 24;
 const MOST_COST_LINES = 8;
-const NO_WORKLOAD = "The file describes several tables, or inspected data: this page cannot scale them.";
-const NO_CLUSTER = "No cluster meets the targets, with any of these values.";
+const NO_WORKLOAD = "This plot is not available for several tables or for inspected data.";
+const NO_CLUSTER = "No cluster meets the targets for any of the values in this plot.";
 const WAITING = "The plans are being computed.";
 /** @type {Record<string, string>} */
 const PARTS = {
   system: "operating system",
-  daemons: "daemons of EMR and Hadoop",
+  daemons: "EMR and Hadoop daemons",
   yarn: "YARN containers",
-  heap: "heap of the RegionServer",
-  jvm: "rest of the JVM",
+  heap: "RegionServer heap",
+  jvm: "other JVM memory",
   direct: "direct buffers",
   page_cache: "page cache",
 };
 
-/** All plots of the page, each in a place of its own. */
+/** All plots of the page, each in its place. */
 export class Drawings {
   /** @param {HTMLElement} parent */
   constructor(parent) {
     this.hits = new PlotPlace(
       parent,
       "plot-hits",
-      "Hit ratio by size of the cache",
-      "More cache answers more block reads from local disks. Beyond the knee, each further TiB adds less.",
+      "Hit ratio by cache size",
+      "A larger cache answers more block reads from local disks. Beyond the knee, more cache adds clearly fewer hits.",
     );
     this.cold = new PlotPlace(
       parent,
@@ -48,7 +48,7 @@ export class Drawings {
     this.resources = new BarPlace(
       parent,
       "plot-resources",
-      "Use of each resource by reads",
+      "Resource use by reads",
       "The share of each limit that the load uses. The resource with the longest bar limits the cluster.",
       6,
     );
@@ -56,14 +56,14 @@ export class Drawings {
       parent,
       "plot-memory",
       "Memory of a core node",
-      "How warmbase divides the RAM. The BucketCache is on disk, and the page cache speeds up its reads.",
+      "How warmbase divides the RAM. A BucketCache is on disk, and the page cache speeds up reads from it.",
       7,
     );
     this.cost = new BarPlace(
       parent,
       "plot-cost",
       "Cost per month",
-      "The largest lines of the bill.",
+      "The largest items on the bill.",
       MOST_COST_LINES + 1,
     );
     this.data = new PlotPlace(
@@ -76,7 +76,7 @@ export class Drawings {
       parent,
       "plot-inputs",
       "What moves the price",
-      "The price if one input is a fifth smaller or larger. Measure the input with the longest bar first.",
+      "The price if one input is 20 % smaller or larger. Measure the input with the longest bar first.",
       8,
     );
   }
@@ -91,7 +91,7 @@ export class Drawings {
   }
 
   /**
-   * Show the prices that the steps have by now.
+   * Show the prices that are known so far.
    *
    * @param {Step[]} steps
    * @param {Plan} plan
@@ -108,10 +108,12 @@ export class Drawings {
     const most = Math.max(curve.at(-1)?.[0] ?? 0, cache ?? 0) || 1;
     const knee = { x: knee_bytes, y: valueOn(curve, knee_bytes), label: `knee, ${axisText("size", knee_bytes)}` };
     const here = cache === null ? [] : [{ x: cache, y: predicted, label: `this plan, ${axisText("size", cache)}` }];
+    const size = cache === null ? "no cache on disk" : `a cache of ${axisText("size", cache)}`;
+    const ratio = axisText("share", predicted);
     this.hits.show({
-      title: "Hit ratio by size of the cache",
-      description: `${knee.label}. ${here[0]?.label ?? "This plan has no cache on disk"}: ${axisText("share", predicted)}.`,
-      x: { label: "cache in the whole cluster", least: 0, most, kind: "size" },
+      title: "Hit ratio by cache size",
+      description: `The knee is at ${axisText("size", knee_bytes)}. This plan has ${size} and a hit ratio of ${ratio}.`,
+      x: { label: "cache of the whole cluster", least: 0, most, kind: "size" },
       y: { label: "hit ratio", least: 0, most: 1, kind: "share" },
       series: [{ name: "hit ratio", points: curve, look: 1 }],
       marks: knee_bytes > 0 ? [knee, ...here] : here,
@@ -133,7 +135,7 @@ export class Drawings {
     if (last && last[0] < end) served.push([end, last[1]]);
     this.cold.show({
       title: "Reads served after a start with cold caches",
-      description: `It begins with ${axisText("rate", served[0]?.[1] ?? 0)} and reaches ${axisText("rate", last?.[1] ?? 0)}.`,
+      description: `It starts at ${axisText("rate", served[0]?.[1] ?? 0)} and reaches ${axisText("rate", last?.[1] ?? 0)}.`,
       x: { label: "time after the start", least: 0, most: end, kind: "hours" },
       y: {
         label: "reads per second",
@@ -180,7 +182,7 @@ export class Drawings {
   #cost({ cost }) {
     const lines = [...cost.lines].sort((one, other) => other.usd_per_month - one.usd_per_month);
     const others = lines.slice(MOST_COST_LINES).reduce((sum, { usd_per_month }) => sum + usd_per_month, 0);
-    const shown = [...lines.slice(0, MOST_COST_LINES), { item: "all other lines", usd_per_month: others }];
+    const shown = [...lines.slice(0, MOST_COST_LINES), { item: "all other items", usd_per_month: others }];
     const bars = shown.map(({ item, usd_per_month }) => ({
       name: item,
       text: axisText("usd", usd_per_month),
@@ -210,7 +212,7 @@ export class Drawings {
     }
     const here = data.find((step) => step.label === "here");
     this.data.show({
-      title: "Price a month by amount of data, for each storage mode",
+      title: "Price per month by amount of data, for each storage mode",
       description: series
         .map(
           ({ name, points }) =>
@@ -218,7 +220,7 @@ export class Drawings {
         )
         .join(". "),
       x: { label: "stored data", least: Math.min(0, ...places), most: Math.max(...places), kind: "size" },
-      y: { label: "price a month", least: 0, most: Math.max(1, ...prices) * 1.08, kind: "usd" },
+      y: { label: "price per month", least: 0, most: Math.max(1, ...prices) * 1.08, kind: "usd" },
       series,
       marks: here ? [{ x: here.x, y: plan.cost.usd_per_month, label: "this plan" }] : [],
     });
@@ -240,7 +242,7 @@ export class Drawings {
 }
 
 /**
- * Return the bar of an input, from the lower to the higher of its two prices; none while they are not known.
+ * Return the bar of an input, from its lower to its higher price, or no bar until both prices are known.
  *
  * @param {string} name
  * @param {Step[]} steps
@@ -267,7 +269,7 @@ function pricedPoints(steps) {
 }
 
 /**
- * Return the value of a curve at a place, on the straight line between its points.
+ * Return the value of a curve at a place, by linear interpolation between its points.
  *
  * @param {[number, number][]} curve
  * @param {number} place

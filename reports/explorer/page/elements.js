@@ -1,11 +1,11 @@
 /**
- * Elements of the page by their id, and new ones.
+ * Functions that find, create and change elements of the page.
  */
 
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
- * Return an element that index.html has.
+ * Return the element of index.html with this id.
  *
  * @param {string} id
  * @returns {HTMLElement}
@@ -17,7 +17,7 @@ export function byId(id) {
 }
 
 /**
- * Return a new element with attributes and with text or other elements in it.
+ * Return a new HTML element with attributes, and with text or other elements as its content.
  *
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
@@ -33,7 +33,7 @@ export function element(tag, attributes, ...content) {
 }
 
 /**
- * Return a new element of a drawing.
+ * Return a new SVG element with attributes, and with text or other elements as its content.
  *
  * @template {keyof SVGElementTagNameMap} Tag
  * @param {Tag} tag
@@ -49,7 +49,7 @@ export function shape(tag, attributes, ...content) {
 }
 
 /**
- * Set a text only if it differs: an unchanged live region stays silent, and nothing is laid out again.
+ * Set a text only if it differs, so that no screen reader repeats it and the browser computes no layout again.
  *
  * @param {Element} target
  * @param {string} text
@@ -59,7 +59,7 @@ export function setText(target, text) {
 }
 
 /**
- * Return the document that Python has put into the page; undefined if there is none.
+ * Return the JSON document that Python has put into the page, or undefined if there is none.
  *
  * @param {string} id
  * @returns {any}

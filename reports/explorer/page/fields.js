@@ -1,5 +1,5 @@
 /**
- * The fields of the inputs: a label, a slider and a text with its unit, and a message where the value is refused.
+ * The fields of the inputs: a label, then a slider and a text field, or a list, and a message if a value is refused.
  *
  * @typedef {import("./types.d.ts").Input} Input
  * @typedef {import("./types.d.ts").Problem} Problem
@@ -12,12 +12,12 @@ import { parseQuantity, quantityText, sliderShare, sliderValue } from "./quantit
 
 const SLIDER_STEPS = 200;
 
-/** All fields of the page. `onChange` hears of each new value, and whether it is the last of a move. */
+/** All fields of the page. They call `onChange` with each new value, and with whether it is the last one of a move. */
 export class Fields {
   /**
    * @param {HTMLElement} form
    * @param {Input[]} inputs
-   * @param {Record<string, string[]> | null} stops the only values of each slider; null if it may have all
+   * @param {Record<string, string[]> | null} stops the values at which each slider stops; null if they do not stop
    * @param {(key: string, text: string, isLast: boolean) => void} onChange
    */
   constructor(form, inputs, stops, onChange) {
@@ -41,14 +41,14 @@ export class Fields {
     for (const field of this.fields.values()) this.#set(field, values[field.input.key] ?? field.input.text);
   }
 
-  /** The inputs with their values, as a printed page shows them. */
+  /** The titles and values of the inputs, for the printed page. */
   get text() {
     const stated = [...this.fields.values()].filter(({ text }) => text.value !== "");
     return stated.map(({ input, text }) => `${input.title}: ${text.value}`).join(" · ");
   }
 
   /**
-   * Show the problems beside their fields, and return those of no field.
+   * Show each problem below its field, and return the problems that belong to no field.
    *
    * @param {Problem[]} problems
    * @returns {Problem[]}
@@ -131,7 +131,7 @@ export class Fields {
    * @param {string} text
    */
   #set({ input, text: shown }, text) {
-    // A person who is typing is not interrupted by the same value in another form.
+    // Setting the same text again would move the cursor of a user who is typing.
     if (shown.value !== text) shown.value = text;
     this.#place(input.key);
   }
@@ -147,7 +147,7 @@ export class Fields {
   }
 
   /**
-   * Move a slider to the value of its text; it stays where the text is no value.
+   * Move a slider to the value in its text field; it does not move if the text is not a value.
    *
    * @param {string} key
    */
@@ -164,7 +164,7 @@ export class Fields {
 }
 
 /**
- * Return a problem as sentences; it has no full stop of its own, but may be a question.
+ * Return a problem as sentences. The texts of a problem have no full stop, but `why` may be a question.
  *
  * @param {Problem} problem
  */
@@ -173,7 +173,7 @@ export function problemText({ why, fix }) {
 }
 
 /**
- * Return whether the slider steps over a few whole numbers.
+ * Return whether the slider has one step for each whole number.
  *
  * @param {Input} input
  */

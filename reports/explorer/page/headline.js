@@ -1,5 +1,5 @@
 /**
- * The figures that answer first, and the text around them.
+ * The headline figures, and the texts above and below the plots.
  *
  * @typedef {import("./types.d.ts").Answer} Answer
  * @typedef {import("./types.d.ts").Figure} Figure
@@ -49,7 +49,7 @@ function card({ id, title }) {
 }
 
 /**
- * Show the problems that belong to no field. The figures stay, and say that they are those of earlier values.
+ * Show the problems that belong to no field.
  *
  * @param {Problem[]} problems
  */
@@ -60,7 +60,7 @@ export function showProblems(problems) {
 }
 
 /**
- * Show what follows the plots: what to watch, and the file.
+ * Show the texts below the plots: the warnings, the environment file and the command.
  *
  * @param {Answer} answer
  */

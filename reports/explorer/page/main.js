@@ -1,5 +1,5 @@
 /**
- * The page: a change of an input goes to the address, then to the plan, the headline and the plots.
+ * The page: each change of an input updates the address, and then the plan, the headline and the plots.
  *
  * @typedef {import("./types.d.ts").Answer} Answer
  * @typedef {import("./types.d.ts").Plans} Plans
@@ -17,7 +17,7 @@ import { Fields } from "./fields.js";
 import { showAdvice, showHeadline, showProblems, showText } from "./headline.js";
 import { filePlans, serverPlans } from "./plans.js";
 
-/** So long after the last change, the page asks for what takes many plans. */
+/** The time from the last change until the page requests the many plans that two plots need. */
 const IDLE_MILLISECONDS = 400;
 
 /** The page with its state. */
@@ -44,7 +44,7 @@ class Page {
     this.#listen();
   }
 
-  /** Show the state of the page: its fields, and the plan for them. */
+  /** Show the state of the page in its fields, and the plan for it. */
   show() {
     this.fields.show(this.state.values);
     this.#ask();
@@ -54,18 +54,16 @@ class Page {
     const { name, cluster, file } = this.subject;
     document.title = `${name}: plan`;
     setText(byId("title"), `${name} / ${cluster}`);
-    setText(byId("footer"), "Prices and times are those of warmbase plan; latencies and times are estimates.");
-    setText(
-      byId("note"),
-      this.report ? noteOf(this.report, file) : `Values begin as in ${file}, which stays as it is.`,
-    );
+    setText(byId("footer"), "All figures are those of warmbase plan. Latencies and times are estimates.");
+    const note = `The page starts with the values of ${file}, and does not change that file.`;
+    setText(byId("note"), this.report ? noteOf(this.report) : note);
     for (const id of ["keep", "copy", "save"]) byId(id).hidden = this.report !== undefined;
     byId("yaml-details").hidden = this.report !== undefined;
     if (this.report) this.#showFileOnly(this.report);
   }
 
   /**
-   * Show what a report has for the values of the file alone: two plots, and the advice.
+   * Show the parts of a report that do not follow its sliders: two plots, and the advice.
    *
    * @param {Report} report
    */
@@ -90,7 +88,7 @@ class Page {
   }
 
   /**
-   * Take over a new value of an input.
+   * Apply a new value of an input.
    *
    * @param {string} key
    * @param {string} text
@@ -117,7 +115,7 @@ class Page {
     this.show();
   }
 
-  /** Ask for the plan of the present state, and cancel what was asked before. */
+  /** Request the plan of the current state, and cancel earlier requests. */
   async #ask() {
     this.asked.abort();
     this.asked = new AbortController();
@@ -141,9 +139,7 @@ class Page {
   #refuse({ problems }) {
     byId("headline").classList.add("earlier");
     showProblems(this.fields.showProblems(problems ?? []));
-    const figures = this.answer
-      ? "The figures are those of the last values that were not."
-      : "Correct it to see a plan.";
+    const figures = this.answer ? "The figures are those of the last accepted values." : "Correct it to see a plan.";
     setText(byId("verdict"), `A value is refused. ${figures}`);
   }
 
@@ -153,7 +149,7 @@ class Page {
     byId("headline").classList.add("earlier");
     setText(
       byId("verdict"),
-      `No answer: ${error instanceof Error ? error.message : error}. Does warmbase explore still run?`,
+      `Could not get the plan: ${error instanceof Error ? error.message : error}. Is warmbase explore still running?`,
     );
   }
 
@@ -189,7 +185,7 @@ class Page {
   }
 
   /**
-   * Ask for one price after the other, and then for advice, until a change cancels it.
+   * Request one price after another, and then the advice, until a change cancels the requests.
    *
    * @param {Answer} answer
    * @param {AbortSignal} signal
@@ -217,18 +213,16 @@ function stopsOf({ variants }) {
   return Object.fromEntries(Object.entries(variants).map(([key, plans]) => [key, plans.map(({ text }) => text)]));
 }
 
-/**
- * @param {Report} report
- * @param {string} file
- */
-function noteOf({ written }, file) {
+/** @param {Report} report */
+function noteOf({ written }) {
   return (
-    `Written on ${written}. Each slider stops only at values for which a plan was computed, and moves one input while ` +
-    `all others stay as in ${file}. The last two plots are those of the file. For other values, run warmbase explore.`
+    `Written on ${written}. Each slider stops only at values for which a plan was computed. Moving a slider resets ` +
+    "all other inputs. The last two plots and the advice do not follow the sliders. For other values, run " +
+    "warmbase explore."
   );
 }
 
-/** Wait until the browser has painted what was changed. */
+/** Wait until the browser has painted the changes. */
 function nextFrame() {
   return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 }
@@ -242,10 +236,10 @@ function pause(milliseconds) {
 async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);
-    setText(byId("done"), "The file is copied.");
+    setText(byId("done"), "The environment file is copied.");
   } catch {
     /** @type {HTMLDetailsElement} */ (byId("yaml-details")).open = true;
-    setText(byId("done"), "The browser refuses to copy. The file is shown at the end of the page.");
+    setText(byId("done"), "The browser does not allow copying. The file is shown at the end of the page.");
   }
 }
 
@@ -259,7 +253,7 @@ function saveText(text, file) {
   link.download = file;
   link.click();
   URL.revokeObjectURL(link.href);
-  setText(byId("done"), `The browser saves ${file}.`);
+  setText(byId("done"), `The browser is saving ${file}.`);
 }
 
 new Page(pageData("subject"), pageData("report")).show();

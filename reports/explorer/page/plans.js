@@ -1,5 +1,5 @@
 /**
- * Where the page gets its plans from: the server, or the plans that Python has put into the file.
+ * The sources of the page's plans: the server, or the plans that Python has put into the file.
  *
  * @typedef {import("./types.d.ts").Plans} Plans
  * @typedef {import("./types.d.ts").Report} Report
@@ -7,8 +7,8 @@
  */
 
 /**
- * Return the plans of the server. Each change of the values has a higher number, by which the server leaves out
- * requests that are superseded.
+ * Return the plans that the server computes. The number rises with each change of the values, so that the server can
+ * skip superseded requests.
  *
  * @returns {Plans}
  */
@@ -34,7 +34,7 @@ export function serverPlans() {
 }
 
 /**
- * Return the plans in the file: the one of the environment file, and those for other values of one input at a time.
+ * Return the plans in the file: the plan of the environment file, and the plans that change one of its inputs.
  *
  * @param {Report} report
  * @returns {Plans}

@@ -1,6 +1,6 @@
 /**
- * Line plots as SVG. They are our own because the page must work from the light installation and from one file, without
- * Node and without a build; a library for plots would be larger than the whole page.
+ * Line plots as SVG, without a plotting library: the page must work with the light installation and as one file,
+ * without Node and without a build step, and such a library would be larger than the whole page.
  *
  * @typedef {import("./types.d.ts").LinePlot} LinePlot
  * @typedef {import("./types.d.ts").Axis} Axis
@@ -39,7 +39,7 @@ export class PlotPlace {
   }
 
   /**
-   * Say why there is nothing to draw.
+   * Show the reason why there is nothing to draw.
    *
    * @param {string} reason
    */
@@ -141,7 +141,7 @@ function axisLines(plot, box) {
   });
   const vertical = axisTicks(plot.x).map((tick) => {
     const text = axisText(plot.x.kind, tick);
-    // The last one stays inside the drawing.
+    // The last label stays inside the drawing.
     const x = Math.min(across(plot.x, box, tick), right + MARGIN.right - (text.length * LETTER_PIXELS) / 2);
     return shape("text", { x, y: bottom + 16, class: "tick middle" }, text);
   });
@@ -180,7 +180,7 @@ function markShapes(plot, box, mark, index) {
   const [x, y] = [across(plot.x, box, mark.x), up(plot.y, box, mark.y)];
   const wide = mark.label.length * LETTER_PIXELS;
   const isRight = x + wide > box.right;
-  // Below the point, because the curves of this page rise; each label on a line of its own, because points may be close.
+  // Labels are below their points, because the curves rise, and on separate lines, because two points may be close.
   const place = { x: isRight ? x - 8 : x + 8, y: Math.min(box.bottom - 6, y + 18 + index * 16) };
   return [
     shape("circle", { class: "mark", cx: x, cy: y, r: 4.5 }),
@@ -199,7 +199,7 @@ function legendEntries(series) {
 }
 
 /**
- * Return the values of all series at a place, in words.
+ * Return the values of all series at a place, as text.
  *
  * @param {LinePlot} plot
  * @param {number} place

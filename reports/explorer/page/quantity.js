@@ -1,5 +1,5 @@
 /**
- * Quantities with their units, as an environment file has them and as an axis shows them.
+ * Quantities with their units, as an environment file states them and as an axis shows them.
  *
  * @typedef {import("./types.d.ts").Input} Input
  * @typedef {import("./types.d.ts").Kind} Kind
@@ -9,12 +9,12 @@ const SIZES = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40, Pi
 const TIMES = { ms: 0.001, s: 1, min: 60, h: 3600 };
 const QUANTITY = /^\s*([\d_]*\.?\d+(?:e\d+)?)\s*([A-Za-z%]*)\s*$/;
 const UNIFORM = "uniform";
-/** From this ratio of its ends on, a slider moves by factors. */
+/** A slider is logarithmic if the ratio of its ends is at least this. */
 const WIDE = 30;
 const TICKS = 5;
 
 /**
- * Return the number that a text stands for, in bytes, seconds or plain numbers; null if it is none.
+ * Return the quantity in a text, in bytes, seconds or plain numbers; null if the text is not a quantity.
  *
  * @param {Kind} kind
  * @param {string} text
@@ -41,7 +41,7 @@ function unitFactor(kind, unit) {
 }
 
 /**
- * Return the text of a number as the environment file has it, with as many digits as a slider distinguishes.
+ * Return a quantity as the environment file states it, with as many digits as a slider distinguishes.
  *
  * @param {Kind} kind
  * @param {number} value
@@ -67,7 +67,7 @@ function withUnit(units, value) {
 }
 
 /**
- * Return the largest unit of which the value has at least one, with its factor.
+ * Return the largest unit that is not larger than the value, with its factor.
  *
  * @param {Record<string, number>} units
  * @param {number} value
@@ -89,7 +89,7 @@ function significant(value, digits) {
 }
 
 /**
- * Return where on its slider a value is, from 0 to 1.
+ * Return the place of a value on its slider, from 0 to 1.
  *
  * @param {Input} input
  * @param {number} value
@@ -101,7 +101,7 @@ export function sliderShare(input, value) {
 }
 
 /**
- * Return the value at a place of the slider.
+ * Return the value at a place on the slider, from 0 to 1.
  *
  * @param {Input} input
  * @param {number} share
@@ -113,8 +113,8 @@ export function sliderValue(input, share) {
 }
 
 /**
- * Return a value on the scale on which its slider is even: a slider over decades moves by factors, and one over a hit
- * ratio by factors of the misses.
+ * Return a value on the scale of its slider: logarithmic if the slider covers a wide range, and logarithmic in the
+ * misses if the value is a hit ratio.
  *
  * @param {Input} input
  * @param {number} value
@@ -141,7 +141,7 @@ function isWide(input) {
 }
 
 /**
- * Return a value of an axis in words.
+ * Return a value of an axis as text.
  *
  * @param {import("./types.d.ts").Axis["kind"]} kind
  * @param {number} value
@@ -174,12 +174,12 @@ export function axisTicks({ kind, least, most }) {
   const step = roundStep((most - least) / unit / TICKS) * unit;
   const first = Math.ceil(least / step - 1e-9);
   const count = Math.floor(most / step + 1e-6) - first + 1;
-  // The sum removes the sign of -0.
+  // Adding 0 turns -0 into 0.
   return Array.from({ length: Math.max(0, count) }, (_, index) => (first + index) * step + 0);
 }
 
 /**
- * Return a step of 1, 2, 5 or a tenfold of these, near the one that is wanted.
+ * Return a round step near the wanted one: 1, 2 or 5 times a power of ten.
  *
  * @param {number} step
  * @returns {number}
@@ -191,7 +191,7 @@ function roundStep(step) {
 }
 
 /**
- * Return dollars with a sign, whole from a hundred up.
+ * Return an amount in dollars with its sign, without cents if it is $100 or more.
  *
  * @param {number} usd
  * @returns {string}

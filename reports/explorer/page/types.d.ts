@@ -28,7 +28,7 @@ export interface Price {
   p99_ms: number | null;
 }
 
-/** One plan that a plot needs: `x` is where it stands, and `series` the line or the end of the bar. */
+/** One plan of a plot: `series` names its line or bar, and `x` is the amount of data or the factor of the input. */
 export interface Step {
   plot: "data" | "inputs";
   series: string;
@@ -94,7 +94,7 @@ export interface Subject {
   inputs: Input[];
 }
 
-/** The plans of a page without a server: the plan of the file, and one for each value of some inputs. */
+/** The plans of a page without a server: the plan of the file, and one for each value at which a slider stops. */
 export interface Report {
   base: Answer;
   advice: string[];
@@ -102,7 +102,7 @@ export interface Report {
   written: string;
 }
 
-/** Where the page gets its plans from. */
+/** The source of the page's plans. */
 export interface Plans {
   plan(values: Values, signal: AbortSignal): Promise<Answer>;
   price(step: Step, signal: AbortSignal): Promise<Price>;

@@ -1,6 +1,6 @@
 /**
- * What a browser makes of the page. Reads `{url, states}`, `{url, report}` or `{url, picture}` from standard input, and
- * prints what it observed, which the tests in Python judge; it prints `{skip}` where no browser starts.
+ * Opens the page in a browser. Reads `{url, states}`, `{url, report}` or `{url, picture}` from standard input, and
+ * prints its observations for the tests in Python. Prints `{skip}` if no browser starts.
  */
 
 import { readFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { chromium as driver } from "playwright-core";
 
 const DESK = { width: 1280, height: 900 };
 const PHONE = { width: 360, height: 740 };
-/** Options of the locked browser that are for functions in the cloud, and let a page do more than a person's browser. */
+/** Options of the locked browser that suit serverless functions, and switch off protections of a normal browser. */
 const LOOSE =
   /^--(single-process|no-zygote|disable-web-security|allow-running-insecure-content|disable-site-isolation)/;
 const require = createRequire(import.meta.url);
@@ -27,7 +27,7 @@ async function startBrowser() {
   return driver.launch({ executablePath: await locked.executablePath(), args });
 }
 
-/** Open the page, and note its requests and what it writes to the console. */
+/** Open the page, and record its requests and the messages in its console. */
 async function open(browser, url, options = {}) {
   const page = await browser.newPage({ viewport: DESK, ...options });
   page.seen = { requests: [], messages: [] };
@@ -39,7 +39,7 @@ async function open(browser, url, options = {}) {
   return page;
 }
 
-/** Wait until the figures and the plots are those of the address. */
+/** Wait until the figures and the plots are those of the address, or a value is refused. */
 function shown(page) {
   return page.waitForFunction(
     () => document.body.dataset.shown === location.hash || document.querySelector(".earlier"),
@@ -61,7 +61,7 @@ function figures(page) {
   }));
 }
 
-/** Type each state into the fields of one page, and return its figures, its file and how long it took. */
+/** Type each state into the fields of one page, and return its figures, its file and the time until the headline. */
 async function typed(page, states) {
   const observed = [];
   for (const values of states) {
@@ -84,7 +84,7 @@ async function typed(page, states) {
   return observed;
 }
 
-/** Drag a slider, and return the layout shifts meanwhile, and the figures at the end and after one step back. */
+/** Drag a slider, and return the layout shifts during the move, and the figures before it, after it and after Undo. */
 async function dragged(page) {
   const before = await figures(page);
   const shifts = await page.evaluate(async () => {
@@ -140,14 +140,14 @@ async function keyed(page) {
   );
 }
 
-/** Return what axe finds on the page. */
+/** Return the violations that axe finds on the page. */
 async function accessibility(page) {
   await page.evaluate(readFileSync(require.resolve("axe-core/axe.min.js"), "utf8"));
   const { violations } = await page.evaluate(() => globalThis.axe.run());
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
 }
 
-/** Return the number of sheets on which the page is printed. */
+/** Return the number of sheets that the printed page needs. */
 async function sheets(page) {
   const file = (await page.pdf({ preferCSSPageSize: true })).toString("latin1");
   return file.match(/\/Type \/Page\b(?!s)/g).length;
@@ -157,7 +157,7 @@ function width(page) {
   return page.evaluate(() => document.documentElement.scrollWidth);
 }
 
-/** Observe what every change of the page may spoil. */
+/** Observe what a change of the code is most likely to break. */
 async function observeShortly(browser, { url, states }) {
   const page = await open(browser, url);
   const observed = { typed: await typed(page, states) };
@@ -172,7 +172,7 @@ async function observeShortly(browser, { url, states }) {
   return observed;
 }
 
-/** Observe all else: keys, refused values, the dark page on a phone, paper, and the file of a report. */
+/** Observe the rest: the keyboard, refused values, the dark page on a phone, printing, and the file of a report. */
 async function observe(browser, { url, report }) {
   const page = await open(browser, url);
   const observed = { first: await figures(page), keyed: await keyed(page) };

@@ -1,4 +1,4 @@
-"""The page in a real browser: its figures, keys, widths, colours and sheets of paper."""
+"""The page in a real browser: its figures, keyboard, width, accessibility, requests and printed sheets."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ Observed = dict[str, Any]
 
 
 def random_states(count: int) -> list[dict[str, str]]:
-    """Return as many states of the page, each with other values of some inputs."""
+    """Return this many random states of the page, each with other values of some inputs."""
     draw = random.Random(SEED)
     return [
         {key: draw.choice(CHOICES[key]) for key in draw.sample(sorted(CHOICES), draw.randint(1, 5))}
@@ -72,11 +72,11 @@ def served(environment: str = ENVIRONMENT) -> Iterator[str]:
 
 
 def observed(request: Observed) -> Observed:
-    """Return what the browser observes; skip the test where none starts."""
+    """Return the observations of the browser. Skip the test if no browser starts."""
     node = shutil.which("node", path=f"{os.environ['PATH']}:{PROJECT / '.venv/bin'}")
     if node is None or not (PROJECT / "node_modules/playwright-core").exists():
         pytest.skip("Node or playwright-core is not installed: make setup-dev")
-    # The first run unpacks the browser; another worker's would find it half unpacked.
+    # The first run unpacks the browser, and another worker must not start it before that is complete.
     with (PROJECT / "node_modules/.browser.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         done = subprocess.run(
@@ -91,7 +91,7 @@ def observed(request: Observed) -> Observed:
 
 @pytest.fixture(scope="module")
 def page() -> Observed:
-    """Everything that the browser observes shortly, in one run, without the plots that need dozens of plans."""
+    """The observations of one short run of the browser, without the plots that need dozens of plans."""
     with pytest.MonkeyPatch.context() as patch, served() as url:
         patch.setattr(answers, "steps", lambda *_: [])
         patch.setitem(answers.ANSWERS, "advice", lambda _: {"advice": []})
@@ -100,7 +100,7 @@ def page() -> Observed:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Observed:
-    """Everything else that the browser observes on the page, and on the file of a report."""
+    """All other observations of the browser, on the page and on the file of a report."""
     file = tmp_path_factory.mktemp("report") / "plan.html"
     assert run("plan", ENVIRONMENT, "--report", str(file)).returncode == 0
     with served() as url:
@@ -108,7 +108,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Observed:
 
 
 def printed(document: Observed) -> dict[str, str]:
-    """Return the figures of a plan in JSON, as the page prints them."""
+    """Return the figures of a plan in JSON, formatted as on the page."""
     cold, lost = document["bad_hours"]["cold"], document["bad_hours"]["lost_node"]
     return {
         "price": format_usd(document["cost"]["usd_per_month"]),
@@ -122,7 +122,7 @@ def printed(document: Observed) -> dict[str, str]:
 
 
 def assert_as_printed(states: Sequence[Observed], directory: Path) -> None:
-    """The figures of each state are those that `plan --output json` prints for the file that the page offers."""
+    """Assert that the figures of each state are those of `plan --output json` for the file that the page offers."""
     for state in states:
         file = directory / "state.yaml"
         file.write_text(state["yaml"], encoding="utf-8")
@@ -138,7 +138,7 @@ def test_figures_are_those_of_the_command(page: Observed, tmp_path: Path) -> Non
 
 @pytest.mark.thorough
 def test_figures_of_many_states_are_those_of_the_command(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """--inputs 1000 tries as many."""
+    """The option --inputs sets the number of states."""
     count = request.config.getoption("--inputs") or THOROUGH_STATES
     with served() as url:
         states = observed({"url": url, "states": random_states(count)})["typed"]
@@ -147,7 +147,7 @@ def test_figures_of_many_states_are_those_of_the_command(tmp_path: Path, request
 
 
 @pytest.mark.bench
-def test_the_headline_answers_a_change_at_once() -> None:
+def test_the_headline_follows_a_change_at_once() -> None:
     with served() as url:
         states = observed({"url": url, "states": random_states(BENCH_STATES)})["typed"]
     times = sorted(state["milliseconds"] for state in states)
@@ -155,36 +155,36 @@ def test_the_headline_answers_a_change_at_once() -> None:
     assert times[int(0.95 * len(times))] <= 250, times
 
 
-def test_nothing_moves_while_a_slider_does(page: Observed) -> None:
+def test_the_layout_does_not_shift_while_a_slider_moves(page: Observed) -> None:
     assert page["dragged"]["shifts"] == 0
     assert page["dragged"]["hash"].startswith("#workload.stored=")
     assert page["dragged"]["after"]["figures"] != page["dragged"]["before"]["figures"]
 
 
-def test_one_step_back_undoes_a_whole_move(page: Observed) -> None:
+def test_undo_reverts_a_whole_move_of_a_slider(page: Observed) -> None:
     assert page["dragged"]["undone"] == page["dragged"]["before"]
 
 
-def test_axe_finds_nothing(page: Observed) -> None:
+def test_axe_finds_no_violation(page: Observed) -> None:
     assert page["axe"]["light"] == []
 
 
-def test_a_phone_scrolls_in_one_direction(page: Observed) -> None:
+def test_the_page_fits_the_width_of_a_phone(page: Observed) -> None:
     assert page["width"]["explore"] <= PHONE_PIXELS
 
 
-def test_the_browser_has_nothing_to_complain_about(page: Observed) -> None:
+def test_the_browser_logs_no_message(page: Observed) -> None:
     assert page["messages"] == []
 
 
 @pytest.mark.thorough
-def test_an_address_leads_to_its_state(whole: Observed, tmp_path: Path) -> None:
+def test_an_address_restores_its_state(whole: Observed, tmp_path: Path) -> None:
     assert "stored: 1 TiB" in whole["linked"]["yaml"]
     assert_as_printed([whole["linked"]], tmp_path)
 
 
 @pytest.mark.thorough
-def test_the_keyboard_is_enough(whole: Observed) -> None:
+def test_the_page_works_with_the_keyboard_alone(whole: Observed) -> None:
     keyed = whole["keyed"]
     assert (keyed["keep"], keyed["slider"], keyed["plot"]) == (True, True, True)
     assert keyed["stored"] not in {"", "200 GiB"}
@@ -195,14 +195,14 @@ def test_the_keyboard_is_enough(whole: Observed) -> None:
 
 
 @pytest.mark.thorough
-def test_a_refused_value_has_its_message_beside_the_field(whole: Observed) -> None:
+def test_a_refused_value_has_its_message_below_the_field(whole: Observed) -> None:
     assert whole["refused"]["isRefused"]
     assert whole["message"] == "3 TB is 2.728 TiB; did you mean that, or 3 TiB? Fix: write 2.728 TiB, or 3 TiB."
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("state", ["dark", "refused", "report"])
-def test_axe_finds_nothing_in_other_states(whole: Observed, state: str) -> None:
+def test_axe_finds_no_violation_in_other_states(whole: Observed, state: str) -> None:
     assert whole["axe"][state] == []
 
 
@@ -230,10 +230,10 @@ def test_the_report_has_the_document_of_the_command_and_its_sliders_stop_at_plan
 
 
 @pytest.mark.thorough
-def test_the_picture_on_the_page_of_the_documentation_is_current(
+def test_the_picture_in_the_documentation_is_current(
     golden: Callable[[str, str], None], request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    """--update-golden draws it again. Its pixels depend on the fonts of the machine, so its figures are compared."""
+    """Compare the figures, because the pixels depend on the fonts of the machine. --update-golden draws the picture."""
     picture = DOCS / "pictures/explore.png" if request.config.getoption("--update-golden") else tmp_path / "explore.png"
     with served("prod") as url:
         state = observed({"url": url, "picture": str(picture)})

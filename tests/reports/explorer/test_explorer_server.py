@@ -1,4 +1,4 @@
-"""The server of the page, without a browser: whom it answers, with what, and what it leaves out."""
+"""The server of the page, tested without a browser: which requests it answers, and which it refuses or skips."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_the_page_and_its_files_are_sent_with_a_strict_policy(server: ExplorerSe
         assert headers["Cache-Control"] == "no-store"
 
 
-def test_the_page_has_no_script_and_no_style_of_its_own(server: ExplorerServer) -> None:
+def test_the_page_has_no_inline_script_and_no_inline_style(server: ExplorerServer) -> None:
     page = request(server, "GET", f"/{server.token}/")[2].decode()
     assert re.findall(r"<script(?![^>]*(?:src=|application/json))", page) == []
     assert re.findall(r"<style|\sstyle=|\son\w+=", page) == []
@@ -97,7 +97,9 @@ def test_a_token_is_long_and_differs_each_time(server: ExplorerServer) -> None:
         ({"Content-Length": "20000"}, 413),
     ],
 )
-def test_only_its_own_page_is_answered(server: ExplorerServer, headers: Mapping[str, str], status: int) -> None:
+def test_only_requests_of_its_own_page_are_answered(
+    server: ExplorerServer, headers: Mapping[str, str], status: int
+) -> None:
     sent = {**JSON, **{name: value.format(port=server.server_port) for name, value in headers.items()}}
     body = json.dumps({"page": "p", "number": 1, "values": {}, "free": False})
     assert request(server, "POST", f"/{server.token}/plan", sent, body)[0] == status
@@ -126,11 +128,11 @@ def test_the_answer_is_the_plan_of_the_command(server: ExplorerServer) -> None:
     ("values", "where", "why"),
     [
         ({"workload.stored": "3 TB"}, "workload.stored", "did you mean that, or 3 TiB?"),
-        ({"workload.stored": ""}, "workload.stored", "is empty, and the plan needs a value"),
-        ({"workload.popularity": "{curve: /etc/passwd}"}, "workload.popularity", "letters, digits and units"),
-        ({"workload.popularity": "*x"}, "workload.popularity", "letters, digits and units"),
-        ({"name": "other"}, "name", "is not an input of this page"),
-        ({"workload.inspection": "/etc/passwd"}, "workload.inspection", "is not an input of this page"),
+        ({"workload.stored": ""}, "workload.stored", "the field is empty, and the plan needs a value"),
+        ({"workload.popularity": "{curve: /etc/passwd}"}, "workload.popularity", "letters, digits, spaces"),
+        ({"workload.popularity": "*x"}, "workload.popularity", "letters, digits, spaces"),
+        ({"name": "other"}, "name", "this page has no such input"),
+        ({"workload.inspection": "/etc/passwd"}, "workload.inspection", "this page has no such input"),
         ({"targets.hit_ratio": "2"}, "targets.hit_ratio", "a share lies between 0 and 1"),
         ({"workload.stored": "3..12 TiB"}, "workload.stored", "is a range, which only `warmbase plan ENV` accepts"),
     ],
@@ -148,7 +150,7 @@ def test_every_refused_value_is_named_at_once(server: ExplorerServer) -> None:
     assert {problem["where"] for problem in post(server, "plan", values)["problems"]} == set(values)
 
 
-def test_the_file_of_a_state_has_its_values_and_its_comments(server: ExplorerServer) -> None:
+def test_the_yaml_of_a_state_has_its_values_and_the_comments_of_the_file(server: ExplorerServer) -> None:
     edited = post(server, "plan", {"workload.stored": "300 GiB"})["yaml"]
     assert "  stored: 300 GiB\n" in edited
     assert edited.startswith("# yaml-language-server")
@@ -157,7 +159,7 @@ def test_the_file_of_a_state_has_its_values_and_its_comments(server: ExplorerSer
     assert anew["command"] == "warmbase plan dev --set 'workload.popularity={zipf: 0.8}' --set targets.p99=80ms"
 
 
-def test_a_request_that_waits_is_left_out_when_a_newer_one_comes() -> None:
+def test_a_waiting_request_is_skipped_when_a_newer_one_arrives() -> None:
     turns, end = Turns(), Event()
     planned, refused = list[int](), list[int]()
 
@@ -185,7 +187,7 @@ def test_a_request_that_waits_is_left_out_when_a_newer_one_comes() -> None:
     assert (sorted(planned), refused) == ([*first, newest], [skipped])
 
 
-def test_a_browser_that_leaves_is_not_an_error(server: ExplorerServer, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_closed_connection_is_not_an_error(server: ExplorerServer, capfd: pytest.CaptureFixture[str]) -> None:
     connection = socket.create_connection(("127.0.0.1", server.server_port))
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     connection.send(b"GET /")
@@ -194,14 +196,14 @@ def test_a_browser_that_leaves_is_not_an_error(server: ExplorerServer, capfd: py
     assert capfd.readouterr().err == ""
 
 
-def test_an_older_request_is_refused_over_the_wire(server: ExplorerServer) -> None:
+def test_an_older_request_gets_a_conflict(server: ExplorerServer) -> None:
     post(server, "plan", {}, page="wire", number=7)
     body = json.dumps({"page": "wire", "number": 6, "values": {}})
     assert request(server, "POST", f"/{server.token}/plan", body=body)[0] == 409
     post(server, "plan", {}, page="another", number=1)
 
 
-def test_few_pages_are_remembered() -> None:
+def test_only_the_latest_pages_are_remembered() -> None:
     turns = Turns()
     for number in range(2 * MOST_PAGES):
         with turns.turn(f"page {number}", 1):

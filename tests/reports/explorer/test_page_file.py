@@ -1,4 +1,4 @@
-"""The page as one file: its modules together, its policy, and data that cannot end a block."""
+"""The page as one file: its script of all modules, its policy, and data that cannot end its script element."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reports.explorer.page_file import MAIN, PAGE, module_names, page_files, sin
 TOP_LEVEL = re.compile(r"^(?:export )?(?:async )?(?:const|let|function|class) (\w+)", flags=re.MULTILINE)
 
 
-def test_every_module_is_in_the_file_after_those_that_it_imports() -> None:
+def test_every_module_comes_after_the_modules_that_it_imports() -> None:
     names = module_names()
     assert sorted(names) == sorted(name for name in page_files() if name.endswith(".js"))
     assert names[-1] == MAIN
@@ -22,7 +22,7 @@ def test_every_module_is_in_the_file_after_those_that_it_imports() -> None:
         assert imported <= set(names[:position])
 
 
-def test_no_two_modules_have_a_name_in_common() -> None:
+def test_no_two_modules_define_the_same_name() -> None:
     counts = Counter(name for file in PAGE.glob("*.js") for name in TOP_LEVEL.findall(file.read_text()))
     assert [name for name, count in counts.items() if count > 1] == []
 
@@ -33,7 +33,7 @@ def test_the_file_has_no_import_and_names_no_other_file() -> None:
     assert re.findall(r"(?:src|href)=\"(?!data:)", page) == []
 
 
-def test_the_policy_allows_its_own_script_and_style_alone() -> None:
+def test_the_policy_allows_only_its_own_script_and_style() -> None:
     page = single_page({})
     [policy] = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
     assert policy.startswith("default-src 'none'; ")
@@ -44,7 +44,7 @@ def test_the_policy_allows_its_own_script_and_style_alone() -> None:
         assert f"{kind}-src 'sha256-{digest}'" in policy
 
 
-def test_no_text_of_the_data_ends_its_block() -> None:
+def test_no_text_in_the_data_ends_its_script_element() -> None:
     hostile = {"text": "</script><script>alert(1)</script><!--"}
     [block] = re.findall(r'<script type="application/json" id="plan">(.*?)</script>', single_page({"plan": hostile}))
     assert json.loads(block) == hostile
