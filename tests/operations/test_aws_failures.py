@@ -34,6 +34,7 @@ NOT_OF_AWS = {
     "new",
     "plan",
     "explain",
+    "explore",
     "compare",
     "lint",
     "render",
