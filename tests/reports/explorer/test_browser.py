@@ -34,7 +34,7 @@ SECONDS: Final = 300
 """How long the browser may take, and how much longer for each state; a browser that hangs must not hold the tests."""
 STATE_SECONDS: Final = 30
 CRASH: Final = "browser has been closed"
-"""What playwright says if the browser ended by itself."""
+"""Part of what playwright prints if the browser ended by itself."""
 PHONE_PIXELS: Final = 360
 MOST_BYTES: Final = 1_000_000
 CHOICES: Final[Mapping[str, Sequence[str]]] = {
