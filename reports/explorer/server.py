@@ -6,6 +6,7 @@ It sends the files of the page, and answers requests for plans. A request cannot
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import sys
 from collections import OrderedDict
@@ -15,6 +16,7 @@ from functools import cached_property
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import PurePath
+from socketserver import TCPServer
 from typing import Any, Final
 
 from reports.explorer.answer import ANSWERS, State, answer
@@ -25,8 +27,11 @@ from reports.explorer.turns import Superseded, Turns
 HOST: Final = "127.0.0.1"
 NAMES: Final = (HOST, "localhost")
 """The names that Host and Origin may have. A site whose name resolves to this address (DNS rebinding) has another."""
+PORT_OF_HTTP: Final = 80
+"""The port that a browser leaves out of Host and Origin."""
 JSON: Final = "application/json"
 MOST_BYTES: Final = 16_384
+LENGTH: Final = re.compile(r"[0-9]{1,9}")
 MOST_ANSWERS: Final = 512
 """The number of answers that the server remembers, for states that the user returns to. An answer has about 20 kB."""
 TOKEN_BYTES: Final = 18
@@ -90,6 +95,17 @@ class ExplorerServer(ThreadingHTTPServer):
         self.turns = {kind: Turns() for kind in (SLOW, "")}
         self.answers: OrderedDict[tuple[object, ...], bytes] = OrderedDict()
         super().__init__((HOST, port), Handler)
+
+    def server_bind(self) -> None:
+        """Take the port. The library would also ask the name service for the name of this machine."""
+        TCPServer.server_bind(self)
+        self.server_port = self.server_address[1]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of this server, with its port, as a browser sends them."""
+        with_port = tuple(f"{name}:{self.server_port}" for name in NAMES)
+        return (*with_port, *NAMES) if self.server_port == PORT_OF_HTTP else with_port
 
     @property
     def url(self) -> str:
@@ -161,7 +177,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _name(self) -> str:
         """Return the last part of the path. Raises Refusal for another host, another origin, or a wrong token."""
-        names = {f"{name}:{self.server.server_port}" for name in NAMES}
+        names = self.server.names
         origin = self.headers.get("Origin")
         if self.headers.get("Host") not in names or (origin and origin.removeprefix("http://") not in names):
             raise Refusal(HTTPStatus.FORBIDDEN)
@@ -174,7 +190,7 @@ class Handler(BaseHTTPRequestHandler):
         length = self.headers.get("Content-Length", "")
         if self.headers.get_content_type() != JSON:
             raise Refusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
-        if not length.isdecimal() or int(length) > MOST_BYTES:
+        if not LENGTH.fullmatch(length) or int(length) > MOST_BYTES:
             raise Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         return self.rfile.read(int(length))
 

@@ -95,6 +95,8 @@ def test_a_token_is_long_and_differs_each_time(server: ExplorerServer) -> None:
         ({"Origin": "http://127.0.0.1:{port}"}, 200),
         ({"Content-Type": "text/plain"}, 415),
         ({"Content-Length": "20000"}, 413),
+        ({"Content-Length": "-1"}, 413),
+        ({"Content-Length": "1" * 5000}, 413),
     ],
 )
 def test_only_requests_of_its_own_page_are_answered(
@@ -103,6 +105,18 @@ def test_only_requests_of_its_own_page_are_answered(
     sent = {**JSON, **{name: value.format(port=server.server_port) for name, value in headers.items()}}
     body = json.dumps({"page": "p", "number": 1, "values": {}, "free": False})
     assert request(server, "POST", f"/{server.token}/plan", sent, body)[0] == status
+
+
+def test_on_the_port_of_http_a_browser_sends_no_port(server: ExplorerServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "localhost" not in server.names
+    monkeypatch.setattr(server, "server_port", 80)
+    assert {"localhost", "127.0.0.1"} < set(server.names)
+
+
+def test_the_server_asks_no_name_service(server: ExplorerServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "getfqdn", lambda *_: pytest.fail("it looks up a name"))
+    with ExplorerServer(server.subject, 0) as other:
+        assert other.server_port == other.server_address[1]
 
 
 @pytest.mark.parametrize(
