@@ -11,7 +11,7 @@ from reports.explorer.page_file import single_page
 from reports.explorer.page_input import Kind, PageInput
 from reports.explorer.subject import Subject, subject_document
 from sizing.plan import Plan
-from sizing.units import format_size, parse_size
+from sizing.units import format_size, parse_fraction, parse_size
 
 Document = dict[str, Any]
 
@@ -25,7 +25,11 @@ STOPS: Final[Mapping[str, tuple[str, ...]]] = {
     "lost_nodes": ("0", "1", "2"),
 }
 """The values at which the other sliders stop, in addition to the value in the file."""
-NUMBERS: Final[Mapping[Kind, Callable[[str], float]]] = {"size": parse_size, "skew": lambda text: float(_zipf(text))}
+NUMBERS: Final[Mapping[Kind, Callable[[str], float]]] = {
+    "size": parse_size,
+    "share": lambda text: parse_fraction(text if "%" in text else float(text)),
+    "skew": lambda text: float(_zipf(text)),
+}
 
 
 def report_page(subject: Subject, plan: Plan, document: Document) -> str:
@@ -63,11 +67,22 @@ def _plan_at(subject: Subject, key: str, text: str) -> Iterator[Document]:
 
 def _stops(entry: PageInput) -> list[str]:
     """Return the values at which the slider of an input stops, in order; an input without a slider has none."""
+    if not entry.text:
+        return []
+    try:
+        stops = {_number(entry.kind, text): text for text in (*_other_values(entry), entry.text)}
+    except ValueError:  # The input has no number, or one that YAML alone can read, such as 0x10.
+        return []
+    return [text for _, text in sorted(stops.items())] if len(stops) > 1 else []
+
+
+def _other_values(entry: PageInput) -> Iterator[str]:
+    """Yield the values for which there are plans, in addition to the value in the file."""
     name = entry.key.rpartition(".")[2]
-    texts = STOPS.get(name, ())
-    if name in SCALED and entry.text:
-        texts = tuple(_text(entry.kind, factor * _number(entry.kind, entry.text)) for factor in FACTORS)
-    return sorted({*texts, entry.text}, key=lambda text: _number(entry.kind, text)) if texts and entry.text else []
+    yield from STOPS.get(name, ())
+    if name in SCALED:
+        number = _number(entry.kind, entry.text)
+        yield from (_text(entry.kind, factor * number) for factor in FACTORS)
 
 
 def _number(kind: Kind, text: str) -> float:

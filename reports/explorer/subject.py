@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import PurePath
 from typing import Any, Final
 
 from environments.edited_text import edited_text
 from environments.environment import Environment
-from environments.reader.assignment import Assignment, assigned
+from environments.reader.assignment import OPTION, Assignment, assigned
 from environments.reader.document import MOST_BYTES, Document, load_document, path_text
 from environments.reader.read import environment_of, locate, quoted_path
 from environments.regular_file import read_regular_file
@@ -27,12 +29,16 @@ ZIPF: Final = "zipf"
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """An environment file, with the name of one of its clusters; `document` is the parsed `text` of the file."""
+    """An environment file, with the name of one of its clusters; `document` is the parsed `text` of the file.
+
+    `options` are the other options of a command that makes the same plan: the cluster, and the values set with --set.
+    """
 
     name: str
     text: str
     document: Document
     cluster: str
+    options: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, name: str, cluster: str, assignments: Sequence[Assignment] = ()) -> Subject:
@@ -42,7 +48,9 @@ class Subject:
         text = read_regular_file(path, MOST_BYTES).decode()
         if assignments:
             text, document = edited_text(text, document, assignments), assigned(document, assignments)
-        return cls(name=name, text=text, document=document, cluster=cluster)
+        is_active = environment_of(document).active.name == cluster
+        options = (*(() if is_active else ("--cluster", cluster)), *chain.from_iterable(map(_option, assignments)))
+        return cls(name=name, text=text, document=document, cluster=cluster, options=options)
 
     @cached_property
     def inputs(self) -> Mapping[str, PageInput]:
@@ -94,13 +102,19 @@ class Subject:
 
     def command(self, values: Mapping[str, str]) -> str:
         """Return the command that compares the plan of the file with the plan for these values."""
-        return " ".join([f"warmbase plan {self.name}", *map(_option, self.assignments(values))])
+        changes = (replace(entry, text=_without_blanks(entry.text)) for entry in self.assignments(values))
+        options = chain.from_iterable(map(_option, changes))
+        return shlex.join(["warmbase", "plan", self.name, *self.options, *options])
 
 
-def _option(assignment: Assignment) -> str:
-    value = assignment.text.replace(" ", "") if assignment.text[0].isdigit() else assignment.text
-    text = f"{path_text(assignment.path)}={value}"
-    return f"--set '{text}'" if re.search(r"[^\w.=/%+-]", text) else f"--set {text}"
+def _without_blanks(text: str) -> str:
+    return text.replace(" ", "") if text[0].isdigit() else text
+
+
+def _option(assignment: Assignment) -> tuple[str, str]:
+    """Return the option that sets a value. The value of an override may be a secret, and is left out."""
+    value = "VALUE" if assignment.path[0] == "overrides" else assignment.text
+    return OPTION, f"{path_text(assignment.path)}={value}"
 
 
 def _unreadable(key: str, why: str) -> Problem:

@@ -1,0 +1,32 @@
+"""The command that a page shows: a shell reads it as the file, the cluster and the values of the page."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from environments.reader import locate
+from environments.reader.assignment import Assignment
+from reports.explorer.subject import Subject
+
+
+def test_the_name_of_a_file_is_one_word_of_the_command(tmp_path: Path) -> None:
+    file = tmp_path / "it's mine; yes.yaml"
+    file.write_text(locate("dev").read_text())
+    command = Subject.read(str(file), "blue").command({"workload.stored": "300 GiB"})
+    assert shlex.split(command) == ["warmbase", "plan", str(file), "--set", "workload.stored=300GiB"]
+
+
+def test_the_command_names_the_cluster_that_is_not_active(tmp_path: Path) -> None:
+    file = tmp_path / "two.yaml"
+    file.write_text(f"{locate('dev').read_text()}  green: {{role: replica, primaries: 1}}\n")
+    assert Subject.read(str(file), "green").command({}) == f"warmbase plan {file} --cluster green"
+
+
+def test_the_command_sets_what_the_report_sets_but_tells_no_value_of_an_override() -> None:
+    options = ("workload.stored=300 GiB", "tags.note=3 teams", "overrides.hbase-site.a.password=secret")
+    command = Subject.read("dev", "blue", [Assignment.parse(option) for option in options]).command({})
+    assert command == (
+        "warmbase plan dev --set 'workload.stored=300 GiB' --set 'tags.note=3 teams'"
+        " --set overrides.hbase-site.a.password=VALUE"
+    )
