@@ -10,10 +10,12 @@ from typing import Final
 import yaml
 
 from environments.reader.assignment import Assignment, assigned
-from environments.reader.document import Document, parse_document
+from environments.reader.document import ASSUMED, Document, comment_start, parse_document
 from sizing.problem import InvalidInput
 
 WIDTH: Final = 110
+EARLIER: Final = "# earlier assumption:"
+"""Takes the place of the mark at a value that nobody stated, as the new value is stated."""
 Values = dict[str, object]
 
 
@@ -28,7 +30,7 @@ def edited_text(text: str, document: Document, assignments: Iterable[Assignment]
     edited = text
     for assignment in wanted:
         edited = _replaced(edited, document, assignment)
-    if _values(edited) == values:
+    if repr(_values(edited)) == repr(values):  # To Python, `true`, 1 and 1.0 are equal.
         return edited
     return yaml.safe_dump(values, sort_keys=False, default_flow_style=None, allow_unicode=True, width=WIDTH)
 
@@ -42,6 +44,9 @@ def _replaced(text: str, document: Document, assignment: Assignment) -> str:
     key, old = re.escape(str(path[-1])), re.escape(document.written[path])
     replacement = lambda match: match[1] + assignment.text  # noqa: E731 - a template would interpret backslashes
     lines[line - 1] = re.sub(rf"""(\b{key}:\s*)["']?{old}["']?""", replacement, lines[line - 1], count=1)
+    if all(path[: len(entry)] == entry for entry, other in document.lines.items() if other == line):
+        start = comment_start(lines, line)
+        lines[start:line] = [ASSUMED.sub(EARLIER, comment) for comment in lines[start:line]]
     return "".join(lines)
 
 

@@ -26,7 +26,7 @@ MOST_LEVELS: Final = 30
 # Characters that XML 1.0 forbids, and the control characters of Latin-1, which it discourages and terminals obey.
 FORBIDDEN: Final = r"[^\t\n\r\u0020-\u007e\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 # What `warmbase new` writes about a value that nobody stated.
-ASSUMED: Final = re.compile(r"(?:^|\s)#\s*assumed:")
+ASSUMED: Final = re.compile(r"(?<!\S)#\s*assumed:")
 TEXT: Final = "tag:yaml.org,2002:str"
 MERGE: Final = "tag:yaml.org,2002:merge"
 
@@ -119,11 +119,16 @@ def parse_document(content: bytes, source: str, directory: Path) -> Document:
 def _assumed(text: Sequence[str], lines: Mapping[YamlPath, int]) -> Iterator[YamlPath]:
     """Yield the entries with a mark behind their value, or in the comment right above it."""
     for path, line in lines.items():
-        above = line - 1
-        while above and text[above - 1].lstrip().startswith("#"):
-            above -= 1
-        if any(ASSUMED.search(comment) for comment in text[above:line]):
+        if any(ASSUMED.search(comment) for comment in text[comment_start(text, line) : line]):
             yield path
+
+
+def comment_start(text: Sequence[str], line: int) -> int:
+    """Return the index of the first line of the comment right above a line, or of the line if there is none."""
+    start = line - 1
+    while start and text[start - 1].lstrip().startswith("#"):
+        start -= 1
+    return start
 
 
 def _text(content: bytes) -> str:

@@ -46,3 +46,21 @@ def test_only_the_value_of_the_key_changes() -> None:
     changes = [Assignment.parse("b.a=7"), Assignment.parse("d=8")]
     assert edited_text(text, document, changes) == "a: 900 # a is 900\nb: {c: 900, a: 7}\nd: 8\n"
     assert edited_text(text, document, []) == text
+
+
+def test_a_changed_value_is_no_longer_marked_as_an_assumption() -> None:
+    text = "# About a.\n# assumed: the\n# default\na: {b: 1}\nc: 2 # assumed: x\nd: {e: 3, f: 4} # assumed: y\n"
+    document = parse_document(text.encode(), "x", Path())
+    edited = edited_text(text, document, map(Assignment.parse, ("a.b=7", "c=8", "d.e=9")))
+    assert edited == (
+        "# About a.\n# earlier assumption: the\n# default\na: {b: 7}\nc: 8 # earlier assumption: x\n"
+        "d: {e: 9, f: 4} # assumed: y\n"
+    )
+    assert parse_document(edited.encode(), "x", Path()).explicit_keys >= {"a", "a.b", "c"}
+
+
+def test_a_value_that_python_takes_for_an_equal_one_is_changed() -> None:
+    text = "a: &x {b: 1}\nd: *x\n"
+    document = parse_document(text.encode(), "x", Path())
+    edited = edited_text(text, document, [Assignment.parse("d.b=true")])
+    assert repr(parse_document(edited.encode(), "x", Path()).values) == "{'a': {'b': 1}, 'd': {'b': True}}"
