@@ -215,7 +215,8 @@ def _show_steps(environment: str, options: PlanOptions, pages: Sequence[Page]) -
 
 
 def _write_report(environment: str, options: PlanOptions, pages: Sequence[Page]) -> None:
-    if pages or any(options[name] for name in ("other", "against", "frontier", "tornado", "months")):
+    is_other = any(options[name] for name in ("other", "against", "frontier", "tornado", "months"))
+    if pages or is_other or options["output"] != "table" or not options["advice"]:
         raise click.UsageError("--report writes one plan: use it only with ENV, --set and --cluster.")
     from cli.plan_report import write_report  # noqa: PLC0415 - most plans are printed
 
