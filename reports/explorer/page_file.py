@@ -62,7 +62,8 @@ def _blocks(data: Mapping[str, Any]) -> str:
 
 
 def _json(document: object) -> str:
-    return json.dumps(document, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+    # The name of a file may have bytes that are no text, and only as ASCII can they be written.
+    return json.dumps(document, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def _script() -> str:

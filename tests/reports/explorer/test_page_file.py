@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import re
 from collections import Counter
 
@@ -48,3 +49,10 @@ def test_no_text_in_the_data_ends_its_script_element() -> None:
     hostile = {"text": "</script><script>alert(1)</script><!--"}
     [block] = re.findall(r'<script type="application/json" id="plan">(.*?)</script>', single_page({"plan": hostile}))
     assert json.loads(block) == hostile
+
+
+def test_the_name_of_a_file_may_have_bytes_that_are_no_text() -> None:
+    name = os.fsdecode(b"caf\xe9.yaml")
+    page = single_page({"plan": {"file": name}}).encode()
+    [block] = re.findall(rb'<script type="application/json" id="plan">(.*?)</script>', page)
+    assert json.loads(block) == {"file": name}
