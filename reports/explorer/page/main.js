@@ -31,7 +31,7 @@ class Page {
     this.report = report;
     this.plans = report ? filePlans(report) : serverPlans();
     this.texts = new Map(subject.inputs.map((input) => [input.key, input.text]));
-    this.state = stateOf(location.hash, new Set(this.texts.keys()));
+    this.state = this.#stateOfAddress();
     this.fields = new Fields(byId("inputs"), subject.inputs, report ? stopsOf(report) : null, (...change) =>
       this.#change(...change),
     );
@@ -48,6 +48,17 @@ class Page {
   show() {
     this.fields.show(this.state.values);
     this.#ask();
+  }
+
+  /**
+   * Return the state of the address, or that of the file where there is no plan for it.
+   *
+   * @returns {State}
+   */
+  #stateOfAddress() {
+    const state = stateOf(location.hash, new Set(this.texts.keys()));
+    const isPlanned = this.plans.has(state.values) && this.plans.has(state.kept ?? {});
+    return isPlanned ? state : { values: {}, kept: null };
   }
 
   #describe() {
@@ -74,7 +85,7 @@ class Page {
 
   #listen() {
     addEventListener("popstate", () => {
-      this.state = stateOf(location.hash, new Set(this.texts.keys()));
+      this.state = this.#stateOfAddress();
       this.show();
     });
     byId("inputs").addEventListener("submit", (event) => event.preventDefault());

@@ -24,6 +24,7 @@ export function serverPlans() {
     return response.json();
   };
   return {
+    has: () => true,
     plan: (values, signal) => {
       number += 1;
       return request("plan", values, false, signal);
@@ -41,6 +42,11 @@ export function serverPlans() {
  */
 export function filePlans(report) {
   return {
+    // Each plan of a report differs from the file in one value.
+    has: (values) => {
+      const changes = Object.keys(values).length;
+      return changes === 0 || (changes === 1 && variantOf(report, values) !== undefined);
+    },
     plan: async (values) => variantOf(report, values) ?? report.base,
     price: async (step) => step.price ?? { usd_per_month: null, p99_ms: null },
     advice: async () => ({ advice: report.advice }),

@@ -104,6 +104,8 @@ export interface Report {
 
 /** The source of the page's plans. */
 export interface Plans {
+  /** Whether there is a plan for these values; a server has one for all. */
+  has(values: Values): boolean;
   plan(values: Values, signal: AbortSignal): Promise<Answer>;
   price(step: Step, signal: AbortSignal): Promise<Price>;
   advice(values: Values, signal: AbortSignal): Promise<Advice>;

@@ -189,6 +189,8 @@ async function observe(browser, { url, report }) {
   observed.sheets.report = await sheets(file);
   observed.report = await file.evaluate(() => JSON.parse(document.getElementById("plan").textContent));
   observed.stopped = (await stops(file)).figures;
+  const unplanned = await open(browser, `${report}#workload.stored=1+GiB`);
+  observed.unplanned = [await unplanned.inputValue("#input-workload-stored"), (await figures(unplanned)).figures];
   observed.requests = { explore: page.seen.requests, report: file.seen.requests };
   observed.messages = [page, phone, file].flatMap((one) => one.seen.messages);
   return observed;

@@ -234,6 +234,7 @@ def test_no_request_leaves_the_machine(whole: Observed) -> None:
 @pytest.mark.thorough
 def test_the_report_has_the_document_of_the_command_and_its_sliders_stop_at_plans(whole: Observed) -> None:
     assert whole["report"] == json.loads(run("plan", ENVIRONMENT, "--output", "json").stdout)
+    assert whole["unplanned"] == ["200 GiB", printed(whole["report"])], "an address shows a value without its plan"
     assert whole["width"]["report"] <= PHONE_PIXELS
     assert whole["file"].stat().st_size <= MOST_BYTES
     triple = run("plan", ENVIRONMENT, "--set", "workload.stored=600GiB", "--output", "json")
