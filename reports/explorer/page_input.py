@@ -143,7 +143,7 @@ def _in(section: str, entry: PageInput) -> PageInput:
 
 
 def _has(document: Document, path: YamlPath) -> bool:
-    return path in document.lines or path in document.assigned
+    return path in document.lines or path in document.assigned or path in document.written
 
 
 def _with_text(document: Document, entry: PageInput) -> PageInput:

@@ -1,4 +1,4 @@
-"""The command that a page shows: a shell reads it as the file, the cluster and the values of the page."""
+"""The inputs and the command that a page shows: a shell reads it as the file, the cluster and the values."""
 
 from __future__ import annotations
 
@@ -30,3 +30,9 @@ def test_the_command_sets_what_the_report_sets_but_tells_no_value_of_an_override
         "warmbase plan dev --set 'workload.stored=300 GiB' --set 'tags.note=3 teams'"
         " --set overrides.hbase-site.a.password=VALUE"
     )
+
+
+def test_the_inputs_are_those_of_a_section_that_an_option_sets_as_a_whole() -> None:
+    inputs = Subject.read("dev", "blue", [Assignment.parse("workload.reads={concurrency: 50}")]).inputs
+    assert inputs["workload.reads.concurrency"].text == "50"
+    assert "workload.reads.per_second" not in inputs
