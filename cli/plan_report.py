@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -29,6 +30,13 @@ def write_report(environment: str, assignments: Sequence[Assignment], cluster: s
             what=str(file),
             why=f"the report is an HTML page, and the name of this file does not end in {SUFFIX}",
             fix=f"name a file that ends in {SUFFIX}",
+        )
+    if not os.access(file.parent, os.W_OK):
+        raise InvalidInput.of(
+            where="--report",
+            what=str(file),
+            why="you cannot write to that directory, or there is none",
+            fix="name a file in a directory that you can write to",
         )
     read = read_environment(environment, assignments)
     choice = chosen_cluster(read, cluster)

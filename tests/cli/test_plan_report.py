@@ -1,4 +1,4 @@
-"""Options that `warmbase plan ENV --report FILE` would leave out of account."""
+"""`warmbase plan ENV --report FILE` refuses what it cannot write before it computes the plans."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cli import plan_report
 from tests.command import run
 
 
@@ -14,5 +15,14 @@ def test_a_report_refuses_an_option_that_it_cannot_follow(tmp_path: Path, option
     file = tmp_path / "plan.html"
     result = run("plan", "dev", "--report", str(file), *options)
     assert result.returncode == 2
-    assert "--report writes one plan: give it ENV, --set and --cluster alone." in result.stderr
+    assert "--report writes one plan: use it only with ENV, --set and --cluster." in result.stderr
     assert not file.exists()
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_the_plans_are_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan_report, "advised_plan_of", lambda *_: pytest.fail("it computes a plan"))
+    result = run("plan", "dev", "--report", str(tmp_path / "missing" / "plan.html"))
+    assert result.returncode == 2
+    assert "you cannot write to that directory, or there is none" in result.stderr
