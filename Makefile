@@ -5,7 +5,7 @@
 # make test-lab   the tests that boot a real HBase; they are skipped where `make lab-setup` has not run
 # make lab        every scenario of the lab on a real HBase on this machine: an hour or more
 # make mutants    break the code in more than 100 ways, one at a time, and name the test that notices each
-# make fuzz       test every law on new examples, and read 100,000 damaged store files
+# make fuzz       run each property test on new examples, and read 100,000 damaged store files
 # make bench      measure what takes wall time; run it on an idle machine
 # make bench-inspect  measure how fast store files in S3 are inspected, beside HBase's own printer: 3 minutes
 # make bench-plan  measure the CPU time of a plan for ranges, and that of another planner: 5 minutes

@@ -22,7 +22,7 @@ from sizing.popularity import Zipf
 from sizing.problem import Infeasible, InvalidInput
 from sizing.workload import OpenLoad, Workload
 
-__all__ = ["Sensitivity", "sensitivities"]
+__all__ = ["REACH", "Sensitivity", "sensitivities"]
 
 REACH: Final = 0.2  # judgement: a careful estimate of a workload may be wrong by a fifth
 

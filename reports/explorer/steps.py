@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from environments.environment import Environment
+from environments.sensitivity import REACH
 from reports.explorer.page_input import MODE, Kind, PageInput
 from reports.explorer.subject import Subject
 from sizing.modes import MODES
@@ -16,7 +17,6 @@ STORED: Final = "workload.stored"
 CODEC: Final = "workload.compression.codec"
 RATIO: Final = "workload.compression.ratio"
 FACTORS: Final = (0.25, 0.5, 1.0, 2.0, 3.0)
-REACH: Final = 0.2  # judgement: a careful estimate may be wrong by a fifth, as for `plan --tornado`
 HERE: Final = "here"
 VARIED: Final = "workload."
 """The plot of what moves the price varies the keys with this prefix: they are estimates, but targets are decisions."""

@@ -31,7 +31,7 @@ from sizing.deciding import Proposal
 from sizing.problem import Infeasible, InvalidInput
 from sizing.regret import ClusterOption, Decision, Outcome
 
-WIDEST: Final = 4.0  # judgement: an input that one knows to a factor of four
+WIDEST: Final = 4.0  # judgement: many inputs are known only to a factor of four before a cluster runs
 SAFE_SHARE: Final = 0.9  # of the samples; `warmbase plan` names the cluster that meets the targets in this share
 
 
