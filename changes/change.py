@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from changes.equivalence import is_equivalent
 from configurations.properties import CATALOGUE
@@ -29,8 +31,7 @@ RESTARTS: Final = {
 OF_THE_CLUSTER: Final = "of the cluster"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(Struct, frozen=True, kw_only=True):
     """One difference. `before` or `after` is None where nothing is stated; `groups` are primary, core or both.
 
     `restarts` names the daemons, empty where none is; `empties_cache` is true where the cache does not survive it.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from changes.change import Change
 from configurations.properties.property import Applied
@@ -22,8 +23,7 @@ MOST_MIB = 2**24
 """HBase reads whole MiB exactly up to this number."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImpactCost:
+class ImpactCost(Struct, frozen=True, kw_only=True):
     """The cost of applying a set of changes.
 
     `restart_seconds` is for one RegionServer after the other; it is 0 if HBase does not restart on core nodes.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from changes.change import Change, new_cluster
 from environments.environment import Environment
@@ -14,8 +15,7 @@ NEWEST: Final = "the newest at launch"
 EVERY_ROLE: Final = ("primary", "core")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImmutableSettings:
+class ImmutableSettings(Struct, frozen=True, kw_only=True):
     """The settings of a launch. `os_release` is one of Amazon Linux, or NEWEST where the file names none."""
 
     availability_zone: str

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import fields, replace
 
 from changes.change import Change, changes, new_cluster
 from changes.cost import ImpactCost, impact_cost
@@ -27,8 +29,7 @@ from sizing.problem import Infeasible, InvalidInput
 OF_NODES: Final = {"InstanceType", "EbsConfiguration"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanSide:
+class PlanSide(Struct, frozen=True, kw_only=True):
     """One of two plans, with the environment that it is for.
 
     `plan` is None where no instance type has room for the workload; `error` is None where the plan meets its targets.
@@ -57,8 +58,7 @@ class PlanSide:
         return cls.of(recorded, choice, record)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Application:
+class Application(Struct, frozen=True, kw_only=True):
     """How a running cluster gets from one plan to the other, which `launch` describes, and what that costs."""
 
     launch: Launch
@@ -66,8 +66,7 @@ class Application:
     cost: ImpactCost
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanComparison:
+class PlanComparison(Struct, frozen=True, kw_only=True):
     """Two plans, and how the change is applied.
 
     `application` is None where nothing is applied: to another environment, or where a side has no feasible plan. Where

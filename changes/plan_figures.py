@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+
+from msgspec import Struct
+from msgspec.structs import fields
 
 from sizing.cluster import Volume
 from sizing.plan import Plan
 from sizing.warning import Warning  # noqa: A004 - the plan's own word
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanFigures:
+class PlanFigures(Struct, frozen=True, kw_only=True):
     """The figures that say what a plan buys, does and costs; names are keys of the JSON that compares two plans.
 
     Loads and latencies are those of the busiest hour. `cold_seconds` pass until the cluster carries its load with cold

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from changes.recorded_security import check_kerberos_applies
 from changes.replan import replanned
@@ -14,8 +15,7 @@ from environments.record_files import launch_records
 from lint.deployable import check_deployable
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedCluster:
+class PlannedCluster(Struct, frozen=True, kw_only=True):
     """A cluster with its launch record, None before its first launch, and with today's plan for it.
 
     The plan of a recorded cluster keeps what the launch decided for good: `launch.environment` has its zone, its

@@ -7,7 +7,8 @@ launched with: a plan for other nodes would set a cache that does not fit.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from changes.legacy_plan import legacy_plan
 from changes.recorded_security import recorded_security

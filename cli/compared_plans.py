@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Self
+
+from msgspec import Struct
 
 from changes.change import Change
 from changes.plan_comparison import PlanComparison
@@ -14,8 +15,7 @@ from configurations.properties.property import Applied
 from sizing.warning import Warning  # noqa: A004 - the plan's own word
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedPlans:
+class ComparedPlans(Struct, frozen=True, kw_only=True):
     """A comparison with its text. `sources` say in words where each of the two environments comes from."""
 
     comparison: PlanComparison

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
 import click
+from msgspec import Struct
 
 from cli.options import chosen_cluster
 from cli.plan_summary import Row, cluster_heading, labelled_lines
@@ -31,8 +31,7 @@ OTHER_FAMILIES: Final = 3
 ROUNDING: Final = 1e-9  # of a share of the samples
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionRequest:
+class DecisionRequest(Struct, frozen=True, kw_only=True):
     """The options of `warmbase plan` that matter to a decision."""
 
     cluster: str | None
@@ -63,8 +62,7 @@ def show_decision(ranged: RangedDocument, request: DecisionRequest) -> None:
         echo_styled(page.text(page_columns()))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionPage:
+class DecisionPage(Struct, frozen=True, kw_only=True):
     """A proposal, and everything that its page shows beside it."""
 
     environment: Environment

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypedDict, Unpack
 
 import click
 from click.core import ParameterSource
+from msgspec import Struct
 
 from changes.planned_cluster import deployable_cluster
 from cli.fill_warning import fill_warning
@@ -55,8 +55,7 @@ class HealOptions(TypedDict):
     yes: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HealTarget:
+class HealTarget(Struct, frozen=True, kw_only=True):
     """The running cluster, its launch, how full its caches are, and the lock of its environment."""
 
     launch: Launch

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TypedDict, Unpack
 
 import click
+from msgspec.structs import replace
 
 from cli.lint_page import LintPage, unfilled
 from cli.mend import MendOptions, mend_file

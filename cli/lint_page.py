@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from textwrap import fill
 from typing import Final
 
 import click
+from msgspec import Struct
 
 from lint.finding import Consequence, LintFinding, Report, Severity
 from lint.rules import BUGS
@@ -24,8 +24,7 @@ MOST_UNSORTED: Final = 6
 """A page with fewer findings needs no summary of the worst."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LintPage:
+class LintPage(Struct, frozen=True, kw_only=True):
     """A report and those of its findings that are listed; bugs of HBase take one line unless `every` is true."""
 
     report: Report

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
 from textwrap import fill
 from typing import Final
+
+from msgspec import Struct
 
 from cli.options import confirm
 from cli.terminal import echo, page_columns
@@ -29,8 +30,7 @@ NOT_TERRAFORM: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MendOptions:
+class MendOptions(Struct, frozen=True, kw_only=True):
     """The options of a correction: whether only to show it, and whether to write it without a question."""
 
     dry_run: bool

@@ -9,12 +9,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, NoReturn
 
 import click
+from msgspec import Struct
 
 from cli.terminal import echo
 from sizing.problem import InvalidInput, OperationFailed
@@ -25,8 +25,7 @@ STDERR: Final = 2
 """Progress is printed here, because stdout is for the command's answer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PackageSet:
+class PackageSet(Struct, frozen=True, kw_only=True):
     """A set of packages that `setup.sh` installs by name. The first of its modules shows whether it is installed."""
 
     name: str

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import click
+from msgspec import Struct
 
 from changes.plan_comparison import PlanSide, plan_comparison
 from cli.compared_plans import ComparedPlans
@@ -26,8 +26,7 @@ from reports.json_text import json_text
 LAUNCH: Final = "launch"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparisonRequest:
+class ComparisonRequest(Struct, frozen=True, kw_only=True):
     """The arguments of `warmbase plan` that ask for more than one plan, or for a plan as Markdown."""
 
     environment: str

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from textwrap import fill
 from typing import Final
 
 import click
+from msgspec import Struct, field
 
 from cli.signals import interruptible
 from cli.terminal import echo
@@ -26,8 +26,7 @@ SKEWS: Final[Mapping[str, str]] = {"even": "uniform", MILD: "", "strong": "{zipf
 """Words for the skew of the reads; a mild one is what a draft assumes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Question(Struct, frozen=True, kw_only=True):
     """A question, and the answer that Enter gives. `words` are answers that stand for other ones."""
 
     text: str

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, TypedDict, Unpack
 
 import click
+from msgspec import Struct
 
 from changes.planned_cluster import deployable_cluster
 from cli.boost_text import LEVELS, limits_text
@@ -147,8 +147,7 @@ def _boost(control: ClusterBoost, state: BoostState, chosen: FillBoost, wanted: 
     return boost.stages(), list(_proposal(chosen, state, seconds))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FillBoost:
+class FillBoost(Struct, frozen=True, kw_only=True):
     """A boost for the rest of a fill: `fill` is what the emptiest cache still lacks, by the figures of `servers`."""
 
     boost: Boost

@@ -11,9 +11,10 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct, field
 
 from configurations import layout
 from configurations.launch import Launch
@@ -46,8 +47,7 @@ of its cache and index from hbase-site.xml."""
 STOP: Final = "--stop-seconds="
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Action:
+class Action(Struct, frozen=True, kw_only=True):
     """One bootstrap action. `programs` are the files that it fetches, by the argument that gives their location."""
 
     name: str

@@ -5,9 +5,10 @@ One variable names the collector, another one states the heap, and nothing else 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from configurations import layout
 from sizing.plan import Plan
@@ -34,8 +35,7 @@ COLLECTOR_FLAGS: Final = {
 """EMR documents ZGC with Java 21 (emr-hbase-configure); `ZGenerational` is a flag of JDK 21 to 23."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Jvm:
+class Jvm(Struct, frozen=True, kw_only=True):
     """The JVM flags of a RegionServer, and the home of its Java."""
 
     home: str

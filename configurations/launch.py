@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from configurations.rendering import NEW_CLUSTER, classifications
 from emr.classification import Classifications
@@ -17,8 +18,7 @@ APPLICATIONS: Final = ("AmazonCloudWatchAgent", "HBase", "ZooKeeper")
 """The applications that EMR installs; the agent publishes the metrics."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Launch:
+class Launch(Struct, frozen=True, kw_only=True):
     """The environment, the plan of one of its clusters, and that plan's classifications."""
 
     environment: Environment

@@ -15,9 +15,10 @@ first versions that have them, in the constants of hbase-hadoop-compat 1.4.14, 2
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from sizing.modes import Mode
 
@@ -57,8 +58,7 @@ EMR Management Guide, UsingEMR_ViewingMetrics.
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metric:
+class Metric(Struct, frozen=True, kw_only=True):
     """One metric. `bean` is the MBean of a daemon's metric, or the kind (`cpu`, `disk`, `mem`) of a node's metric.
 
     `cloudwatch` is its name there: for HBase by analogy with EMR's documented YARN names, to be confirmed on a cluster.

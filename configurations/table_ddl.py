@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from configurations.launch import Launch
 from configurations.rendering import templates
@@ -46,8 +47,7 @@ CacheConfig.shouldCacheBlockOnRead and StoreUtils.createStoreConfiguration; HBAS
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FamilySettings:
+class FamilySettings(Struct, frozen=True, kw_only=True):
     """One column family, with the attributes that the plan decides, in the order of the script.
 
     `configuration` has the keys of hbase-site.xml that the family overrides, with their values.
@@ -63,8 +63,7 @@ class FamilySettings:
         return {**dict.fromkeys(UNCACHED_FLAGS, ""), **self.attributes, **self.configuration}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableSettings:
+class TableSettings(Struct, frozen=True, kw_only=True):
     """One table: its families, the number of its regions, and how a change reopens them.
 
     If `names_families` is false, only the table is known, and its settings apply to all of its families.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from dashboards.graph import MINUTE, Exact
 
@@ -14,8 +15,7 @@ Comparison = Literal[
 Missing = Literal["breaching", "notBreaching"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Alarm:
+class Alarm(Struct, frozen=True, kw_only=True):
     """A threshold on one series, given by its exact dimensions, or on a Metrics Insights query.
 
     It notifies nobody: its state enters the rules of composite alarms. It is in ALARM while `breaching` of the last
@@ -42,8 +42,7 @@ alarm_above: Final = partial(Alarm, comparison="GreaterThanThreshold")
 alarm_below: Final = partial(Alarm, comparison="LessThanThreshold")
 
 
-@dataclass(frozen=True, slots=True)
-class AlarmRule:
+class AlarmRule(Struct, frozen=True):
     """An expression over the states of alarms, built with `&`, `|` and `~`; `str()` gives CloudWatch's text.
 
     `NEVER` is the rule that never holds, such as that of an alarm that a plan does not have; it simplifies away.
@@ -94,8 +93,7 @@ def any_of(*names: str) -> AlarmRule:
     return AlarmRule(f"({' OR '.join(map(str, map(in_alarm, names)))})") if names else NEVER
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompositeAlarm:
+class CompositeAlarm(Struct, frozen=True, kw_only=True):
     """A composite alarm: it notifies when its rule begins to hold, and again when it ends; one for each cause."""
 
     name: str

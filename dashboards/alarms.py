@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from configurations.metrics import metric
 from dashboards.alarm import Alarm, alarm_above, alarm_below

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec import Struct
 
 from configurations.metrics import Metric
 from dashboards.query import Statistic
@@ -19,8 +20,7 @@ COLUMNS: Final = 24
 HEIGHT: Final = 6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exact:
+class Exact(Struct, frozen=True, kw_only=True):
     """One series, which its exact dimensions name."""
 
     metric: Metric
@@ -40,8 +40,7 @@ class Exact:
         return {"Metric": metric, "Stat": self.statistic}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GraphLine:
+class GraphLine(Struct, frozen=True, kw_only=True):
     """A line of a graph, or an invisible series that other lines use. `of` is an expression or an exact series.
 
     Where the label is empty, an expression that gives several series labels each of them.
@@ -67,16 +66,14 @@ class GraphLine:
         return {"Id": self.id, "ReturnData": self.visible, **of}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class Mark(Struct, frozen=True, kw_only=True):
     """A horizontal line, such as a planned figure; the label says what it marks."""
 
     value: float
     label: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Graph:
+class Graph(Struct, frozen=True, kw_only=True):
     """One graph. `unit` labels its axis; `most` is the upper end of the axis, None where it follows the data."""
 
     title: str
@@ -85,7 +82,7 @@ class Graph:
     most: float | None = None
     marks: tuple[Mark, ...] = ()
     period_seconds: int = MINUTE
-    width: int = field(default=12)
+    width: int = 12
 
     def properties(self, region: str) -> dict[str, Any]:
         """Return the `properties` of the graph's widget."""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 ClassificationPath = str
 """Names from the outside in: `hbase-site`, `hbase-env/export`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Classification:
+class Classification(Struct, frozen=True, kw_only=True):
     """Properties are strings, as EMR wants them; nested classifications keep their order."""
 
     name: str

@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from emr.classification import Classification, ClassificationPath, flattened, of_settings
 from emr.table_coprocessor import TableCoprocessor
@@ -55,8 +57,7 @@ def is_placeholder(classification: ClassificationPath, text: str) -> bool:
     return (PLACEHOLDER if of_variables else OF_SITES).search(text) is not None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class Setting(Struct, frozen=True, kw_only=True):
     """One property as its source writes it. `line` is that of its key, None where there is no file.
 
     `quoted` is false for a JSON number or boolean where EMR's API takes only strings.
@@ -88,8 +89,7 @@ def classifications_of(settings: Settings) -> tuple[Classification, ...]:
     return of_settings({at: setting.value for at, setting in settings.items()})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EbsVolume:
+class EbsVolume(Struct, frozen=True, kw_only=True):
     """The EBS volumes of one specification that each node has; None for what is not stated, or is a placeholder."""
 
     type: str | None
@@ -112,8 +112,7 @@ def _size(volume: EbsVolume) -> tuple[int, str, int, int]:
     return (volume.size_gib or 0, volume.type or "", volume.iops or 0, volume.throughput_mib_s or 0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InstanceGroup:
+class InstanceGroup(Struct, frozen=True, kw_only=True):
     """An instance group: `role` is primary, core or task. `volumes` is empty where EMR's defaults apply."""
 
     role: str
@@ -124,8 +123,7 @@ class InstanceGroup:
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BootstrapAction:
+class BootstrapAction(Struct, frozen=True, kw_only=True):
     """A bootstrap action: the address of its script in S3, and its arguments."""
 
     name: str
@@ -133,8 +131,7 @@ class BootstrapAction:
     arguments: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterSpec:
+class ClusterSpec(Struct, frozen=True, kw_only=True):
     """A cluster as one source states it.
 
     `settings` are those for the whole cluster; each group lays its own over them. `only` is the one classification

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 PHOENIX: Final = "org.apache.phoenix."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableCoprocessor:
+class TableCoprocessor(Struct, frozen=True, kw_only=True):
     """A class that RegionServers load for one table; `where` names the file, and `line` the line of the linted file."""
 
     table: str

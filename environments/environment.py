@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import ClassVar
+
+from msgspec import Struct
 
 from environments.kerberos import Kerberos
 from environments.override import Override
 from environments.root import ACCOUNT_PSEUDO_PARAMETER, Root
 from sizing.cluster import ClusterChoice
+from sizing.equality import EqualButFor
 from sizing.modes import Mode
 from sizing.targets import Targets
 from sizing.workload import Workload
@@ -34,8 +37,7 @@ class Fencing(StrEnum):
     STOP = "stop"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Network:
+class Network(Struct, frozen=True, kw_only=True):
     """The network of the nodes. `vpc` and `subnet` are ids of existing resources; None where warmbase creates both.
 
     `route_table` is the one of that subnet, if warmbase adds an S3 endpoint to it; otherwise None.
@@ -49,17 +51,17 @@ class Network:
     endpoint_policies: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Access:
+class Access(Struct, frozen=True, kw_only=True):
     """The clients, beside the cluster's own nodes, that may reach ZooKeeper, the master and the RegionServers."""
 
     security_groups: tuple[str, ...]
     cidrs: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Environment:
+class Environment(EqualButFor, frozen=True, kw_only=True):
     """Everything a person decided about one environment. `source` is the file, for messages."""
+
+    UNCOMPARED: ClassVar[str] = "explicit_keys"
 
     source: str
     name: str
@@ -87,7 +89,7 @@ class Environment:
     kerberos: Kerberos | None = None
     """The realm in which new clusters are launched; None where HBase authenticates nobody."""
     fencing: Fencing = Fencing.ALARM
-    explicit_keys: frozenset[str] = field(default=frozenset(), compare=False)
+    explicit_keys: frozenset[str] = frozenset()
     """The keys whose values somebody stated in the file, such as `workload.stored`; the others are assumed."""
     snapshot_mappers: int | None = None
     """Mappers that copy a snapshot at the same time; None for one on each core node."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
+
+from msgspec import Struct
 
 from sizing.units import SIZE_UNITS, TIME_UNITS
 
@@ -17,8 +18,7 @@ ITERATIONS: Final = 60
 """Twice as many as the ends of a triangle need to agree to twelve digits at a confidence of 30 %."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class InputRange:
+class InputRange(Struct, frozen=True, kw_only=True, dict=True):
     """A range at a key of an environment file, such as `workload.stored`; `where` is its line.
 
     `low`, `mid` and `high` are bytes, seconds, per cent or plain numbers; `unit` says which. Without `mid`, every

@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
+
+from msgspec import Struct
+
+from sizing.equality import EqualButFor
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExternalKdc:
+class ExternalKdc(Struct, frozen=True, kw_only=True):
     """The KDC and its admin server, each as HOST or HOST:PORT, which EMR neither creates nor backs up."""
 
     kdc: str
     admin_server: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kerberos:
+class Kerberos(EqualButFor, frozen=True, kw_only=True):
     """How clients and servers prove who they are.
 
     `admin_password` is a dynamic reference that CloudFormation resolves, never the password. `external` is None where
     each cluster has its own KDC, on its primary node. `where` is the place in the environment file.
     """
 
+    UNCOMPARED: ClassVar[str] = "where"
+
     realm: str
     admin_password: str
     external: ExternalKdc | None = None
-    where: str = field(default="", compare=False)
+    where: str = ""
 
     @property
     def secret(self) -> tuple[str, str]:
@@ -52,8 +55,7 @@ class Kerberos:
         return f"realm {self.realm}, KDC {self.external.kdc if self.external else 'of the cluster'}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HBaseSecurity:
+class HBaseSecurity(Struct, frozen=True, kw_only=True):
     """The security settings of HBase that are fixed when a cluster is launched."""
 
     kerberos: Kerberos | None = None

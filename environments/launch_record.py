@@ -7,9 +7,11 @@ the definition of the running cluster is recorded once, and synthesis takes it f
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from environments.environment import Environment
 from sizing.cluster import Volume
@@ -19,8 +21,7 @@ BOOTSTRAP: Final = "bootstrap"
 """The folder of the bootstrap files, beside the record's own file."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Identity:
+class Identity(Struct, frozen=True, kw_only=True):
     """The properties that identify a cluster: an environment file with other values describes another cluster."""
 
     environment: str
@@ -36,16 +37,14 @@ class Identity:
     subnet: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedResource:
+class RecordedResource(Struct, frozen=True, kw_only=True):
     """A resource as it was launched: its type, and those of its properties whose change would replace it."""
 
     type: str
     properties: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedPlan:
+class RecordedPlan(Struct, frozen=True, kw_only=True):
     """The figures of the plan that the cluster was launched with, which today's plan keeps.
 
     `cache_mib` is the BucketCache of one RegionServer, None in a mode without. Volumes have their purposes, and the
@@ -75,15 +74,14 @@ class RecordedPlan:
 
     def document(self) -> dict[str, Any]:
         """Return the figures as JSON."""
-        return asdict(self)
+        return to_builtins(self)
 
 
 def _group(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**document, "volumes": tuple(Volume(**volume) for volume in document["volumes"])}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LaunchRecord:
+class LaunchRecord(Struct, frozen=True, kw_only=True):
     """One cluster as it was launched.
 
     `resources` has the cluster and all that it reaches by reference, by stack and logical id. `bootstrap` has the
@@ -124,7 +122,7 @@ class LaunchRecord:
     def document(self) -> dict[str, Any]:
         """Return the record as JSON, without its digest."""
         return {
-            "identity": asdict(self.identity),
+            "identity": to_builtins(self.identity),
             "availability_zone": self.availability_zone,
             "cluster_id": self.cluster_id,
             "launched_at": self.launched_at,

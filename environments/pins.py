@@ -6,8 +6,9 @@ So no property is rendered with a value other than the plan's figure.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from environments.override import Override
 from sizing.pins import Pins
@@ -18,8 +19,7 @@ LONG: Final = 2**63 - 1
 """The largest int and long of Java."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pin:
+class Pin(Struct, frozen=True, kw_only=True):
     """A property that pins the figure of that name, with the values that HBase and Hadoop accept."""
 
     figure: str

@@ -12,9 +12,10 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec.structs import fields
 
 from environments.environment import Environment
 from environments.launch_record import BOOTSTRAP, Identity, LaunchRecord, identity_of

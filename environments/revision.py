@@ -6,9 +6,10 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
+
+from msgspec.structs import replace
 
 from environments.environment import Environment
 from environments.reader.document import Document, parse_document

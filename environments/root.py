@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 INCOMPLETE_UPLOAD_DAYS: Final = 3  # judgement: no upload of a store file takes as long
 
@@ -19,8 +20,7 @@ HASH_LENGTH: Final = 16  # judgement: 64 bits, and S3 allows a bucket 1,000 ids 
 NOT_PLAIN: Final = re.compile(rb"[^A-Za-z0-9/-]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Root:
+class Root(Struct, frozen=True, kw_only=True):
     """`bucket` may carry `${AWS::AccountId}` for CloudFormation to fill in; `prefix` has no slash at its end.
 
     `existing`: the bucket was there before, and is its owner's to set up. `key`: the ARN of the KMS key that encrypts

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from environments.environment import Environment
 from environments.planning import requirements, world
@@ -17,8 +19,7 @@ from sizing.spread_points import spread_points
 __all__ = ["Samples", "Sampling", "proposal_of", "samples_of"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sampling:
+class Sampling(Struct, frozen=True, kw_only=True):
     """The number of samples, their seed, and how many times the price of the missing capacity a miss costs."""
 
     count: int = 128
@@ -26,8 +27,7 @@ class Sampling:
     missed_factor: float = MISSED_FACTOR
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Samples:
+class Samples(Struct, frozen=True, kw_only=True):
     """The values of the ranges in every sample, in the order of the ranges.
 
     `situations` has the requirements of each sample, and what there is to buy at the discount of the sample.

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from environments.environment import Environment
 from environments.input_range import InputRange
@@ -63,8 +64,7 @@ The value is None if the workload or the table has no such number.
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sensitivity:
+class Sensitivity(Struct, frozen=True, kw_only=True):
     """The price and the p99 at both ends of an input; None if no cluster meets the targets or the value is refused."""
 
     one: InputRange

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from environments.environment import Environment
 from sizing.cluster import ClusterChoice
@@ -18,8 +19,7 @@ from sizing.units import exact_size, format_duration, format_percent, format_rat
 from sizing.workload import OpenLoad, Workload
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unstated:
+class Unstated(Struct, frozen=True, kw_only=True):
     """A value that nobody stated: the key that states it, the value in words, and what it decides."""
 
     key: str

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from typing import Final
+
+from msgspec import Struct
 
 from facts.table import provenance, rows
 from sizing.release import Improvement, Release, parse_version
@@ -28,8 +29,7 @@ SPARK_ONLY: Final = re.compile(r"emr-(spark-.*|8\..*)", re.ASCII)
 """EMR 8 is the AWS runtime for Apache Spark, `emr-spark-8.0.0`, and nothing else (EMR Release Guide)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnknownRelease:
+class UnknownRelease(Struct, frozen=True, kw_only=True):
     """Why the table lacks a release, as the rest of a sentence that begins with its label, and what to do."""
 
     why: str

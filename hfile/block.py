@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 import zlib
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
 import google_crc32c
+from msgspec import Struct
 
 from hfile.codec import Codec, decompressed
 from hfile.cursor import Cursor
@@ -44,8 +44,7 @@ class Checksum(IntEnum):
     CRC32C = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlockHeader:
+class BlockHeader(Struct, frozen=True, kw_only=True):
     """`on_disk_bytes` is all of it, header and checksums too; `data_bytes` is without checksums.
 
     `payload_bytes` is what it holds once decompressed, still encoded. `previous` is the offset of the block of that
@@ -62,8 +61,7 @@ class BlockHeader:
     checksum_chunk_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """A block that was read: its header, and what it holds."""
 
     header: BlockHeader

@@ -5,16 +5,16 @@ Source: HBase 2.6.2 CompoundBloomFilter.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from hfile.cursor import Cursor
 
 VERSION: Final = 3  # CompoundBloomFilterBase.VERSION
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bloom:
+class Bloom(Struct, frozen=True, kw_only=True):
     """`chunk_bytes` is of all chunks together; `keys` were added, of `most_keys` that would have been well."""
 
     chunk_bytes: int

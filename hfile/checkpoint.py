@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import threading
 from contextlib import suppress
-from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import fields
 
 from hfile.file_stats import FileStats
 from hfile.layout import FileEntry
@@ -16,8 +18,7 @@ FIELDS: Final = tuple(field.name for field in fields(FileStats))
 HISTOGRAMS: Final = ("lengths", "compressed_lengths")
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadableFile:
+class UnreadableFile(Struct, frozen=True):
     """Why a file was not read; `gone` where it is not there any more, and what it had is in another one by now."""
 
     why: str

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from hfile.cursor import Cursor
 
@@ -22,8 +23,7 @@ COPROCESSOR: Final = re.compile(r"coprocessor\$[0-9]+", re.IGNORECASE)
 SOURCE: Final = "hbase.store.file-tracker.migration.src.impl"
 
 
-@dataclass(frozen=True, slots=True)
-class Descriptor:
+class Descriptor(Struct, frozen=True):
     """Settings of a table, and of each family, by name: attributes such as BLOCKSIZE, and properties of HBase."""
 
     settings: Mapping[str, str]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from hfile.checkpoint import UnreadableFile
 from hfile.descriptor import Descriptor
@@ -20,8 +21,7 @@ FIGURES: Final = ("blocks", "cached_bytes", "compressed_bytes", "index_bytes", "
 NO_BLOCKSIZE: Final = "0"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FamilyTotals:
+class FamilyTotals(Struct, frozen=True, kw_only=True):
     """One family: figures with their intervals, and as the calculator takes it, None where it has no block.
 
     `unread` are files that could not be read, which count as empty; `unread_bytes` what all such files have. Of
@@ -43,8 +43,7 @@ class FamilyTotals:
     inspected: Inspected | None
 
 
-@dataclass(slots=True)
-class Gathered:
+class Gathered(Struct):
     """Readings of one family's files as they come, folded: `strata` are by number in `family.files`."""
 
     family: FamilyFiles

@@ -6,8 +6,9 @@ Source: HBase 2.6.2 HFileInfo.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from hfile.cursor import Cursor
 
@@ -15,8 +16,7 @@ MAGIC: Final = b"PBUF"
 FIRST, SECOND = 1, 2
 
 
-@dataclass(frozen=True, slots=True)
-class FileInfo:
+class FileInfo(Struct, frozen=True):
     """Values by name, as bytes."""
 
     values: Mapping[bytes, bytes]

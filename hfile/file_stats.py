@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from random import Random
 from typing import Final
+
+from msgspec import Struct
 
 from hfile.block import data_bytes
 from hfile.codec import Codec, compressed_size
@@ -30,8 +31,7 @@ Weights = Mapping[int, float]
 """Blocks by cached length."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Depth:
+class Depth(Struct, frozen=True, kw_only=True):
     """How much of a file is read: so many leaves of its index, one at least, and headers of compressed data blocks.
 
     Of a file that is not compressed so many data blocks are, to see how far it could be.
@@ -42,8 +42,7 @@ class Depth:
     trials: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileStats:
+class FileStats(Struct, frozen=True, kw_only=True):
     """`lengths` are of blocks in the cache, decompressed and still encoded, `compressed_lengths` as on disk.
 
     `rows` are the keys of a ROW Bloom filter, None without one; keys and values are means. `exact` where every data
@@ -109,8 +108,7 @@ def read_stats(readable: Readable, depth: Depth, random: Random) -> FileStats:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _IndexSample:
+class _IndexSample(Struct, frozen=True):
     """Data blocks that the index was read for, of so many; leaves of the index, and what those hold."""
 
     entries: Entries

@@ -6,10 +6,11 @@ import struct
 import sys
 from array import array
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import chain
 from operator import add, gt, sub
 from typing import Final
+
+from msgspec import Struct
 
 from hfile.cursor import Cursor
 from hfile.readable import Unreadable
@@ -21,8 +22,7 @@ PLACE_BYTES: Final = 4
 """Before the entries of an inner block: where each lies, and where the last one ends."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entries:
+class Entries(Struct, frozen=True):
     """Blocks that one block of an index names: `offsets`, and `sizes` on disk with header and checksums, side by side.
 
     No block of a file lies before or within the one that is named before it, and none beyond the block that names it.

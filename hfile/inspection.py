@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
 from random import Random
 from typing import Final
+
+from msgspec import Struct, field
 
 from hfile.checkpoint import Checkpoint, UnreadableFile
 from hfile.cursor import Cursor
@@ -37,8 +38,7 @@ Say = Callable[[str, int, int], None]
 """A report of progress: the step, how far it has come, and of how much; 0 where that is not known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SamplingOptions:
+class SamplingOptions(Struct, frozen=True, kw_only=True):
     """How much is read: so many `files` in all and so many of each family, or `every` one; `headers` of every block."""
 
     files: int = 400
@@ -55,8 +55,7 @@ class SamplingOptions:
         return Depth(leaves=leaves, headers=headers, trials=1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RootReport:
+class RootReport(Struct, frozen=True, kw_only=True):
     """The contents of a root. `apart` counts files and bytes that are not store files of a table, by kind.
 
     `unread` names files, and lists of live ones, that could not be read, each with the reason.
@@ -97,8 +96,7 @@ def inspect_root(store: RootStore, choice: SamplingOptions, checkpoint: Checkpoi
             raise
 
 
-@dataclass(slots=True)
-class _Inspector:
+class _Inspector(Struct):
     """One look: what was listed so far, and what could not be read."""
 
     store: RootStore
@@ -220,8 +218,7 @@ class _Inspector:
         return reading
 
 
-@dataclass(frozen=True, slots=True)
-class _Task:
+class _Task(Struct, frozen=True):
     """One file to be read."""
 
     gathered: Gathered

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
+
+from msgspec import Struct, field
 
 from hfile.readable import Readable
 
@@ -60,8 +61,7 @@ class RootStore(Protocol):
         """One of them, to be read in pieces."""
 
 
-@dataclass(slots=True)
-class FamilyFiles:
+class FamilyFiles(Struct):
     """One column family of one table: its store files, and the lists of live ones by directory of a region's family."""
 
     table: str
@@ -76,8 +76,7 @@ class FamilyFiles:
         return len({region_of(file.path) for file in self.files})
 
 
-@dataclass(slots=True)
-class Listing:
+class Listing(Struct):
     """A whole root: families by table and name, and what else lies there, by kind: files and bytes.
 
     `archived` are store files of the archive, to which links may lead; `descriptors` the newest of each table.

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from hfile.cursor import Cursor
 from hfile.layout import LIST, FileEntry, RootStore
@@ -20,8 +21,7 @@ TIMESTAMP, FILE, LIST_VERSION = 1, 2, 3
 FILE_NAME: Final = 1
 
 
-@dataclass(frozen=True, slots=True)
-class LiveFiles:
+class LiveFiles(Struct, frozen=True):
     """Names, as they were at `timestamp`, in milliseconds."""
 
     timestamp: int

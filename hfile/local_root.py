@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from hfile.layout import FileEntry
 from hfile.readable import LocalFile
 from sizing.problem import InvalidInput
 
 
-@dataclass(frozen=True, slots=True)
-class LocalRoot:
+class LocalRoot(Struct, frozen=True):
     """An HBase root in a local directory."""
 
     directory: Path

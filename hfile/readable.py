@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
+
+from msgspec import Struct
 
 from sizing.problem import InvalidInput, Problem
 
@@ -35,8 +36,7 @@ class Unreadable(InvalidInput):
         super().__init__([Problem(where=name, what=f"at byte {offset:,}", why=why, fix=fix)])
 
 
-@dataclass(frozen=True, slots=True)
-class LocalFile:
+class LocalFile(Struct, frozen=True):
     """A file on this machine."""
 
     path: Path

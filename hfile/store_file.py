@@ -6,8 +6,9 @@ Opening takes one read of the file's end for most files, and a second one where 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from hfile.block import Block, BlockHeader, block, block_header
 from hfile.bloom import Bloom, bloom
@@ -30,8 +31,7 @@ SINGLE: Final = 1
 DATA: Final = ("DATA", "ENCODED_DATA")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreFile:
+class StoreFile(Struct, frozen=True, kw_only=True):
     """The figures that are read when a file is opened.
 
     `root` names data blocks where `trailer.index_levels` is 1, else blocks of the index.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from hfile.codec import Codec
 from hfile.cursor import Cursor
@@ -29,8 +30,7 @@ NUMBERS: Final = {
 COMPARATOR, CODEC, ENCRYPTION_KEY = 11, 12, 13
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trailer:
+class Trailer(Struct, frozen=True, kw_only=True):
     """As the file has it. Offsets are bytes from its beginning.
 
     `index_bytes` are of all levels of the data index, decompressed.

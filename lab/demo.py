@@ -12,9 +12,10 @@ import secrets
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 from configurations.launch import Launch
 from emr.classification import flattened
@@ -53,16 +54,14 @@ class DemoProgress(Progress, Protocol):
         """Show the plan to the user."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hosting:
+class Hosting(Struct, frozen=True, kw_only=True):
     """Where the demo deploys: to the local AWS at `endpoint`, or else to a new one that `keep` leaves up."""
 
     endpoint: str | None = None
     keep: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Demo:
+class Demo(Struct, frozen=True, kw_only=True):
     """The result of a demo; `background_aws` is None unless the local AWS stays up."""
 
     plan: Plan
@@ -94,8 +93,7 @@ def run_demo(name: str, hosting: Hosting, progress: DemoProgress) -> Iterator[De
             yield _cycle(Cycle(chosen, launch, local, output, progress), keep=hosting.keep)
 
 
-@dataclass(frozen=True, slots=True)
-class Cycle:
+class Cycle(Struct, frozen=True):
     """The data that the steps on the local AWS share; `selection` is the CDK option that chooses the environment."""
 
     selection: str

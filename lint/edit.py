@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 
 class EditAction(StrEnum):
@@ -15,8 +16,7 @@ class EditAction(StrEnum):
     REMOVE = "remove the setting"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edit:
+class Edit(Struct, frozen=True, kw_only=True):
     """One certain correction: `text` is the new key or the new value, empty where the setting is removed."""
 
     action: EditAction

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from lint.edit import Edit
 
@@ -33,8 +34,7 @@ class Consequence(StrEnum):
     GOOD_TO_KNOW = "good to know"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LintFinding:
+class LintFinding(Struct, frozen=True, kw_only=True):
     """One finding; `value` is None where a setting is missing, and `line` is None where there is no file.
 
     `edit` mends it with certainty; where it is None, a person decides.
@@ -58,8 +58,7 @@ class LintFinding:
         return self.message if self.message.endswith("?") else f"{self.message}."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class Report(Struct, frozen=True, kw_only=True):
     """All findings about one cluster, errors first, each severity by line.
 
     `replaced_release` is the release in the file where the caller chose another one.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from emr.cluster_spec import PLACEHOLDER, Setting
 from lint.node import LintedNode
@@ -17,8 +18,7 @@ COLLECTORS: Final = re.compile(r"-XX:\+(Use(?:Z|G1|Parallel|Serial|Shenandoah|Co
 MIB_OF: Final = {"": 2**-20, "k": 2**-10, "m": 1, "g": 2**10, "t": 2**20}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JvmOptions:
+class JvmOptions(Struct, frozen=True, kw_only=True):
     """The options that a file states; a size is None where it is absent or a placeholder."""
 
     settings: tuple[Setting, ...]

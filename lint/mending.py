@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import copy_context
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from lint.edit import EditAction
 from lint.finding import LintFinding, Report, Severity
@@ -26,16 +27,14 @@ FindingKey = tuple[str, str, str]
 """A finding's rule, classification and property."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class Refusal(Struct, frozen=True, kw_only=True):
     """A finding whose correction is certain but was not applied, and the reason."""
 
     finding: LintFinding
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mending:
+class Mending(Struct, frozen=True, kw_only=True):
     """The contents and reports before and after, the findings that were mended, and corrections that were refused.
 
     `settings` are those of both, so that a page can hide their secrets.
@@ -55,8 +54,7 @@ class Mending:
         return tuple(path for path, content in self.before.items() if content != self.after[path])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _State:
+class _State(Struct, frozen=True, kw_only=True):
     """Contents with what lint reports about them."""
 
     contents: Contents

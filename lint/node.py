@@ -7,8 +7,9 @@ that somebody still has to fill in. A rule that gets None stays silent.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from configurations.properties.values import number
 from emr.classification import ClassificationPath
@@ -24,8 +25,7 @@ DEFAULT_BLOCK_BYTES: Final = 65_536
 """HBase's default BLOCKSIZE."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LintedNode:
+class LintedNode(Struct, frozen=True, kw_only=True):
     """A node of `role` primary or core.
 
     `release` is None where the file does not name one; `exact` is true where our table has that very release.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import date
 from typing import Final
+
+from msgspec import Struct
 
 from facts.releases import LABEL, releases
 from sizing.release import Release, Version, parse_version
@@ -28,8 +29,7 @@ OLDER_ZOOKEEPER: Final = (3, 9, 1)
 JAVA_17_FROM: Final = (7, 0, 0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LintedRelease:
+class LintedRelease(Struct, frozen=True, kw_only=True):
     """A release; `exact` is false for one that is not in our table, whose keys and defaults lint does not judge."""
 
     release: Release | None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, NotRequired, TypedDict, Unpack
+
+from msgspec import Struct
 
 from configurations.properties.property import ANY, Span
 from emr.cluster_spec import Setting
@@ -27,8 +28,7 @@ USUAL: Final = {
 """The consequence of a rule that names none, by its severity."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Violation:
+class Violation(Struct, frozen=True, kw_only=True):
     """One place that breaks a rule: the setting `at`, or else the classification and property that are missing.
 
     `fix` and `consequence` replace the rule's own where the check knows better. `edit` mends the setting `at`, and is
@@ -49,8 +49,7 @@ Check = Callable[[LintedNode], Iterable[Violation]]
 """Yields the violations of one kind of node; yields nothing where the values that it needs are not known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(Struct, frozen=True, kw_only=True):
     """`roles` are the node roles that the rule checks; `hbase` and `emr` are the versions that it is about.
 
     `proof` is BOOTED, or says why no boot shows the rule. A rule about some versions is silent where the release is

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from moto.cloudformation.exceptions import UnformattedGetAttTemplateException
+from msgspec import Struct
 
 from local_aws.moto_internals import resolvable_names
 from local_aws.property_changes import PropertyChange, Recreation, property_changes, replaces
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 UNRESOLVED = "{{changeSet:KNOWN_AFTER_APPLY}}"
 
 
-@dataclass(kw_only=True, eq=False)
-class PlannedResource:
+class PlannedResource(Struct, kw_only=True, eq=False, dict=True):
     """A resource that the update would create, whose id and attributes are not known yet."""
 
     logical_id: str

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn
 
 from moto.cloudformation.parsing import generate_resource_name
 from moto.ec2.models import ec2_backends
 from moto.ec2.models.core import TaggedEC2Resource
+from msgspec import Struct
+from msgspec.structs import replace
 
 from local_aws import resource_types
 from local_aws.moto_internals import Json, Untyped, resolvable_names
@@ -32,8 +33,7 @@ class ResourceFailed(DeploymentFailed):
         super().__init__(f"The following resource(s) failed to {verb.lower()}: [{logical_id}]. ")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deployment:
+class Deployment(Struct, frozen=True, kw_only=True):
     """A stack, the template that it follows, and moto's resolver, which learns each created resource."""
 
     stack: Untyped

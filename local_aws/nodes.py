@@ -17,9 +17,10 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from configurations.bootstrap import DIRECTORY
 from configurations.layout import INDEX_FILE
@@ -80,8 +81,7 @@ def has_nodes() -> bool:
     return bool(_endpoint) and sys.platform == "linux"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProgramEnd:
+class ProgramEnd(Struct, frozen=True, kw_only=True):
     """The end of a program: whether it succeeded, what it printed, and what it wrote to stderr."""
 
     succeeded: bool
@@ -89,8 +89,7 @@ class ProgramEnd:
     log: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SimulatedHBase:
+class SimulatedHBase(Struct, frozen=True, kw_only=True):
     """The HBase of one cluster, as its nodes see it.
 
     `state` says what is wrong with it, `hosts` are the nodes of its RegionServers, and `marks` are the files by which
@@ -102,8 +101,7 @@ class SimulatedHBase:
     marks: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class Node(Struct, frozen=True, kw_only=True):
     """A node in a temporary directory, in one region; `host` is its name where a RegionServer runs on it."""
 
     root: Path
@@ -197,8 +195,7 @@ def _claim(cluster_id: str, region: str, instance: str, script: Mapping[str, Any
         return node.run(text.replace(*AS_ROOT), CLAIM, *script.get("Args", []), seconds=ACTION_SECONDS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepRun:
+class StepRun(Struct, frozen=True, kw_only=True):
     """One step of a cluster."""
 
     region: str

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from stacks.resource_schemas import GROUP_IN_PLACE, INSTANCE_GROUPS, INSTANCES_IN_PLACE, create_only_pointers
 
@@ -24,8 +25,7 @@ class Recreation(StrEnum):
     ALWAYS = "Always"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PropertyChange:
+class PropertyChange(Struct, frozen=True, kw_only=True):
     """One property that differs: its top-level name, the path of the difference, and its recreation."""
 
     name: str

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from moto.cloudformation.exceptions import UnformattedGetAttTemplateException, ValidationError
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from local_aws.moto_internals import Json, Untyped
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceRequest:
+class ResourceRequest(Struct, frozen=True, kw_only=True):
     """A request to a resource type: resolved properties, and the name to use where AWS would generate one."""
 
     logical_id: str
@@ -41,8 +40,7 @@ class ResourceType(Protocol):
         """Delete the physical resource."""
 
 
-@dataclass(kw_only=True, eq=False)
-class ApiResource:
+class ApiResource(Struct, kw_only=True, eq=False, dict=True):
     """The values of Ref and Fn::GetAtt for a resource, under the names that moto's resolver reads."""
 
     physical_resource_id: str

@@ -9,13 +9,14 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from ipaddress import ip_address
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 from urllib.parse import urlparse
+
+from msgspec import Struct
 
 from sizing.problem import InvalidInput, OperationFailed, Problem
 
@@ -42,8 +43,7 @@ ACCOUNT_HEADER: Final = "x-moto-account-id"
 PROJECT: Final = Path(__file__).parents[1]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LocalAws:
+class LocalAws(Struct, frozen=True, kw_only=True):
     """A local AWS: its address, and the id of its process, None where somebody else started it."""
 
     endpoint: str

@@ -8,12 +8,12 @@ the deletion of the stack itself.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from moto.cloudformation.exceptions import ValidationError
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from local_aws.moto_internals import Json, Untyped
@@ -31,8 +31,7 @@ class UpdateAction(StrEnum):
     DELETE = "Update:Delete"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicyQuestion:
+class PolicyQuestion(Struct, frozen=True, kw_only=True):
     """A question to the stack policy, whether an update may do this to that resource."""
 
     action: UpdateAction

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from moto.cloudformation.models import Event
 from moto.cloudformation.parsing import OutputMap
 from moto.core.utils import utcnow
+from msgspec import Struct, field
 
 from local_aws.moto_internals import Untyped, stack_event
 from local_aws.template import check_parameters, check_resource_types, check_shape, parsed_template, resource_map
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from local_aws.resource_type import ResourceRequest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StackContents:
+class StackContents(Struct, frozen=True, kw_only=True):
     """A template with its parameters, checked, with no resource made yet."""
 
     text: str
@@ -60,8 +59,7 @@ def place(stack: Untyped, contents: StackContents) -> None:
     stack.output_map = OutputMap(contents.names, contents.template, stack.stack_id)
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class StackResource:
+class StackResource(Struct, kw_only=True, eq=False):
     """A resource of a stack, with its request, its definition and its status."""
 
     request: ResourceRequest
@@ -97,8 +95,7 @@ class StackResource:
         return bool(self.definition.get("UpdateReplacePolicy") == "Retain")
 
 
-@dataclass(slots=True)
-class StackState:
+class StackState(Struct):
     """The resources by logical id, in the order of their creation.
 
     `described`: how each was described when the last operation had ended, None for a type that nobody reads;

@@ -7,10 +7,11 @@ behind, no longer part of the stack.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from moto.cloudformation.exceptions import ValidationError
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from local_aws.deployment import Deployment, DeploymentFailed
 from local_aws.exports import check_exports, publish_exports
@@ -66,8 +67,7 @@ def check_types_stay(stack: Untyped, contents: StackContents) -> None:
         )
 
 
-@dataclass(slots=True)
-class _Update:
+class _Update(Struct):
     stack: Untyped
     contents: StackContents
     policy: str | None
@@ -151,8 +151,7 @@ class _Update:
             self._deployment.deny(resource, reason)
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class ResourceStep:
+class ResourceStep(Struct, kw_only=True, eq=False):
     """One resource that an update touched; before is None for a new one, after during a change in place."""
 
     before: StackResource | None

@@ -8,11 +8,11 @@ Source: CloudWatch API Reference, PutAlarmMuteRule.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from botocore.exceptions import ClientError
+from msgspec import Struct
 
 from environments.names import emr_cluster_name
 from operations.aws import Aws
@@ -33,8 +33,7 @@ NOT_OFFERED: Final = frozenset({"InvalidAction", "UnknownOperationException", "U
 NO_RULE: Final = frozenset({"ResourceNotFound", "ResourceNotFoundException"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Silence:
+class Silence(Struct, frozen=True, kw_only=True):
     """The notifications of a cluster that reach nobody: those that are disabled, and those that active rules mute.
 
     `own_rule` is the name of the rule that a teardown writes; every other rule belongs to somebody else.

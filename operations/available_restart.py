@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, Final, Protocol
+
+from msgspec.structs import replace
 
 from operations.cache_heal import HealControl
 from operations.hbase_control import META_TABLE, HBaseControl, HBaseState, RegionMove, refuse_unquiet
@@ -36,8 +37,7 @@ class AvailableControl(HealControl, HBaseControl, Protocol):
     """Moves regions, restarts servers and reads their caches. Every method raises OperationFailed where that fails."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class AvailableRestart(RollingRestart):
+class AvailableRestart(RollingRestart, frozen=True, kw_only=True, dict=True):
     """The restart of one server after another, each without regions; they come home before the next server restarts."""
 
     hbase: AvailableControl

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
+
+from msgspec import Struct
 
 from operations.basis import Basis
 from sizing.gp3 import Provision
@@ -17,8 +18,7 @@ ATTEMPTS_SECONDS: Final = (0.0, 6 * 3600.0, 24 * 3600.0)
 FIRING_SECONDS: Final = 180.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheVolume:
+class CacheVolume(Struct, frozen=True, kw_only=True):
     """A cache volume: what it is provisioned with, and was at the launch of its cluster.
 
     `modified_at` is when its latest modification began, in seconds since 1970, and `modification` is the state of that
@@ -43,8 +43,7 @@ class CacheVolume:
         return self.modification in {"modifying", "optimizing"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WayBack:
+class WayBack(Struct, frozen=True, kw_only=True):
     """The schedules of one volume: when the next one fires, in seconds since 1970, and what it provisions then.
 
     `attempt` is the number of that schedule, from 1. `remaining` counts it and the later ones.
@@ -66,8 +65,7 @@ class WayBack:
         return self.attempt + self.remaining - 1 == len(ATTEMPTS_SECONDS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoostState:
+class BoostState(Struct, frozen=True, kw_only=True):
     """The cache volumes of a cluster by id, and the schedules that restore them."""
 
     volumes: Mapping[str, CacheVolume]

@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, Protocol
+
+from msgspec import Struct
 
 from operations.boost_state import ATTEMPTS_SECONDS, BoostState, CacheVolume, WayBack, moment, provision_text
 from operations.polling import turns
@@ -47,8 +48,7 @@ class BoostControl(Protocol):
         """Give a volume this provision now."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoostPatience:
+class BoostPatience(Struct, frozen=True, kw_only=True):
     """How long to wait until EC2 accepts a modification, and the pauses between two checks, in seconds."""
 
     modifiable: float = 900.0  # judgement: beyond that it takes hours, and the schedules restore the volume
@@ -56,8 +56,7 @@ class BoostPatience:
     poll: float = 15.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheBoost:
+class CacheBoost(Struct, frozen=True, kw_only=True):
     """The boost of all cache volumes to `provision` for so many seconds; `clock` is in seconds since 1970."""
 
     control: BoostControl
@@ -145,8 +144,7 @@ class CacheBoost:
             )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoostEnd:
+class BoostEnd(Struct, frozen=True, kw_only=True):
     """The end of a boost on request: the volumes are restored, and the schedules deleted, which first come forward."""
 
     control: BoostControl

@@ -7,10 +7,10 @@ believes a claim, a record or an answer from a bucket whose name somebody else h
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
+from msgspec import Struct
 
 from operations.aws_errors import MISSING, error_code
 
@@ -45,8 +45,7 @@ class BucketOwners:
             params.setdefault(EXPECTED, owner)
 
 
-@dataclass(frozen=True, slots=True)
-class BucketName:
+class BucketName(Struct, frozen=True):
     """The use of a bucket's name. `region` is None for a bucket that is not ours or that we may not list."""
 
     exists: bool

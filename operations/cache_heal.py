@@ -9,9 +9,10 @@ restart of the second would send it to the first. So the tables of moved regions
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, Protocol
+
+from msgspec import Struct
 
 from operations.hbase_control import CacheContents, HBaseState, RegionControl, RegionMove, refuse_unquiet
 from operations.heal_proposal import PAUSE_SECONDS, HealProposal
@@ -50,8 +51,7 @@ class HealJournal(Protocol):
         """Forget it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HealPatience:
+class HealPatience(Struct, frozen=True, kw_only=True):
     """How long to wait for regions that are reopened, in seconds."""
 
     opened: float = 600.0  # judgement: the master opens the regions of a table in batches, each in seconds
@@ -59,8 +59,7 @@ class HealPatience:
     poll: float = 10.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Heal:
+class Heal(Struct, frozen=True, kw_only=True):
     """The heal of one running HBase."""
 
     hbase: HealControl

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
+
+from msgspec import Struct
 
 from operations.aws import Aws
 from operations.hbase_control import CacheReads
@@ -27,8 +28,7 @@ PERIOD_SECONDS: Final = 60  # the publisher's timer runs each minute
 MOST_QUERIES: Final = 500  # of one request: CloudWatch API Reference, GetMetricData
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerCache:
+class ServerCache(Struct, frozen=True, kw_only=True):
     """The figures of one RegionServer over the window; None if none were published. `at` is the time of the newest."""
 
     instance: str
@@ -111,8 +111,7 @@ def reads_since(aws: Aws, cluster_id: str, instances: Iterable[str], since: date
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Period:
+class Period(Struct, frozen=True):
     """A time in which figures were published."""
 
     start: datetime

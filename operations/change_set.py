@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from botocore.exceptions import ClientError
+from msgspec import Struct
 
 from operations.aws import Aws
 from operations.aws_errors import error_code, translated
@@ -24,8 +24,7 @@ PREFIX: Final = "warmbase"
 """The beginning of the name of each of our change sets; the names are unique, so nobody executes another's."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Assembly:
+class Assembly(Struct, frozen=True, kw_only=True):
     """Templates and files as synthesised, where they go, and the variables that the CDK command line gets."""
 
     directory: Path
@@ -94,8 +93,7 @@ def losses(changes: list[Mapping[str, Any]]) -> Iterator[str]:
             yield f"{what}: replacement {change.get('Replacement', 'not ruled out').lower()}, by {', '.join(causes)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ChangeSet:
+class _ChangeSet(Struct, frozen=True, kw_only=True):
     """A change set that CloudFormation has computed, with the changes that it would make."""
 
     arn: str

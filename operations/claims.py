@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from botocore.exceptions import ClientError
+from msgspec import Struct
+from msgspec.structs import replace
 
 from emr.cluster_state import ENDED, has_ended
 from environments.environment import Environment
@@ -26,8 +27,7 @@ NOBODY: Final = "nobody"
 """The cluster in a claim that was released; the node's program knows this value, too."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class Claim(Struct, frozen=True, kw_only=True):
     """The cluster that may write to a root. `state` is its state in EMR; None where EMR does not know the cluster.
 
     `ended` is true only where EMR proves that the cluster has ended, which it can in its own account and region.

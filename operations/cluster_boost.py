@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from botocore.exceptions import ClientError
+from msgspec import Struct
+from msgspec.structs import replace
 
 from configurations.launch import Launch
 from environments.names import BOOST_ROLE, BOOST_TAG, boost_group, cluster_stack
@@ -33,8 +34,7 @@ AT: Final = "at(%Y-%m-%dT%H:%M:%S)"
 NO_GROUP: Final = "ResourceNotFoundException"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterBoost:
+class ClusterBoost(Struct, frozen=True, kw_only=True):
     """The boost of one running cluster whose cache volumes have this size and had this provision at its launch.
 
     `usd_per_hour` is the price of a provision above that of the launch, for one volume.

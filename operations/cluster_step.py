@@ -11,11 +11,11 @@ import re
 import uuid
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
+from msgspec import Struct
 
 from operations.aws import Aws
 from operations.aws_errors import AGAIN, MISSING, error_code, translated
@@ -42,8 +42,7 @@ POLL_SECONDS: Final = 10.0
 ENDED: Final = frozenset({"COMPLETED", "FAILED", "CANCELLED", "INTERRUPTED"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PrimaryShell:
+class PrimaryShell(Struct, frozen=True, kw_only=True):
     """Runs scripts on the first primary node of one cluster; their answers are in the log bucket."""
 
     aws: Aws

@@ -11,9 +11,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, Protocol
+
+from msgspec import Struct
 
 from operations.hbase_control import CacheReads
 from operations.polling import turns
@@ -24,8 +25,7 @@ from sizing.units import format_percent, format_size
 CONTINUE: Final = "run the same command again: it continues with the regions that have not been compacted"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredRegion:
+class StoredRegion(Struct, frozen=True, kw_only=True):
     """The store files of an open region, as its server last reported them.
 
     `compacted_at` is when its last major compaction wrote its files, in seconds since 1970; 0 if none ever has.
@@ -51,8 +51,7 @@ class CompactionControl(Protocol):
         """Return the reads of each server since that time (seconds since 1970), for the servers that are known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompactionPatience:
+class CompactionPatience(Struct, frozen=True, kw_only=True):
     """How long to wait, in seconds. `before` is the window of the hit ratios that decide whether to begin."""
 
     before: float = 600.0  # judgement: ten published minutes
@@ -62,8 +61,7 @@ class CompactionPatience:
     poll: float = 10.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompactionWaves:
+class CompactionWaves(Struct, frozen=True, kw_only=True):
     """The major compaction of every region that was not compacted after `before`, in seconds since 1970.
 
     `tables` are the tables to compact; empty for all. `floor` is the least hit ratio of a server.

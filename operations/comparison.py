@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
 from typing import Final
 
 from botocore.exceptions import ClientError
+from msgspec import Struct
+from msgspec.structs import fields
 
 from configurations.bootstrap import Action, actions, program, script
 from configurations.launch import Launch
@@ -33,11 +34,10 @@ from operations.description import (
 from operations.protection import read_protection
 
 SHORT: Final = 300
-COMPARED: Final = tuple(field.name for field in fields(DescribedAlarm) if field.compare)
+COMPARED: Final = tuple(field.name for field in fields(DescribedAlarm) if field.name != "state")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class Comparison(Struct, frozen=True, kw_only=True):
     """The number of facts of one kind that were compared, and those that differ."""
 
     subject: str

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from dashboards.alarm_names import is_alarm_of
 from environments.names import emr_cluster_name
 from operations.aws import Aws
+from sizing.equality import EqualButFor
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DescribedAlarm:
+class DescribedAlarm(EqualButFor, frozen=True, kw_only=True):
     """An alarm, metric or composite. `watched` is namespace, metric, statistic and dimensions, a query, or the rule.
 
     `silenced` is true while its actions are disabled. `state` is OK, ALARM or INSUFFICIENT_DATA.
     """
+
+    UNCOMPARED: ClassVar[str] = "state"
 
     description: str
     watched: tuple[str, ...]
@@ -27,7 +28,7 @@ class DescribedAlarm:
     threshold: float = 0.0
     missing: str = ""
     silenced: bool = False
-    state: str = field(default="", compare=False)
+    state: str = ""
 
 
 def described_alarms(aws: Aws, environment: str, cluster_name: str) -> Mapping[str, DescribedAlarm]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from botocore.exceptions import ClientError
+from msgspec import Struct
 
 from changes.immutable_settings import NEWEST, ImmutableSettings
 from emr.classification import Classification
@@ -29,8 +29,7 @@ FAILED_CREATION: Final = frozenset({"CREATE_FAILED", "ROLLBACK_FAILED"})
 """The states of a stack that can list a cluster without the parameter that holds the cluster's id."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DescribedGroup:
+class DescribedGroup(Struct, frozen=True, kw_only=True):
     """An instance group that runs: what it consists of, and its state.
 
     `group.settings` and `settings` are those in force: while others are `requested` and not applied, `pending`, these
@@ -77,8 +76,7 @@ class DescribedGroup:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DescribedCluster:
+class DescribedCluster(Struct, frozen=True, kw_only=True):
     """A cluster as the EMR API describes it. `scripts` is the SHA-256 of each bootstrap action's script by its name."""
 
     id: str

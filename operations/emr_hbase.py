@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal
+
+from msgspec import Struct
 
 from configurations.launch import Launch
 from configurations.layout import INDEX_FILE
@@ -40,8 +41,7 @@ PERSIST_INTERVAL: Final = "hbase.bucketcache.persist.intervalinmillis"
 STALE_INTERVALS: Final = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheIndex:
+class CacheIndex(Struct, frozen=True, kw_only=True):
     """The persisted index of each server's cache: its path and format, and how long it may be behind the cache."""
 
     file: str
@@ -73,8 +73,7 @@ class CacheIndex:
         return f"{assignments}\n{READINESS.read_text(encoding='utf-8')}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class EmrHBase:
+class EmrHBase(Struct, frozen=True, kw_only=True, dict=True):
     """Reads and changes the HBase of a cluster. `restart_seconds`: the most that systemd takes to stop and start."""
 
     aws: Aws

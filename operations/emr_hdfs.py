@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from operations.cluster_step import PrimaryShell
 from operations.locality_heal import Locality, ServerLocality
@@ -13,8 +14,7 @@ from operations.progress import Say
 STEP: Final = "heal-locality"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EmrHdfs:
+class EmrHdfs(Struct, frozen=True, kw_only=True):
     """Reads and changes where the blocks of a cluster's store files are."""
 
     primary: PrimaryShell

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from botocore.exceptions import ClientError
+from msgspec import Struct
 
 from emr.cluster_state import has_ended, is_running
 from emr.codecs.cloudformation import CLUSTER_TYPE
@@ -20,8 +20,7 @@ from sizing.problem import Problem, Refused
 FORGOTTEN: Final = ("InvalidRequestException", "is not valid")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EnvironmentCluster:
+class EnvironmentCluster(Struct, frozen=True, kw_only=True):
     """A cluster that was launched. `state` is None where EMR does not know it; `launch_time` is in ISO 8601."""
 
     id: str

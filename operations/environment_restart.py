@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from configurations.bootstrap import start_seconds, stop_seconds
 from configurations.launch import Launch
@@ -24,8 +25,7 @@ DELIVERY_SECONDS: Final = 60
 RETAINS: Final = ("hbase-site", "hbase.master.scp.retain.assignment.force")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RestartProposal:
+class RestartProposal(Struct, frozen=True, kw_only=True):
     """A restart before its confirmation: the state that it was made from, and the journal of one to be continued."""
 
     state: HBaseState

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol
+
+from msgspec import Struct
 
 from hfile.cache_index import CachedFile
 from operations.progress import Say
@@ -17,8 +18,7 @@ from sizing.problem import Refused
 META_TABLE: Final = "hbase:meta"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Region:
+class Region(Struct, frozen=True, kw_only=True):
     """A region of an enabled table. `server` is None while no server has it open.
 
     `moved` is true where the server before this one was another: until the region is closed and opened in place, the
@@ -30,8 +30,7 @@ class Region:
     moved: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HBaseState:
+class HBaseState(Struct, frozen=True, kw_only=True):
     """The regions and servers that the master knows. `servers` has the start time of each, in ms since 1970."""
 
     servers: Mapping[str, int]
@@ -60,8 +59,7 @@ class HBaseState:
         return tuple(sorted({region.table for region in self.regions.values() if region.moved}))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegionMove:
+class RegionMove(Struct, frozen=True, kw_only=True):
     """The move of one region from the server that has it open to another."""
 
     region: str
@@ -70,8 +68,7 @@ class RegionMove:
     target: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheContents:
+class CacheContents(Struct, frozen=True, kw_only=True):
     """The files that a server's cache holds, by its persisted index: of each the blocks and bytes.
 
     `age_seconds` is the age of the index. The cache may have differed from it for `behind_seconds`; past
@@ -84,8 +81,7 @@ class CacheContents:
     files: Mapping[str, CachedFile]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheReads:
+class CacheReads(Struct, frozen=True, kw_only=True):
     """Block reads of one server that its BucketCache answered, and those that it did not."""
 
     hits: float

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from operations.aws import Aws
 from operations.s3_journal import S3Journal
 from sizing.problem import OperationFailed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class S3HealJournal:
+class S3HealJournal(Struct, frozen=True, kw_only=True):
     """The place of one cluster's journal."""
 
     aws: Aws

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
+
+from msgspec import Struct
 
 from operations.basis import Basis
 from operations.cluster_step import LONGEST_SECONDS
@@ -24,8 +25,7 @@ MOVES_AT_A_TIME: Final = 25  # judgement: a minute of moves for each step, whose
 SYSTEM_TABLES: Final = "hbase:"
 
 
-@dataclass(frozen=True, kw_only=True)
-class HealProposal:
+class HealProposal(Struct, frozen=True, kw_only=True, dict=True):
     """The state and caches of a cluster, and the moves that bring the most cached bytes home.
 
     `slack` is how far the number of regions of a server may exceed the mean, `pause_seconds` the pause after each move.

@@ -9,9 +9,10 @@ healer works like this; the code that moves replicas is that of HDFS's balancer.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, Protocol
+
+from msgspec import Struct
 
 from operations.basis import Basis
 from operations.progress import Say, Stage
@@ -23,8 +24,7 @@ STEP_SECONDS: Final = 900
 SERVERS_IN_OUTCOME: Final = 6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerLocality:
+class ServerLocality(Struct, frozen=True, kw_only=True):
     """The store files of a server's regions: how much of them is on its own host, and what would be moved there.
 
     `sent_bytes` is the size of the replicas that its own DataNode would send.
@@ -42,8 +42,7 @@ class ServerLocality:
         return self.local_bytes / self.bytes if self.bytes else 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Locality:
+class Locality(Struct, frozen=True, kw_only=True):
     """The locality of each server, and the lowest bandwidth that a DataNode allows for moves."""
 
     servers: Mapping[str, ServerLocality]
@@ -73,8 +72,7 @@ class LocalityControl(Protocol):
         """Move replicas for about this many seconds; return the bytes that were moved, and the locality afterwards."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LocalityProposal:
+class LocalityProposal(Struct, frozen=True, kw_only=True):
     """The locality of a cluster, and the bandwidth with which each DataNode would heal it."""
 
     locality: Locality
@@ -97,8 +95,7 @@ class LocalityProposal:
         return {f"RegionServer {server}": "is live" for server in locality.servers}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LocalityHeal:
+class LocalityHeal(Struct, frozen=True, kw_only=True):
     """The heal of the locality of one running HBase."""
 
     hdfs: LocalityControl

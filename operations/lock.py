@@ -15,12 +15,13 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from botocore.exceptions import BotoCoreError, ClientError
+from msgspec import Struct
+from msgspec.structs import asdict, fields
 
 from environments.environment import Environment
 from environments.names import lock_parameter, renewal_parameter
@@ -36,8 +37,7 @@ FIRST_POLL_SECONDS: Final = 0.2
 POLL_SECONDS: Final = 5.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LockContent:
+class LockContent(Struct, frozen=True, kw_only=True):
     """The holder of a lock: `owner` is the ARN of its credentials; `since` is in ISO 8601."""
 
     token: str
@@ -61,8 +61,7 @@ class LockContent:
         return f"`{self.command}` of {self.owner}, process {self.pid} on {self.host}, since {self.since}"
 
 
-@dataclass(slots=True, kw_only=True)
-class Lock:
+class Lock(Struct, kw_only=True):
     """A lock that this process holds. Until it is released, the AWS clients ask it before each call."""
 
     aws: Aws

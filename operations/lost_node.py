@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
+
+from msgspec import Struct
 
 from operations.aws import Aws
 from operations.aws_errors import AGAIN, translated
@@ -15,8 +16,7 @@ from sizing.problem import InvalidInput, Refused
 TERMINATED: Final = "TERMINATED"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TerminatedNode:
+class TerminatedNode(Struct, frozen=True, kw_only=True):
     """A core node whose instance ended at `ended_at`; `reason` is EMR's, and may be empty."""
 
     instance: str

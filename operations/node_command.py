@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from operations.aws import Aws
 from operations.aws_errors import AGAIN, translated
@@ -19,8 +20,7 @@ UNENDED: Final = frozenset({"Pending", "InProgress", "Delayed"})
 SHORTEST_SECONDS: Final = 30  # the least that SendCommand accepts: Systems Manager API Reference, TimeoutSeconds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandOutcome:
+class CommandOutcome(Struct, frozen=True, kw_only=True):
     """The end of a command: Systems Manager's status, `Success` or another, and what the text printed."""
 
     status: str

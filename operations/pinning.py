@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, replace
 from datetime import UTC
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from changes.recorded_launch import is_recorded_launch
 from changes.recorded_security import security_of_file
@@ -35,8 +37,7 @@ DIFFERS: Final = "differs from the running cluster"
 PIN_AGAIN: Final = "write the record again: warmbase pin ENV"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pinned:
+class Pinned(Struct, frozen=True, kw_only=True):
     """A written record, the number of facts that EMR confirmed, and whether an earlier record was different."""
 
     record: LaunchRecord

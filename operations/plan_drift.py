@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from changes.change import Change, changes
 from changes.immutable_settings import NEWEST, immutable_changes
@@ -21,8 +23,7 @@ from operations.stack_drift import stack_edits
 from sizing.problem import OperationFailed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunningCluster:
+class RunningCluster(Struct, frozen=True, kw_only=True):
     """A running cluster, ready to be compared with a plan.
 
     `immutable` are the changes that the environment file asks for and that only a new cluster can have.
@@ -38,8 +39,7 @@ class RunningCluster:
         return changes(self.subject, planned_spec(launch), ("primary", "core"), release, self.immutable)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterDrift:
+class ClusterDrift(Struct, frozen=True, kw_only=True):
     """A running cluster, and the comparison of what belongs to it with today's rendering and the last deployment."""
 
     running: RunningCluster

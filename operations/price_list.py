@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from facts.prices import PRICES, listed_prices
 from facts.prices.catalogue import SEARCHES, ProductFilter
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
 Say = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PriceRequest:
+class PriceRequest(Struct, frozen=True, kw_only=True):
     """A region whose prices are to be refreshed, and the directory of their files."""
 
     region: str
@@ -36,8 +36,7 @@ class PriceRequest:
     dry_run: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refresh:
+class Refresh(Struct, frozen=True, kw_only=True):
     """New prices beside the current ones, if any, and which files were written."""
 
     current: PriceTable | None

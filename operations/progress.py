@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
+
+from msgspec import Struct
 
 Say: TypeAlias = Callable[[str], None]
 """Takes a line of progress."""
@@ -22,8 +23,7 @@ class Progress(Protocol):
         """One step; what it yields takes a line of progress, and last the outcome."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
+class Stage(Struct, frozen=True, kw_only=True):
     """`act` says what it is at, and returns the outcome in a line. Doing it twice does nothing the second time."""
 
     title: str

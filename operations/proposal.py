@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from changes.planned_cluster import PlannedCluster, deployable_clusters
 from configurations.launch import Launch
@@ -33,8 +35,7 @@ from operations.tuning import Tuning, tuning_of
 from sizing.problem import Refused
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class Work(Struct, frozen=True, kw_only=True):
     """An environment as you named it, with the clients and variables to deploy it; `directory` takes the assembly."""
 
     name: str
@@ -48,8 +49,7 @@ class Work:
         return Assembly(directory=self.directory / "cdk.out", aws=self.aws, variables=self.variables)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StackChange:
+class StackChange(Struct, frozen=True, kw_only=True):
     """The differences between a stack and its synthesised template. `status` is None if there is no stack yet."""
 
     name: str
@@ -63,8 +63,7 @@ class StackChange:
     """A digest of the synthesised template."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class Proposal(Struct, frozen=True, kw_only=True):
     """The changes that a deployment would make. `bucket` lists what it would set on an existing root bucket.
 
     `traces` are the facts that a cluster leaves behind when it is torn down.

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from environments.names import cluster_stack, stacks_around, storage_stack
 from operations.aws import Aws
@@ -35,8 +36,7 @@ POLICY: Final[Mapping[str, Any]] = {
 """The policy of each stack, which also stops a change that somebody deploys without warmbase."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Protection:
+class Protection(Struct, frozen=True, kw_only=True):
     """The names of the protections that a cluster and its stacks should have, and whether each is in place."""
 
     facts: Mapping[str, bool]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
+
+from msgspec import Struct
 
 from emr.classification import flattened
 from emr.codecs.api import write_classifications
@@ -43,8 +44,7 @@ READ_GROUP_LOG: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Groups:
+class _Groups(Struct, frozen=True, kw_only=True):
     """The instance groups of one cluster, through EMR's API. `proposed` has them as the proposal was made from them."""
 
     aws: Aws

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct
 
 from emr.cluster_spec import ClusterSpec, counted
 from emr.codecs.cloudformation import SECURITY_TYPE, read_cluster, resolved
@@ -15,8 +16,7 @@ from sizing.modes import MODES
 from stacks.references import Templates
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObservedCluster:
+class ObservedCluster(Struct, frozen=True, kw_only=True):
     """A running cluster as EMR describes it."""
 
     id: str

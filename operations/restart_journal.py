@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import asdict, dataclass, replace
+
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from operations.aws import Aws
 from operations.hbase_control import HBaseState
@@ -12,8 +14,7 @@ from operations.s3_journal import S3Journal
 from sizing.problem import OperationFailed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RestartJournal:
+class RestartJournal(Struct, frozen=True, kw_only=True):
     """The cluster before the restart: start time and hit ratio of each server, and the server of each region.
 
     A server whose node published no reads has no hit ratio. `available` is true if regions move away for the restart.
@@ -43,8 +44,7 @@ class RestartJournal:
         return self.restarted(server, state) and all(state.homes.get(name) == server for name in regions)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class S3RestartJournal:
+class S3RestartJournal(Struct, frozen=True, kw_only=True):
     """The place of one cluster's journal."""
 
     aws: Aws
@@ -71,7 +71,7 @@ class S3RestartJournal:
 
     def write(self, journal: RestartJournal) -> None:
         """Replace any other journal with this one. Raises OperationFailed."""
-        self._object.write(asdict(journal))
+        self._object.write(to_builtins(journal))
 
     def clear(self) -> None:
         """Delete the journal. Raises OperationFailed."""

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Final, Protocol
+
+from msgspec import Struct
 
 from operations.hbase_control import META_TABLE, HBaseControl, HBaseState, refuse_unquiet
 from operations.polling import turns
@@ -29,8 +30,7 @@ CONTINUE: Final = "run the same command again: it continues with the servers tha
 SKIP: Final = "skips a server whose node EMR has terminated"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class Patience(Struct, frozen=True, kw_only=True):
     """How long to wait, in seconds. `before` is the window of the hit ratio before the restart."""
 
     before: float = 600.0  # judgement: ten published minutes
@@ -59,8 +59,7 @@ class RestartJournalStore(Protocol):
         """Forget the journal."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RollingRestart:
+class RollingRestart(Struct, frozen=True, kw_only=True):
     """The rolling restart of the servers of one running HBase."""
 
     hbase: HBaseControl

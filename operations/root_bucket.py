@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Final
 
 from botocore.exceptions import ClientError, IncompleteReadError, ReadTimeoutError, ResponseStreamingError
+from msgspec import Struct
 from urllib3.exceptions import HTTPError
 
 from hfile.layout import FileEntry
@@ -24,8 +24,7 @@ OF_ONE: Final = ("AccessDenied", "InvalidObjectState", "KMS.")
 """How codes begin by which S3 refuses one object and not all: it is archived, or encrypted with another key."""
 
 
-@dataclass(frozen=True, slots=True)
-class S3File:
+class S3File(Struct, frozen=True):
     """One object, as it was when it was listed: one that was replaced since is another."""
 
     aws: Aws
@@ -69,8 +68,7 @@ class S3File:
         raise AssertionError
 
 
-@dataclass(frozen=True, slots=True)
-class S3Root:
+class S3Root(Struct, frozen=True):
     """As `Store` has it. `prefix` has no slash at its end; empty for a whole bucket."""
 
     aws: Aws

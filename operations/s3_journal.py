@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from botocore.exceptions import ClientError
+from msgspec import Struct
 
 from operations.aws import Aws
 from operations.aws_errors import AGAIN, MISSING, error_code, translated
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class S3Journal:
+class S3Journal(Struct, frozen=True, kw_only=True):
     """The place of one journal. An SSM parameter would be too small for the homes of all regions."""
 
     aws: Aws

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct
 
 from environments.regular_file import read_regular_file
 from operations.basis import Basis, refuse_moved
@@ -17,8 +18,7 @@ FORMAT: Final = 1
 SAVE_AGAIN: Final = "save a proposal again: warmbase deploy ENV --save FILE"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SavedProposal:
+class SavedProposal(Struct, frozen=True, kw_only=True):
     """The facts that a proposal was made from, and the templates and settings that it applies."""
 
     file: Path

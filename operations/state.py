@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from botocore.exceptions import ClientError
+from msgspec import Struct
 
 from changes.planned_cluster import planned_cluster
 from configurations.launch import Launch
@@ -38,8 +38,7 @@ TREND_MINUTES: Final = 30
 WARM_FRACTION: Final = 0.95
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Caches:
+class Caches(Struct, frozen=True, kw_only=True):
     """The caches of one cluster over the last minutes; hit ratios are weighted by requests, the worst is a server's.
 
     `fill` is of what the plan expects to be filled; `warm_in_seconds` goes by the last half hour, None where nothing
@@ -57,8 +56,7 @@ class Caches:
     warm_in_seconds: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterState:
+class ClusterState(Struct, frozen=True, kw_only=True):
     """One named cluster. `cluster` is None where none was launched; `why` says why nothing more is known.
 
     `unfinished` are the commands that are changing it now, or were interrupted before they had ended; None if that is
@@ -81,8 +79,7 @@ class ClusterState:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EnvironmentState:
+class EnvironmentState(Struct, frozen=True, kw_only=True):
     """The environment at one moment. `claim` is None where nobody has claimed the root, or there is none to claim."""
 
     environment: str

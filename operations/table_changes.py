@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from operations.hbase_control import CacheReads, HBaseState, RegionControl, refuse_unquiet
 from operations.polling import turns
@@ -26,8 +28,7 @@ UNQUIET: Final = "reopening a region now would take more rows offline"
 CONTINUE: Final = "run the same command again: it continues with this table"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LiveTables:
+class LiveTables(Struct, frozen=True, kw_only=True):
     """The attributes of the families of each enabled user table, and the most regions that a change reopens at once.
 
     `loading` names the tables that have the settings of an initial load.
@@ -54,8 +55,7 @@ class TableControl(RegionControl, Protocol):
         """Return the reads of each server since that time (seconds since 1970), for the servers that are known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TablePatience:
+class TablePatience(Struct, frozen=True, kw_only=True):
     """How long to wait, in seconds. `before` is the window of the hit ratios before a change."""
 
     before: float = 600.0  # judgement: ten published minutes
@@ -65,8 +65,7 @@ class TablePatience:
     poll: float = 10.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableChanges:
+class TableChanges(Struct, frozen=True, kw_only=True):
     """The changes of tables of one running HBase."""
 
     hbase: TableControl

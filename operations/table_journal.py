@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
 from typing import Protocol, TypeAlias
+
+from msgspec import Struct, field, to_builtins
 
 from operations.aws import Aws
 from operations.s3_journal import S3Journal
@@ -14,8 +15,7 @@ Families: TypeAlias = Mapping[str, Mapping[str, str]]
 """Attributes of families, by the name of the family."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableChange:
+class TableChange(Struct, frozen=True, kw_only=True):
     """The attributes of one table that differ from the plan: their values before the change, and those of the plan.
 
     `hit_ratios` are those of each server before the change. `passed` is true once the first region has passed its gate,
@@ -43,8 +43,7 @@ class TableJournal(Protocol):
         """Forget it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class S3TableJournal:
+class S3TableJournal(Struct, frozen=True, kw_only=True):
     """The place of one cluster's journal."""
 
     aws: Aws
@@ -71,7 +70,7 @@ class S3TableJournal:
 
     def write(self, change: TableChange) -> None:
         """Keep this in place of any other. Raises OperationFailed."""
-        self._object.write(asdict(change))
+        self._object.write(to_builtins(change))
 
     def clear(self) -> None:
         """Delete the journal. Raises OperationFailed."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from configurations.launch import Launch
 from configurations.table_ddl import BATCH_KEY, planned_tables
@@ -28,8 +29,7 @@ PHOENIX_TABLES: Final = ("SYSTEM.", "SYSTEM:")
 """How the names of Phoenix's own tables begin, without and with mapped namespaces (Phoenix, SYSTEM_SCHEMA_NAME)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableProposal:
+class TableProposal(Struct, frozen=True, kw_only=True):
     """The changes to make, in their order. If `interrupted` is true, the first one continues an earlier command.
 
     `regions` has the number of regions of each table.

@@ -9,10 +9,12 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from environments.environment import Environment
 from environments.names import cluster_stack, monitoring_stack, network_stack
@@ -36,8 +38,7 @@ FIRST_POLL_SECONDS: Final = 0.2
 POLL_SECONDS: Final = 10.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Consent:
+class Consent(Struct, frozen=True, kw_only=True):
     """The facts that you state for a teardown that would otherwise be refused.
 
     `exported` is the place to which the snapshots of all tables were exported, in mode hdfs. `lost_cluster` is the id
@@ -48,7 +49,10 @@ class Consent:
     lost_cluster: str | None = None
 
 
-def teardown(aws: Aws, environment: Environment, cluster_name: str, consent: Consent = Consent()) -> Iterator[Stage]:
+NO_CONSENT: Final = Consent()
+
+
+def teardown(aws: Aws, environment: Environment, cluster_name: str, consent: Consent = NO_CONSENT) -> Iterator[Stage]:
     """Yield every step.
 
     Raises Refused for a cluster in mode hdfs without an export, because its data would end with it; for a cluster that

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from changes.change import OF_THE_CLUSTER, Change, by_reconfiguration
 from changes.cost import ImpactCost, impact_cost
@@ -22,8 +23,7 @@ from operations.plan_drift import RunningCluster, read_running_cluster
 SMALL_FRACTION: Final = 0.05
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupChange:
+class GroupChange(Struct, frozen=True, kw_only=True):
     """One request to EMR for one group: `count` nodes, or these `settings` in place of all that it has."""
 
     role: str
@@ -32,8 +32,7 @@ class GroupChange:
     settings: tuple[Classification, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tuning:
+class Tuning(Struct, frozen=True, kw_only=True):
     """The `group_changes` in their order; `small` changes and those that need a `new` cluster are not applied."""
 
     running: RunningCluster

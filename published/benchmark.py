@@ -7,9 +7,11 @@ Nothing here is fitted to what it measured: a reading changes an input that the 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from published.benchmark_numbers import FIELD_BYTES, FIELDS, RECORDS, STORED_BYTES
 from sizing import gp3
@@ -46,8 +48,7 @@ ZIPF: Final = Zipf(theta=0.99)
 YCSB_ZIPF: Final = Zipf(theta=0.99, ranks=YCSB_RANKS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BenchmarkReading:
+class BenchmarkReading(Struct, frozen=True, kw_only=True):
     """One way to read the benchmark's source: `limits` are all resources, `bottleneck` gives out first."""
 
     row_bytes: float
@@ -67,8 +68,7 @@ class BenchmarkReading:
         return self.reads_per_second * self.latency_seconds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Uncached:
+class Uncached(Struct, frozen=True, kw_only=True):
     """The cluster without a cache, for one number of handlers on each node and one time to S3's first byte.
 
     `several_prefixes` is the same where S3's limit for one prefix does not bind.
@@ -80,8 +80,7 @@ class Uncached:
     several_prefixes: BenchmarkReading
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Provisioned:
+class Provisioned(Struct, frozen=True, kw_only=True):
     """The same cluster with volumes that use what the instance sustains."""
 
     volume: Volume
@@ -89,8 +88,7 @@ class Provisioned:
     usd_per_month_more: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class Benchmark:
+class Benchmark(Struct, frozen=True, kw_only=True, dict=True):
     """The pinned cluster of the source, whose requirements and world are given."""
 
     requirements: Requirements

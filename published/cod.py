@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sizing.calculator import plan
 from sizing.inputs import SizingInputs
@@ -36,8 +38,7 @@ PRODUCTION_READS: Final = (2_000, 10_000, 50_000)
 RECOVERY_READS: Final = (100, 1_000)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Cod:
+class Cod(Struct, frozen=True, kw_only=True, dict=True):
     """The source's data, and what there is to buy. `like` lends its region, release and targets."""
 
     like: Requirements

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from published.benchmark import Benchmark
 from published.benchmark_numbers import NODE_CACHE_GB

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from typing import Final
+
+from msgspec import Struct
 
 BOUNDS: Final = "~<>"
 CLOSE_FRACTION: Final = 0.05
@@ -26,16 +27,14 @@ class Verdict(StrEnum):
     APART = "further apart"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedSource:
+class PublishedSource(Struct, frozen=True, kw_only=True):
     """A document with measured figures, and where to read it."""
 
     title: str
     publisher: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Amount:
+class Amount(Struct, frozen=True, kw_only=True):
     """A number, or the least and the most of a range."""
 
     least: float
@@ -48,8 +47,7 @@ class Amount:
         return cls(least=float(least), most=float(most or least))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedFigure:
+class PublishedFigure(Struct, frozen=True, kw_only=True):
     """A figure as its source states it, and ours in the same unit.
 
     `published` is the source's number with `~`, `<` or `>` where it says about, under or over; `how` is our formula and
@@ -94,8 +92,7 @@ model_figure: Final = partial(PublishedFigure, kind=FigureOrigin.MODEL)
 arithmetic_figure: Final = partial(PublishedFigure, kind=FigureOrigin.ARITHMETIC)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceFigures:
+class SourceFigures(Struct, frozen=True, kw_only=True):
     """All figures of one source, in its own order."""
 
     source: PublishedSource

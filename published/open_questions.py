@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from published.benchmark import Benchmark
 from published.benchmark_numbers import COLD_GETS, PEAK_GETS, WARM_GETS
@@ -17,8 +18,7 @@ BLOCK_BYTES: Final = 64 * KIB
 CELLS_BYTES: Final = (100, 480, 1_536, 2_048, 10_240)  # as serialised; 480 is the benchmark's
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slots:
+class Slots(Struct, frozen=True, kw_only=True):
     """Payload over slot bytes and blocks held, under HBase's default list of sizes and under ours."""
 
     cell_bytes: int
@@ -28,8 +28,7 @@ class Slots:
     sizes: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Worth:
+class Worth(Struct, frozen=True, kw_only=True):
     """GETs saved in an hour, what they would cost in a month, and what the volumes of the cache cost."""
 
     gets_per_hour: int

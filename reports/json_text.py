@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 import re
 from collections.abc import Mapping
 from typing import Any, Final, Protocol, runtime_checkable
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from sizing.modes import Mode
 from sizing.resource import Resource
@@ -27,7 +29,7 @@ class HasJsonFields(Protocol):
 
 
 def plain(value: object) -> Any:  # noqa: ANN401 - JSON has no type
-    """Return dataclasses, mappings, tuples and sets as dicts and lists, infinite bounds as None, functions by name."""
+    """Return structs, mappings, tuples and sets as dicts and lists, infinite bounds as None, functions by name."""
     # Nearly all values of a plan are scalars, and a check against a protocol takes longer than all the others.
     if type(value) in SCALARS:
         return value
@@ -50,13 +52,13 @@ def _plain_object(value: object) -> Any:  # noqa: ANN401 - as above
 
 
 def _has_fields(value: object) -> bool:
-    return dataclasses.is_dataclass(value) and not isinstance(value, (type, Mode)) and not callable(value)
+    return isinstance(value, Struct) and not isinstance(value, Mode) and not callable(value)
 
 
-def _fields(value: Any) -> dict[str, object]:  # noqa: ANN401 - any dataclass
+def _fields(value: Any) -> dict[str, object]:  # noqa: ANN401 - any struct
     if isinstance(value, HasJsonFields):
         return value.json_fields()
-    fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    fields = asdict(value)
     if isinstance(value, Resource):
         fields["max_reads_per_second"] = value.max_reads_per_second
     return fields

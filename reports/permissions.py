@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
+
+from msgspec import Struct
 
 from reports.deployment_shapes import SHAPES, shape_templates
 
@@ -21,8 +22,7 @@ UNNAMED: Final = "(unnamed)"
 REPLICA: Final = "green"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Permission:
+class Permission(Struct, frozen=True, kw_only=True):
     """A statement of a role or of an endpoint's policy, with names in place of what only a deployment knows."""
 
     statement: str
@@ -33,8 +33,7 @@ class Permission:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Role:
+class Role(Struct, frozen=True, kw_only=True):
     """A role, its trust and its permissions, each with the shapes of a deployment that have it."""
 
     title: str

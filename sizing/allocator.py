@@ -10,9 +10,11 @@ from __future__ import annotations
 import struct
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from sizing.block import LengthHistogram
 from sizing.problem import InvalidInput, Problem
@@ -28,8 +30,7 @@ DEFAULT_BUCKET_SIZES: Final = tuple(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BucketAllocator:
+class BucketAllocator(Struct, frozen=True, kw_only=True):
     """A BucketCache of `capacity_bytes` (`hbase.bucketcache.size`) cut by `sizes` (`hbase.bucketcache.bucket.sizes`).
 
     Sizes are sorted, as HBase does. Raises InvalidInput with every reason for which HBase would not start, or
@@ -40,7 +41,7 @@ class BucketAllocator:
     sizes: tuple[int, ...] = DEFAULT_BUCKET_SIZES
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sizes", tuple(sorted(self.sizes)))
+        force_setattr(self, "sizes", tuple(sorted(self.sizes)))
         problems = list_problems(self.sizes, self.capacity_bytes)
         if problems:
             raise InvalidInput(problems)

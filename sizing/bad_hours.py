@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from sizing.candidate import Candidate
 from sizing.initial_load import LoadSetting, initial_load_seconds, initial_load_settings
@@ -12,8 +12,7 @@ from sizing.node_replacement import ReplacedNode, replaced_node
 __all__ = ["BadHours", "ColdHours", "bad_hours"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColdHours:
+class ColdHours(Struct, frozen=True, kw_only=True):
     """All nodes with empty caches under the load, as after a launch or a change of the cache's size.
 
     `reads_per_second` and `gets_per_second` are the rates at the start, and `bottleneck` limits them. An open load is
@@ -29,8 +28,7 @@ class ColdHours:
     course: tuple[tuple[float, float, float], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BadHours:
+class BadHours(Struct, frozen=True, kw_only=True):
     """The bad hours of a cluster; `cold` is None without a cache, the figures of a node are None for a single node.
 
     `initial_load_seconds` is a bound for loading all data by puts, by what the network and the log's volume carry.

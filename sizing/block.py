@@ -11,11 +11,11 @@ import math
 import operator
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from sizing.problem import InvalidInput, Problem
@@ -43,8 +43,7 @@ WORKLOADS: Final = 32  # whose lengths are cached: those on disk are mostly thos
 TAIL_POINTS: Final = 512  # judgement: the longest block in a thousand is told apart
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LengthHistogram:
+class LengthHistogram(Struct, frozen=True, kw_only=True):
     """How many blocks have which cached length: `((bytes, blocks), …)`, ascending, each length once.
 
     Build it with `of`, which sorts and merges. Raises InvalidInput for an empty histogram, or a length or a

@@ -9,8 +9,9 @@ tables either, because each of them could have its own setting.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from sizing.evaluation import Evaluation
 from sizing.inputs import SizingInputs

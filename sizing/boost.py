@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sizing import gp3
 from sizing.bucket_cache import WRITER_THREADS
@@ -40,16 +42,14 @@ TIE_FRACTION: Final = 0.02
 LEAST_GAIN: Final = 0.05
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeRates:
+class NodeRates(Struct, frozen=True, kw_only=True):
     """The bytes a second of one node's network and of all its EBS volumes, for ever or in a burst."""
 
     network_bytes_per_second: float
     ebs_bytes_per_second: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FillTime:
+class FillTime(Struct, frozen=True, kw_only=True):
     """The time of a fill. `limits` are the slowest of its `terms`, in seconds: all of them must be raised to help."""
 
     seconds: float
@@ -57,8 +57,7 @@ class FillTime:
     terms: Mapping[FillLimit, float]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerFill:
+class ServerFill(Struct, frozen=True, kw_only=True):
     """The fill of one RegionServer's cache, with the rates that writes leave, whatever its volumes are raised to.
 
     `volume` is the cache volume as planned. Of several, one fills at a time. `written_bytes_per_second` are the writes
@@ -136,8 +135,7 @@ class ServerFill:
         return throughput, max(self.volume.iops, gp3.IOPS_PER_MIB_S * throughput)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Boost:
+class Boost(Struct, frozen=True, kw_only=True):
     """Cache volumes raised to a provision: the time of a fill without reads, its next limits, and the extra price.
 
     `level` says which rates of the instance count: those that it sustains, or those of its daily burst.

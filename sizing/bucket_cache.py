@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sizing.allocator import BucketAllocator
 from sizing.block import LengthHistogram
@@ -36,8 +37,7 @@ NEARLY: Final = 1 - 1e-9  # a cache that misses holding everything by a hair
 MIB_PER_GIB: Final = GIB // MIB
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BucketCache:
+class BucketCache(Struct, frozen=True, kw_only=True):
     """The disk-backed cache of one RegionServer. `blocks_held` is how many fit without one eviction."""
 
     size_mib: int
@@ -54,8 +54,7 @@ class BucketCache:
         return self.size_mib * MIB
 
 
-@dataclass(frozen=True, kw_only=True)
-class CacheDemand:
+class CacheDemand(Struct, frozen=True, kw_only=True, dict=True):
     """The demand that the data makes on caches: the bucket sizes for its blocks, and the hit ratio by size.
 
     `blocks` includes every table, but hit ratios count only the reads of cached tables.

@@ -11,10 +11,10 @@ KiB steps plus 1 KiB, loses a fifth of the cache at cells of 2 KB.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 
 from sizing.allocator import (
     ACCEPT_FACTOR,
@@ -40,8 +40,7 @@ ROUNDING: Final = 1e-12  # of sums of float64 claims: lists closer than this are
 WORTHWHILE: Final = 1 - ROUNDING  # the share of a claim that another must stay below to be preferred
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Demand:
+class _Demand(Struct, frozen=True, kw_only=True):
     """Blocks by the slot that fits them best: `slots` ascending, `blocks_below[i]` blocks in the first i of them."""
 
     slots: Integers
@@ -70,8 +69,7 @@ class _Demand:
         return np.diff(self.blocks_below[ends], prepend=0.0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Candidates:
+class _Candidates(Struct, frozen=True, kw_only=True):
     """Largest sizes, each with a bound that the claim of no list with that largest undercuts."""
 
     bounds: Floats

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from sizing.bad_hours import bad_hours
 from sizing.bill import PRIMARY_VOLUMES, candidate_cost, gets_per_second, primary_type

@@ -8,9 +8,10 @@ Source: HBase 2.6.2 RpcExecutor, RWQueueRpcExecutor.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil, floor
 from typing import Final
+
+from msgspec import Struct
 
 __all__ = ["CallQueues", "call_queues", "handlers_for"]
 
@@ -25,8 +26,7 @@ SHARED: Final = 0.0
 PERCENTS: Final = 100  # the fraction is written with two decimals
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallQueues:
+class CallQueues(Struct, frozen=True, kw_only=True):
     """`read_fraction` of queues and handlers is for reads; 0 shares them all with writes."""
 
     read_fraction: float

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sizing.cache_volumes import first_file_hit_ratio, useful_volumes
 from sizing.clients import SESSION_TIMEOUT_MS
@@ -39,8 +41,7 @@ MB: Final = 10**6
 FEWEST_SURVIVORS: Final = 1  # a cluster that loses every node serves nothing, whatever its targets
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Candidate:
+class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     """`count` core nodes of a type with one layout of volumes and cache; compared by identity, as a key of caches.
 
     Hit ratios are estimated from the curve's chords while searching, never too high, and `exact` for a plan.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from sizing.stored_blocks import StoredBlocks
 from sizing.workload import written_cells
@@ -20,8 +21,7 @@ LOG_EDIT_BYTES: Final = 51
 LOG_CELL_BYTES: Final = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CellSizes:
+class CellSizes(Struct, frozen=True, kw_only=True):
     """The mean cell that is written: its value, and its bytes as a KeyValue, in a store file, and in the cache.
 
     A client writes `per_put` cells in one call to a region.
@@ -78,8 +78,7 @@ def _mean_cells(blocks: StoredBlocks) -> CellSizes:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteShare:
+class WriteShare(Struct, frozen=True, kw_only=True):
     """One RegionServer's share of the writes, in bytes of values a second, which are spread evenly over its regions.
 
     `region_bytes` is what one region stores.

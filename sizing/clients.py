@@ -8,9 +8,10 @@ Source: HBase 2.6.2 HConstants.RETRY_BACKOFF, ConnectionUtils.getPauseTime.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil
 from typing import Final
+
+from msgspec import Struct
 
 from sizing.restart import Restart
 
@@ -28,8 +29,7 @@ RESERVE: Final = 1.2
 SECONDS_PER_MINUTE: Final = 60
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientSettings:
+class ClientSettings(Struct, frozen=True, kw_only=True):
     """The settings with which a client outlasts `outage_seconds`; its waits add up to `patience_seconds`."""
 
     outage_seconds: float

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sizing.targets import Targets
 from sizing.units import GIB, MIB
@@ -11,8 +12,7 @@ from sizing.workload import Reads
 __all__ = ["ClusterChoice", "CoreChoice", "Layout", "Volume"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Volume:
+class Volume(Struct, frozen=True, kw_only=True):
     """One kind of data volume on every node of a group. EBS sells whole GiB and whole MiB/s.
 
     `purpose` is `cache` (BucketCache file and its index), `data` (HDFS that holds the data) or `system` (the
@@ -41,8 +41,7 @@ class Volume:
         return replace(self, size_gib=self.size_gib + 1) if self.size_gib == other.size_gib else self
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class Layout(Struct, frozen=True, kw_only=True):
     """The volumes of a core node, and the cache on them (0 where there is none)."""
 
     cache_mib: int
@@ -53,8 +52,7 @@ class Layout:
         return next(volume for volume in self.volumes if volume.purpose == purpose)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CoreChoice:
+class CoreChoice(Struct, frozen=True, kw_only=True):
     """Core nodes: the RegionServers. `families` limits what an unpinned type may be.
 
     `cache_mib` is the cache that nodes with these volumes already have; None where it is still to be sized.
@@ -72,8 +70,7 @@ class CoreChoice:
         return None not in (self.type, self.count, self.volumes)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterChoice:
+class ClusterChoice(Struct, frozen=True, kw_only=True):
     """One named cluster of an environment. `role` is active or replica."""
 
     name: str

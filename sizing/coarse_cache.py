@@ -8,9 +8,10 @@ shorter lists of sizes are tried with HBase's own allocation, and the list that 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
+
+from msgspec import Struct
 
 from sizing.allocator import BucketAllocator, bucket_bytes, minimum_capacity_bytes
 from sizing.block import LengthHistogram
@@ -24,22 +25,23 @@ PROPORTIONAL_BUCKETS: Final = 1_000
 LIST_LENGTHS: Final = (1, 2, 3, 4, 6, 9, 13)  # judgement: another size matters less, the more sizes there are
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slots:
+class Slots(Struct, frozen=True, kw_only=True):
     """The bucket sizes of one cache, and how many blocks it holds before the first eviction."""
 
     sizes: tuple[int, ...]
     blocks: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class CoarseCaches:
+class CoarseCaches(Struct, frozen=True, kw_only=True, dict=True):
     """Caches for blocks of these lengths, whose best list of sizes in a large cache is `sizes`."""
 
     lengths: LengthHistogram
     longest_bytes: int
     sizes: tuple[int, ...]
-    slots_by_size: dict[int, Slots] = field(default_factory=dict, compare=False, repr=False)
+
+    @cached_property
+    def _slots_by_size(self) -> dict[int, Slots]:
+        return {}
 
     def is_coarse(self, size_mib: int) -> bool:
         """Return whether blocks must be counted bucket by bucket in a cache of that size."""
@@ -47,12 +49,12 @@ class CoarseCaches:
 
     def slots(self, size_mib: int) -> Slots:
         """Return the list of sizes that holds the most blocks, and its blocks; none where no bucket fits."""
-        if size_mib not in self.slots_by_size:
+        if size_mib not in self._slots_by_size:
             counted = [self._counted(sizes, size_mib) for sizes in self._lists(size_mib)]
-            self.slots_by_size[size_mib] = max(
+            self._slots_by_size[size_mib] = max(
                 counted, key=lambda slots: slots.blocks, default=Slots(sizes=(), blocks=0)
             )
-        return self.slots_by_size[size_mib]
+        return self._slots_by_size[size_mib]
 
     def _lists(self, size_mib: int) -> Iterator[tuple[int, ...]]:
         capacity_bytes = size_mib * MIB

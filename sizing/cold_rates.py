@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from sizing.read import Hits, Read, Timings, missing_blocks
@@ -41,8 +42,7 @@ BISECTIONS: Final = 30
 RATIOS: Final = 17  # the hit ratios at which the rate of prefetch is bounded
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prefetching:
+class Prefetching(Struct, frozen=True, kw_only=True):
     """The prefetch of a whole cluster: its blocks, its rate without reads, and the bytes of a block."""
 
     blocks: float
@@ -90,8 +90,7 @@ class Moment(NamedTuple):
         return self.possible_per_second >= self.offered_per_second
 
 
-@dataclass(frozen=True, kw_only=True)
-class ColdRates:
+class ColdRates(Struct, frozen=True, kw_only=True, dict=True):
     """A cluster whose caches warm up, its load, and the prefetch that fills the caches."""
 
     cluster: ServingCluster

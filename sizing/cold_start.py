@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 
 from sizing.cold_rates import LEAST_SHARE, RATIOS, ColdRates
 from sizing.popularity import Popularity
@@ -29,8 +29,7 @@ ROUNDING: Final = 1e-9
 LONGER: Final = 1.1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColdCourse:
+class ColdCourse(Struct, frozen=True, kw_only=True):
     """The course: `points` of (hours, hit ratio, reads a second), and its two milestones.
 
     After `prefetch_seconds`, everything that fits has been prefetched. After `carried_seconds`, every read of an open
@@ -48,8 +47,7 @@ class ColdCourse:
         return tuple(zip(at.tolist(), np.interp(at, times, ratios).tolist(), strict=True))
 
 
-@dataclass(frozen=True, kw_only=True)
-class ColdStart(ColdRates):
+class ColdStart(ColdRates, frozen=True, kw_only=True, dict=True):
     """A cluster with empty caches, and the order in which its load and its prefetch fill them."""
 
     popularity: Popularity

@@ -14,8 +14,9 @@ Source: HBase 2.6.2 PressureAwareCompactionThroughputController, CompactSplit, E
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from sizing.cells import WriteShare
 from sizing.file_writing import FileWriting
@@ -55,8 +56,7 @@ MOST_MIN_SIZE_BYTES: Final = 128 * MIB  # hbase.hstore.compaction.min.size, HBas
 COPIES_OF_A_REGION: Final = 2  # judgement: the files of one compaction hold a cell at most twice
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteSettings:
+class WriteSettings(Struct, frozen=True, kw_only=True):
     """The settings of a RegionServer that decide which writes it carries, as they are rendered.
 
     `amplification` is how often a byte is written to store files with these settings.
@@ -81,8 +81,7 @@ class WriteSettings:
         return self.small_compactions + self.large_compactions
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreWrites:
+class StoreWrites(Struct, frozen=True, kw_only=True):
     """The sizes that decide how often HBase writes a byte to the store files of one region.
 
     `flush_bytes` is the store file of one flush, `min_size_bytes` is `hbase.hstore.compaction.min.size`, and

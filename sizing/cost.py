@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from sizing import gp3
 from sizing.cluster import Volume
@@ -24,8 +25,7 @@ BillRow = tuple[str, float, str, str]
 EMR_ROOT_VOLUME: Final = Volume(purpose="root", type="gp3", count=1, size_gib=30, iops=3000, throughput_mib_s=125)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CostLine:
+class CostLine(Struct, frozen=True, kw_only=True):
     """One item of the bill and how it comes about; `estimate` is true where its price is not a published one."""
 
     item: str
@@ -34,16 +34,14 @@ class CostLine:
     estimate: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
+class Cost(Struct, frozen=True, kw_only=True):
     """The bill; `usd_per_month` is the sum of its lines."""
 
     usd_per_month: float
     lines: tuple[CostLine, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BilledGroup:
+class BilledGroup(Struct, frozen=True, kw_only=True):
     """Nodes of one kind, for the bill."""
 
     role: str
@@ -52,8 +50,7 @@ class BilledGroup:
     volumes: tuple[Volume, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bill:
+class Bill(Struct, frozen=True, kw_only=True):
     """The items that are billed beside the nodes; bytes are those that S3 stores and takes, 0 for data in HDFS."""
 
     stored_bytes: int

@@ -7,10 +7,10 @@ meets the targets. That takes longer, and only happens for points that could win
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from sizing import gp3
@@ -32,8 +32,7 @@ SPEEDS: Final = SPEED_STEP ** np.arange(24.0)
 ONE: Final = np.ones((1, 1))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeChoice:
+class NodeChoice(Struct, frozen=True, kw_only=True):
     """A number of core nodes of one type, with one kind of storage."""
 
     question: SizingInputs
@@ -57,8 +56,7 @@ def instances_usd(question: SizingInputs, instance: InstanceType, count: int) ->
     return count * question.world.prices.compute[instance.name].usd_per_hour * HOURS_PER_MONTH
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CostGrid:
+class CostGrid(Struct, frozen=True, kw_only=True):
     """The clusters of one choice of nodes: rows are cache sizes, ascending; columns are volume speeds, ascending.
 
     `cache_mib` and the number of `volumes` have shape (sizes,); `throughput_mib_s`, `iops` and `usd` have shape (sizes,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from typing import Final, Literal
+
+from msgspec.structs import replace
 
 from sizing.candidate import Candidate
 from sizing.inputs import UTILISATION

@@ -10,11 +10,12 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sizing.popularity import Floats
 from sizing.problem import Infeasible
@@ -36,8 +37,7 @@ T = TypeVar("T")
 Application = Callable[[Callable[[Situation], T], Sequence[int]], list[T]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class Proposal(Struct, frozen=True, kw_only=True):
     """A decision, and the index of the option that a plan for the middle of every range would buy.
 
     `middle` is None if no cluster meets the targets there. `tried` is the number of options that were evaluated at
@@ -83,8 +83,7 @@ def _outcomes(sample: Situation, options: Sequence[ClusterOption]) -> list[Outco
     return [sample.outcome(option) for option in options]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Trials:
+class _Trials(Struct, frozen=True, kw_only=True):
     """The evaluation of options in samples; one option in one sample takes about a millisecond."""
 
     apply: Application[list[Outcome]]

@@ -9,10 +9,10 @@ lies on volumes of the nodes: on several if one would be larger than EMR documen
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
+from msgspec import Struct
 
 from sizing import gp3
 from sizing.bucket_cache import MIB_PER_GIB, CacheDemand
@@ -87,8 +87,7 @@ def layout(question: SizingInputs, storage: Storage, choice: VolumeChoice, serve
     return Layout(cache_mib=choice.cache_mib, volumes=(volume, system.beside(volume)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VolumeChoice:
+class VolumeChoice(Struct, frozen=True, kw_only=True):
     """The open choices for a node's volumes: the cache that they hold, their number, and the speed of each."""
 
     instance: InstanceType

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from sizing.candidate import Candidate
 from sizing.inputs import SizingInputs
@@ -14,8 +15,7 @@ from sizing.units import format_usd
 __all__ = ["Evaluation", "SearchResult", "Unevaluated", "budget_missed"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evaluation:
+class Evaluation(Struct, frozen=True, kw_only=True):
     """A candidate with what its cluster costs in a month, and the targets it misses."""
 
     candidate: Candidate
@@ -42,8 +42,7 @@ class Evaluation:
         return (self.lacks_memory, len(self.shortfalls), self.usd_per_month, self.candidate.count)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unevaluated:
+class Unevaluated(Struct, frozen=True, kw_only=True):
     """A type that was not evaluated, because even the fewest nodes that could serve cost more than the winner."""
 
     instance: InstanceType
@@ -51,8 +50,7 @@ class Unevaluated:
     least_usd_per_month: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchResult:
+class SearchResult(Struct, frozen=True, kw_only=True):
     """The cheapest candidate that serves, or else the nearest, and the nearest of every other type.
 
     `evaluated` candidates had everything computed, `pruned` clusters (types and counts) were too dear or too weak to

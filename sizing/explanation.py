@@ -7,10 +7,12 @@ it against the plan's figure for every mode and for many workloads.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import ClassVar, Final
 
+from msgspec import Struct
+
+from sizing.equality import EqualButFor
 from sizing.formula import Value, evaluate
 from sizing.units import (
     MIB,
@@ -44,8 +46,7 @@ UNIT: Final = "unit"
 """The source of a quantity that only converts one unit into another."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quantity:
+class Quantity(Struct, frozen=True, kw_only=True):
     """A value with its unit and its source; the unit is empty for a pure number or a name."""
 
     value: Value
@@ -71,8 +72,7 @@ class Kind(StrEnum):
     """A search chose the figure, and the formula is the comparison that decided; it holds."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
+class Explanation(EqualButFor, frozen=True, kw_only=True):
     """Why one figure is what it is.
 
     `sentence` says it in plain English, with every number taken from the inputs. `formula` holds no digit: its names
@@ -80,11 +80,13 @@ class Explanation:
     `source` says where the rule comes from; each input has a source of its own.
     """
 
+    UNCOMPARED: ClassVar[str] = "functions"
+
     sentence: str
     kind: Kind
     formula: str
     inputs: Mapping[str, Quantity]
-    functions: Mapping[str, Callable[..., float]] = field(compare=False)
+    functions: Mapping[str, Callable[..., float]]
     source: str
 
     @property

@@ -7,8 +7,9 @@ piece of advice says what it would save, and what it costs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from sizing.block import KEY_LENGTH_BYTES, SEQUENCE_ID_BYTES, VALUE_LENGTH_BYTES
 from sizing.heap import index_bytes_per_block
@@ -31,8 +32,7 @@ WORTH_RATIO: Final = 1.3  # judgement: ZSTD costs processor time at each miss
 FILES_OF_REGION: Final = 1.5  # judgement: with one file each, a filter spares nothing
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Advice:
+class Advice(Struct, frozen=True, kw_only=True):
     """One setting of one family: what to change, why, and what it changes besides."""
 
     table: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from sizing.cells import CellSizes
 from sizing.read import S3_FIRST_BYTE_SECONDS, S3_STREAM_BYTES_PER_SECOND
@@ -24,8 +25,7 @@ S3_TRIPS_PER_FILE: Final = 5
 CACHE_ON_WRITE_FACTOR: Final = 0.7
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileWriting:
+class FileWriting(Struct, frozen=True, kw_only=True):
     """How one thread of a RegionServer writes store files: where it reads, and what it waits for.
 
     `cached_fraction` is the share of a compaction's input that is in the BucketCache; `caches` is true if its output

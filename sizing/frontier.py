@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sizing.regret import ClusterOption, Situation
 from sizing.requirements import Requirements, World
@@ -23,8 +25,7 @@ TARGETS: Final[tuple[Target, ...]] = tuple(VALUES)
 FEWEST_FOR_KNEE: Final = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Struct, frozen=True, kw_only=True):
     """One value of the target, and the cheapest cluster that meets it; `option` is None if no cluster does."""
 
     value: float
@@ -32,8 +33,7 @@ class Step:
     usd_per_month: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Frontier:
+class Frontier(Struct, frozen=True, kw_only=True):
     """The steps of a target from the most relaxed to the strictest; `stated` is the value in the file, if any."""
 
     target: Target

@@ -8,10 +8,10 @@ the calculator chooses stays inside.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from sizing.cluster import Volume
@@ -54,8 +54,7 @@ def least_gib(iops: Floats | float) -> Floats:
     return np.where(np.asarray(iops) <= INCLUDED_IOPS, 1.0, np.ceil(np.asarray(iops) / IOPS_PER_GIB))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Provisions:
+class Provisions(Struct, frozen=True, kw_only=True):
     """The most that is provisioned on a volume of an instance that sustains `mib_s` and `iops` to all its EBS volumes.
 
     The included amounts are always allowed. Beyond the instance's own limit, provisioning buys only bursts.

@@ -10,11 +10,11 @@ import bisect
 import math
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from sizing.bill import candidate_cost
@@ -37,8 +37,7 @@ ROUNDING_USD: Final = 0.01  # two sums of the same prices in another order
 FINEST_FRACTION: Final = 0.1  # judgement: if any cache serves beside many writes, a tenth of all sizes do
 
 
-@dataclass
-class Bounds:
+class Bounds(Struct, dict=True):
     """The least monthly cost of a cluster that is known to serve, or the budget: nothing more expensive can win.
 
     `best` is that cluster. `candidates` counts the clusters that were looked at, as a measure of time.
@@ -55,8 +54,7 @@ class Bounds:
             self.usd, self.best = usd, candidate
 
 
-@dataclass(kw_only=True, eq=False)
-class GridPoints:
+class GridPoints(Struct, kw_only=True, eq=False, dict=True):
     """The points of one grid that are still to be tried: those whose cost is finite.
 
     `common_usd` is the part of their cost that the grid leaves out.

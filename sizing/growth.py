@@ -8,8 +8,10 @@ only if it saves enough, or if no number of such nodes meets the targets.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sizing.region_size import Regions
 from sizing.regret import ClusterOption, Situation
@@ -25,8 +27,7 @@ WORTHWHILE_FRACTION: Final = 0.1
 """judgement: a new cluster that saves less than a tenth of the bill is not worth cold caches and a day of work."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GrowthStep:
+class GrowthStep(Struct, frozen=True, kw_only=True):
     """A purchase at the beginning of a month: `option` meets the targets, and the previous cluster would miss `missed`.
 
     `stored_bytes` and `reads_per_second` are the workload of that month, and `usd_per_month` is its bill. `is_new` is

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from sizing.pins import Pins
 from sizing.units import SECONDS_PER_HOUR
@@ -28,8 +29,7 @@ LOCATION_REFRESH_MS: Final = 30_000
 NAMENODE_REQUESTS_PER_SECOND: Final = 22_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HdfsLoad:
+class HdfsLoad(Struct, frozen=True, kw_only=True):
     """HDFS with the data of HBase on `nodes` DataNodes: one node's bytes, and how fast its disks move them."""
 
     nodes: int
@@ -75,8 +75,7 @@ class HdfsLoad:
         return 1000 * STORE_FILES_PER_REGION * self.regions / LOCATION_REFRESH_MS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hdfs:
+class Hdfs(Struct, frozen=True, kw_only=True):
     """The figures of HDFS in a plan in which HDFS stores the data."""
 
     recovery_seconds: float

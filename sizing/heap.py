@@ -18,10 +18,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 
 from sizing.units import MIB
 
@@ -57,8 +57,7 @@ MINIMUM_FRACTION: Final = 0.05
 PERCENTS: Final = 100  # HBase reads both fractions with two decimals
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeapNeeds:
+class HeapNeeds(Struct, frozen=True, kw_only=True):
     """The needs that must fit on the heap of one RegionServer, in bytes."""
 
     l1_bytes: int
@@ -74,8 +73,7 @@ class HeapNeeds:
         return self.l1_bytes + self.memstore_bytes + fixed_bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Heap:
+class Heap(Struct, frozen=True, kw_only=True):
     """The heap as it is configured. Fractions are of `xmx_mib` and have two decimals, as HBase reads them."""
 
     xmx_mib: int

@@ -10,11 +10,12 @@ the miss ratio is the harmonic mean of m over the swing. Source: Che, Tung, Wang
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sizing.allocator import MIN_FACTOR, BucketAllocator
 from sizing.block import LengthHistogram
@@ -36,8 +37,7 @@ CURVE_POINTS: Final = 40
 KNEE_RISE: Final = 1e-3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OccupancyRange:
+class OccupancyRange(Struct, frozen=True, kw_only=True):
     """Blocks held when an eviction starts (`full_blocks`) and when it ends (`kept_blocks`).
 
     `room_blocks` is what all slots' bytes would hold of such blocks, of which the priority groups have their shares;
@@ -88,16 +88,14 @@ class OccupancyRange:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Misses:
+class Misses(Struct, frozen=True, kw_only=True):
     """Shares of the reads at one moment: of blocks never read before, and of blocks evicted since."""
 
     cold: float
     steady: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HitRatioCurve:
+class HitRatioCurve(Struct, frozen=True, kw_only=True):
     """Warm hit ratio by cache size: `points` of (bytes, ratio), from an empty cache to one that holds everything.
 
     `knee_bytes` is where the curve stands highest above the straight line between its ends. The curve is concave,
@@ -133,8 +131,7 @@ def hit_ratio_curve(
     return HitRatioCurve(points=tuple(zip(sizes, ratios.tolist(), strict=True)), knee_bytes=sizes[knee])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableCurves:
+class TableCurves(Struct, frozen=True, kw_only=True):
     """The hit ratio and the cached blocks of each table in warm caches of several sizes; shapes (sizes, tables).
 
     `cached` counts blocks of mean length. `ratios` are the hit ratios of all block reads; shape (sizes,).

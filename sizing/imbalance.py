@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Imbalance:
+
+class Imbalance(Struct, frozen=True, kw_only=True):
     """The busiest RegionServer's load over the mean: in requests, and in blocks that come from a disk or from S3.
 
     Memory answers the hottest rows, so blocks are never spread more unevenly than requests.

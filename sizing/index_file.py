@@ -7,8 +7,9 @@ BucketCacheEntry.proto and BucketProtoUtils; checked against the index of a real
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from sizing.units import GIB, KIB, TIB
 
@@ -28,8 +29,7 @@ FLAG_BYTES: Final = 2
 """A field of a small number: tag and value."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Numbers:
+class Numbers(Struct, frozen=True, kw_only=True):
     """How large the numbers of an index are: offsets and counters are spread evenly below these.
 
     `file_bytes` is the size of a store file, `cache_bytes` that of the cache, `block_bytes` a block's cached length,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from sizing.candidate import Candidate
 from sizing.cluster import Volume
@@ -15,8 +16,7 @@ COMPACTED_FILES: Final = 10  # the default of hbase.hstore.compaction.max: a com
 BLOCKING_FILES: Final = 200  # judgement: a load may leave many files, which one major compaction merges afterwards
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadSetting:
+class LoadSetting(Struct, frozen=True, kw_only=True):
     """A setting of a table while it is loaded.
 
     `usual` is HBase's default of an attribute, None for a key of the configuration. The way back restores the value

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sizing.bucket_cache import CacheDemand
 from sizing.cells import CellSizes
@@ -30,8 +32,7 @@ UTILISATION: Final = 0.70
 """judgement: an M/M/1 queue at 70 % answers in 3.3 times its service time; above that latency runs away."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableRead:
+class TableRead(Struct, frozen=True, kw_only=True):
     """One read of a table: its `share` of all requests, what it reads, and its CPU time.
 
     `name` is empty if the workload has no tables. `kind` is get, multi-get or scan, of `rows` rows.
@@ -45,8 +46,7 @@ class TableRead:
     timings: Timings
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class SizingInputs:
+class SizingInputs(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     """The requirements, with what every candidate shares. They are compared by identity, as a fast key of a cache."""
 
     requirements: Requirements

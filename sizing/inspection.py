@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from sizing.block import LengthHistogram
 
 __all__ = ["FamilyTotals", "Inspection"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FamilyTotals:
+class FamilyTotals(Struct, frozen=True, kw_only=True):
     """One column family of one table, all its store files together.
 
     `lengths` are cached lengths with blocks decompressed (but still encoded), `compressed_lengths` with blocks as on
@@ -46,8 +47,7 @@ class FamilyTotals:
     relative_error: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inspection:
+class Inspection(Struct, frozen=True, kw_only=True):
     """A whole HBase root, as it was at `inspected_at`; `stored_bytes` is what lay in it."""
 
     root: str

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from sizing.release import Version
 
 __all__ = ["InstanceType"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InstanceType:
+class InstanceType(Struct, frozen=True, kw_only=True):
     """The resources of one node of this type.
 
     `*_sustained_*` holds for ever. `*_burst_*` lasts about 30 minutes a day: it is no capacity, but a boost can use it.

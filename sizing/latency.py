@@ -7,12 +7,13 @@ disk, the spread of waiting. All of it is an estimate, and the same seed gives t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
 from functools import cache, lru_cache
 from math import exp, log, sqrt
 from typing import Final, Literal
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import fields, replace
 from numpy.typing import NDArray
 
 Counts = NDArray[np.int64]
@@ -34,8 +35,7 @@ S3_SIGMA: Final = log(0.200 / 0.100) / 2
 DISK_SIGMA: Final = 0.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
+class Spread(Struct, frozen=True, kw_only=True):
     """A lognormal time: half of all are below `median_seconds`; `sigma` is the spread of its logarithm."""
 
     median_seconds: float
@@ -50,8 +50,7 @@ class Spread:
 S3_FIRST_BYTE: Final = Spread(median_seconds=S3_MEDIAN_SECONDS, sigma=S3_SIGMA)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class Waiting(Struct, frozen=True, kw_only=True):
     """Queueing of a read: `probability` that it waits at all, and the mean over all reads.
 
     In an open load what waits, waits an exponential time (exact for M/M/c). In a closed load of N requests
@@ -64,8 +63,7 @@ class Waiting:
     closed_servers: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadPath:
+class ReadPath(Struct, frozen=True, kw_only=True):
     """One read: `blocks` one after the other, each from the disk of the cache or from S3, and fixed time.
 
     `together`: the blocks of a read are all cached or all not, because one read cached them (judgement: true
@@ -83,8 +81,7 @@ class ReadPath:
     together: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Percentiles:
+class Percentiles(Struct, frozen=True, kw_only=True):
     """The estimated latency of reads: its mean, and four percentiles."""
 
     mean_ms: float
@@ -104,8 +101,7 @@ def disk_spread(mean_seconds: float, sigma: float = DISK_SIGMA) -> Spread:
     return Spread(median_seconds=mean_seconds * exp(-(sigma**2) / 2), sigma=sigma)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draws:
+class Draws(Struct, frozen=True, kw_only=True):
     """The random numbers of one simulation, each of shape (reads,).
 
     Every path is simulated with the same numbers, so that a faster path never has the longer percentile by chance.

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from sizing.heap import Heap
 from sizing.units import GIB, MIB
@@ -31,8 +32,7 @@ POOL_BUFFERS_PER_HANDLER: Final = 31 * 2  # ByteBuffAllocator: handlers * 31 * 2
 NETTY_BYTES: Final = 512 * MIB  # judgement: RPC and S3 client buffers outside the pool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeMemory:
+class NodeMemory(Struct, frozen=True, kw_only=True):
     """One core node's RAM; the parts sum to `ram_bytes` exactly."""
 
     ram_bytes: int

@@ -9,8 +9,9 @@ Source: HBase 2.6.2 HRegion.isFlushSize, MemStoreFlusher.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from sizing.cells import WriteShare
 from sizing.file_writing import FileWriting
@@ -32,8 +33,7 @@ FEWEST_REGIONS: Final = 1
 LOWER_LIMIT: Final = 0.85
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Memstore:
+class Memstore(Struct, frozen=True, kw_only=True):
     """The memstore of one RegionServer as it is configured, and the regions that share it."""
 
     size_bytes: float

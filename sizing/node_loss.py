@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sizing.candidate import Candidate
 from sizing.prefetching import fill_seconds
@@ -13,8 +15,7 @@ __all__ = ["LostNode", "lost_node"]
 FEWEST_OTHERS: Final = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LostNode:
+class LostNode(Struct, frozen=True, kw_only=True):
     """One core node crashes and never returns under its name, as on EMR.
 
     `rows_fraction` of the rows is offline for `offline_seconds`: until ZooKeeper gives the server up (`detection`), its

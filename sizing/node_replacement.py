@@ -11,9 +11,11 @@ Management Guide, "Replacing unhealthy nodes".
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sizing.candidate import Candidate
 from sizing.cold_start import ColdStart
@@ -33,8 +35,7 @@ FEWEST_NODES: Final = 2
 CANDIDATES: Final = 16  # whose cold nodes are cached: several figures of a plan come from one course
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplacedNode:
+class ReplacedNode(Struct, frozen=True, kw_only=True):
     """EMR replaces a core node whose instance is lost with an empty one; times are estimates, one after the other.
 
     The new node runs after `launch_seconds`. Another `regions_seconds` later, the rows of a lost node that had

@@ -7,9 +7,10 @@ the master first waits for that table in the same way, and assigns nothing else 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil
 from typing import Final
+
+from msgspec import Struct
 
 from sizing.restart import S3_TRIPS_PER_REGION
 from sizing.units import MIB
@@ -19,8 +20,7 @@ SPLIT_BYTES_PER_SECOND: Final = 20 * MIB
 SPLIT_START_SECONDS: Final = 2.0  # judgement: the log of a few seconds is split in a second or two
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Crash:
+class Crash(Struct, frozen=True, kw_only=True):
     """The quantities of the dead server and of the others that decide how long rows are offline."""
 
     session_seconds: float
@@ -31,8 +31,7 @@ class Crash:
     s3_trip_seconds: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offline:
+class Offline(Struct, frozen=True, kw_only=True):
     """The phases during which the rows of a server that never returns are offline."""
 
     detection_seconds: float

@@ -12,10 +12,11 @@ to 66 kB, a fifth too many at 70 kB and an eighth too few at 100 kB, a sixth to 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
 from typing import Final
+
+from msgspec import Struct
 
 __all__ = [
     "PAGE_BYTES",
@@ -47,8 +48,7 @@ STEADY_STEPS: Final = 512 * 1024 // SLOT_STEP_BYTES
 PERIOD_STEPS: Final = MOST_PAGES * PAGE_BYTES // SLOT_STEP_BYTES
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlockRead:
+class BlockRead(Struct, frozen=True, kw_only=True):
     """Bytes and IOs of the disk for one block, in the mean over where its slot starts."""
 
     bytes: float

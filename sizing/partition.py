@@ -8,17 +8,15 @@ of n². Source: Aggarwal and others, "Geometric applications of a matrix-searchi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Partition:
+class Partition(Struct, frozen=True, kw_only=True):
     """Cheapest service of the first i slots with at most t classes, for every i and t up to a limit.
 
     `costs[t, i]` is its cost and `begins[t, i]` the number of slots before its last class; `blocks_below[i]` counts
@@ -77,8 +75,7 @@ def partition_cost(blocks_below: Floats, claims: Floats, closing_claim: float, m
     return float((costs + closing_claim * (blocks_below[-1] - blocks_below)).min())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Rows:
+class _Rows(Struct, frozen=True, kw_only=True):
     """Rows of costs[i] + claims[r] x (totals[r] - blocks_below[i]) over i <= last[r]; claims and last ascend."""
 
     blocks_below: Floats

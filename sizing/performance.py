@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sizing.inputs import UTILISATION, SizingInputs, TableRead
 from sizing.latency import (
@@ -43,8 +44,7 @@ MANY_BEYOND: Final = 75
 NO_DISK = Spread(median_seconds=0.0, sigma=0.0)
 
 
-@dataclass(frozen=True, kw_only=True)
-class TablePath:
+class TablePath(Struct, frozen=True, kw_only=True, dict=True):
     """The path of a read of one table, which has a `share` of all reads; a multi-get waits for this many `servers`."""
 
     name: str
@@ -63,8 +63,7 @@ class TablePath:
         return slowest_of(samples(self.path), self.servers)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Performance:
+class Performance(Struct, frozen=True, kw_only=True, dict=True):
     """Return the load that this many nodes carry; with `overloaded`, what they can of a too large open load."""
 
     load: LoadResult

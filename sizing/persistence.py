@@ -4,10 +4,11 @@ HBase rewrites the whole index every `hbase.bucketcache.persist.intervalinmillis
 interval trades what a crash forgets against the share of time and of the cache volume that dumping takes.
 """
 
-from dataclasses import dataclass
 from enum import Enum
 from math import ceil
 from typing import Final
+
+from msgspec import Struct
 
 from sizing.index_file import FILE_NAME_CHARACTERS, INDEX_BYTES_PER_BLOCK
 
@@ -41,8 +42,7 @@ class IndexFormat(Enum):
     FROM_2_6_5 = "from-2.6.5"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Persistence:
+class Persistence(Struct, frozen=True, kw_only=True):
     """The persisted index of one RegionServer; `dump_seconds` at worst, `dump_fraction` = its share of time.
 
     `stop_timeout_seconds`: how long a stop may take before the server is killed, and what it had cached is lost.

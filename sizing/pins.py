@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 __all__ = ["NO_PINS", "PINNED_BY", "Pins"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pins:
+class Pins(Struct, frozen=True, kw_only=True):
     """The pinned figures, by their names in the plan; the calculator chooses each figure that is None."""
 
     handlers: int | None = None

@@ -7,7 +7,8 @@ are for one RegionServer, volumes are counted for one node, all else is for the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from sizing.bad_hours import BadHours
 from sizing.boost import Boost, ServerFill
@@ -44,8 +45,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CoreGroup:
+class CoreGroup(Struct, frozen=True, kw_only=True):
     """The core nodes, each a RegionServer and a DataNode."""
 
     instance_type: str
@@ -57,8 +57,7 @@ class CoreGroup:
         return next(volume for volume in self.volumes if volume.purpose == purpose)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PrimaryGroup:
+class PrimaryGroup(Struct, frozen=True, kw_only=True):
     """The primary nodes: HMaster, NameNode, ResourceManager, ZooKeeper."""
 
     instance_type: str
@@ -66,8 +65,7 @@ class PrimaryGroup:
     volumes: tuple[Volume, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HitRatio:
+class HitRatio(Struct, frozen=True, kw_only=True):
     """Share of block reads that local disks answer once warm; `curve` and `knee_bytes` are cluster-wide.
 
     `curve` is (bytes of cache, hit ratio), from none to what holds everything.
@@ -78,8 +76,7 @@ class HitRatio:
     knee_bytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Throughput:
+class Throughput(Struct, frozen=True, kw_only=True):
     """The performance of the warm cluster with all its nodes at one load, and its bottleneck.
 
     `reads_per_second` is the part of the load that it serves: all of an open load below saturation, or the rate that
@@ -103,8 +100,7 @@ class Throughput:
     resources: tuple[Resource, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedTable:
+class PlannedTable(Struct, frozen=True, kw_only=True):
     """One table in the warm cluster at the mean load: its share of the cache, and the performance of its reads.
 
     If `cached` is false, HBase does not cache the table, and its hit ratio is 0. `cached_bytes` counts the whole
@@ -125,8 +121,7 @@ class PlannedTable:
     usd_per_month: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WarmUp:
+class WarmUp(Struct, frozen=True, kw_only=True):
     """The warm-up from cold caches while reads go on: the time of the prefetch, and the curve of (hours, hit ratio).
 
     `limit` is the slowest step of a prefetch without reads.
@@ -141,8 +136,7 @@ class WarmUp:
     """The ways in which a higher throughput of the cache volumes would shorten that fill."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class S3Requests:
+class S3Requests(Struct, frozen=True, kw_only=True):
     """GETs of the whole cluster for reads; the share of what S3 promises one prefix that the warm cluster uses."""
 
     gets_per_hour_cold: float
@@ -150,8 +144,7 @@ class S3Requests:
     prefix_limit_fraction: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True, kw_only=True):
     """Estimated time to copy a snapshot of everything out to another bucket, and back in.
 
     `yarn_mib` is the memory that YARN needs on each node to run all mappers at the same time.
@@ -163,16 +156,14 @@ class Snapshot:
     yarn_mib: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Searched:
+class Searched(Struct, frozen=True, kw_only=True):
     """Candidates with cost, hit ratio and bottleneck computed, and those that could not win and were left out."""
 
     evaluated: int
     pruned: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rejected:
+class Rejected(Struct, frozen=True, kw_only=True):
     """A candidate that cannot serve: why, and which resource ends it (None where it is memory or disk)."""
 
     instance_type: str
@@ -182,8 +173,7 @@ class Rejected:
     usd_per_month: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Alternative:
+class Alternative(Struct, frozen=True, kw_only=True):
     """The cheapest cluster for the same load with another block size or codec, and its saving.
 
     `setting` is the attribute of the column family that differs: BLOCKSIZE or COMPRESSION.
@@ -201,8 +191,7 @@ class Alternative:
     saving_usd_per_month: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Struct, frozen=True, kw_only=True):
     """One cluster as the calculator plans it.
 
     `feasible` is false if no cluster meets the targets; `nearest` then names the best attainable value of each target,

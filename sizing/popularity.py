@@ -12,11 +12,11 @@ Error: hit ratios are within 0.15 points of those of blocks drawn one by one for
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NoReturn, Protocol
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from sizing.distinct import distinct
@@ -45,8 +45,7 @@ class RowPopularity(Hashable, Protocol):
         """Return how many ranks reads are drawn from, if this many rows are stored."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Curve:
+class Curve(Struct, frozen=True, kw_only=True):
     """A measured curve: `points` of (share of rows, share of reads), cumulative, hottest rows first.
 
     It runs straight between points and from (0, 0) to (1, 1), and must rise and flatten: raises InvalidInput.
@@ -79,8 +78,7 @@ class Curve:
         return rows
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Zipf:
+class Zipf(Struct, frozen=True, kw_only=True):
     """The row of rank i is read in proportion to i^-theta.
 
     `ranks` is how many ranks the generator draws from before it hashes them over the rows; None for one to each
@@ -114,8 +112,7 @@ class Zipf:
 UNIFORM: Final = Curve(points=())
 
 
-@dataclass(frozen=True, slots=True)
-class TablesPopularity:
+class TablesPopularity(Struct, frozen=True):
     """Stands for the popularities of several tables, which have no common one: every method raises LookupError."""
 
     def _refuse(self, *_: object) -> NoReturn:
@@ -132,8 +129,7 @@ def hot_set(*, rows_fraction: float, reads_fraction: float) -> Curve:
     return Curve(points=((rows_fraction, reads_fraction),))
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Popularity:
+class Popularity(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     """Classes of blocks: `blocks` is the number in each, `weights` the chance that a read is of one given block.
 
     Shapes (classes,); blocks may be fractions (expected counts); weights x blocks sum to 1. The classes of a

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sizing.units import format_percent
 
@@ -14,8 +16,7 @@ LIST: Final = "list"
 ESTIMATE: Final = "estimate"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComputePrice:
+class ComputePrice(Struct, frozen=True, kw_only=True):
     """Hourly price of one instance; a confidence is list or estimate."""
 
     ec2_usd_per_hour: float
@@ -29,8 +30,7 @@ class ComputePrice:
         return self.ec2_usd_per_hour + self.emr_fee_usd_per_hour
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServicePrice:
+class ServicePrice(Struct, frozen=True, kw_only=True):
     """Price of one unit of a service; `confidence` is list, secondary or estimate."""
 
     usd: float
@@ -39,8 +39,7 @@ class ServicePrice:
     source: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PriceNote:
+class PriceNote(Struct, frozen=True, kw_only=True):
     """Where the prices of a plan come from; `estimate` is true where no price list of the region was read.
 
     `refresh` is the command that reads the region's price list.
@@ -54,8 +53,7 @@ class PriceNote:
     discount: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PriceTable:
+class PriceTable(Struct, frozen=True, kw_only=True):
     """Prices of one region: instances by type, services by item.
 
     `basis` says from what all of them were estimated; it is empty for a price list of the region. `discount` is the

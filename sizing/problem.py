@@ -11,8 +11,10 @@ WarmbaseError               exit  what happened
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Self
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 __all__ = [
     "Drifted",
@@ -26,8 +28,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class Problem(Struct, frozen=True, kw_only=True):
     """One thing that is wrong: where, what, why, and how to mend it.
 
     `where` is a file with its line (`environments/prod.yaml:14`), an argument, or the resource or command that

@@ -10,10 +10,10 @@ by bracketing T1 and, for each T1, T2. Source: HBASE-29667, BucketCache.freeSpac
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from sizing.allocator import MIN_FACTOR
@@ -28,8 +28,7 @@ SHORTEST_TIME: Final = 1e-3  # in reads for each block held, if all are of the l
 LONGEST_TIME: Final = 8.0  # in reads of the rarest block; 0.03 % of the blocks are then unread
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Eviction:
+class Eviction(Struct, frozen=True, kw_only=True):
     """Evictions of caches of several sizes, all in blocks, shape (sizes,).
 
     `mean` is held on average, `freed` by an eviction; `room` is all slots' bytes in blocks.
@@ -66,8 +65,7 @@ def promoted_block_hits(popularity: Popularity, eviction: Eviction) -> Floats:
     return _hits(_read_within(in_single, popularity.weights), in_multi, popularity.weights)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Classes:
+class _Classes(Struct, frozen=True, kw_only=True):
     """At most CLASSES classes of blocks: the probability of a read of one block, and the reads and the space of all."""
 
     weights: Floats

@@ -11,11 +11,12 @@ Little's law holds in every result: concurrency = reads_per_second x (latency_se
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from math import inf
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from sizing.resource import Resource
@@ -38,8 +39,7 @@ class Overloaded(ValueError):
         self.utilisation = utilisation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Station:
+class Station(Struct, frozen=True, kw_only=True):
     """A queue: `demand_seconds` of service per read at one of `copies`, each with `channels` at work.
 
     The busiest copy serves `imbalance` times the mean, and the model assumes that every read meets its queue.
@@ -58,8 +58,7 @@ class Station:
         return self.copies * self.channels / busiest if busiest > 0 else inf
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueueingNetwork:
+class QueueingNetwork(Struct, frozen=True, kw_only=True):
     """The stations a read visits, its time without queueing, and the client's pause between reads."""
 
     stations: tuple[Station, ...]
@@ -77,8 +76,7 @@ class QueueingNetwork:
         return min(self.stations, key=lambda station: station.max_reads_per_second)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Handlers:
+class Handlers(Struct, frozen=True, kw_only=True):
     """How many requests each of `servers` RegionServers works on; the others wait in its call queue."""
 
     servers: int
@@ -86,8 +84,7 @@ class Handlers:
     imbalance: float = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadResult:
+class LoadResult(Struct, frozen=True, kw_only=True):
     """The result of a load: mean latency from sending to answer, and how busy each station is (0 to 1)."""
 
     reads_per_second: float

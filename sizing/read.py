@@ -1,7 +1,8 @@
 """A read request: the blocks that it touches, the share of them in the cache, and the CPU and time of its parts."""
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from sizing.page_reads import BlockRead, block_read
 
@@ -20,8 +21,7 @@ S3_FIRST_BYTE_SECONDS: Final = 0.15
 S3_STREAM_BYTES_PER_SECOND: Final = 40e6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Read:
+class Read(Struct, frozen=True, kw_only=True):
     """One request: `blocks` data blocks in `runs` stretches of neighbouring slots, and the bytes answered.
 
     The blocks of a row are cached one after the other and share their edge pages: one run. Where many writer
@@ -44,8 +44,7 @@ class Read:
         return self.of_lengths or block_read(self.cached_length_bytes)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hits:
+class Hits(Struct, frozen=True, kw_only=True):
     """The share of cacheable blocks that are in the BucketCache, and the share of those that the page cache answers.
 
     `tables` has the first of these shares for each table; it is empty if they follow from `ratio`.
@@ -62,8 +61,7 @@ class Hits:
         return self.ratio * (1 - self.page_cache_fraction)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timings:
+class Timings(Struct, frozen=True, kw_only=True):
     """The CPU and waiting times of the parts of a read when nothing queues; `block_cpu_seconds` is for one block."""
 
     rpc_cpu_seconds: float = RPC_CPU_SECONDS

@@ -11,10 +11,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from heapq import heapify, heappop, heappush
 from typing import Final
+
+from msgspec import Struct
 
 __all__ = ["SLACK", "CachedRegion", "best_assignment", "region_bound"]
 
@@ -23,8 +24,7 @@ SLACK: Final = 0.2
 UNREACHED: Final = math.inf
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CachedRegion:
+class CachedRegion(Struct, frozen=True, kw_only=True):
     """A region: the server that has it open, and its bytes in the cache of each server that has any."""
 
     server: str

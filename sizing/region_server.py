@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sizing.bucket_cache import WRITER_THREADS, CacheDemand
 from sizing.call_queues import CallQueues, call_queues, handlers_for
@@ -52,8 +54,7 @@ SHARES: Final = 1_024  # whose heaps are cached: a search asks for each at every
 INFINITE: Final = float("inf")  # the disk of an index that is empty
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerShare:
+class ServerShare(Struct, frozen=True, kw_only=True):
     """One RegionServer's share of the load: its part of regions, rows, writes and cached blocks.
 
     `reads_in_progress` is how many reads the server works on at once when the cluster carries its load.
@@ -83,8 +84,7 @@ class ServerShare:
         return FileWriting(cached_fraction=0.0, caches=self.cached_blocks > 0, compresses=workload.compressed)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegionServer:
+class RegionServer(Struct, frozen=True, kw_only=True):
     """One RegionServer, settled: everything about it that does not depend on the load."""
 
     heap: Heap

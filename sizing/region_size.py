@@ -9,8 +9,9 @@ default, and each region draws its own, up to an eighth above or below it.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from sizing.units import GIB
 from sizing.workload import Workload
@@ -31,8 +32,7 @@ def usual_regions(stored_bytes: int, servers: int) -> int:
     return max(math.ceil(stored_bytes / DEFAULT_SPLIT_BYTES), servers * LEAST_REGIONS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Regions:
+class Regions(Struct, frozen=True, kw_only=True):
     """The regions of all tables, with their mean size and the size at which they split.
 
     If the workload has several tables, the mean is that of the table with the largest regions.

@@ -10,11 +10,12 @@ in place of the maximum, as in Netflix's service-capacity-modeling; the worst sa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from sizing.bill import candidate_cost
@@ -40,8 +41,7 @@ PARTS: Final = 4
 SHUFFLES: Final = 25  # judgement: random splits, whose gain is chance; their mean is subtracted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterOption:
+class ClusterOption(Struct, frozen=True, kw_only=True):
     """The core nodes of a cluster that could be bought: their type and number, and the volumes of each."""
 
     instance_type: str
@@ -54,8 +54,7 @@ class ClusterOption:
         return self.instance_type.partition(".")[0]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(Struct, frozen=True, kw_only=True):
     """The bill of one option in one sample, the price of one more node, and the targets that the option misses."""
 
     usd_per_month: float
@@ -63,8 +62,7 @@ class Outcome:
     missed: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Situation:
+class Situation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     """The requirements that a cluster must meet, and what there is to buy, in one sample of the ranges or one month."""
 
     requirements: Requirements
@@ -131,8 +129,7 @@ def _impossible(question: SizingInputs, option: ClusterOption) -> Iterator[str]:
             yield "volume"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Decision:
+class Decision(Struct, frozen=True, kw_only=True, dict=True):
     """The options, and the outcome of each in every sample.
 
     `cheapest_usd` is the bill of the cheapest cluster that meets the targets of a sample. It is NaN if no cluster

@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sizing.candidate import Candidate
 from sizing.evaluation import Evaluation, SearchResult
@@ -28,8 +30,7 @@ LEAST_READS_PER_SECOND: Final = 1.0  # judgement: nobody wants a cluster that se
 LEAST_HIT_RATIO: Final = 0.01  # judgement: nobody wants a cache with fewer hits
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Relaxation:
+class Relaxation(Struct, frozen=True, kw_only=True):
     """One changed input with which the question becomes feasible, with the search for it and the cheapest cluster.
 
     `value` is the changed value of the target, in its own unit, or the reads per second.
@@ -94,7 +95,7 @@ def _with(question: SizingInputs, **targets: float | None) -> SizingInputs:
     requirements = question.requirements
     return replace(
         question,
-        requirements=replace(requirements, targets=replace(requirements.targets, **targets)),  # type: ignore[arg-type]
+        requirements=replace(requirements, targets=replace(requirements.targets, **targets)),
     )
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date
+
+from msgspec import Struct
 
 __all__ = ["Improvement", "Release", "Version", "parse_version"]
 
@@ -16,8 +17,7 @@ def parse_version(text: str) -> Version:
     return (major, minor, patch)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Improvement:
+class Improvement(Struct, frozen=True, kw_only=True):
     """An improvement over earlier releases; `text` completes the sentence "emr-7.14.0 …".
 
     `concerns` names the clusters that it matters to: `cache`, `s3` or `replica`; it is empty for all.
@@ -29,8 +29,7 @@ class Improvement:
     concerns: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Release:
+class Release(Struct, frozen=True, kw_only=True):
     """One EMR release with HBase 2.6. Amazon's own backports are unknown, so the gates say what upstream HBase has.
 
     `support_until` is the last day of standard support. If the release's page was not read, it is the day of the next

@@ -6,8 +6,9 @@ every region of the table at once. Source: HBase 2.6.2 and 2.6.4 ReopenTableRegi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from sizing.restart import S3_TRIPS_PER_REGION
 
@@ -16,8 +17,7 @@ __all__ = ["BACKOFF_MS", "Reopening", "reopening"]
 BACKOFF_MS: Final = 1_000  # judgement: requests that waited for one batch are served before the next batch begins
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reopening:
+class Reopening(Struct, frozen=True, kw_only=True):
     """One change of a table: the most regions that reopen at a time, the number of batches, and the time."""
 
     most_regions: int

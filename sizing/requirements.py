@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
+
+from msgspec import Struct
 
 from sizing.cluster import ClusterChoice
 from sizing.instance import InstanceType
@@ -19,8 +20,7 @@ from sizing.workload import Workload
 __all__ = ["Requirements", "World"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Requirements:
+class Requirements(Struct, frozen=True, kw_only=True):
     """One cluster of one environment, as asked for. `root` is `hbase.rootdir`."""
 
     environment: str
@@ -38,8 +38,7 @@ class Requirements:
     """Mappers that copy a snapshot at the same time; None for one on each core node."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class World:
+class World(Struct, frozen=True, kw_only=True, dict=True):
     """The instance types and prices there are, and the release that will run on them.
 
     `improvements` are those of newer releases. `today` is None if the result must not depend on the day.

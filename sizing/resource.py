@@ -8,9 +8,11 @@ law); queueing takes off a little more, and is in `sizing/queueing.py`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from math import ceil, inf
 from typing import Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sizing.imbalance import EVEN, Imbalance
 from sizing.page_reads import PAGE_BYTES, aligned_bytes
@@ -51,8 +53,7 @@ MB_BYTES: Final = 1_000_000
 DISK_LATENCY_SECONDS: Final = 1e-3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resource:
+class Resource(Struct, frozen=True, kw_only=True):
     """One thing that reads use up: the cluster has `capacity` of it, in `unit`, and a read takes its demand.
 
     The busiest RegionServer serves `imbalance` times the mean.
@@ -70,8 +71,7 @@ class Resource:
         return self.capacity / (self.demand_per_read * self.imbalance) if self.demand_per_read > 0 else inf
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Disk:
+class Disk(Struct, frozen=True, kw_only=True):
     """The rates that the disk of a RegionServer's BucketCache sustains for ever when the cache is warm.
 
     The disk has `files` volumes. A cache fills one of them after the other, and each alone has no more than
@@ -111,8 +111,7 @@ class Disk:
         return (*(min(1.0, one) * self.warm_hit_ratio for one in ones), self.warm_hit_ratio)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EbsLimits:
+class EbsLimits(Struct, frozen=True, kw_only=True):
     """The EBS volumes of one RegionServer, and what the instance sustains to all of them, without bursts.
 
     When the busiest volume has reached its limit, all of them carry `volumes` times this limit. If the load is uneven,
@@ -135,8 +134,7 @@ class EbsLimits:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServingCluster:
+class ServingCluster(Struct, frozen=True, kw_only=True):
     """n equal RegionServers over which reads spread; `disk` is None when there is no BucketCache.
 
     `handlers` is how many of each server's handlers take reads. `imbalance` says how much more the busiest server

@@ -6,9 +6,11 @@ of 600 never does, so a server that does not come back (a replaced EMR node has 
 regions offline for good.
 """
 
-from dataclasses import dataclass, replace
 from math import ceil, log2
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sizing.persistence import DUMP_SECONDS_PER_BLOCK
 from sizing.units import GIB
@@ -33,8 +35,7 @@ RETAIN_MARGIN: Final = 1.5
 NO_MARGIN: Final = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RestartLoad:
+class RestartLoad(Struct, frozen=True, kw_only=True):
     """The quantities that decide how long one RegionServer takes to restart."""
 
     heap_bytes: int
@@ -48,8 +49,7 @@ class RestartLoad:
     """True if the master waits for the server, because the server has a cache to return to."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Restart:
+class Restart(Struct, frozen=True, kw_only=True):
     """One restart in seconds; `retain_retries` is the value for `…retain.assignment.force.retries`.
 
     stop = the index is written before the regions close. away = from the server's end in ZooKeeper to its return, which

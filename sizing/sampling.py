@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
 from statistics import NormalDist
 from typing import Final
+
+from msgspec import Struct
 
 __all__ = ["Estimate", "Stratum", "drawn", "estimate", "strata", "total"]
 
@@ -27,16 +28,14 @@ LEAST_ERROR: Final = 0.001  # judgement: of what was not seen; a member's own fi
 FEWEST_DEGREES: Final = 3  # judgement: below it a t quantile says nothing but that little was seen
 
 
-@dataclass(frozen=True, slots=True)
-class Stratum:
+class Stratum(Struct, frozen=True):
     """Members by number, and how many of them are drawn."""
 
     members: tuple[int, ...]
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Struct, frozen=True):
     """A total, and between which it lies in 95 of 100 samples."""
 
     value: float
@@ -100,8 +99,7 @@ def estimate(sizes: Sequence[int], strata: Sequence[Stratum], sample: Mapping[in
     return Estimate(guessed, max(least, guessed - below), guessed + above)
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """One stratum that was read only in part: its bytes and ratio, and the deviations from the ratio for each byte."""
 
     size_bytes: int

@@ -13,8 +13,9 @@ import heapq
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from sizing.bill import candidate_cost, fixed_usd
 from sizing.candidate import FEWEST_SURVIVORS, Candidate
@@ -31,8 +32,7 @@ MOST_NODES: Final = 200  # judgement: past this, split the cluster (one NameNode
 RUNNER_UP_CANDIDATES: Final = 100
 
 
-@dataclass(kw_only=True)
-class Search:
+class Search(Struct, kw_only=True, dict=True):
     """The state of one search: the branches that are still to be tried, in the order of their least cost."""
 
     question: SizingInputs
@@ -134,8 +134,7 @@ class Search:
                 )
 
 
-@dataclass(kw_only=True, eq=False)
-class _Counts:
+class _Counts(Struct, kw_only=True, eq=False, dict=True):
     """One type with one kind of storage: the counts of nodes that are still to be tried, fewest first."""
 
     search: Search

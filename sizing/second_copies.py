@@ -8,13 +8,13 @@ copies when the regions come home, so the caches need room for the copies of eve
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 __all__ = ["CacheBlocks", "SecondCopies", "second_copies"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheBlocks:
+class CacheBlocks(Struct, frozen=True, kw_only=True):
     """The blocks in the cache of one server: all of them, and those of its own regions with their bytes."""
 
     all_blocks: int
@@ -22,8 +22,7 @@ class CacheBlocks:
     own_bytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SecondCopies:
+class SecondCopies(Struct, frozen=True, kw_only=True):
     """The blocks that are cached twice, their bytes, and the blocks that other caches evict for them: estimates."""
 
     blocks: int

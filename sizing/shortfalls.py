@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from sizing.candidate import Candidate
 from sizing.hdfs_load import LONGEST_RECOVERY_SECONDS
@@ -21,8 +22,7 @@ COLD_TARGETS: Final = frozenset({"warm_up", "carries_load_within"})
 """The targets that are checked on a cluster with empty caches."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shortfall:
+class Shortfall(Struct, frozen=True, kw_only=True):
     """A target that a candidate misses: `actual` is on the wrong side of `limit`, both in `unit`.
 
     `bottleneck` is None where memory or disk size is short.

@@ -8,11 +8,11 @@ times, with a fixed seed, and the plan uses the mean of the busiest server's sha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final, Literal
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from sizing.distinct import distinct
@@ -35,8 +35,7 @@ Spread = Literal["hashed", "even"] | float
 regions."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegionLoads:
+class RegionLoads(Struct, frozen=True, kw_only=True):
     """The regions of a workload, and how its reads spread over them.
 
     `row_bytes` is the memory that the blocks of one row take; it is infinite if no row stays in memory.
@@ -49,8 +48,7 @@ class RegionLoads:
     row_bytes: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableLoads:
+class TableLoads(Struct, frozen=True, kw_only=True):
     """The regions of one table of several, and its shares of all requests and of all block reads."""
 
     regions: RegionLoads
@@ -103,8 +101,7 @@ def imbalance(loads: RegionLoads, servers: int) -> Imbalance:
     return Imbalance(requests=_mean_busiest(requests), blocks=_mean_busiest(blocks))
 
 
-@dataclass(frozen=True, slots=True)
-class _Weights:
+class _Weights(Struct, frozen=True):
     """Shares of the reads: the hottest rows or regions one by one, and the sum and sum of squares of the others.
 
     `apart` is true for regions, because no two of them are in one place.

@@ -5,8 +5,10 @@ sends every byte again for each further replica, and that network is what a rest
 by.
 """
 
-from dataclasses import dataclass, replace
 from typing import Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sizing.candidate import Candidate
 
@@ -18,8 +20,7 @@ STREAM_BYTES_PER_SECOND: Final = 40e6
 NETWORK_FRACTION: Final = 0.75
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Copy:
+class Copy(Struct, frozen=True, kw_only=True):
     """A copy of `copied_bytes` by `mappers` over `servers` nodes, writing each byte `replicas` times.
 
     `replicas` is 1 into S3 and the replication of HDFS into HDFS: the first copy is local to its mapper.
@@ -36,8 +37,7 @@ class Copy:
     network_fraction: float = NETWORK_FRACTION
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Eta:
+class Eta(Struct, frozen=True, kw_only=True):
     """Estimated time of a copy, its rate over the cluster, and what binds it."""
 
     seconds: float

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sizing.block import HEADER_BYTES, LengthHistogram, cached_bytes, spread_block_lengths
 from sizing.inspection import Inspection
@@ -30,8 +31,7 @@ COUNTS_PER_BLOCK: Final = 1_000  # keeps the proportions of the lengths in a tab
 COMPRESSION_SPREAD: Final = 0.2  # judgement: blocks compress within a fifth of the mean ratio; an inspection says more
 
 
-@dataclass(frozen=True, kw_only=True)
-class StoredBlocks:
+class StoredBlocks(Struct, frozen=True, kw_only=True, dict=True):
     """All data blocks under one HBase root, cluster-wide.
 
     `lengths` are cached lengths (only their proportions count), `longest_bytes` what the largest slot must hold even

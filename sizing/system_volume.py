@@ -9,11 +9,11 @@ Source: HBase 2.6.2 AbstractFSWAL, TimeToLiveLogCleaner, HMaster.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
 import numpy as np
+from msgspec.structs import replace
 
 from sizing import gp3
 from sizing.cells import WriteShare

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 __all__ = ["Targets"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Targets:
+class Targets(Struct, frozen=True, kw_only=True):
     """The targets, which must hold after losing `lost_nodes` core nodes; None is no target.
 
     `warm_up_seconds` is how long a cold cluster may take until everything that fits is prefetched, and

@@ -6,10 +6,10 @@ volumes, whose busiest one limits them (`cache_volumes`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from sizing import gp3
@@ -27,8 +27,7 @@ Switches = NDArray[np.bool_]
 __all__ = ["NodeVolumes", "data_volumes", "fewest_cache_volumes", "may_carry"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeVolumes:
+class NodeVolumes(Struct, frozen=True, kw_only=True):
     """The EBS volumes of a node for each cache size: how large they are, how many, and the load of the busiest one.
 
     Every field has shape (sizes,). `cache_mib` is a whole number of GiB in each file. `count` is 0 where the volumes

@@ -6,13 +6,13 @@ everything: a block, with the `random` read policy of S3A; megabytes, with `sequ
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import inf
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from sizing.popularity import Popularity
@@ -39,8 +39,7 @@ BISECTIONS: Final = 60
 SMALLEST: Final = 1e-12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Streams:
+class Streams(Struct, frozen=True, kw_only=True):
     """How a prefetch reads S3: `threads` at a time, each with GETs of `get_bytes` one after the other."""
 
     threads: int = PREFETCH_THREADS
@@ -59,8 +58,7 @@ class Streams:
         return self.threads * self.get_bytes / self.seconds_per_get
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fill:
+class Fill(Struct, frozen=True, kw_only=True):
     """The content that one RegionServer prefetches: its blocks, their bytes in S3, and in the slots they fill."""
 
     blocks: int
@@ -68,8 +66,7 @@ class Fill:
     slot_bytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rates:
+class Rates(Struct, frozen=True, kw_only=True):
     """The rates of one RegionServer: its GETs are its share of those that S3 allows the prefixes."""
 
     network_bytes_per_second: float
@@ -78,8 +75,7 @@ class Rates:
     s3_gets_per_second: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prefetch:
+class Prefetch(Struct, frozen=True, kw_only=True):
     """Time to prefetch: the longest of the five `terms` in seconds, which is `limit`."""
 
     seconds: float
@@ -87,8 +83,7 @@ class Prefetch:
     terms: tuple[tuple[Limit, float], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheCapacity:
+class CacheCapacity(Struct, frozen=True, kw_only=True):
     """Blocks the cache keeps under eviction, and at which prefetch stops (0.95 of all slots)."""
 
     blocks_after_eviction: float
@@ -100,8 +95,7 @@ class CacheCapacity:
         return cls(blocks_after_eviction=blocks_after_eviction, prefetch_stops_blocks=PREFETCH_STOPS_FRACTION * slots)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WarmUpLoad:
+class WarmUpLoad(Struct, frozen=True, kw_only=True):
     """The course of a warm-up: block accesses a second at a hit ratio, prefetched blocks a second, how long."""
 
     accesses_per_second: Callable[[float], float]
@@ -126,8 +120,7 @@ class Warmth(NamedTuple):
     hit_ratio: float = 0.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Warming:
+class Warming(Struct, frozen=True, kw_only=True, dict=True):
     """Caches that warm up by reads and by prefetch, in steps of time. The hit ratio never falls."""
 
     popularity: Popularity

@@ -8,11 +8,12 @@ short, and grows from look to look.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from statistics import linear_regression
 from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
 
 from sizing.allocator import ACCEPT_FACTOR
 from sizing.plan import Plan
@@ -45,8 +46,7 @@ RATIO_MINUTES: Final = 2  # judgement: a gate must not open because of the reads
 MINUTE_SECONDS: Final = 60.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheMinute:
+class CacheMinute(Struct, frozen=True, kw_only=True):
     """One published minute of one server's cache; `at_seconds` since 1970, the others as its node counted them."""
 
     at_seconds: float
@@ -56,8 +56,7 @@ class CacheMinute:
     evictions: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class Target(Struct, frozen=True, kw_only=True):
     """The size of one server's cache, and the bytes that the plan expects in it once it is warm.
 
     `fits` says whether the plan expects no evictions, because the cache holds all that the server's regions have.
@@ -68,16 +67,14 @@ class Target:
     fits: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gate:
+class Gate(Struct, frozen=True, kw_only=True):
     """The condition for warm: a share of the planned bytes, or a hit ratio where one is demanded instead."""
 
     share: float = 0.98
     hit_ratio: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class Progress(Struct, frozen=True, kw_only=True):
     """How full one server's cache is. `seconds` until its share passes the gate; None where it is not growing.
 
     `hit_ratio` is that of the last minutes; None with too few reads. `reason` explains a verdict other than warm.
@@ -138,8 +135,7 @@ def missing_fraction(servers: Sequence[Progress]) -> float:
     return max((1.0 - (server.share or 0.0) for server in servers), default=1.0)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _RecentMinutes:
+class _RecentMinutes(Struct, frozen=True, kw_only=True, dict=True):
     """The last minutes of one cache, beside its target and the condition for warm."""
 
     recent: tuple[CacheMinute, ...]

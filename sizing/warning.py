@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from sizing import gp3
 from sizing.candidate import Candidate
@@ -29,8 +30,7 @@ LITTLE_OVER_BYTES = 8_192  # judgement: a block that is meant to be 64 KiB, and 
 __all__ = ["MISSED_TARGET", "Warning", "missed_target", "warnings"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Warning:  # noqa: A001 - the plan's own word; nothing here raises Python's
+class Warning(Struct, frozen=True, kw_only=True):  # noqa: A001 - the plan's own word; nothing here raises Python's
     """Something to know before deploying; `severity` is error, warning or info."""
 
     id: str

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sizing.block import key_value_bytes
 from sizing.inspection import Inspection
@@ -24,8 +26,7 @@ QUALIFIER_BYTES: Final = 8
 ENCODED_KEY_FRACTION: Final = {"NONE": 1.0, "PREFIX": 0.5, "DIFF": 0.25, "FAST_DIFF": 0.25, "ROW_INDEX_V1": 1.05}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenLoad:
+class OpenLoad(Struct, frozen=True, kw_only=True):
     """Reads arrive at their own pace, whatever the answer takes: a service with many users.
 
     `reads_per_second` is the mean of a month; `peak_reads_per_second` is the rate of the busiest hour, if it is known.
@@ -44,8 +45,7 @@ class OpenLoad:
         return OpenLoad(reads_per_second=self.peak_reads_per_second, of_peak=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClosedLoad:
+class ClosedLoad(Struct, frozen=True, kw_only=True):
     """A fixed number of requests is always in flight, each sent when one returns: a benchmark's threads."""
 
     concurrency: int
@@ -56,8 +56,7 @@ DIFFERENT: Final = "different"
 """The value of a setting that is not the same in all tables."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reads:
+class Reads(Struct, frozen=True, kw_only=True):
     """The load, and what one read asks for: `kind` is get, multi-get or scan, of `rows` rows."""
 
     load: Load
@@ -65,8 +64,7 @@ class Reads:
     rows: int = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workload:
+class Workload(Struct, frozen=True, kw_only=True):
     """Data and load of one HBase, or of one of its tables. Sizes are means.
 
     `stored_bytes` is what lies in the HBase root; `cell_bytes` the value of one cell; `row_bytes` what one row's read

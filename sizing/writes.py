@@ -10,9 +10,11 @@ by its demand. Reads get what the offered writes leave, and writes get what the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from math import inf
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sizing.compaction import WriteSettings
 from sizing.resource import (
@@ -31,8 +33,7 @@ S3_PUTS_PER_SECOND_PER_PREFIX: Final = 3_500
 LEAST_FREE_FRACTION: Final = 0.01  # the share that is left at least, so that none is negative
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteResource:
+class WriteResource(Struct, frozen=True, kw_only=True):
     """One thing that writes use up: the reads leave `capacity` of it, and each byte takes its demand."""
 
     name: str
@@ -46,8 +47,7 @@ class WriteResource:
         return self.capacity / self.demand_per_byte if self.demand_per_byte > 0 else inf
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Writes:
+class Writes(Struct, frozen=True, kw_only=True):
     """The offered writes, in bytes of values, and the writes that the cluster carries beside its reads."""
 
     offered_bytes_per_second: float

@@ -12,8 +12,9 @@ Source: HBase 2.6.2 AbstractFSWAL, HFileReaderImpl.readBlock (a compaction reads
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from sizing.cells import CellSizes
 from sizing.compaction import WriteSettings
@@ -42,16 +43,14 @@ REQUESTS_PER_FILE: Final = 6
 FILES_PER_FLUSH: Final = 1.5  # a compaction makes one file of at least three, and a file of these again
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rates:
+class Rates(Struct, frozen=True, kw_only=True):
     """The bytes and operations that a volume, or all EBS of an instance, sustains in a second."""
 
     bytes_per_second: float
     ios_per_second: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WritingServer:
+class WritingServer(Struct, frozen=True, kw_only=True):
     """One RegionServer from the point of view of writes. The lab states the rates of its own machine.
 
     `log` is the volume that holds the log but no data, or None; the cluster's volumes hold `log_copies` of the log,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Any, Final
 
 import aws_cdk as cdk
 from aws_cdk import aws_emr as emr
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
+from msgspec.structs import replace
 
 from configurations.bootstrap import actions
 from configurations.launch import APPLICATIONS, Launch

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from msgspec.structs import asdict
 
 from sizing.problem import Drifted, InvalidInput, OperationFailed, Problem, Refused, WarmbaseError
 from tests.syntax import PROJECT, project_files, tree_of

@@ -13,7 +13,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import Any, Final
 
 import boto3
 import pytest
+from msgspec import Struct, field
 
 from tests.pages import DOCS, ELLIPSIS, PAGES, PROJECT, WARMBASE, assert_printed_whole, fences, session
 
@@ -51,8 +51,7 @@ getattr(client, sys.argv[2].replace("-", "_"))(**named)
 """The AWS command line as far as the pages use it: `aws SERVICE OPERATION [--no-FLAG] --OPTION VALUE…`, by boto3."""
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(Struct, frozen=True, dict=True):
     """One command of a page; `lines` is what the page shows below it, None where it shows nothing."""
 
     page: str
@@ -76,8 +75,7 @@ def steps(page: str) -> Iterator[Step]:
                 yield Step(page, line, None)
 
 
-@dataclass
-class Checkout:
+class Checkout(Struct, dict=True):
     """A scratch checkout, and the variables of the reader's shell in it."""
 
     directory: Path

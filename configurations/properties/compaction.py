@@ -7,9 +7,10 @@ off-peak compaction at a time on a RegionServer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
+
+from msgspec import Struct
 
 from configurations.properties.property import CORE, Applied, Property
 from configurations.properties.sources import EMR_HBASE_S3, HBASE_262, HBASE_CONFIGURATION
@@ -35,8 +36,7 @@ _core = partial(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompactionWindow:
+class CompactionWindow(Struct, frozen=True, kw_only=True):
     """The hours in which large compactions run, and their limit at night. The plan has the limit by day and the rates.
 
     Hours are UTC, as nodes count them, and the window may pass midnight.

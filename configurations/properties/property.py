@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from configurations.properties.values import Values
 from emr.classification import ClassificationPath
@@ -33,8 +34,7 @@ CORE: Final = frozenset({PropertyScope.CORE})
 BOTH: Final = PRIMARY | CORE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class Span(Struct, frozen=True, kw_only=True):
     """The versions of a software that have a property, from `since` on and before `until`."""
 
     since: Version | None = None
@@ -57,8 +57,7 @@ def _dotted(version: Version) -> str:
     return ".".join(map(str, version))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Property:
+class Property(Struct, frozen=True, kw_only=True):
     """One property that a template renders, or that warmbase knows and leaves at its default.
 
     `figure` is the path of the plan's figure that it states, empty where it states none, and `conversion` says how.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from typing import Final, Protocol
+
+from msgspec import Struct
 
 INT: Final = 2**31 - 1
 LONG: Final = 2**63 - 1
@@ -53,8 +54,7 @@ def _joined(value: float) -> str:
     return f"{int(value):,}" if math.isfinite(value) and value == int(value) else f"{value:g}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Whole:
+class Whole(Struct, frozen=True, kw_only=True):
     """A whole number that lies within bounds, both included."""
 
     unit: str = ""
@@ -77,8 +77,7 @@ class Whole:
         return f"a whole number, {self.least:,}{most}{multiple}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decimal:
+class Decimal(Struct, frozen=True, kw_only=True):
     """A number within bounds; `above` is itself outside."""
 
     unit: str = ""
@@ -102,8 +101,7 @@ class Decimal:
         return f"a number, {lower.removesuffix(' or more')} to {_joined(self.most)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Switch:
+class Switch(Struct, frozen=True, kw_only=True):
     """True or false. Hadoop silently uses the default for any other word."""
 
     unit: str = ""
@@ -118,8 +116,7 @@ class Switch:
         return "true or false"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OneOf:
+class OneOf(Struct, frozen=True, kw_only=True):
     """One of a few names; with `others`, the name of any other class is valid too."""
 
     names: tuple[str, ...]
@@ -139,8 +136,7 @@ class OneOf:
         return f"one of {', '.join(self.names)}{', or a class' if self.others else ''}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Matching:
+class Matching(Struct, frozen=True, kw_only=True):
     """Text that a regular expression matches."""
 
     form: str
@@ -155,8 +151,7 @@ class Matching:
         return self.described
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListOf:
+class ListOf(Struct, frozen=True, kw_only=True):
     """A list of values that commas separate."""
 
     member: Values
@@ -176,8 +171,7 @@ class ListOf:
         return f"a list with commas, each {self.member}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnyText:
+class AnyText(Struct, frozen=True, kw_only=True):
     """Any text that is not empty is valid."""
 
     described: str = "text"

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from emr.classification import Classification
 from emr.cluster_spec import EbsVolume, InstanceGroup, classifications_of, settings_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
+class Form(Struct, frozen=True, kw_only=True):
     """How one interface spells a classification: the key of its properties, and how it reads and writes a text."""
 
     properties: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from environments.reader.bounds import CELL, REGIONS
 from environments.reader.cluster_schema import GRAVITON_MEMORY_FAMILIES
@@ -23,8 +24,7 @@ MIDDLE_ZIPF: Final = 0.8
 AUTO: Final = "auto"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Assumption:
+class Assumption(Struct, frozen=True, kw_only=True):
     """A value for a key that nobody states, computed from stated ones, with its reason as a whole sentence."""
 
     value: Callable[[KeyValues], object]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from environments.draft.assumptions import ASSUMPTIONS, Assumption
 from environments.reader.schema_keys import ANY_NAME, SchemaKey
@@ -18,16 +19,14 @@ REQUIRED: Final = ("workload.stored", "workload.reads.per_second", "workload.row
 THE_DEFAULT: Final = "the default."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(Struct, frozen=True, kw_only=True):
     """The value of one key, as YAML holds it. `assumed` is the reason for it; empty where a person stated the value."""
 
     value: object
     assumed: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class Draft(Struct, frozen=True, kw_only=True):
     """The values that a person states, by path, such as `workload.stored`.
 
     `remarks` are comments on keys, also by path: where a value comes from, or why the value of a file is not used.

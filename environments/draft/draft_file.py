@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from environments.draft.draft import REQUIRED, Draft
 from environments.draft.draft_text import MARK, draft_text, yaml_text
@@ -25,8 +27,7 @@ STAND_INS: Final[Mapping[str, object]] = dict(zip(REQUIRED, ("1 TiB", 1, "1 KiB"
 """Values for required keys while a person has not answered yet, so that the other answers can be checked."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DraftFile:
+class DraftFile(Struct, frozen=True, kw_only=True):
     """The text of a new environment file and the environment that it describes."""
 
     path: Path

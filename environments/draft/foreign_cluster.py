@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from emr.cluster_spec import ClusterSpec, EbsVolume, InstanceGroup, is_placeholder
 from environments.draft.foreign_volumes import volume_values
@@ -30,8 +32,7 @@ class Finding(NamedTuple):
     remark: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForeignCluster:
+class ForeignCluster(Struct, frozen=True, kw_only=True):
     """A cluster as its owner's file describes it."""
 
     spec: ClusterSpec

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Self
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from environments.reader.document import Document, YamlPath, parse_document, path_text
 from sizing.problem import InvalidInput
@@ -19,8 +21,7 @@ FREE_KEYS: Final = {"tags": 1, "overrides": 2}
 """Sections whose innermost keys may contain dots and whose values are text, with the number of parts before the key."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Assignment:
+class Assignment(Struct, frozen=True, kw_only=True):
     """One value that replaces, or adds, the value at a path of an environment file; the file itself stays as it is."""
 
     path: YamlPath

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 import yaml
+from msgspec import Struct, field
 
 from environments.regular_file import read_regular_file
 from sizing.problem import InvalidInput, Problem
@@ -31,8 +31,7 @@ TEXT: Final = "tag:yaml.org,2002:str"
 MERGE: Final = "tag:yaml.org,2002:merge"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
+class Document(Struct, frozen=True, kw_only=True):
     """The values of a file, where each stands, and what is wrong with the file as text.
 
     `assigned` has the entries that the command line sets, each with the option that sets it; no line has them.
@@ -147,8 +146,7 @@ def _refuse_depth(text: str) -> None:
             raise yaml.MarkedYAMLError(problem=f"line {line} nests deeper than {MOST_LEVELS} levels")
 
 
-@dataclass(slots=True, kw_only=True)
-class _Walk:
+class _Walk(Struct, kw_only=True):
     """Collects values, lines and problems while it walks over the nodes of a file."""
 
     source: str

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from difflib import get_close_matches
 from types import UnionType
 from typing import Annotated, Final, Union, get_args, get_origin
 
+from msgspec import Struct
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
@@ -65,8 +65,7 @@ EXPECTED: Final = {
 READ_AS: Final = {bool: "as true or false", int: "as a number", float: "as a number"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
+class _Place(Struct, frozen=True, kw_only=True):
     """A path in the schema: its section, its key, and the field of that key where the schema has one."""
 
     section: type[BaseModel]

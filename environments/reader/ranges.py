@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from environments.input_range import InputRange
 from environments.reader.assignment import Assignment, assigned
@@ -27,8 +28,7 @@ KEYS: Final = frozenset({"low", "mid", "high"})
 EXAMPLE: Final = "3..12 TiB or {low: 3 TiB, mid: 5 TiB, high: 12 TiB, confidence: 90 %}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RangedDocument:
+class RangedDocument(Struct, frozen=True, kw_only=True):
     """An environment file in which some inputs are ranges; `ranges` has each of them by its path."""
 
     document: Document

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
+
+from msgspec import Struct
 
 from environments.reader.descriptions import describe
 from environments.reader.schema import EnvironmentFile
@@ -17,8 +18,7 @@ TABLES: Final = "workload.tables"
 REFERENCE: Final = "#/$defs/"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SchemaKey:
+class SchemaKey(Struct, frozen=True, kw_only=True):
     """One key: its path, such as `clusters.NAME.core.count`, and its JSON schema. `sections` are the keys within."""
 
     path: str

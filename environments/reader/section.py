@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Final, Self, TypeVar
 
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, model_validator
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
@@ -16,8 +16,7 @@ ABSURD: Final = 2**63
 """Every bound is far below; a rule need not print more."""
 
 
-@dataclass(frozen=True, slots=True)
-class RawSection:
+class RawSection(Struct, frozen=True):
     """The values as the file has them, before any validator runs. A default replaces a missing value."""
 
     values: Mapping[str, object]
@@ -94,8 +93,7 @@ def refuse(why: str, fix: str) -> PydanticCustomError:
     return PydanticCustomError(OURS, "{why}", {"why": why, "fix": fix})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class Refusal(Struct, frozen=True, kw_only=True):
     """A value that a rule refuses; `at` is the path from the rule's section to the value."""
 
     at: tuple[str | int, ...] = ()

@@ -6,9 +6,10 @@ With them lint tells a misspelt key, or one of another version, from a key that 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
+
+from msgspec import Struct
 
 from facts.table import rows
 from sizing.release import Version, parse_version
@@ -29,8 +30,7 @@ IN_CODE: Final = "(in code)"
 EMPTY: Final = "(empty)"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CatalogueKey:
+class CatalogueKey(Struct, frozen=True, kw_only=True):
     """A key of HBase or Hadoop, with its default in each version that has it; None where the jars state none.
 
     Versions are texts, oldest first, because one may have more than three numbers, as `3.0.0-beta-1`. Only versions of
@@ -54,8 +54,7 @@ class CatalogueKey:
         return self.defaults.get(_text(version))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EmrKey:
+class EmrKey(Struct, frozen=True, kw_only=True):
     """A key that only EMR has, or the name of a nested classification, with the page that documents it.
 
     `since` and `until` are the first and the last EMR release that has it, where the page says so.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from facts.keys.maven import Artifact
 
@@ -78,8 +79,7 @@ HADOOP_3: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CatalogueColumn:
+class CatalogueColumn(Struct, frozen=True, kw_only=True):
     """A column of a table: a release, its modules, and the versions whose jars replace a missing module."""
 
     version: str

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 __all__ = ["ClassFile", "Constant", "read_class"]
 
@@ -28,16 +29,14 @@ OPAQUE_BYTES: Final = {7: 2, 9: 4, 10: 4, 11: 4, 12: 4, 15: 3, 16: 2, 17: 4, 18:
 Value = str | int | float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Constant:
+class Constant(Struct, frozen=True, kw_only=True):
     """A field with a constant value: its type as a descriptor (`I`, `Z`, `Ljava/lang/String;`) and that value."""
 
     descriptor: str
     value: Value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClassFile:
+class ClassFile(Struct, frozen=True, kw_only=True):
     """The strings a class uses, in the pool's order, and its constant fields."""
 
     strings: tuple[str, ...]
@@ -82,8 +81,7 @@ class _Bytes:
         self.position += length_bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Pool:
+class _Pool(Struct, frozen=True, kw_only=True):
     """The constant pool by index: texts, numbers, and for each string the index of its text."""
 
     texts: Mapping[int, str]

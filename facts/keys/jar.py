@@ -6,10 +6,11 @@ import re
 import struct
 import zipfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree as ET
+
+from msgspec import Struct
 
 from facts.keys.class_file import ClassFile, Constant, read_class
 from facts.keys.shape import is_key, is_name
@@ -29,8 +30,7 @@ FLOAT_DIGITS: Final = range(1, 10)
 """Nine decimal digits distinguish any two numbers of 32 bits."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JarKeys:
+class JarKeys(Struct, frozen=True, kw_only=True):
     """The keys of one jar; in code a key may have no default, or several that contradict each other."""
 
     in_default_file: Mapping[str, str]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from xml.sax.saxutils import escape
+
+from msgspec import Struct
 
 from sizing.problem import OperationFailed, Problem
 
@@ -66,8 +67,7 @@ PARENT: Final = """\
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Artifact:
+class Artifact(Struct, frozen=True, kw_only=True):
     """A jar by its coordinates."""
 
     group: str

@@ -8,10 +8,11 @@ in a coprocessor's own `hbase.mycompany.cache.size`, is not a slip.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from typing import Final
+
+from msgspec import Struct
 
 __all__ = ["near_misses"]
 
@@ -32,8 +33,7 @@ TWO_EDITS: Final = 3
 ONE_PART: Final = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Form:
+class _Form(Struct, frozen=True, kw_only=True):
     """A key in the forms by which keys are compared: its letters, its parts, and its pairs of letters as bits."""
 
     letters: str

@@ -11,11 +11,12 @@ import csv
 import io
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
+
+from msgspec import Struct
 
 from facts.keys import EMPTY, IN_CODE
 from facts.keys.catalogue import HADOOP, HBASE, CatalogueColumn
@@ -30,8 +31,7 @@ TABLES: Final = {"hbase.csv": ("Apache HBase", HBASE), "hadoop.csv": ("Apache Ha
 LONGEST_DEFAULT: Final = 120  # judgement: longer ones are lists of classes, of which the beginning tells enough
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class Column(Struct, frozen=True, kw_only=True):
     """A release of a table: its keys with their cells, and their jars by module."""
 
     line: CatalogueColumn

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from facts.prices.offer import Offer
 
@@ -19,8 +20,7 @@ __all__ = ["EMR_FEES", "HOURLY", "INSTANCES", "ITEMS", "SEARCHES", "ProductFilte
 HOURLY: Final[Mapping[str, float]] = {"hrs": 1, "hours": 1, "hour": 1}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProductFilter:
+class ProductFilter(Struct, frozen=True, kw_only=True):
     """Products of a service with these attributes, in one region unless they belong to none."""
 
     name: str
@@ -33,8 +33,7 @@ class ProductFilter:
         return {"regionCode": region, **self.attributes} if self.regional else self.attributes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceItem:
+class ServiceItem(Struct, frozen=True, kw_only=True):
     """An item of the services file: where its price is, and in which of the units there it may be stated."""
 
     item: str

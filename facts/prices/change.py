@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from sizing.prices import PriceTable
 
@@ -13,8 +14,7 @@ __all__ = ["SMALLEST_CHANGE_FRACTION", "PriceChange", "changes", "figures"]
 SMALLEST_CHANGE_FRACTION: Final = 0.005  # judgement: smaller differences come from rounding
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PriceChange:
+class PriceChange(Struct, frozen=True, kw_only=True):
     """One price, before and after."""
 
     what: str

@@ -10,9 +10,10 @@ vantage-sh/ec2instances.info, next/utils/mocks/ec2_single_instance.json).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
 from typing import Final
+
+from msgspec.structs import replace
 
 from facts.table import HOME, rows
 from sizing.prices import ESTIMATE, PriceTable

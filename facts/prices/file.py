@@ -6,10 +6,11 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from facts.prices import newest_file
 from facts.whole_file import written_beside
@@ -24,8 +25,7 @@ SERVICE_COLUMNS: Final = ("item", "usd", "per", "confidence", "source")
 EVERYBODY_READS: Final = 0o644
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PriceFile:
+class PriceFile(Struct, frozen=True, kw_only=True):
     """REGION.KIND.DATE.csv with its provenance and its rows, of which the first has the columns' names."""
 
     region: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from facts.instance_types import instance_types
 from facts.prices.catalogue import EMR_FEES, HOURLY, INSTANCES, ITEMS, ServiceItem
@@ -21,8 +22,7 @@ SearchOffers = Mapping[str, Sequence[Offer]]
 WRITTEN: Final = "Written by `warmbase prices refresh --region {region}` from the AWS Pricing API."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FreshPrices:
+class FreshPrices(Struct, frozen=True, kw_only=True):
     """The prices of a region in today's price list.
 
     `omitted` gives the reason for each instance type without a price; `unchanged` gives the reason for each service

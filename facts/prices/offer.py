@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 __all__ = ["Offer", "Quote", "Tier", "Unpriced", "offer", "quote"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tier:
+class Tier(Struct, frozen=True, kw_only=True):
     """The price of one unit from an amount of usage on; free tiers cost nothing."""
 
     begin: float
@@ -24,8 +24,7 @@ class Tier:
     usd: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class Offer(Struct, frozen=True, kw_only=True):
     """A product with its on-demand tiers, which may be none, and dates as the price list writes them."""
 
     service: str
@@ -36,16 +35,14 @@ class Offer:
     tiers: tuple[Tier, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quote:
+class Quote(Struct, frozen=True, kw_only=True):
     """The price of one unit, with the product that has it."""
 
     usd: float
     offer: Offer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unpriced:
+class Unpriced(Struct, frozen=True, kw_only=True):
     """The reason why there is no price."""
 
     why: str

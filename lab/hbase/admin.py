@@ -10,11 +10,12 @@ import subprocess
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Final, Self
+
+from msgspec import Struct
 
 from lab.hbase.process import INHERITED_VARIABLES, die_with
 from lab.hbase.table_spec import TableSpec
@@ -30,8 +31,7 @@ READ_BYTES: Final = 1 << 16
 LAST_LINES: Final = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdminCommand:
+class AdminCommand(Struct, frozen=True, kw_only=True):
     """The command that starts the process. `arguments` is Java, its options and class path; stderr goes to `log`."""
 
     arguments: Sequence[str]
@@ -39,8 +39,7 @@ class AdminCommand:
     log: Path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreFileBlocks:
+class StoreFileBlocks(Struct, frozen=True, kw_only=True):
     """Data blocks of store files by their length in the cache, decompressed and as stored on disk."""
 
     files: int

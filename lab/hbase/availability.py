@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from lab.hbase.admin import Admin
 from lab.hbase.result import Outage
@@ -13,8 +14,7 @@ from lab.hbase.result import Outage
 INTERVAL_SECONDS: Final = 0.5
 
 
-@dataclass(slots=True, kw_only=True)
-class Probes:
+class Probes(Struct, kw_only=True):
     """The probing of one table, which knows its outages and its length once it has ended."""
 
     case: str

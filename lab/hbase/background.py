@@ -9,11 +9,12 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass
 from functools import reduce
 from operator import add
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct, to_builtins
 
 from lab.hbase.admin import Admin
 from lab.hbase.bench import Bench
@@ -36,8 +37,7 @@ POLL_SECONDS: Final = 0.1
 ENDING: Final = ("master", "server-0", "server-1", "server-2", "zookeeper", "store proxy", "store")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Process:
+class Process(Struct, frozen=True, kw_only=True):
     """One process of the lab; with its start time `ticks`, a reused id is not mistaken for it."""
 
     name: str
@@ -61,8 +61,7 @@ class Process:
                 time.sleep(POLL_SECONDS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BackgroundLab:
+class BackgroundLab(Struct, frozen=True, kw_only=True):
     """A lab that an earlier command left running."""
 
     environment: str
@@ -144,7 +143,7 @@ def _refuse_second() -> None:
 
 def _write_state(background: BackgroundLab) -> None:
     half = _state().with_suffix(".part")
-    half.write_text(json.dumps(asdict(background), indent=1), encoding="utf-8")
+    half.write_text(json.dumps(to_builtins(background), indent=1), encoding="utf-8")
     half.replace(_state())
 
 

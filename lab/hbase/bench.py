@@ -6,8 +6,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from configurations.properties.caching import PREFETCH_DELAY_MS
 from lab.hbase.admin import Admin, StoreFileBlocks
@@ -53,8 +54,7 @@ LOADING: Final = varied(
 COLD: Final = varied({"hbase.rs.prefetchblocksonopen": "false"}, "so that reads alone warm the cache")
 
 
-@dataclass(kw_only=True)
-class Bench:
+class Bench(Struct, kw_only=True, dict=True):
     """A running lab with its clients; `say` takes a line of progress."""
 
     cluster: LabCluster

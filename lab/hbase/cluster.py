@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from configurations.launch import Launch
 from configurations.node_files import exported
@@ -38,8 +40,7 @@ EXCEPTION: Final = re.compile(r"[\w.$]+(Exception|Error)\b")
 """Matches the first line of a Java stack trace."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabServer:
+class LabServer(Struct, frozen=True, kw_only=True):
     """One RegionServer: number, varied `hbase-site` properties, heap, and control groups."""
 
     number: int = 0
@@ -55,8 +56,7 @@ class LabServer:
         return f"server-{self.number}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class LabCluster:
+class LabCluster(Struct, frozen=True, kw_only=True, dict=True):
     """HBase in `place`, configured with the files of `launch` at the scale of `miniature`."""
 
     software: Software

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from configurations.launch import Launch
 from configurations.node_files import hbase_site_xml, site_properties
@@ -18,8 +19,7 @@ NOTHING_VARIED: Final = Overlay({})
 METRICS: Final = "*.period=1\n"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Site:
+class Site(Struct, frozen=True, kw_only=True):
     """One daemon's configuration: `rendered` for its group, the lab's `overlay`, and an experiment's variations."""
 
     rendered: tuple[Classification, ...]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from facts.releases import releases
 from hfile.cache_index import cached_files
@@ -23,8 +24,7 @@ PERIOD_SECONDS: Final = 10.0
 """The shortest time over which a hit ratio counts: JMX serves copies of counters that are up to 2.5 s old."""
 
 
-@dataclass(slots=True, kw_only=True)
-class LabControl:
+class LabControl(Struct, kw_only=True):
     """Reads and changes the lab's HBase; `history` is recorded meanwhile. A server is named `localhost:port`."""
 
     cluster: LabCluster
@@ -130,8 +130,7 @@ class LabControl:
         return self.cluster.place.ports.servers.index(int(server.rpartition(":")[2]))
 
 
-@dataclass(slots=True)
-class MemoryHealJournal:
+class MemoryHealJournal(Struct):
     """The journal of a heal whose process does not end before it."""
 
     balancer_was_on: bool | None = None
@@ -149,8 +148,7 @@ class MemoryHealJournal:
         self.balancer_was_on = None
 
 
-@dataclass(slots=True)
-class MemoryJournal:
+class MemoryJournal(Struct):
     """The journal of a restart whose process does not end before the restart."""
 
     journal: RestartJournal | None = None

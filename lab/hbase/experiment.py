@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from lab.hbase.bench import Bench
 from lab.hbase.jmx import hit_ratio
@@ -23,8 +25,7 @@ MANY_CLIENTS: Final = 16
 """The number of clients where misses are needed quickly and nothing is timed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScenarioResult:
+class ScenarioResult(Struct, frozen=True, kw_only=True):
     """A scenario's figures, charts and recordings, and the limits of what they show."""
 
     figures: tuple[Measurement, ...]
@@ -34,8 +35,7 @@ class ScenarioResult:
     outages: tuple[Outage, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Experiment:
+class Experiment(Struct, frozen=True, kw_only=True, dict=True):
     """One scenario's equipment; `seconds` is the length of a window, `cores` counts this machine's cores."""
 
     bench: Bench
@@ -67,7 +67,7 @@ class Experiment:
 
     def load(self, **changes: object) -> YcsbLoad:
         """Return a load of a few clients that read for one window."""
-        return replace(YcsbLoad(seconds=self.seconds, threads=CLIENTS, seed=self.seed), **changes)  # type: ignore[arg-type]
+        return replace(YcsbLoad(seconds=self.seconds, threads=CLIENTS, seed=self.seed), **changes)
 
     def quick(self, seconds: float, **changes: object) -> YcsbLoad:
         """Return a load of many clients, which brings the cache to a steady state quickly."""

@@ -6,9 +6,10 @@ A ratio compares a case with the control just before it and just after it, and n
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from statistics import mean
 from typing import Final, Generic, TypeVar
+
+from msgspec import Struct
 
 ROUNDS: Final = 2
 IN_TURN: Final = (
@@ -19,8 +20,7 @@ IN_TURN: Final = (
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Turns(Generic[T]):
+class Turns(Struct, Generic[T], frozen=True):
     """The results of a control and of the cases between its runs: the control ran first, last, and in between."""
 
     controls: tuple[T, ...]

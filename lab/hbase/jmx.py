@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 from http.client import HTTPConnection, HTTPException
 from typing import Any, Final, Self
 from urllib.parse import quote
+
+from msgspec import Struct
+from msgspec.structs import fields
 
 from configurations.metrics import MISSES_FOR_ONE
 from lab.hbase.paths import HOST
@@ -22,8 +24,7 @@ def hit_ratio(hits: int, misses: int) -> float:
     return hits / read if read else 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheCounters:
+class CacheCounters(Struct, frozen=True, kw_only=True):
     """A RegionServer's counters since its start. Counts of blocks and bytes are as of now."""
 
     l2_hits: int

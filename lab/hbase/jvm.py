@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from configurations.node_files import region_server_flags
 from lab.hbase.software import Software
@@ -54,8 +55,7 @@ QUIET: Final = (
 PATTERN: Final = "%d{ISO8601} %-5p [%t] %c{2}: %m%n%ex{6}%n"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Java:
+class Java(Struct, frozen=True, kw_only=True):
     """One JVM: its flags, the directory in front of its class path, its temporary directory and its main class."""
 
     software: Software

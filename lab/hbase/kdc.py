@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from lab.hbase.jvm import FIRST_TIER
 from lab.hbase.overlay import Overlay
@@ -28,8 +29,7 @@ END_SECONDS: Final = 10.0
 BY_EMR: Final = "EMR sets it on a cluster with Kerberos; the lab has its own realm and keytab"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kdc:
+class Kdc(Struct, frozen=True, kw_only=True):
     """A running KDC. `keytab` has the keys of the daemons and of every user."""
 
     configuration: Path

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from configurations.launch import Launch
 from facts.releases import releases
@@ -26,8 +27,7 @@ from sizing.units import MIB, format_size
 ADMIN_FLAGS = ("-Xmx256m", "-XX:+UseSerialGC", *FIRST_TIER)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Laboratory:
+class Laboratory(Struct, frozen=True, kw_only=True):
     """The parts of a lab for one launch."""
 
     launch: Launch

@@ -6,9 +6,10 @@ Everything else of the rendered files is given to HBase as it is.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from lab.hbase.paths import HOST, LabPaths
 from lab.hbase.result import Substitution
@@ -38,8 +39,7 @@ FRESH: Final = "counters every second instead of every ten, because the lab read
 PATIENCE: Final = "so that the lab notices an ended process within its minutes"
 
 
-@dataclass(frozen=True, slots=True)
-class Overlay:
+class Overlay(Struct, frozen=True):
     """Properties of the lab by key, with the reason of each; None leaves a rendered one out."""
 
     entries: Mapping[str, tuple[str | None, str]]
@@ -62,8 +62,7 @@ class Overlay:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerIdentity:
+class ServerIdentity(Struct, frozen=True, kw_only=True):
     """Which RegionServer it is, and the directory that its cache volume is mounted at."""
 
     number: int

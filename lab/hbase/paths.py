@@ -6,9 +6,10 @@ import os
 import random
 import socket
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from sizing.problem import OperationFailed
 
@@ -19,8 +20,7 @@ SERVERS: Final = 3
 """The most RegionServers that a lab runs at once."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ports:
+class Ports(Struct, frozen=True, kw_only=True):
     """One port for each listener; RegionServers by their number."""
 
     store: int
@@ -33,8 +33,7 @@ class Ports:
     servers_info: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabPaths:
+class LabPaths(Struct, frozen=True, kw_only=True):
     """The directory of one lab; everything that it writes lies below."""
 
     root: Path

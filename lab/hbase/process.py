@@ -9,9 +9,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct, field
 
 from sizing.problem import OperationFailed
 
@@ -22,8 +23,7 @@ INHERITED_VARIABLES: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ")
 """The variables that a lab process inherits; HBase logs its whole environment when it starts."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class Command(Struct, frozen=True, kw_only=True):
     """A command to run, whose output goes to `output`. With `stays`, it outlives the process that starts it."""
 
     name: str
@@ -36,8 +36,7 @@ class Command:
     stays: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RunningProcess:
+class RunningProcess(Struct, frozen=True):
     """A process that was started here."""
 
     command: Command

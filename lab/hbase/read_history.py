@@ -6,9 +6,10 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
+
+from msgspec import Struct, field
 
 from configurations.metrics import MISSES_FOR_ONE
 from lab.hbase.cluster import LabCluster
@@ -21,8 +22,7 @@ EVERY_SECONDS: Final = 1.0
 WINDOW_SECONDS: Final = 5.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tick:
+class Tick(Struct, frozen=True, kw_only=True):
     """The counters at one moment (seconds since 1970). `servers` lacks those that did not answer."""
 
     at: float
@@ -30,8 +30,7 @@ class Tick:
     servers: Mapping[int, CacheCounters]
 
 
-@dataclass(slots=True)
-class ReadHistory:
+class ReadHistory(Struct):
     """The ticks so far. Counters that fell belong to a process that started in between, and count from zero."""
 
     ticks: list[Tick] = field(default_factory=list)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from configurations.metrics import MISSES_FOR_ONE
 from lab.hbase.jmx import CacheCounters, hit_ratio
@@ -12,8 +14,7 @@ from lab.hbase.store.client import StoreCounters
 from lab.hbase.ycsb import YcsbLoad, YcsbResult
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
+class Sample(Struct, frozen=True, kw_only=True):
     """All counters at one moment, so many seconds after the first."""
 
     seconds: float
@@ -21,16 +22,14 @@ class Sample:
     store: StoreCounters
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recording:
+class Recording(Struct, frozen=True, kw_only=True):
     """A named series of samples; it has gaps where the server did not answer."""
 
     name: str
     samples: tuple[Sample, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
+class Window(Struct, frozen=True, kw_only=True):
     """A load and its measurements: the clients' figures, and the differences of all counters."""
 
     load: YcsbLoad
@@ -60,7 +59,7 @@ class Window:
 
 def recordings_to_json(recordings: Sequence[Recording]) -> str:
     """Return the recordings as JSON, one sample on each line, its counters in the order of `counters`."""
-    cache, store = list(CacheCounters.__slots__), ["store_file_gets", "bytes_down"]
+    cache, store = list(CacheCounters.__struct_fields__), ["store_file_gets", "bytes_down"]
     head = {"cache": cache, "store": store}
     lines = []
     for recording in recordings:

@@ -6,9 +6,10 @@ Plain data, written as JSON and read back; pages are made from it and from nothi
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct, to_builtins
 
 
 class TargetKind(StrEnum):
@@ -22,8 +23,7 @@ class TargetKind(StrEnum):
     SAME = "the same as predicted"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeasurementTarget:
+class MeasurementTarget(Struct, frozen=True, kw_only=True):
     """A bound that a figure is held to; `bound` is in the figure's unit, a fraction (0.1 is 10 %) or a factor."""
 
     kind: TargetKind
@@ -48,8 +48,7 @@ class MeasurementTarget:
         return predicted / self.bound <= measured <= predicted * self.bound
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measurement:
+class Measurement(Struct, frozen=True, kw_only=True):
     """One measured figure. `case` is what was varied ("kill -9", "0.4 of the data"); a name may stand for a number.
 
     `because` says what the prediction is made of, or how it was measured where nothing is predicted. `unit` is what
@@ -70,16 +69,14 @@ class Measurement:
         return None if self.target is None else self.target.holds(self.measured, self.predicted)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
+class Series(Struct, frozen=True, kw_only=True):
     """One line of a chart, as (x, y)."""
 
     name: str
     points: tuple[tuple[float, float], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chart:
+class Chart(Struct, frozen=True, kw_only=True):
     """Lines over one axis; a series named `predicted …` is drawn dashed."""
 
     title: str
@@ -88,8 +85,7 @@ class Chart:
     series: tuple[Series, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Substitution:
+class Substitution(Struct, frozen=True, kw_only=True):
     """A property that the lab changes, and why; None means that it was not rendered, or is left out here."""
 
     key: str
@@ -98,8 +94,7 @@ class Substitution:
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outage:
+class Outage(Struct, frozen=True, kw_only=True):
     """A time in which one region answered no read: from the first read that failed to the first that succeeded.
 
     `server` is the number of the RegionServer that had the region when probing began; `begin_seconds` counts from
@@ -113,8 +108,7 @@ class Outage:
     seconds: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scenario:
+class Scenario(Struct, frozen=True, kw_only=True):
     """One experiment: its question, its figures and charts, and the limits of what they show."""
 
     name: str
@@ -137,8 +131,7 @@ class Scenario:
         return tuple(figure for figure in self.figures if figure.holds is False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Machine:
+class Machine(Struct, frozen=True, kw_only=True):
     """The machine that ran the scenarios, and the limits that it could set."""
 
     cores: int
@@ -148,8 +141,7 @@ class Machine:
     memory_is_limited: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class Run(Struct, frozen=True, kw_only=True):
     """All scenarios of one run with their set-up; `scale` is (quantity, in the plan, here)."""
 
     environment: str
@@ -165,7 +157,7 @@ class Run:
 
     def to_json(self) -> str:
         """Return the run as text that `of_json` reads back. Raises ValueError for a number that is not finite."""
-        return json.dumps(asdict(self), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        return json.dumps(to_builtins(self), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     @classmethod
     def of_json(cls, text: str) -> Run:

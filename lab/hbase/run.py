@@ -5,10 +5,12 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from lab.hbase.cluster import LabCluster, LabServer
 from lab.hbase.experiment import Experiment, ScenarioResult
@@ -34,8 +36,7 @@ BULKY: Final = ("objects", "wal", "scratch", "volumes", "images")
 Say = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRequest:
+class RunRequest(Struct, frozen=True, kw_only=True):
     """A request for a run: scenarios by name, the length of a window, and the seed that draws the keys."""
 
     of: Laboratory
@@ -62,8 +63,7 @@ class RunRequest:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class RunFiles:
+class RunFiles(Struct, frozen=True):
     """The files of a run: its JSON, its page beside it, and the logs of what failed."""
 
     directory: Path
@@ -213,8 +213,7 @@ def _ordered(scenarios: Sequence[Scenario]) -> tuple[Scenario, ...]:
     return tuple(sorted(scenarios, key=lambda scenario: SCENARIOS.index(scenario.name)))
 
 
-@dataclass(slots=True)
-class Session:
+class Session(Struct):
     """The scenarios of a run: those still `pending`, in order, and a message for each that failed."""
 
     request: RunRequest

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from sizing.problem import OperationFailed
 
@@ -17,8 +18,7 @@ RESTORING: Final = "Allocating cache"
 RESTORED: Final = re.compile(r".*retrieved from file successfully with size: (\d+)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Restored:
+class Restored(Struct, frozen=True, kw_only=True):
     """The blocks that a server restored from its index after a restart, and the time that this took."""
 
     blocks: int

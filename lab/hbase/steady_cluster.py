@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from lab.hbase.cluster import LabServer
 from lab.hbase.control import LabControl
@@ -25,8 +26,7 @@ THREADS: Final = 16  # judgement: while some threads wait for a region that is a
 LOAD_SECONDS: Final = 3600.0  # longer than any operation takes; the load ends with it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SteadyCluster:
+class SteadyCluster(Struct, frozen=True, kw_only=True):
     """The cluster as the commands see it, and its clients, which read since `warm_at` (seconds since 1970)."""
 
     control: LabControl

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableFamily:
+
+class TableFamily(Struct, frozen=True, kw_only=True):
     """A column family. `attributes` have HBase's names (PREFETCH_BLOCKS_ON_OPEN); None leaves HBase's default."""
 
     name: str
@@ -32,8 +32,7 @@ class TableFamily:
         return {key: value for key, value in named.items() if value is not None} | dict(self.attributes or {})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableSpec:
+class TableSpec(Struct, frozen=True, kw_only=True):
     """A table to create: cut at `split_keys`, or into `regions` that hold equal numbers of YCSB's rows."""
 
     name: str

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 from typing import Any, Final, Self
+
+from msgspec import Struct
+from msgspec.structs import fields
 
 from lab.hbase.cluster import LabCluster
 from lab.hbase.jmx import SERVER_BEAN, bean
@@ -14,8 +16,7 @@ from sizing.problem import OperationFailed
 WAL_BEAN: Final = "Hadoop:service=HBase,name=RegionServer,sub=WAL"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteCounters:
+class WriteCounters(Struct, frozen=True, kw_only=True):
     """A RegionServer's counters of writes since its start."""
 
     log_edits: int
@@ -52,8 +53,7 @@ class WriteCounters:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteWindow:
+class WriteWindow(Struct, frozen=True, kw_only=True):
     """The counts of so many seconds of writes."""
 
     seconds: float

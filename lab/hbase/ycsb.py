@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct, field
 
 from lab.hbase.jvm import CLIENT_LOGGING, FIRST_TIER, Java
 from lab.hbase.paths import LabPaths
@@ -28,8 +29,7 @@ WRITTEN: Final = ("Return=OK", "Return=BATCHED_OK")
 PERCENTILES: Final = "50,95,99,99.9"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class YcsbTable:
+class YcsbTable(Struct, frozen=True, kw_only=True):
     """A table as YCSB fills it: so many rows of one cell. `compressible` is the ratio its values compress by."""
 
     name: str
@@ -39,8 +39,7 @@ class YcsbTable:
     compressible: float = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class YcsbLoad:
+class YcsbLoad(Struct, frozen=True, kw_only=True):
     """A load: so many threads for so long, keys chosen by `distribution`, and the shares of reads and updates."""
 
     seconds: float
@@ -59,8 +58,7 @@ class YcsbLoad:
     seed: int = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class YcsbResult:
+class YcsbResult(Struct, frozen=True, kw_only=True):
     """YCSB's result: operations a second of all kinds, reads done, read latencies in ms, and failed operations."""
 
     operations_per_second: float
@@ -70,16 +68,14 @@ class YcsbResult:
     failed: int = 0
 
 
-@dataclass(slots=True)
-class SteadyReads:
+class SteadyReads(Struct):
     """The reads of a load that runs until its block ends; the counts are known then."""
 
     reads: int = 0
     failed: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ycsb:
+class Ycsb(Struct, frozen=True, kw_only=True):
     """YCSB in the directories of one lab."""
 
     software: Software

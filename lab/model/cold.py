@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import inf
 
 import numpy as np
+from msgspec import Struct
 
 from lab.model.prediction import LOOPBACK_GBIT_PER_SECOND, popularity_of, read_of
 from lab.model.scaled_plan import ScaledPlan
@@ -20,8 +20,7 @@ from sizing.warm_up import CacheCapacity
 from sizing.workload import OpenLoad
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColdLab:
+class ColdLab(Struct, frozen=True, kw_only=True):
     """A lab with cold caches that is offered more reads than it can serve, and S3's mean time to a first byte."""
 
     miniature: ScaledPlan
@@ -42,8 +41,7 @@ class ColdLab:
         return self.handlers * files / (self.handlers + files - 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Course:
+class Course(Struct, frozen=True):
     """Reads a second over time, from the first read on."""
 
     seconds: Sequence[float]

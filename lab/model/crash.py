@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from sizing.restart import S3_TRIPS_PER_REGION, retention_window_seconds
 
@@ -15,8 +16,7 @@ TICK_SECONDS: Final = 3.0  # ZooKeeper ends sessions once in each tick; QuorumPe
 SPLIT_SECONDS: Final = 2.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Crash:
+class Crash(Struct, frozen=True, kw_only=True):
     """The settings and quantities that decide how long the regions are offline.
 
     `retries` is `hbase.master.scp.retain.assignment.force.retries`, None without forced retention. `regions` are those

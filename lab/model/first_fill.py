@@ -7,10 +7,10 @@ of a rare length come before the others: each size that is begun takes a whole b
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 
 from sizing.allocator import BucketAllocator
 from sizing.block import LengthHistogram
@@ -19,8 +19,7 @@ ORDERS: Final = 200  # judgement: the standard error of the mean is then a fourt
 SEED: Final = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filled:
+class Filled(Struct, frozen=True, kw_only=True):
     """Blocks held before the first eviction: their mean over the orders, and the standard deviation."""
 
     mean: float

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from lab.model.scaled_plan import ScaledPlan
 from sizing.allocator import BucketAllocator
@@ -28,8 +29,7 @@ from sizing.units import MIB
 LOOPBACK_GBIT_PER_SECOND: Final = 100.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabNode:
+class LabNode(Struct, frozen=True, kw_only=True):
     """The RegionServer's machine, and the number of clients that read at once."""
 
     vcpus: int
@@ -38,8 +38,7 @@ class LabNode:
     clients: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expected:
+class Expected(Struct, frozen=True, kw_only=True):
     """The result of a closed load, and the resource that limits it."""
 
     load: LoadResult

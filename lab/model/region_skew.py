@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from lab.model.prediction import LOOPBACK_GBIT_PER_SECOND, LabNode
 from sizing.queueing import LoadResult, QueueingNetwork, Station, closed_load, network

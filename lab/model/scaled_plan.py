@@ -7,8 +7,10 @@ the shares of the heap. What shrinks is how much of each there is.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sizing.allocator import BucketAllocator, bucket_bytes, minimum_capacity_bytes
 from sizing.block import LengthHistogram
@@ -37,8 +39,7 @@ SPARE_BUCKETS: Final = 2
 CLIENTS: Final = 4  # judgement: on two cores, so that the lab measures waiting and not the cores
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Small:
+class Small(Struct, frozen=True, kw_only=True):
     """The limits of a scaled plan: memory for everything that runs, and the amount of data to load."""
 
     memory_bytes: int
@@ -46,8 +47,7 @@ class Small:
     servers: int = 1
 
 
-@dataclass(frozen=True, kw_only=True)
-class ScaledPlan:
+class ScaledPlan(Struct, frozen=True, kw_only=True, dict=True):
     """The plan's RegionServers at a small scale, one or three, and the demand of their blocks for cache.
 
     `cached_share` is the plan's cache over what would hold all of its data, without the room for a compaction.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from math import inf
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from lab.model.prediction import LOOPBACK_GBIT_PER_SECOND
 from lab.model.scaled_plan import ScaledPlan
@@ -22,8 +24,7 @@ MEMSTORE: Final = "hbase.regionserver.global.memstore.size"
 BYTES_PER_GBIT: Final = 125_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WritingLab:
+class WritingLab(Struct, frozen=True, kw_only=True):
     """The RegionServer that is written to: its properties, its regions, and the cores of the machine."""
 
     miniature: ScaledPlan

@@ -10,9 +10,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
+
+from msgspec import Struct, field
 
 from dashboards.alarm import Alarm
 from dashboards.graph import Exact, Graph
@@ -46,8 +47,7 @@ EVALUATION_EXTRA: Final = 2
 Named = tuple[str, Series]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
+class Published(Struct, frozen=True, kw_only=True):
     """One data point: what was published of a metric with these dimensions at that second."""
 
     namespace: str
@@ -57,8 +57,7 @@ class Published:
     value: float
 
 
-@dataclass(slots=True)
-class MetricStore:
+class MetricStore(Struct):
     """A store of published metric data."""
 
     points: dict[tuple[str, str, tuple[tuple[str, str], ...]], dict[int, list[float]]] = field(default_factory=dict)
@@ -235,8 +234,7 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
+class Drawn(Struct, frozen=True, kw_only=True):
     """One curve of a graph."""
 
     label: str

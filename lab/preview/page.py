@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from textwrap import wrap
@@ -16,6 +15,8 @@ from typing import Any, Final
 
 import altair as alt
 import vl_convert
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboards.boards import boards
 from dashboards.cache import HIT_RATIO_TITLE
@@ -84,8 +85,7 @@ def board_svg(plan: Plan, root: Root, board: str) -> str:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Preview:
+class _Preview(Struct, frozen=True, kw_only=True, dict=True):
     """The recorded servers, and what the graphs of a plan show of them."""
 
     plan: Plan

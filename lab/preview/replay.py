@@ -11,10 +11,11 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct
 
 from configurations.bootstrap import program
 from configurations.metrics import MISSES_FOR_ONE, MetricSource, metric
@@ -43,8 +44,7 @@ def recording(file: str, name: str) -> Recording:
     return one
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
+class Moment(Struct, frozen=True, kw_only=True):
     """A server's counters at one second since its last start, and the number of its starts.
 
     `reads` are requests, `gets` those of S3, which are counted from the beginning on.
@@ -59,8 +59,7 @@ class Moment:
     sample: Sample
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
+class Counted(Struct, frozen=True, kw_only=True):
     """Counters of a server that begin anew when it is restarted."""
 
     hits: int = 0
@@ -81,8 +80,7 @@ def _counted(sample: Sample) -> Counted:
     return Counted(hits=cache.l2_hits, misses=cache.l2_misses, reads=cache.reads)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayedServer:
+class ReplayedServer(Struct, frozen=True, kw_only=True):
     """One RegionServer, which was up for a while when it began to play."""
 
     instance: str

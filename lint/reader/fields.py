@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, Self
+
+from msgspec import Struct
 
 from lint.reader.node import Array, Member, Node, Object, Scalar, is_gap, scalar_text
 from lint.reader.problems import ReadProblems
@@ -15,8 +16,7 @@ from lint.reader.source_text import SourceSpan, quoted
 WHOLE: Final = re.compile(r"[0-9]{1,9}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fields:
+class Fields(Struct, frozen=True, kw_only=True):
     """An object of the file. A placeholder counts as absent, whatever its type should be."""
 
     object: Object

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
 from xml.parsers import expat
 from xml.sax.saxutils import unescape
+
+from msgspec import Struct, field
 
 from emr.cluster_spec import ClusterSpec, Setting
 from lint.reader.problems import ReadProblems
@@ -60,8 +61,7 @@ def _plain(text: str) -> str:
     return text.replace(LESS, "<").replace(GREATER, ">")
 
 
-@dataclass(slots=True, kw_only=True)
-class _Property:
+class _Property(Struct, kw_only=True):
     """A property element with the name and value read so far."""
 
     place: SourceSpan
@@ -74,8 +74,7 @@ class _Property:
     value_written: Written | None = None
 
 
-@dataclass(slots=True, kw_only=True)
-class _Reader:
+class _Reader(Struct, kw_only=True):
     passage: SourceText
     only: str
     level: Level

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from emr.cluster_spec import ClusterSpec
 from emr.table_coprocessor import TableCoprocessor
@@ -38,15 +39,13 @@ ATTRIBUTE: Final = re.compile(r"coprocessor\w*(?:\$\d+)?", re.IGNORECASE)
 NUMBERED: Final = re.compile(r"coprocessor\$\d+", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
+class _Token(Struct, frozen=True):
     text: str
     offset: int
     is_mark: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
+class _Pair(Struct, frozen=True):
     """An attribute of a statement with its values: `KEY => 'value'`, or a list of values."""
 
     key: str
@@ -54,8 +53,7 @@ class _Pair:
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Tables:
+class _Tables(Struct, frozen=True):
     """The coprocessors of each table by attribute, as the statements so far leave them."""
 
     attributes: dict[str, dict[str, TableCoprocessor]] = field(default_factory=dict)

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from lint.reader.json_node import MOST_LEVELS
 from lint.reader.node import Array, Member, Node, Object, Scalar
@@ -75,8 +76,7 @@ def _syntax_refusal(passage: SourceText, error: LarkError) -> InvalidInput:
     return refusal(where, what="is not valid Terraform", why=why, fix=fix)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Reader:
+class _Reader(Struct, frozen=True, kw_only=True):
     passage: SourceText
     folder: Path
     locals: Mapping[str, Expression]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from lint.reader.node import Array, Member, Node, Object, Scalar
@@ -34,8 +33,7 @@ def json_node(passage: SourceText) -> Node:
     return node
 
 
-@dataclass(slots=True, kw_only=True)
-class _Reader(TextCursor):
+class _Reader(TextCursor, kw_only=True):
     def refusal(self, why: str, fix: str) -> InvalidInput:
         """Return the problem of the text that stands here."""
         here = self.passage.text[self.at : self.at + 20].partition("\n")[0]

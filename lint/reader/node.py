@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from emr.cluster_spec import PLACEHOLDER
 from lint.reader.source_text import SourceSpan
 from lint.reader.written import Written
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scalar:
+class Scalar(Struct, frozen=True, kw_only=True):
     """A text, number, boolean or placeholder as it is written; `quoted` is false for JSON numbers and booleans."""
 
     text: str
@@ -21,16 +21,14 @@ class Scalar:
     written: Written | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Array:
+class Array(Struct, frozen=True, kw_only=True):
     """The nodes of a list in their order."""
 
     items: tuple[Node, ...]
     place: SourceSpan
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class Member(Struct, frozen=True, kw_only=True):
     """A key with its value; `place` is where the key stands."""
 
     key: str
@@ -39,8 +37,7 @@ class Member:
     written: Written | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Object:
+class Object(Struct, frozen=True, kw_only=True):
     """The members of an object in their order; a key may occur twice."""
 
     members: tuple[Member, ...]

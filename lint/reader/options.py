@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from lint.reader.emrfs_option import emrfs_classification, with_one_list
 from lint.reader.heredoc import heredoc_file
@@ -24,8 +26,7 @@ ELSEWHERE: Final = re.compile(r"(?:https?|s3)://")
 GAP: Final = re.compile(r"<[^<>]+>|\$\{[^{}]*\}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Option:
+class Option(Struct, frozen=True, kw_only=True):
     """An option with the words of its value; `place` is where its name stands."""
 
     name: str

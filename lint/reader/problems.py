@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from emr.classification import ClassificationPath
 from emr.cluster_spec import Setting
@@ -10,8 +10,7 @@ from lint.reader.source_text import SourceSpan, quoted
 from sizing.problem import InvalidInput, Problem
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadProblems:
+class ReadProblems(Struct, frozen=True, kw_only=True):
     """Collects problems, the classifications that a file names, and settings that it states twice."""
 
     problems: list[Problem] = field(default_factory=list)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
+
+from msgspec.structs import replace
 
 from emr.cluster_spec import ClusterSpec
 from emr.codecs.cloudformation import CLUSTER_TYPE

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Final
+
+from msgspec import Struct, field
 
 from emr.classification import ClassificationPath
 from emr.cluster_spec import Setting, SettingKey
@@ -28,8 +29,7 @@ def level_settings(configurations: Node, problems: ReadProblems) -> dict[Setting
     return level.settings
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Level:
+class Level(Struct, frozen=True, kw_only=True):
     """The settings at one level, which grow while a file is read."""
 
     problems: ReadProblems

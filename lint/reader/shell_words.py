@@ -6,8 +6,10 @@ The standard library's shlex gives no lines, and would take a `<placeholder>` fo
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from lint.reader.heredoc import heredoc_pieces
 from lint.reader.source_text import SourceText, TextPiece, refusal
@@ -49,8 +51,7 @@ def shell_words(script: SourceText, offset: int, *, in_backticks: bool = False) 
     return words
 
 
-@dataclass(slots=True, kw_only=True)
-class _Word:
+class _Word(Struct, kw_only=True):
     """A word as it grows, piece by piece."""
 
     script: SourceText
@@ -94,8 +95,7 @@ class _Word:
         )
 
 
-@dataclass(slots=True, kw_only=True)
-class _Reader:
+class _Reader(Struct, kw_only=True):
     script: SourceText
     at: int
     closing: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from lint.reader.json_node import MOST_LEVELS
@@ -27,8 +26,7 @@ def shorthand_object(passage: SourceText) -> Object:
     return node
 
 
-@dataclass(slots=True, kw_only=True)
-class _Reader(TextCursor):
+class _Reader(TextCursor, kw_only=True):
     def refusal(self, why: str) -> InvalidInput:
         """Return the problem of the text that stands here."""
         here = self.passage.text[self.at : self.at + 20]

@@ -6,9 +6,11 @@ import re
 import sys
 from bisect import bisect_right
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from environments.regular_file import read_regular_file
 from sizing.problem import InvalidInput
@@ -25,8 +27,7 @@ BLANK: Final = re.compile(r"[ \t\r\n]*+")
 """Blanks of JSON, and of the shorthand of the AWS CLI."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceSpan:
+class SourceSpan(Struct, frozen=True, kw_only=True):
     """A line of a file; `cited` is the line of the linted file that names this one, else None."""
 
     source: str
@@ -43,8 +44,7 @@ class SourceSpan:
         return f"{self.source}:{self.line}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextPiece:
+class TextPiece(Struct, frozen=True, kw_only=True):
     """A part of a text with its place in the file; `quote` is the quote around it there, and where that begins."""
 
     start: int
@@ -67,8 +67,7 @@ class TextPiece:
         return self.origin + (offset - self.start) if self.is_verbatim else self.origin_end
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceText:
+class SourceText(Struct, frozen=True, kw_only=True):
     """A text whose `breaks` are the offsets at which lines begin; in a word they need not show in the text.
 
     `path` is its file. `pieces` say where the parts of a word stand in it; a whole file has none.
@@ -116,8 +115,7 @@ class SourceText:
         return replace(first, start=start, length=end - start, origin=origin, origin_end=origin_end)
 
 
-@dataclass(slots=True, kw_only=True)
-class TextCursor:
+class TextCursor(Struct, kw_only=True):
     """A position in a text: `at` is the next character to read."""
 
     passage: SourceText

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from contextvars import ContextVar
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
 from xml.sax.saxutils import escape
+
+from msgspec import Struct
 
 from emr.cluster_spec import Setting
 from lint.reader.heredoc import EXPANDED, VERBATIM
@@ -59,8 +60,7 @@ def _in_shell(quote: str, text: str) -> str:
     return SHELL_SPECIAL.sub(r"\\\1", text)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replacement:
+class Replacement(Struct, frozen=True, kw_only=True):
     """A new text for the part of a file from `start` to `end`."""
 
     path: Path
@@ -69,8 +69,7 @@ class Replacement:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class Written(Struct, frozen=True, kw_only=True):
     """A key or a value from `start` to `end` of a passage, quotes included."""
 
     passage: SourceText
@@ -92,8 +91,7 @@ def replacement(passage: SourceText, start: int, end: int, text: str) -> Replace
     return Replacement(path=passage.path, start=origin.origin, end=origin.origin_end, text=new)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenSetting:
+class WrittenSetting(Struct, frozen=True, kw_only=True):
     """A setting with the places of its key and value; None for one that is not a text of its own.
 
     `whole` is what goes with it where it is removed, None where that cannot be told.

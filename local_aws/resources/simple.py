@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from moto.kms.models import Key
 from moto.logs.models import LogGroup
+from msgspec.structs import replace
 
 from local_aws import api
 from local_aws.resource_type import ApiResource, ApiType, MotoType

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from configurations.launch import Launch
 from environments.environment import Environment
@@ -11,8 +12,7 @@ from environments.launch_record import LaunchRecord
 from operations.aws import Aws
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreflightCheck:
+class PreflightCheck(Struct, frozen=True, kw_only=True):
     """The result of one check: what it observed and, where that prevents a deployment, the problem and the fix."""
 
     name: str
@@ -21,8 +21,7 @@ class PreflightCheck:
     fix: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreflightContext:
+class PreflightContext(Struct, frozen=True, kw_only=True):
     """The clusters to be deployed, and what the checks need to know about them."""
 
     aws: Aws

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from configurations.launch import Launch
 from operations.aws import Aws
@@ -18,8 +19,7 @@ Nodes = Mapping[str, Facts | None]
 """The facts of each core node, by instance id; None for a node that does not answer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckResult:
+class CheckResult(Struct, frozen=True, kw_only=True):
     """`good` is None where the check could not be made. `row` begins a row of docs/unconfirmed.md, or is empty."""
 
     check: str
@@ -71,8 +71,7 @@ class Check(NamedTuple):
             yield self.result(next(iter(results.values()))[1], good=True)
 
 
-@dataclass(frozen=True)
-class VerificationContext:
+class VerificationContext(Struct, frozen=True, dict=True):
     """A running cluster with its facts, and the launch that it should match."""
 
     aws: Aws

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from botocore.exceptions import ClientError
+from msgspec.structs import replace
 
 from configurations.metrics import METRICS, OF_AGENT, MetricSource
 from dashboards.boards import boards

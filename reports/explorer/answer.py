@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
+
+from msgspec import Struct
 
 from environments.environment import Environment
 from environments.planning import plan_of, requirements, world
@@ -36,8 +37,7 @@ DRAWN: Final = (
 Document = dict[str, Any]
 
 
-@dataclass(frozen=True, kw_only=True)
-class State:
+class State(Struct, frozen=True, kw_only=True, dict=True):
     """The subject with the values that the user has set on the page."""
 
     subject: Subject

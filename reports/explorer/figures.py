@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from reports.block_reads import block_reads
 from reports.nodes_text import volumes_text
@@ -11,8 +12,7 @@ from sizing.plan import Plan
 from sizing.units import format_duration, format_number, format_percent, format_usd
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
+class Figure(Struct, frozen=True, kw_only=True):
     """One figure with its title, its text, and a note that explains it."""
 
     id: str

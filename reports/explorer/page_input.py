@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from environments.draft.draft import written_default
 from environments.reader.document import Document, YamlPath, path_text
@@ -15,8 +17,7 @@ from sizing.units import GIB, KIB, MIB, SECONDS_PER_HOUR, TIB
 Kind = Literal["size", "count", "share", "time", "usd", "ratio", "skew", "choice"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageInput:
+class PageInput(Struct, frozen=True, kw_only=True):
     """One input: `key` is its path in the environment file, and `text` is its value there, or the default.
 
     `least` and `most` are the ends of the slider, in bytes, seconds, dollars or plain numbers. The text field accepts

@@ -11,13 +11,14 @@ import secrets
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import PurePath
 from socketserver import TCPServer
 from typing import Any, Final
+
+from msgspec import Struct
 
 from reports.explorer.answer import ANSWERS, State, answer
 from reports.explorer.page_file import HTML, TYPES, page_files, served_page
@@ -59,8 +60,7 @@ class Refusal(Exception):
         super().__init__(status.phrase)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageRequest:
+class PageRequest(Struct, frozen=True, kw_only=True):
     """One request of a page: `number` rises with every change, and `values` are those that differ from the file."""
 
     page: str

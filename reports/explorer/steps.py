@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from environments.environment import Environment
 from environments.sensitivity import REACH
@@ -28,8 +29,7 @@ WRITTEN: Final[Mapping[Kind, Callable[[float], str]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Struct, frozen=True, kw_only=True):
     """One plan of a plot: `series` names its line or bar, and `x` is the amount of data or the factor of the input."""
 
     plot: str

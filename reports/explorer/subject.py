@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import PurePath
 from typing import Any, Final
+
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from environments.edited_text import edited_text
 from environments.environment import Environment
@@ -27,8 +29,7 @@ EMPTY: Final = "null"
 ZIPF: Final = "zipf"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Subject:
+class Subject(Struct, frozen=True, kw_only=True, dict=True):
     """An environment file, with the name of one of its clusters; `document` is the parsed `text` of the file.
 
     `options` are the other options of a command that makes the same plan: the cluster, and the values set with --set.
@@ -134,5 +135,5 @@ def subject_document(subject: Subject) -> dict[str, Any]:
         "name": subject.name,
         "cluster": subject.cluster,
         "file": PurePath(subject.document.source).name,
-        "inputs": [asdict(entry) for entry in subject.inputs.values()],
+        "inputs": [to_builtins(entry) for entry in subject.inputs.values()],
     }

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from sizing import allocator, bucket_cache, disks, persistence
 from sizing.allocator import DEFAULT_BUCKET_SIZES, bucket_bytes
@@ -21,8 +21,7 @@ ALLOCATOR = "HBase 2.6.2 BucketAllocator"
 CLAIMED = "sizing.bucket_sizes.bytes_claimed_per_block"
 
 
-@dataclass(frozen=True, slots=True)
-class PredictedHitRatio:
+class PredictedHitRatio(Struct, frozen=True):
     """The hit ratio of one data set by the useful bytes of all caches together."""
 
     demand: CacheDemand

@@ -6,7 +6,7 @@ node fewer of the same type.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from sizing import bill, candidate, disks, inputs, search, system_volume
 from sizing.candidate import Candidate

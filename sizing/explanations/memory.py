@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from sizing import cells, heap, memory, memstore
 from sizing.candidate import Candidate
@@ -18,8 +18,7 @@ __all__ = ["memory_explanations"]
 HEAP_CHECK = "HBase 2.6.2 MemorySizeUtil, which adds both fractions up in truncated float32 percents"
 
 
-@dataclass(frozen=True, slots=True)
-class SmallestHeap:
+class SmallestHeap(Struct, frozen=True):
     """The heap that holds the needs with this collector, as a function of the needs alone."""
 
     collector: str

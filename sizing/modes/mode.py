@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 __all__ = ["Board", "CompositeName", "DataVolume", "Mode", "TeardownStep"]
 
@@ -13,8 +14,7 @@ CompositeName = Literal["servers", "cache", "writes-to-cache", "room", "reads"]
 TeardownStep = Literal["find-exports", "disable-tables", "verify-exports", "flush-meta", "stop-hbase", "check-log"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mode:
+class Mode(Struct, frozen=True, kw_only=True):
     """One way to keep the data and to serve reads from it.
 
     Every room asks this object for what depends on the mode, so adding a mode means adding one object here and one

@@ -10,9 +10,10 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qsl, unquote
+
+from msgspec import Struct, field
 
 TOKEN = "metadata-token"
 TURN_SECONDS = 0.01
@@ -20,8 +21,7 @@ TURN_SECONDS = 0.01
 CREDENTIALS = {"AccessKeyId": "AKIATEST", "SecretAccessKey": "secret", "Token": "session"}
 
 
-@dataclass
-class Services:
+class Services(Struct, dict=True):
     """The state of the services, the requests they received, and their faults. They listen on `port`."""
 
     port: int = 0

@@ -11,11 +11,11 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 from configurations import layout
 from configurations.metrics import METRICS, MetricSource
@@ -39,8 +39,7 @@ EMPTY = {
 }
 
 
-@dataclass
-class PublishingNode:
+class PublishingNode(Struct, dict=True):
     """A node with its services, and the program run on it minute by minute."""
 
     aws: Services

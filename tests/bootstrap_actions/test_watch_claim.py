@@ -8,12 +8,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct, field
 
 from configurations.bootstrap import program
 from local_aws.server import local_aws
@@ -42,8 +42,7 @@ def store() -> Iterator[tuple[str, Any]]:
         yield local.endpoint, client
 
 
-@dataclass
-class Node:
+class Node(Struct, dict=True):
     """A node with HBase, the program's state, and a stub of systemctl with the states of the units."""
 
     directory: Path

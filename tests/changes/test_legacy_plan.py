@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import tarfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import app
 from changes.legacy_plan import legacy_plan

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from itertools import permutations
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from changes.plan_comparison import PlanComparison, PlanSide, plan_comparison
 from changes.plan_figures import PlanFigures, delta

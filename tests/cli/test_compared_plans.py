@@ -6,13 +6,13 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 import app
 from changes.plan_comparison import PlanSide, plan_comparison

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 from moto import mock_aws
+from msgspec.structs import replace
 
 from cli import heal as command
 from configurations.launch import launch_of

@@ -9,12 +9,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from msgspec import Struct
 
 from tests.checkout import commit, git
 from tests.command import PROJECT
@@ -39,8 +39,7 @@ printf 'make %s\\n' "$*" >>"$POSTED/calls"
 """
 
 
-@dataclass(frozen=True)
-class Checkout:
+class Checkout(Struct, frozen=True, dict=True):
     """A scratch checkout on a branch that changes environments, and the directory that gets what is posted."""
 
     directory: Path

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
+from msgspec.structs import replace
 
 from operations.heal_journal import S3HealJournal
 from operations.restart_journal import RestartJournal, S3RestartJournal

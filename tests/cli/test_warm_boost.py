@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 from moto import mock_aws
+from msgspec.structs import replace
 
 from cli import warm as group
 from cli import warm_boost as command

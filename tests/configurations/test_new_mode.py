@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 from pathlib import Path
 from typing import Final, get_args
 
 import jinja2
 import pytest
+from msgspec.structs import replace
 
 from configurations.bootstrap import actions
 from configurations.launch import Launch

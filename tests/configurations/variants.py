@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from configurations.launch import Launch, launch_of
 from configurations.rendering import classifications
@@ -17,8 +19,7 @@ from sizing.plan import Plan
 from sizing.units import TIB
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
+class Variant(Struct, frozen=True):
     """A storage mode, a role and a place of the write-ahead log, for which a cluster is planned and rendered."""
 
     mode: Mode

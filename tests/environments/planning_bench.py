@@ -14,10 +14,11 @@ import subprocess
 import sys
 import venv
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Final
+
+from msgspec import Struct
 
 from sizing.units import KIB, MIB
 
@@ -56,8 +57,7 @@ print(plan.least_regret[0].candidate_clusters.total_annual_cost)
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class Usage(Struct, frozen=True, kw_only=True):
     """The CPU time of one process with those that it started, and the peak memory of the largest of them."""
 
     cpu_seconds: float

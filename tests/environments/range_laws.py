@@ -14,12 +14,13 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from environments.planning import plan_of
 from environments.reader.assignment import Assignment
@@ -35,8 +36,7 @@ WIDEST: Final = 4.0  # judgement: many inputs are known only to a factor of four
 SAFE_SHARE: Final = 0.9  # of the samples; `warmbase plan` names the cluster that meets the targets in this share
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verdict(Struct, frozen=True, kw_only=True):
     """The verdict of one workload on each law; a figure is NaN if it cannot be computed.
 
     `own` and `unseen` are what the proposal costs, with the charges for misses, divided by the least that any plan of

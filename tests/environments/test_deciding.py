@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from environments.environment import Environment
 from environments.planning import plan_of, requirements, world

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from environments.environment import Environment
 from environments.launch_record import LaunchRecord, RecordedResource, identity_of, in_recorded_zones

@@ -526,7 +526,7 @@ def test_throughput_defaults_to_gp3s_own(write: Write) -> None:
 
 def test_popularity_is_read_in_each_of_its_forms(write: Write, tmp_path: Path) -> None:
     (tmp_path / "trace.csv").write_text("rows,reads\n0.1,0.6\n0.5,0.9\n")
-    forms = {
+    forms: dict[str, object] = {
         "uniform": UNIFORM,
         "{zipf: 0.99}": Zipf(theta=0.99),
         "{hot: 10 %, of_reads: 0.9}": hot_set(rows_fraction=0.1, reads_fraction=0.9),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from hfile.block import MAGICS, BlockHeader, block_header
 from hfile.cursor import Cursor
@@ -22,8 +23,7 @@ TOLD_BYTES = 100
 VERSION_BYTES = 4
 
 
-@dataclass(slots=True)
-class ReadFile:
+class ReadFile(Struct):
     """Bytes to be read, and how many were. A read beyond them is no damage but a mistake of the reader's."""
 
     data: bytes
@@ -42,8 +42,7 @@ class ReadFile:
         return self.data[offset : offset + length]
 
 
-@dataclass(frozen=True)
-class Original:
+class Original(Struct, frozen=True, dict=True):
     """A file that HBase wrote, and where it is worth damaging."""
 
     name: str

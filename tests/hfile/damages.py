@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
 
 from hypothesis import strategies as st
+from msgspec import Struct
 
 from hfile.codec import READABLE, Codec
 from hfile.trailer import TRAILER_BYTES
@@ -19,8 +19,7 @@ MOST_FLIPS = 6
 TRAILER_FIELDS = range(1, 14)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Damaged:
+class Damaged(Struct, frozen=True):
     """`what` was done, and what became of it."""
 
     what: str
@@ -170,8 +169,7 @@ Name = int | synthetic_file.Entry
 TWO = (synthetic_file.GENERAL_BLOOM, synthetic_file.DELETE_BLOOM)
 
 
-@dataclass(slots=True)
-class _Part:
+class _Part(Struct):
     """A block of a tree, and which ones it names."""
 
     magic: bytes
@@ -183,8 +181,7 @@ class _Part:
         return synthetic_file.inner(self.magic, _entries(self.names, places)).written(codec)
 
 
-@dataclass(frozen=True, slots=True)
-class _Edit:
+class _Edit(Struct, frozen=True):
     """One part gets another kind, or another name at that place, or changes its own place."""
 
     part: int

@@ -18,10 +18,12 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from hfile.file_stats import read_stats
 from hfile.inspection import SamplingOptions
@@ -43,8 +45,7 @@ OURS: Final = ("ours, opened", "ours, with leaves and a block")
 PRINTER: Final = "org.apache.hadoop.hbase.io.hfile.HFilePrettyPrinter"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timed:
+class Timed(Struct, frozen=True, kw_only=True):
     """The time that this many files took, and the CPU time, the requests and the bytes of one file."""
 
     what: str
@@ -61,8 +62,7 @@ class Timed:
         return self.files / self.seconds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadShare:
+class ReadShare(Struct, frozen=True, kw_only=True):
     """The bytes that were read of one large file, with the heads of the answers."""
 
     what: str
@@ -76,8 +76,7 @@ class ReadShare:
         return self.read_bytes / self.size_bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Ratio:
+class Ratio(Struct, frozen=True):
     """A figure with its lower or upper bound."""
 
     what: str
@@ -91,8 +90,7 @@ class Ratio:
         return self.least <= self.value <= self.most
 
 
-@dataclass(frozen=True, slots=True)
-class InspectionBench:
+class InspectionBench(Struct, frozen=True):
     """Readers of the sample root, each timed over the same files."""
 
     sample: SampleRoot

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+
+from msgspec import Struct
 
 FILES = Path(__file__).parent / "files"
 SUFFIXES = {".txt", ".md"}
@@ -23,8 +24,7 @@ def readable() -> list[Path]:
     return [file for file in written() if file.stem not in UNREAD]
 
 
-@dataclass(frozen=True)
-class Printed:
+class Printed(Struct, frozen=True, dict=True):
     """Its text, by part."""
 
     text: str

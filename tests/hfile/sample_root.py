@@ -9,9 +9,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from configurations.node_files import hbase_site_xml
 from emr.classification import Classification
@@ -53,8 +54,7 @@ PRINTED_CHARACTERS: Final = 2000  # of the output of a JVM that failed
 JAVA_SECONDS: Final = 600.0  # judgement: a pass takes half a minute on an idle machine
 
 
-@dataclass(frozen=True, slots=True)
-class SampleRoot:
+class SampleRoot(Struct, frozen=True):
     """A root, the store that holds it, and the software that reads it besides warmbase."""
 
     place: LabPaths

@@ -6,9 +6,10 @@ import math
 import struct
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from random import Random
+
+from msgspec import Struct, field
 
 from hfile.layout import FileEntry
 from hfile.readable import DELETED, Unreadable
@@ -55,8 +56,7 @@ def block(magic: bytes, payload: bytes) -> bytes:
     return header + payload + bytes(checksums)
 
 
-@dataclass(frozen=True)
-class Content:
+class Content(Struct, frozen=True, dict=True):
     """The content of a synthetic file: a number of blocks with this payload, each with a number of cells."""
 
     blocks: int
@@ -96,8 +96,7 @@ def ending(content: Content) -> bytes:
     return section + head.ljust(TRAILER - 4, b"\0") + b"\x03\x00\x00\x03"
 
 
-@dataclass(frozen=True)
-class SyntheticFile:
+class SyntheticFile(Struct, frozen=True, dict=True):
     """One of them, to be read; `seconds` is what a request takes."""
 
     name: str
@@ -121,8 +120,7 @@ class SyntheticFile:
         )
 
 
-@dataclass(frozen=True)
-class SyntheticRoot:
+class SyntheticRoot(Struct, frozen=True, dict=True):
     """A root of such files, by path; others have their bytes."""
 
     contents: Mapping[str, Content]
@@ -146,8 +144,7 @@ DELETED_NOW = b"gone"
 """A stand-in for the bytes of a file that is deleted before it is read."""
 
 
-@dataclass(frozen=True)
-class Whole:
+class Whole(Struct, frozen=True, dict=True):
     """A file whose bytes are all there."""
 
     name: str

@@ -7,11 +7,11 @@ import math
 import struct
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import accumulate
 
 import cramjam
 import google_crc32c
+from msgspec import Struct, field
 
 from hfile.codec import Codec
 from hfile.trailer import TRAILER_BYTES
@@ -53,8 +53,7 @@ def chunks(together: int, parts: Sequence[bytes]) -> bytes:
     return together.to_bytes(4, "big") + b"".join(len(part).to_bytes(4, "big") + part for part in parts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class Block(Struct, frozen=True, kw_only=True):
     """The content of one block, decompressed; or `stored`, byte for byte, whose header states `payload_bytes`."""
 
     magic: bytes
@@ -124,8 +123,7 @@ def trailer(fields: Sequence[tuple[int, int | bytes]], version: bytes = b"\3\0\0
     return (b'TRABLK"$' + varint(len(told)) + told).ljust(TRAILER_BYTES - len(version), b"\0") + version
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class File:
+class File(Struct, frozen=True, kw_only=True):
     """A whole file: what lies before its root index, already written, and what opening it reads.
 
     `numbers` replace those of the trailer that would be right, by the names of TRAILER_NUMBERS.

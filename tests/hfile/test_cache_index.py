@@ -7,12 +7,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
 
 from hfile import cache_index
 from hfile.cache_index import CachedFile, DamagedIndex, cached_files
@@ -21,8 +21,7 @@ NAMES = [f"{number:032x}" for number in (7, 0xABCDEF << 96, 2**127 + 5)] + ["012
 REGION = "00112233445566778899aabbccddeeff"
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(Struct, frozen=True, dict=True):
     """A block as HBase writes it into the index."""
 
     name: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 from random import Random
 
 import cramjam
@@ -290,7 +289,6 @@ def test_nothing_takes_longer_or_more_than_it_is_large(data: Callable[[], bytes]
     assert peak <= 2 * held.size_bytes + SLACK_BYTES
 
 
-@dataclass(slots=True)
 class Ends(ReadFile):
     """So much that is not there, and then the bytes."""
 

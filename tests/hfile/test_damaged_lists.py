@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import pytest
 from hypothesis import strategies as st
+from msgspec import Struct
 
 from hfile.cursor import Cursor
 from hfile.descriptor import descriptor
@@ -30,8 +30,7 @@ TABLE = b"PBUF" + message(
 )
 
 
-@dataclass
-class One:
+class One(Struct, dict=True):
     """A store of one file."""
 
     data: bytes

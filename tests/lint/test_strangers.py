@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct, field
 
 from emr.cluster_spec import ClusterSpec
 from lint.finding import Severity
@@ -25,8 +25,7 @@ EMRFS = "com.amazon.ws.emr.hadoop.fs.EmrFileSystem"
 SCALING = {"ComputeLimits": {"UnitType": "Instances", "MinimumCapacityUnits": 2, "MaximumCapacityUnits": 10}}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stranger:
+class Stranger(Struct, frozen=True, kw_only=True):
     """A launch: `warnings` are the rules that rightly warn of it."""
 
     release: str | None = "emr-7.12.0"

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import copy
 import json
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import boto3
 import moto  # noqa: F401 - before any client, so that it can answer them
 from botocore.exceptions import ClientError
+from msgspec import Struct
 
 REGION = "us-east-1"
 Template = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Bench:
+class Bench(Struct, frozen=True):
     """Clients, and the few questions every test asks."""
 
     cloudformation: Any

@@ -15,9 +15,10 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
+
+from msgspec import Struct
 
 from tests.mutants.mutant import PROJECT, Mutant, read_mutants
 
@@ -33,8 +34,7 @@ class UnbegunTestsError(Exception):
     """The tests of a mutant could not be collected or set up, so no test is known to notice it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """The test that noticed a mutant, if one did, and how long that took.
 
     `trouble` is the end of the output of tests that could not begin, which is no verdict on the mutant.

@@ -7,9 +7,11 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 import app
 from changes.planned_cluster import PlannedCluster, deployable_cluster
@@ -29,8 +31,7 @@ from tests.operations.mocked_aws import Snapshot, create, is_untouched
 PROJECT = Path(__file__).parents[2]
 
 
-@dataclass
-class Cut:
+class Cut(Struct, dict=True):
     """Progress that ends at one step: as it begins, at the first line that it says, or when it has ended."""
 
     at: int | None = None
@@ -59,8 +60,7 @@ class Cut:
 WHEN = ("begin", "middle", "end")
 
 
-@dataclass(frozen=True)
-class Deployed:
+class Deployed(Struct, frozen=True, dict=True):
     """A file, and what runs of it."""
 
     aws: Aws
@@ -118,8 +118,7 @@ def synthesised(text: str) -> Path:
     return app.synthesise(str(file), str(directory / "cdk.out")).assembly
 
 
-@dataclass(frozen=True)
-class Recording:
+class Recording(Struct, frozen=True, dict=True):
     """A cluster with its launch record: what the mocked AWS holds, and the files of the record."""
 
     state: Snapshot

@@ -7,8 +7,9 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from msgspec import Struct, field
 
 ACCOUNT = "123456789012"
 PRINCIPAL = f"arn:aws:sts::{ACCOUNT}:assumed-role/Operator/me"
@@ -22,8 +23,7 @@ PAGE = b"<!DOCTYPE html><html><body>Welcome to the printer</body></html>"
 TURN_SECONDS = 0.05
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(Struct, frozen=True, dict=True):
     """An HTTP answer: status, content type and body."""
 
     status: int
@@ -67,8 +67,7 @@ def silence(_: str) -> Answer | None:
     return None
 
 
-@dataclass
-class FailingAws:
+class FailingAws(Struct, dict=True):
     """A server, and the requests to it by service. `fail` is replaced while it runs; None is a healthy STS."""
 
     url: str

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
 class Killed(BaseException):
     """The stand-in for the end of the process."""
 
 
-@dataclass(kw_only=True)
-class Killable:
+class Killable(Struct, kw_only=True, dict=True):
     """A model in memory that ends the command before or after one of its calls."""
 
     calls: int = 0

@@ -15,13 +15,13 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 from botocore.exceptions import ClientError
+from msgspec import Struct, field
 
 import app
 from cli.main import COMMANDS, warmbase
@@ -45,16 +45,14 @@ ANSWERS: Mapping[str, Any] = {
 SETTINGS = {"A": ("hbase.rpc.timeout", "90000"), "B": ("hbase.client.scanner.timeout.period", "120000")}
 
 
-@dataclass
-class Outcome:
+class Outcome(Struct, dict=True):
     """The outcome of one command: its exit code, which is None if it was killed, and what it printed."""
 
     code: int | None
     text: str
 
 
-@dataclass
-class World:
+class World(Struct, dict=True):
     """Two checkouts and the account that they share. `pause` gets the name of each place that a command reaches."""
 
     directory: Path

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 import pytest
+from msgspec import field
 
 from hfile.cache_index import CachedFile
 from operations.available_restart import AvailableRestart, moves_away
@@ -18,8 +18,7 @@ from tests.operations.killable import Killed
 from tests.operations.test_rolling_restart import META, QUICK, SERVERS, Lines, Model
 
 
-@dataclass
-class MovingModel(Model):
+class MovingModel(Model, dict=True):
     """The HBase of the rolling restart, whose regions can be moved. It has never had a server with offline regions."""
 
     first_homes: dict[str, str] = field(default_factory=dict)

@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -17,6 +16,7 @@ import click
 import pytest
 from _pytest.mark.structures import ParameterSet
 from botocore.config import Config
+from msgspec import Struct
 
 import operations.aws
 from cli.main import COMMANDS
@@ -59,8 +59,7 @@ Depth = Literal["at once", "after identity"]
 FLAGS = {"yes", "dry_run", "take", "check", "everything"}
 
 
-@dataclass(frozen=True)
-class Failure:
+class Failure(Struct, frozen=True, dict=True):
     """One way to fail: the server or the environment variables that fail, and what the message says."""
 
     why: str

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 
 import pytest
+from msgspec import field
+from msgspec.structs import replace
 
 from operations.boost_state import ATTEMPTS_SECONDS, BoostState, CacheVolume, WayBack
 from operations.boosting import MARGIN_SECONDS, WINDOW_SECONDS, BoostEnd, BoostPatience, CacheBoost
@@ -29,8 +30,7 @@ class Quiet:
         yield lambda _: None
 
 
-@dataclass
-class Model(Killable):
+class Model(Killable, dict=True):
     """Three volumes and their schedules, with EC2's limits; `now` is moved by the tests."""
 
     now: float = 10 * WINDOW_SECONDS

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
 from moto.s3.models import s3_backends
+from msgspec.structs import replace
 
 from environments.environment import Environment
 from environments.reader import read_environment

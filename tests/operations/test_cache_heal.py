@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 
 import pytest
+from msgspec import field
+from msgspec.structs import replace
 
 from hfile.cache_index import CachedFile
 from operations import heal_proposal
@@ -25,8 +26,7 @@ BLOCKS = 100
 BLOCK_BYTES = 64 * KIB
 
 
-@dataclass
-class HealModel(Killable):
+class HealModel(Killable, dict=True):
     """An HBase of three servers. The last was away, and its four regions are open on the first."""
 
     caches: dict[str, str] = field(default_factory=dict)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct, field
 
 from operations.compaction_waves import CompactionPatience, CompactionWaves, StoredRegion, next_wave, wave_sizes
 from operations.hbase_control import CacheReads
@@ -23,8 +23,7 @@ def stored(server: str, *, table: str = "orders", files: int = 3, at: float = 0.
     return StoredRegion(table=table, server=server, files=files, stored_bytes=size, compacted_at=at)
 
 
-@dataclass
-class Model:
+class Model(Struct, dict=True):
     """An HBase whose hit ratio is `dip` for so many looks after each wave."""
 
     regions: dict[str, StoredRegion]

@@ -13,12 +13,12 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct
 
 from environments.environment import Environment
 from local_aws.server import LocalAws, local_aws
@@ -42,8 +42,7 @@ SECONDS = 240
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough]
 
 
-@dataclass(frozen=True)
-class Account:
+class Account(Struct, frozen=True, dict=True):
     """A bootstrapped account on this machine, and the file of one environment in it."""
 
     local: LocalAws
@@ -217,7 +216,7 @@ def refuses_what_would_replace_it(here: Account, work: Work, clusters: list[str]
 
 
 def _fields(work: Work) -> dict[str, Any]:
-    return {name: getattr(work, name) for name in Work.__slots__}
+    return {name: getattr(work, name) for name in Work.__struct_fields__}
 
 
 def _named(here: Account, identity: str, name: str) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 
 from configurations.launch import launch_of
 from environments.reader import read_environment
@@ -53,8 +54,7 @@ CLUSTER: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class Cluster:
+class Cluster(Struct, frozen=True, dict=True):
     """A cluster whose HBase is in a state of the stand-ins."""
 
     aws: Aws

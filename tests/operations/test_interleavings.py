@@ -10,11 +10,11 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from moto import mock_aws
+from msgspec import Struct, field
 
 from local_aws.extension import install
 from operations.lock import current_lock
@@ -38,8 +38,7 @@ MANNERS = ("beside", "killed", "zombie")
 """The first command continues afterwards; or is killed, unlocked and run again; or is unlocked while it runs."""
 
 
-@dataclass
-class Start:
+class Start(Struct, dict=True):
     """The account and the checkouts before the first command."""
 
     account: Snapshot
@@ -88,8 +87,7 @@ def starts(tmp_path_factory: pytest.TempPathFactory) -> Starts:
     return Starts(tmp_path_factory.mktemp("starts"))
 
 
-@dataclass
-class Case:
+class Case(Struct, dict=True):
     """One interleaving: the place at which the second command runs, and the way in which the first continues."""
 
     place: int | str | None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from msgspec import Struct, field
 
 from operations.emr_hdfs import EmrHdfs
 from operations.locality_heal import STEP_SECONDS, Locality, LocalityHeal, LocalityProposal, ServerLocality
@@ -17,8 +17,7 @@ from tests.operations.test_cache_heal import Lines, silent
 BLOCK = 128 * MIB
 
 
-@dataclass
-class HdfsModel:
+class HdfsModel(Struct, dict=True):
     """Two servers with ten blocks each. The second reads `away` of its own from the DataNode of the first."""
 
     away: int = 6
@@ -108,8 +107,7 @@ def test_a_server_without_store_files_lacks_nothing() -> None:
     assert empty.local_fraction == 1
 
 
-@dataclass
-class Answering:
+class Answering(Struct, dict=True):
     """A primary whose step answers."""
 
     answer: dict[str, Any]

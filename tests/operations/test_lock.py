@@ -8,7 +8,6 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import asdict
 from typing import Any
 
 import boto3
@@ -17,6 +16,7 @@ import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError, EndpointConnectionError
 from click.testing import CliRunner
 from moto import mock_aws
+from msgspec.structs import asdict
 
 from cli.errors import print_json_error, print_notes
 from cli.signals import Stopped

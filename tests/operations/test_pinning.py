@@ -6,11 +6,11 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from moto import mock_aws
+from msgspec.structs import replace
 
 from changes.legacy_plan import legacy_plan
 from changes.replan import replanned

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 
 import pytest
+from msgspec import field
 
 from operations.hbase_control import META_TABLE, CacheReads, HBaseState, Region
 from operations.progress import Say, Stage, carry_out
@@ -20,8 +20,7 @@ SERVERS = ("a:16020", "b:16020", "c:16020")
 META = "1588230740"
 
 
-@dataclass
-class Model(Killable):
+class Model(Killable, dict=True):
     """An HBase of three servers with two regions each. A server that restarts is away for two looks."""
 
     starts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SERVERS, 1))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 import pytest
+from msgspec import field
+from msgspec.structs import replace
 
 from configurations.launch import Launch
 from configurations.table_ddl import UNCACHED_FLAGS
@@ -34,8 +35,7 @@ OLD = {
 TABLES = ("orders", "users")
 
 
-@dataclass
-class Model(Killable):
+class Model(Killable, dict=True):
     """Two tables with three regions on three servers. A region has the attributes that its table had when it opened."""
 
     tables: dict[str, dict[str, dict[str, str]]] = field(

@@ -6,7 +6,6 @@ import ast
 import copy
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
+from msgspec.structs import replace
 
 from cli.verify import _page, _report
 from configurations.node_files import exported, region_server_flags

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from environments.planning import requirements, world
 from environments.reader import read_environment
@@ -18,16 +18,16 @@ FREE = replace(REQUIREMENTS.targets, p99_seconds=None, warm_up_seconds=None, bud
 
 
 def with_workload(requirements: Requirements, **changes: object) -> Requirements:
-    return replace(requirements, workload=replace(requirements.workload, **changes))  # type: ignore[arg-type]
+    return replace(requirements, workload=replace(requirements.workload, **changes))
 
 
 def with_core(requirements: Requirements, **changes: object) -> Requirements:
-    core: CoreChoice = replace(requirements.cluster.core, **changes)  # type: ignore[arg-type]
+    core: CoreChoice = replace(requirements.cluster.core, **changes)
     return replace(requirements, cluster=replace(requirements.cluster, core=core))
 
 
 def with_targets(requirements: Requirements, **changes: object) -> Requirements:
-    targets: Targets = replace(requirements.targets, **changes)  # type: ignore[arg-type]
+    targets: Targets = replace(requirements.targets, **changes)
     return replace(requirements, targets=targets)
 
 

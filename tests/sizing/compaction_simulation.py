@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 HOURS = 24.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Selection:
+class Selection(Struct, frozen=True, kw_only=True, dict=True):
     """The properties of HBase that select files: `hbase.hstore.compaction.*` and `hbase.hstore.blockingStoreFiles`."""
 
     min_size: float = 128.0
@@ -57,13 +57,11 @@ def _is_better(files: list[float], place: slice, best: slice, *, stuck: bool) ->
     return many > most or (many == most and size < least)
 
 
-@dataclass(kw_only=True)
-class SimulatedStore:
+class SimulatedStore(Struct, kw_only=True, dict=True):
     """A store with one file as large as its region, and the bytes that were flushed and written to it since."""
 
     region: float
     flush: float
-    files: list[float] = field(init=False)
     flushed: float = 0.0
     written: float = 0.0
     most_files: int = 1
@@ -112,8 +110,7 @@ def simulate_nights(
     return store
 
 
-@dataclass(kw_only=True)
-class SimulatedServer:
+class SimulatedServer(Struct, kw_only=True, dict=True):
     """Stores that each receive `day` bytes in a day; one compaction at a time follows the rule of the night.
 
     It writes `hourly` bytes in an hour.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 
 import pytest
+from msgspec.structs import replace
 
 from sizing.block_advice import ASSUMED_RATIO, alternatives
 from sizing.calculator import plan

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from sizing.boost import BURST_SECONDS, MOST_MIB_S, ServerFill, boosts, extra_usd_per_hour, server_fill
 from sizing.calculator import plan
@@ -24,7 +24,7 @@ FASTER = 10.0
 def fill_of_prod(**changes: object) -> ServerFill:
     fill = plan(PINNED, WORLD).warm_up.server
     assert fill is not None
-    return replace(fill, **changes)  # type: ignore[arg-type]
+    return replace(fill, **changes)
 
 
 BASE = fill_of_prod()

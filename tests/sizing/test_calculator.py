@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from configurations.launch import Launch
 from environments.planning import requirements, world
@@ -41,7 +41,7 @@ def with_load(stored_bytes: int, reads_per_second: float, **targets: float) -> R
     reads = Reads(load=OpenLoad(reads_per_second=reads_per_second))
     workload = replace(REQUIREMENTS.workload, stored_bytes=stored_bytes, reads=reads)
     free = replace(REQUIREMENTS.targets, p99_seconds=None, warm_up_seconds=None, budget_usd_per_month=None)
-    return replace(REQUIREMENTS, workload=workload, targets=replace(free, **targets))  # type: ignore[arg-type]
+    return replace(REQUIREMENTS, workload=workload, targets=replace(free, **targets))
 
 
 def planned(requirements: Requirements) -> Plan | None:

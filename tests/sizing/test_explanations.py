@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from environments.planning import requirements, world
 from environments.reader import read_environment
@@ -223,7 +223,7 @@ def test_a_formula_gives_the_figure_for_any_workload(  # noqa: PLR0913 - what a 
     workload: Workload = replace(
         REQUIREMENTS.workload,
         reads=Reads(load=OpenLoad(reads_per_second=reads_per_second)),
-        **changes,  # type: ignore[arg-type]
+        **changes,
     )
     targets = replace(FREE, lost_nodes=lost_nodes, hit_ratio=hit_ratio, p99_seconds=p99_seconds)
     requirements = replace(

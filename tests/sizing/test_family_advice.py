@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from sizing.block import LengthHistogram
 from sizing.family_advice import advice
@@ -61,7 +60,7 @@ CASES = [
 
 @pytest.mark.parametrize(("changed", "settings"), CASES, ids=[str(number) for number in range(len(CASES))])
 def test_every_piece_of_advice_appears_with_its_cause(changed: dict[str, object], settings: list[str]) -> None:
-    family = replace(WELL, **changed)  # type: ignore[arg-type]
+    family = replace(WELL, **changed)
     result = advice(Inspection(root="s3://b/p/", inspected_at="2026-11-20", stored_bytes=1, families=(family,)))
     assert [item.setting for item in result] == settings
     for item in result:

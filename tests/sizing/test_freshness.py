@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import date, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from facts.releases import improvements_since, releases
 from sizing.freshness import OLD_PRICES, freshness_warnings

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from sizing.calculator import plan
 from sizing.modes import HDFS, S3_PLAIN
@@ -47,7 +46,7 @@ def test_a_crash_of_the_shipped_cluster_takes_its_phases() -> None:
 
 @pytest.mark.parametrize("mode", [HDFS, S3_PLAIN])
 def test_nothing_waits_where_retention_is_not_rendered(mode: object) -> None:
-    lost = plan(replace(RELAXED, mode=mode), WORLD).bad_hours.lost_node  # type: ignore[arg-type]
+    lost = plan(replace(RELAXED, mode=mode), WORLD).bad_hours.lost_node
     assert lost is not None
     assert lost.retention_seconds == 0
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from sizing.calculator import plan
 from sizing.modes import HDFS, S3_PLAIN
@@ -47,7 +46,7 @@ def test_the_balancer_waits_until_the_lost_nodes_rows_are_online(most: float | N
 
 @pytest.mark.parametrize("mode", [HDFS, S3_PLAIN])
 def test_nothing_warms_up_without_a_cache(mode: object) -> None:
-    sized = plan(replace(RELAXED, mode=mode), WORLD)  # type: ignore[arg-type]
+    sized = plan(replace(RELAXED, mode=mode), WORLD)
     new = sized.bad_hours.replaced_node
     assert new is not None
     assert new.warm_seconds == 0

@@ -6,12 +6,12 @@ import random
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from sizing.region_assignment import SLACK, CachedRegion, best_assignment, region_bound
 

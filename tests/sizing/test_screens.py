@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from sizing.candidate import Candidate
 from sizing.cost_grid import NodeChoice, cost_grid

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sizing.allocator import BucketAllocator
 from sizing.block import LengthHistogram
@@ -44,8 +45,7 @@ POPULARITIES: dict[str, RowPopularity] = {
 }
 
 
-@dataclass(frozen=True)
-class Blocks:
+class Blocks(Struct, frozen=True, dict=True):
     """The blocks of a table in a replay: their number and length, their popularity, and its share of the reads."""
 
     count: int
@@ -167,7 +167,7 @@ def table(name: str, **changes: object) -> Workload:
         inspection=None,
         spread="even",
     )
-    return replace(given_, **changes)  # type: ignore[arg-type]
+    return replace(given_, **changes)
 
 
 SCANS = Reads(load=OpenLoad(reads_per_second=20), kind="scan", rows=300)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 from bisect import bisect
-from dataclasses import replace
 from itertools import accumulate
 from math import ceil, inf
 from random import Random
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from sizing.calculator import plan
 from sizing.imbalance import EVEN, Imbalance

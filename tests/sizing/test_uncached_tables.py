@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from sizing.calculator import plan
 from sizing.explanations import explanations
@@ -113,7 +112,7 @@ def test_the_peak_hour_may_read_it_more() -> None:
 @pytest.mark.parametrize("mode", [HDFS, S3_PLAIN], ids=str)
 def test_without_a_bucket_cache_it_is_a_table_like_any_other(mode: object) -> None:
     def sized(needs: Requirements) -> Plan:
-        return plan(with_targets(replace(needs, mode=mode), hit_ratio=0.5), WORLD)  # type: ignore[arg-type]
+        return plan(with_targets(replace(needs, mode=mode), hit_ratio=0.5), WORLD)
 
     one, other = sized(of(USERS, uncached(ORDERS))), sized(of(USERS, ORDERS))
     assert figures(one) == figures(other)

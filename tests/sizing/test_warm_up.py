@@ -1,4 +1,3 @@
-from dataclasses import replace
 from itertools import pairwise
 from math import inf
 
@@ -6,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from sizing.popularity import Popularity
 from sizing.warm_up import (

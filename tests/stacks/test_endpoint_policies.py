@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
 import pytest
 from aws_cdk.assertions import Template
+from msgspec.structs import replace
 
 from configurations.launch import Launch
 from environments.environment import Environment, Network, Wal

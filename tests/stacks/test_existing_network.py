@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from aws_cdk.assertions import Template
+from msgspec.structs import replace
 
 from configurations.launch import Launch
 from environments.environment import Access, Environment, Network

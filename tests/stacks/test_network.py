@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from aws_cdk.assertions import Template
+from msgspec.structs import replace
 
 from configurations.launch import Launch
 from stacks.app import new_app

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,8 @@ import pytest
 import yaml
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
+from msgspec import Struct
+from msgspec.structs import replace
 
 import app
 from emr.codecs.cloudformation import CLUSTER_TYPE, resolved
@@ -249,8 +250,7 @@ SHARDS, QUICK_SHARDS, OF_A_SHARD = 16, 1, 10
 TOGETHER = 4
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedEnvironment:
+class RecordedEnvironment(Struct, frozen=True):
     """A launched cluster: its file, its record, the templates it was made of."""
 
     file: Path

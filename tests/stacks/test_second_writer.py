@@ -8,11 +8,11 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct
 
 import app
 from local_aws.server import LocalAws, local_aws
@@ -26,8 +26,7 @@ GREEN = "warmbase-dev-green-cluster"
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough]
 
 
-@dataclass(frozen=True)
-class Deployed:
+class Deployed(Struct, frozen=True, dict=True):
     """Blue runs, and holds the root."""
 
     aws: LocalAws

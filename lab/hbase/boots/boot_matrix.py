@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from configurations.launch import Launch, launch_of
 from configurations.node_files import site_properties
@@ -30,8 +32,7 @@ DECOMPRESSED: Final = Override(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BootContext:
+class BootContext(Struct, frozen=True, kw_only=True):
     """The parts that several boots share: a version of HBase, and a place for the data."""
 
     jars: str
@@ -43,8 +44,7 @@ class BootContext:
         return f"{self.jars}-{'s3' if self.in_s3 else 'files'}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BootCase:
+class BootCase(Struct, frozen=True, kw_only=True):
     """One launch to boot; `name` describes it without the instance group."""
 
     name: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from lab.hbase.boots.planned import CACHE_SWITCHES, Value, bytes_of
 
@@ -33,16 +34,14 @@ DECIMALS: Final = 3
 """The tolerance for shares of the heap: the log rounds a memstore of 70 MiB to a tenth."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reported:
+class Reported(Struct, frozen=True):
     """A figure, and where it stands."""
 
     value: Value
     where: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DaemonReport:
+class DaemonReport(Struct, frozen=True, kw_only=True):
     """Everything that one daemon said. `stands_for` is what its paths are to be read as, by what they are here."""
 
     log: str

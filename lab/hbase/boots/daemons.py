@@ -10,10 +10,12 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from configurations import layout
 from configurations.launch import Launch
@@ -50,8 +52,7 @@ AS_RENDERED: Final = (
 SERVER: Final = "server-0"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Daemons:
+class Daemons(Struct, frozen=True, kw_only=True, dict=True):
     """The running processes of one boot context, which starts the next daemon with another launch's files."""
 
     cluster: LabCluster

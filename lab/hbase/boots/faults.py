@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from configurations.launch import Launch
 from emr.classification import Classification, Classifications
@@ -35,8 +37,7 @@ class Trigger(StrEnum):
     WRITE = "to write a block"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class Fault(Struct, frozen=True, kw_only=True):
     """One fault in the files of a launch; `sign` matches a line of the daemon's log that names it.
 
     `site` changes `hbase-site` of the group, where None removes a key; `collector` replaces the flags of the collector;

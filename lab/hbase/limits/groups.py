@@ -28,11 +28,12 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
+
+from msgspec import Struct, field
 
 from lab.hbase.limits.layout import (
     PREFIX,
@@ -65,8 +66,7 @@ V2_KEYS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiskLimits:
+class DiskLimits(Struct, frozen=True, kw_only=True):
     """The disk rates that a group may use of a volume; None sets no limit."""
 
     read_bytes_per_second: int | None = None
@@ -97,8 +97,7 @@ def _layout() -> GroupLayout:
     return layout
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ControlGroups:
+class ControlGroups(Struct, frozen=True, kw_only=True):
     """Control groups named `warmbase-lab-<id>-<process id of its owner>` while the `with` lasts, at first unlimited.
 
     A process joins by writing its id into `cgroup.procs` of each of `paths`, before it takes memory. On leaving

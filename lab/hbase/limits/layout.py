@@ -11,9 +11,10 @@ import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from sizing.problem import OperationFailed
 
@@ -27,8 +28,7 @@ ASIDE: Final = f"{PREFIX}aside"
 """The group that, with v2 in a container, holds the processes of the group above ours in the meantime."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupLayout:
+class GroupLayout(Struct, frozen=True, kw_only=True):
     """The groups below which ours are made: for memory and for the disk; in v2 they are the same."""
 
     version: int

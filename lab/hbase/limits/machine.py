@@ -9,9 +9,10 @@ import os
 import platform
 import shutil
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from sizing.problem import Problem
 
@@ -26,8 +27,7 @@ ALL_FIELDS: Final = slice(0, 8)
 """The fields of all time, without guest time, which user time already includes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MachineMemory:
+class MachineMemory(Struct, frozen=True, kw_only=True):
     """The machine's memory; what is available is None where the system does not report it."""
 
     total_bytes: int
@@ -61,14 +61,13 @@ def free_disk_bytes(path: Path) -> int:
     return shutil.disk_usage(there).free
 
 
-@dataclass(slots=True, kw_only=True)
-class IdleCpu:
+class IdleCpu(Struct, kw_only=True, dict=True):
     """Samples how much of the machine's processor time is idle; waiting for a disk counts as idle."""
 
     proc: Path = PROC
-    _last: tuple[int, int] | None = field(init=False)
 
     def __post_init__(self) -> None:
+        """Begin to count."""
         self._last = _idle_and_all(self.proc)
 
     def fraction(self) -> float | None:
@@ -80,14 +79,13 @@ class IdleCpu:
         return min(max(idle / all_, 0.0), 1.0) if all_ > 0 else None
 
 
-@dataclass(slots=True, kw_only=True)
-class OwnCpu:
+class OwnCpu(Struct, kw_only=True, dict=True):
     """Samples the processor time of this process and of its children, such as all processes of a lab."""
 
     proc: Path = PROC
-    _last: tuple[float, float] = field(init=False)
 
     def __post_init__(self) -> None:
+        """Begin to count."""
         self._last = self._now()
 
     def cores(self) -> float:

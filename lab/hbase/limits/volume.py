@@ -14,10 +14,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
+
+from msgspec import Struct
 
 from sizing.problem import OperationFailed
 
@@ -32,8 +33,7 @@ BUSY_SECONDS: Final = 10.0
 POLL_SECONDS: Final = 0.2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LimitedVolume:
+class LimitedVolume(Struct, frozen=True, kw_only=True):
     """A file system of `size_bytes`, mounted at `mount_point` while the `with` lasts; its file is in `directory`.
 
     The file is sparse: it takes the room of what is written. What was mounted or left there by a killed run of ours
@@ -185,8 +185,7 @@ MOUNTS: Final = Path("/proc/self/mountinfo")
 SECTOR_BYTES: Final = 512  # Documentation/block/stat.rst, whatever the device's own sectors are
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Traffic:
+class Traffic(Struct, frozen=True, kw_only=True):
     """A device's totals since the machine started, so take differences; reads from the page cache are not included."""
 
     reads: int

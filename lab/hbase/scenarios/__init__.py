@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Final
+
+from msgspec import Struct
 
 from lab.hbase.experiment import Experiment, ScenarioResult
 
@@ -47,8 +48,7 @@ MODULES: Final = {**UNBENCHED, **BENCHED}
 SCENARIOS: Final = tuple(MODULES)
 
 
-@dataclass(frozen=True, slots=True)
-class Scenario:
+class Scenario(Struct, frozen=True):
     """A scenario's title and the question that it answers."""
 
     title: str

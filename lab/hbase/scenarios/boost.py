@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from math import inf
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from lab.hbase.bench import QUIETER
 from lab.hbase.cluster import LabServer
@@ -57,8 +59,7 @@ Raise = tuple[float, float]
 """A time, in seconds since 1970, and the limit from then on, in MiB/s."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LimitedFill:
+class LimitedFill(Struct, frozen=True, kw_only=True):
     """The record of a fill of all caches. Times are in seconds since 1970."""
 
     history: ReadHistory
@@ -153,8 +154,7 @@ def _model(lab: Experiment, planned: ServerFill) -> ServerFill:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Volumes:
+class Volumes(Struct, frozen=True, kw_only=True):
     """The volumes of all servers, whose limits are set together."""
 
     volumes: Sequence[LimitedVolume]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
+
+from msgspec import Struct
 
 from lab.hbase.control import LabControl
 from lab.hbase.experiment import Experiment, ScenarioResult, at_least, over_time
@@ -27,8 +28,7 @@ WAVES: Final = "in waves"
 AT_ONCE: Final = "all regions at once"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompactionWay:
+class CompactionWay(Struct, frozen=True, kw_only=True):
     """One way to compact a table, as it was recorded. Times are in seconds since 1970."""
 
     history: ReadHistory

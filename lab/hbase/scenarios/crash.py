@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from statistics import median
 from typing import Final
+
+from msgspec import Struct
 
 from lab.hbase.availability import Probes, offline_regions, probed
 from lab.hbase.cluster import LabServer
@@ -34,8 +35,7 @@ RETAIN: Final = "hbase.master.scp.retain.assignment"
 NOT_RETAINED: Final = varied({RETAIN: "false", f"{RETAIN}.force": "false"}, "without retention, for comparison")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CrashCase:
+class CrashCase(Struct, frozen=True, kw_only=True):
     """One crash: the master's settings for the dead server's regions, and whether that server has hbase:meta."""
 
     name: str

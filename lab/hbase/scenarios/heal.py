@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from lab.hbase.cluster import LabServer
 from lab.hbase.control import LabControl, MemoryHealJournal
@@ -42,8 +44,7 @@ HEAL: Final = "warmbase heal"
 BALANCE: Final = "HBase's balancer"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HealWay:
+class HealWay(Struct, frozen=True, kw_only=True):
     """One way to bring regions home, as it was recorded. Times are in seconds since 1970.
 
     `moves` counts how often a region changed its server. The regions are those of the table, by their servers.

@@ -6,9 +6,11 @@ import re
 import subprocess
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from lab.hbase.bench import Bench
 from lab.hbase.cluster import LabCluster, LabServer
@@ -139,8 +141,7 @@ TABLE: Final = "[Ljava.util.concurrent.ConcurrentHashMap$Node;"
 """The class of the tables of hash maps: the cache has one, which is created when its first block is cached."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Histogram:
+class Histogram(Struct, frozen=True, kw_only=True):
     """The objects on a RegionServer's heap by class: instances and bytes."""
 
     classes: Mapping[str, tuple[int, int]]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
+
+from msgspec import Struct
 
 from lab.hbase.bench import COLD, FRESH_SECONDS
 from lab.hbase.cluster import LabServer
@@ -28,8 +29,7 @@ SAMPLE_SECONDS: Final = 0.5
 INDEXED: Final = 0.9
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Killed:
+class Killed(Struct, frozen=True, kw_only=True):
     """Blocks cached when it was killed, and an interval of the index earlier; those that came back, and how it did."""
 
     at_kill: int

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
+
+from msgspec import Struct
 
 from configurations.metrics import MISSES_FOR_ONE
 from lab.hbase.bench import Bench
@@ -55,8 +56,7 @@ def _hot_set(small: ScaledPlan) -> Popularity:
     return hot_set_drawn(small.rows, small.demand.blocks.count, rows_fraction=HOT[0], reads_fraction=HOT[1])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PopularityCase:
+class PopularityCase(Struct, frozen=True, kw_only=True):
     """A popularity, as YCSB is asked for it and as its draws then fall on blocks."""
 
     name: str

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from statistics import median
 from typing import Final
+
+from msgspec import Struct
 
 from lab.hbase.availability import Probes, offline_regions, probed
 from lab.hbase.cluster import LabServer
@@ -31,8 +32,7 @@ PATIENCE: Final = 5.0
 """The scenario waits for this many times the predicted outage before it gives up."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LostServer:
+class LostServer(Struct, frozen=True, kw_only=True):
     """One loss, as it was recorded, with the GETs of all servers before and after an empty one replaces the lost."""
 
     case: CrashCase

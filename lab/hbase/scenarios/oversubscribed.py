@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from statistics import mean
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from lab.hbase.cluster import LabServer
 from lab.hbase.experiment import Experiment, ScenarioResult, at_least, hit_ratios, over_time
@@ -57,8 +59,7 @@ RECIPE: Final[Mapping[str, str | None]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BucketCase:
+class BucketCase(Struct, frozen=True, kw_only=True):
     """One configuration, with the bucket sizes that it comes to."""
 
     name: str

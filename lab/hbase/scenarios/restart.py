@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from functools import partial
 from statistics import median
 from typing import Final
+
+from msgspec import Struct
 
 from lab.hbase.bench import FRESH_SECONDS
 from lab.hbase.cluster import LabServer
@@ -39,8 +40,7 @@ FORGETFUL: Final = varied(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RestartCase:
+class RestartCase(Struct, frozen=True, kw_only=True):
     """One way to end a warm server, and what it is started with again."""
 
     name: str
@@ -61,8 +61,7 @@ CASES: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RestartResult:
+class RestartResult(Struct, frozen=True, kw_only=True):
     """A restart's counts of blocks and its windows; a control has no first window, and started with an empty cache.
 
     `reads_per_cpu_second` counts the processor time of all the lab's processes in the best window.
@@ -82,8 +81,7 @@ class RestartResult:
         return self.after.measured.operations_per_second
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Against:
+class Against(Struct, frozen=True, kw_only=True):
     """The control's reads a second, and a case's figures over those of its controls."""
 
     usual: float

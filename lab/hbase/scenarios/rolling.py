@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
+
+from msgspec import Struct
 
 from lab.hbase.control import LabControl, MemoryJournal
 from lab.hbase.experiment import Experiment, ScenarioResult, at_least, at_most, over_time
@@ -29,8 +30,7 @@ ROLLING: Final = "rolling restart in place"
 GRACEFUL: Final = "as graceful_stop.sh"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RestartWay:
+class RestartWay(Struct, frozen=True, kw_only=True):
     """One way to restart servers, as it was recorded. Times are in seconds since 1970."""
 
     history: ReadHistory

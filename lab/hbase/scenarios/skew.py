@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from statistics import mean
 from typing import Final
+
+from msgspec import Struct
 
 from lab.hbase.cluster import LabServer
 from lab.hbase.experiment import Experiment, ScenarioResult, at_least, within
@@ -46,8 +47,7 @@ PREFETCHED_SECONDS: Final = 600.0
 LEAST_IDLE: Final = 0.2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadWindow:
+class ReadWindow(Struct, frozen=True, kw_only=True):
     """A window of reads, each server's reads in it, and the share of the cores that the lab's processes left idle."""
 
     window: Window
@@ -65,8 +65,7 @@ class ReadWindow:
         return max(self.reads) / sum(self.reads)
 
 
-@dataclass(frozen=True, slots=True)
-class LimitedServer:
+class LimitedServer(Struct, frozen=True):
     """One RegionServer on a volume of its own, in control groups of its own."""
 
     server: LabServer

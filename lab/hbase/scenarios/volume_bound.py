@@ -6,12 +6,14 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from statistics import mean
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from lab.hbase.cluster import LabServer
 from lab.hbase.experiment import Experiment, ScenarioResult, performance_figures, within
@@ -174,8 +176,7 @@ def _expected(lab: Experiment, mib_s: int) -> Expected:
     return expected(node, read_of(lab.miniature), ALL_HIT, timings_of(lab.miniature))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceUsage:
+class DeviceUsage(Struct, frozen=True, kw_only=True):
     """The device's traffic while the load ran, and the share of each limit that it used."""
 
     bytes_per_second: float
@@ -183,8 +184,7 @@ class DeviceUsage:
     limit: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceRead:
+class DeviceRead(Struct, frozen=True, kw_only=True):
     """A window of reads, and what it used of the device."""
 
     window: Window

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 from typing import Final
+
+from msgspec import Struct
 
 from lab.hbase.cluster import LabServer
 from lab.hbase.experiment import Experiment, ScenarioResult, at_least, at_most, over_time, within
@@ -53,8 +54,7 @@ OPEN: Final = "as soon as all regions are open"
 FIXED: Final = "after a fixed time"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Reading(Struct, frozen=True, kw_only=True):
     """The progress of the servers that `warm wait` reads at `at`, in seconds since 1970."""
 
     at: float
@@ -66,8 +66,7 @@ class Reading:
         return min((server.share or 0.0 for server in self.servers), default=0.0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fill:
+class Fill(Struct, frozen=True, kw_only=True):
     """The record of a fill of all caches. Times are in seconds since 1970."""
 
     history: ReadHistory

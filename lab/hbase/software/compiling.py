@@ -8,9 +8,10 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from lab.hbase.software.jars import COMPILER, jar_sets
 from sizing.problem import OperationFailed
@@ -28,8 +29,7 @@ def sources(directory: Path = SOURCES) -> tuple[Path, ...]:
     return tuple(sorted(directory.rglob("*.java")))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compilation:
+class Compilation(Struct, frozen=True, kw_only=True):
     """Java files to be compiled against one set of jars; `jars` is where jars lie, `classes` where classes go."""
 
     java: Path

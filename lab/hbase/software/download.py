@@ -8,7 +8,6 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.client import HTTPException
 from pathlib import Path
@@ -16,6 +15,8 @@ from threading import Event
 from typing import IO, Final
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
+
+from msgspec import Struct, field
 
 from lab.hbase.software.jars import Jar
 from sizing.problem import OperationFailed
@@ -43,8 +44,7 @@ TRANSIENT: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repository:
+class Repository(Struct, frozen=True, kw_only=True):
     """Where jars come from, and how patient to be with it."""
 
     url: str = CENTRAL
@@ -73,8 +73,7 @@ def download(
             raise
 
 
-@dataclass(slots=True)
-class DownloadProgress:
+class DownloadProgress(Struct):
     """Says how far it is, now and then."""
 
     say: Callable[[str], None]

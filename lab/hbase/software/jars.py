@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from facts.table import rows
 
@@ -21,8 +22,7 @@ HBASE: Final = "hbase-"
 """The prefix of the names of HBase's sets; the version follows."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Jar:
+class Jar(Struct, frozen=True, kw_only=True):
     """One file of a Maven repository, and what it must hold."""
 
     group: str

@@ -8,10 +8,11 @@ import platform
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from sizing.problem import OperationFailed
 
@@ -25,8 +26,7 @@ PLATFORMS: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Runtime:
+class Runtime(Struct, frozen=True, kw_only=True):
     """A Java runtime: its command, and the version it says it has."""
 
     java: Path

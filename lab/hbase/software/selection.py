@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from lab.hbase.software.compiling import Compilation
 from lab.hbase.software.jars import HBASE, STORE, hbase_sets, jar_sets, version_of
@@ -14,8 +15,7 @@ from sizing.problem import InvalidInput, Problem
 from sizing.release import Release, Version, parse_version
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Software:
+class Software(Struct, frozen=True, kw_only=True):
     """The lab's programs as they are installed on this machine."""
 
     hbase: str

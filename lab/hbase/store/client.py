@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from typing import Any, Final, Self
+
+from msgspec import Struct
+from msgspec.structs import asdict, fields
 
 from lab.hbase.paths import HOST
 from lab.hbase.store.settings import Settings
@@ -22,8 +24,7 @@ OF_BUCKET: Final = re.compile(rb"/[^/]*/?")
 PARTS: Final = re.compile(rb"(^|&)uploadId=")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreCounters:
+class StoreCounters(Struct, frozen=True, kw_only=True):
     """Requests by kind, bytes with their heads, and the proxy's own CPU time. The difference of two is a window."""
 
     gets: int = 0
@@ -99,8 +100,7 @@ def _kind(method: bytes, path: bytes, query: bytes) -> str:
 ANSWER_SECONDS: Final = 10.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreClient:
+class StoreClient(Struct, frozen=True, kw_only=True):
     """A running store. Every method raises OperationFailed when its proxy does not answer."""
 
     port: int

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from asyncio import LimitOverrunError, StreamReader, StreamWriter
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
 
 from lab.hbase.store.client import Tally
 from lab.hbase.store.framing import END_OF_HEAD, HEAD_BYTES, Malformed, RequestHead, Response, body
@@ -35,8 +36,7 @@ class Stream(NamedTuple):
     writer: StreamWriter
 
 
-@dataclass(slots=True)
-class Proxied:
+class Proxied(Struct):
     """The state that all connections share: the server's address, the counters, and the current conditions."""
 
     host: str

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from asyncio import IncompleteReadError, StreamReader
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
 
 # judgement: Jetty accepts heads of 8 KiB, S3 8 KB of its own headers; anything longer is not a head.
 HEAD_BYTES: Final = 64 * 1024
@@ -61,8 +62,7 @@ def _chunk_size(line: bytes) -> int:
     return int(digits, 16)
 
 
-@dataclass(frozen=True, slots=True)
-class RequestHead:
+class RequestHead(Struct, frozen=True):
     """The head of a request, with the body that follows."""
 
     method: bytes
@@ -88,8 +88,7 @@ class RequestHead:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(Struct, frozen=True):
     """The head of a response; a 1xx has no body and is followed by another head."""
 
     status: int

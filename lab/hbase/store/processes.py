@@ -6,11 +6,12 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from lab.hbase.paths import HOST, LabPaths, Ports
 from lab.hbase.process import Command, RunningProcess, start
@@ -41,8 +42,7 @@ LOGGING: Final = """\
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Program:
+class Program(Struct, frozen=True, kw_only=True):
     """S3Proxy's jars, and the `java` executable that runs them."""
 
     java: Path
@@ -113,8 +113,7 @@ PROXY_START_SECONDS: Final = 30.0
 STOP_SECONDS: Final = 10.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunningStore:
+class RunningStore(Struct, frozen=True, kw_only=True):
     """A running store and its two processes."""
 
     store: StoreClient

@@ -12,8 +12,9 @@ import asyncio
 import json
 import time
 from asyncio import StreamReader, StreamWriter
-from dataclasses import asdict
 from typing import Any, Final
+
+from msgspec.structs import asdict
 
 from lab.hbase.paths import HOST
 from lab.hbase.store.connection import Proxied

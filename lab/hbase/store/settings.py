@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
 from math import isfinite, log
 from random import Random
 from statistics import NormalDist
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import asdict, fields
 
 P99: Final = NormalDist().inv_cdf(0.99)
 """Standard deviations from the median to the 99th percentile."""
 BURST_SECONDS: Final = 0.1  # judgement: requests come in bursts; ten bursts a second still make a rate
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Struct, frozen=True, kw_only=True):
     """The delays, limits and refusals of the proxy; the defaults change nothing.
 
     Latency is added to the server's own time before a response's first byte: constant, or with `latency_p99_ms` a

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 STRING = "Ljava/lang/String;"
 
 
-@dataclass
-class ClassBytes:
+class ClassBytes(Struct, dict=True):
     """Collects constants and fields, and writes the class that has them."""
 
     pool: list[bytes] = field(default_factory=list)

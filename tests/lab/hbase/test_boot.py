@@ -10,11 +10,11 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from configurations.launch import Launch
 from configurations.metrics import METRICS, MetricSource

@@ -8,10 +8,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from lab.hbase.process import Command, start, stop_together
 from sizing.problem import OperationFailed

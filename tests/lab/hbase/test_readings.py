@@ -22,7 +22,7 @@ def test_a_miss_that_is_counted_twice_is_one_miss() -> None:
 
 
 def test_counters_of_two_servers_add_up() -> None:
-    fields = CacheCounters.__slots__
+    fields = CacheCounters.__struct_fields__
     one = CacheCounters(**{name: number for number, name in enumerate(fields)})
     assert one + one == CacheCounters(**{name: 2 * number for number, name in enumerate(fields)})
 

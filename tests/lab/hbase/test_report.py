@@ -6,7 +6,6 @@ import math
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from lab.hbase.report.amounts import amount_text, number_text, ratio_text, target_text
 from lab.hbase.report.charts import MOST_POINTS, PALETTE, picture, thinned

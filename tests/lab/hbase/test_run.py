@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -11,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from cli.lab import lab
 from lab.hbase.jmx import CacheCounters
@@ -24,7 +24,7 @@ from sizing.problem import InvalidInput
 from tests.lab.hbase.sample_run import RUN
 
 counts = st.integers(0, 10**9)
-caches = st.builds(CacheCounters, **dict.fromkeys(CacheCounters.__slots__, counts))
+caches = st.builds(CacheCounters, **dict.fromkeys(CacheCounters.__struct_fields__, counts))
 samples = st.builds(
     Sample,
     seconds=st.integers(0, 10_000).map(lambda tenths: tenths / 10),
@@ -74,12 +74,12 @@ def test_a_recording_is_read_back_as_it_was(series: list[Sample]) -> None:
     recorded = (Recording(name="warming", samples=tuple(series)), Recording(name="none", samples=()))
     text = recordings_to_json(recorded)
     assert recordings_of_json(text) == recorded
-    assert json.loads(text)["counters"]["cache"] == list(CacheCounters.__slots__)
+    assert json.loads(text)["counters"]["cache"] == list(CacheCounters.__struct_fields__)
 
 
 def test_a_sample_to_a_line(tmp_path: Path) -> None:
     results = RunFiles(tmp_path, "prod")
-    cache = CacheCounters(**dict.fromkeys(CacheCounters.__slots__, 1))
+    cache = CacheCounters(**dict.fromkeys(CacheCounters.__struct_fields__, 1))
     one = Sample(seconds=1.0, cache=cache, store=StoreCounters())
     results.record("warm-up", (Recording(name="warming", samples=(one, replace(one, seconds=2.0))),))
     lines = (tmp_path / "prod-warm-up-recorded.json").read_text().splitlines()

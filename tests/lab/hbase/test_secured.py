@@ -11,11 +11,12 @@ import subprocess
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 
 from configurations.client_file import client_site_xml
 from configurations.launch import launch_of
@@ -43,8 +44,7 @@ FLAGS = ("-Xmx256m", "-XX:+UseSerialGC", *FIRST_TIER)
 pytestmark = pytest.mark.lab
 
 
-@dataclass(frozen=True, kw_only=True)
-class SecuredNode:
+class SecuredNode(Struct, frozen=True, kw_only=True, dict=True):
     """A primary node of the lab's HBase: programs by EMR's names, each with the node's or a client's configuration."""
 
     directory: Path

@@ -7,11 +7,12 @@ import re
 import shutil
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from facts.releases import releases
 from lab.hbase.paths import home
@@ -31,8 +32,7 @@ def silent(_: str) -> None:
     """Takes a line of progress."""
 
 
-@dataclass
-class Maven:
+class Maven(Struct, dict=True):
     """A repository on the loopback interface: what it answers by path, and how often each path was asked."""
 
     url: str = ""

@@ -12,7 +12,6 @@ import urllib.request
 from asyncio import StreamReader, StreamWriter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, replace
 from http import HTTPStatus
 from http.client import HTTPConnection
 from itertools import pairwise
@@ -24,6 +23,8 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
+from msgspec.structs import replace
 
 from lab.hbase.paths import HOST, LabPaths, free_ports
 from lab.hbase.process import RunningProcess
@@ -42,8 +43,7 @@ WAITS = {"expect": "100-continue"}
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
-@dataclass
-class Stub:
+class Stub(Struct, dict=True):
     """An HTTP server on loopback: answers with the very bytes that asked, framed as `?answer=` says."""
 
     port: int
@@ -167,8 +167,7 @@ def read(connection: socket.socket, count: int) -> bytes:
     return data
 
 
-@dataclass(frozen=True)
-class Bench:
+class Bench(Struct, frozen=True, dict=True):
     """The proxy between a client and the stub."""
 
     store: StoreClient

@@ -6,11 +6,12 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 
 from configurations.launch import launch_of
 from environments.reader import read_environment
@@ -43,8 +44,7 @@ PROJECT = Path(__file__).parents[3]
 pytestmark = pytest.mark.lab
 
 
-@dataclass(frozen=True)
-class Locality:
+class Locality(Struct, frozen=True, dict=True):
     """An HBase whose root is on HDFS."""
 
     cluster: LabCluster

@@ -10,11 +10,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from configurations.launch import Launch
 from configurations.table_ddl import UNCACHED_FLAGS, planned_tables

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from lab.hbase.jmx import CacheCounters
 from lab.hbase.recording import Sample
@@ -12,7 +11,7 @@ from lab.hbase.scenarios.volume_bound import steady_per_second
 from lab.hbase.store.client import StoreCounters
 from sizing.problem import OperationFailed
 
-NONE = CacheCounters(**dict.fromkeys(CacheCounters.__slots__, 0))
+NONE = CacheCounters(**dict.fromkeys(CacheCounters.__struct_fields__, 0))
 
 
 def samples(reads: list[int]) -> list[Sample]:

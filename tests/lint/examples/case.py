@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from tests.lint.examples.file import File
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class Case(Struct, frozen=True, kw_only=True):
     """An example: `says` is part of the message, and `at` is the property, after a classification and a blank if any.
 
     `with_it` are rules that report something else in the file because of the same fault.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from emr.cluster_spec import ClusterSpec
 from emr.table_coprocessor import TableCoprocessor
@@ -63,8 +65,7 @@ NOT_PERSISTENT: Properties = {key: None for key in SITE if "persist" in key or "
 IN_HDFS: Mapping[str, Properties] = {"hbase": {"hbase.emr.storageMode": "hdfs"}}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class File:
+class File(Struct, frozen=True, kw_only=True):
     """How a file differs from that of the good cluster: `site` in hbase-site, `others` in other classifications.
 
     `core`, `primary`, `volume`, `instances` and `cluster` are members of RunJobFlow's objects, by its names; None for

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 
 from emr.cluster_spec import ClusterSpec, InstanceGroup, Settings
 from emr.codecs.api import write_run_job_flow
