@@ -70,7 +70,7 @@ COMMAND_COLUMNS: Final = 16
 EXIT_CODES: Final = "Exit codes: 0 done; 1 failed; 2 invalid input; 3 the answer is no."
 
 JSON: Final = "cli.main.json"
-GARBAGE_THRESHOLD: Final = 100_000  # judgement: objects; tens of MB, and Python's own is 700
+GARBAGE_THRESHOLD: Final = 500_000  # judgement: objects; tens of MB, and Python's own is 700
 
 
 class LazyGroup(click.Group):
@@ -180,6 +180,7 @@ def _run() -> None:
             warmbase.main(prog_name="warmbase")
         finally:
             sys.stdout.flush()
+            gc.freeze()  # Python would look through all objects once more as it ends
     except OSError as error:
         # Python flushes once more as it ends; what could not be written must not fail a second time.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -12,6 +12,7 @@ to 66 kB, a fifth too many at 70 kB and an eighth too few at 100 kB, a sixth to 
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import lru_cache
 from math import ceil
 from typing import Final
@@ -80,8 +81,11 @@ def block_read(length_bytes: int) -> BlockRead:
 @lru_cache(maxsize=HISTOGRAMS)
 def mean_block_read(lengths: tuple[tuple[int, int], ...]) -> BlockRead:
     """The same for blocks of several lengths, as (bytes, blocks). Raises ValueError where there is none."""
-    counted = [(block_read(length_bytes), blocks) for length_bytes, blocks in lengths]
-    total = sum(blocks for _, blocks in counted)
+    steps: Counter[int] = Counter()
+    for length_bytes, blocks in lengths:
+        steps[ceil(length_bytes / SLOT_STEP_BYTES)] += blocks
+    counted = [(block_read(step * SLOT_STEP_BYTES), blocks) for step, blocks in steps.items()]
+    total = steps.total()
     if not total:
         raise ValueError("there are no blocks to read")
     return BlockRead(
