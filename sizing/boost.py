@@ -118,6 +118,17 @@ class ServerFill(Struct, frozen=True, kw_only=True):
         slow_fraction = max(0.0, 1 - BURST_SECONDS / burst.seconds) if burst.seconds else 0.0
         return replace(burst, seconds=min(burst.seconds, BURST_SECONDS) + slow_fraction * sustained.seconds)
 
+    def course(self, throughput_mib_s: float, level: Level) -> tuple[tuple[float, float], ...]:
+        """Return (seconds, fraction that is filled): at the start, at the end of the burst, and when the cache is full.
+
+        The fill has a constant speed between them.
+        """
+        end = self.boosted(throughput_mib_s, level).seconds
+        burst = self.time(throughput_mib_s, self.burst).seconds
+        if level == "sustained" or burst <= BURST_SECONDS:
+            return (0.0, 0.0), (end, 1.0)
+        return (0.0, 0.0), (BURST_SECONDS, BURST_SECONDS / burst), (end, 1.0)
+
     def raised(self, level: Level) -> gp3.Provision:
         """Return the throughput and IOPS up to which the fill gets faster; at least those of the volume."""
         rates = self.sustained if level == "sustained" else self.burst

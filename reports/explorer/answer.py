@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from environments.environment import Environment
 from environments.planning import plan_of, requirements, world
+from reports.explorer.day import day_document
 from reports.explorer.figures import decisive, figures, verdict
 from reports.explorer.steps import steps
 from reports.explorer.subject import Subject, problem_documents
@@ -64,6 +65,7 @@ def plan_answer(state: State) -> Document:
         "verdict": verdict(plan),
         "decides": decisive(plan),
         "plan": page_plan(plan),
+        "day": day_document(plan),
         "yaml": state.subject.yaml(state.values),
         "command": state.subject.command(state.values),
         "steps": plain(steps(state.subject, state.values, state.environment)),

@@ -501,6 +501,8 @@ NO_FIGURE = {
     "deciding.FEWEST_SCREENED": "how soon options are dropped; test_deciding compares the proposal with all plans",
     "bucket_sizes.BOUND_PASSES": "how fast bucket sizes are found; which, test_bucket_sizes holds against brute force",
     "warm_up.STEPS_PER_POINT": "how finely warm-up is computed; test_warm_up holds it against the closed form",
+    "first_day.RESTART_HOURS": "where the plot of the first day has its restart; test_first_day holds it",
+    "first_day.LOSS_HOURS": "where the plot of the first day has its lost node; test_first_day holds it",
     "hit_ratio.KNEE_RISE": "the knee is printed beside the curve, and no figure follows from it",
     "hit_ratio.GRID_POINTS": "where Newton starts; where it ends, test_hit_ratio holds against a replay",
 }

@@ -1,6 +1,7 @@
 /**
  * The plots of a plan: their data, their axes and their texts.
  *
+ * @typedef {import("./types.d.ts").Answer} Answer
  * @typedef {import("./types.d.ts").Plan} Plan
  * @typedef {import("./types.d.ts").Step} Step
  * @typedef {import("./types.d.ts").Bar} Bar
@@ -9,6 +10,7 @@
  */
 
 import { BarPlace } from "./bars.js";
+import { DayPlace } from "./day.js";
 import { PlotPlace } from "./plot.js";
 import { axisText } from "./quantity.js";
 
@@ -45,6 +47,7 @@ export class Drawings {
       "After a start with cold caches",
       "How many reads per second the cluster serves while its caches fill (estimate).",
     );
+    this.day = new DayPlace(parent);
     this.resources = new BarPlace(
       parent,
       "plot-resources",
@@ -81,8 +84,9 @@ export class Drawings {
     );
   }
 
-  /** @param {Plan} plan */
-  show(plan) {
+  /** @param {Answer} answer */
+  show({ plan, day }) {
+    this.day.show(day);
     this.#hits(plan);
     this.#cold(plan);
     this.#resources(plan);

@@ -177,7 +177,7 @@ class Page {
     setText(byId("place"), `${answer.plan.mode} on ${answer.plan.release}`);
     await nextFrame();
     if (signal.aborted) return;
-    this.drawings.show(answer.plan);
+    this.drawings.show(answer);
     showText(answer);
     document.body.dataset.shown = location.hash;
     await this.#compare(answer, signal);

@@ -7,6 +7,7 @@
  * @typedef {import("./types.d.ts").Series} Series
  * @typedef {import("./types.d.ts").Mark} Mark
  * @typedef {{left: number, right: number, top: number, bottom: number}} Box
+ * @typedef {{from: number, to: number, y: number, isLeft: boolean}} Label
  */
 
 import { element, setText, shape } from "./elements.js";
@@ -16,6 +17,7 @@ import { axisText, axisTicks } from "./quantity.js";
 const HEIGHT = 230;
 const MARGIN = { left: 68, right: 16, top: 12, bottom: 44 };
 const LETTER_PIXELS = 6.6;
+const LINE_PIXELS = 16;
 const FEWEST_PIXELS = 260;
 
 /** A place for one plot. It keeps its height while it is empty, so that nothing below it moves. */
@@ -122,7 +124,7 @@ function lineDrawing(plot, box, width, id) {
     shape("desc", { id: names.description }, plot.description),
     ...axisLines(plot, box),
     ...plot.series.map((series) => line(plot, box, series)),
-    ...plot.marks.flatMap((mark, index) => markShapes(plot, box, mark, index)),
+    ...markShapes(plot, box),
   );
   return drawing;
 }
@@ -170,22 +172,48 @@ function line(plot, box, { points, look }) {
 }
 
 /**
+ * Return the points of the marks with their labels below them, because the curves rise. Labels that would overlap are on
+ * separate lines.
+ *
  * @param {LinePlot} plot
  * @param {Box} box
- * @param {Mark} mark
- * @param {number} index
  * @returns {SVGElement[]}
  */
-function markShapes(plot, box, mark, index) {
-  const [x, y] = [across(plot.x, box, mark.x), up(plot.y, box, mark.y)];
+function markShapes(plot, box) {
+  /** @type {Label[]} */
+  const labels = [];
+  return plot.marks.flatMap((mark) => {
+    const [x, y] = [across(plot.x, box, mark.x), up(plot.y, box, mark.y)];
+    const label = freeLabel(mark, box, x, y, labels);
+    labels.push(label);
+    const names = `mark-label${label.isLeft ? " end" : ""}`;
+    return [
+      shape("circle", { class: "mark", cx: x, cy: y, r: 4.5 }),
+      shape("text", { x: label.isLeft ? label.to : label.from, y: label.y, class: names }, mark.label),
+    ];
+  });
+}
+
+/**
+ * Return the first place below a mark that overlaps no earlier label.
+ *
+ * @param {Mark} mark
+ * @param {Box} box
+ * @param {number} x
+ * @param {number} y
+ * @param {Label[]} labels
+ * @returns {Label}
+ */
+function freeLabel(mark, box, x, y, labels) {
   const wide = mark.label.length * LETTER_PIXELS;
-  const isRight = x + wide > box.right;
-  // Labels are below their points, because the curves rise, and on separate lines, because two points may be close.
-  const place = { x: isRight ? x - 8 : x + 8, y: Math.min(box.bottom - 6, y + 18 + index * 16) };
-  return [
-    shape("circle", { class: "mark", cx: x, cy: y, r: 4.5 }),
-    shape("text", { ...place, class: `mark-label${isRight ? " end" : ""}` }, mark.label),
-  ];
+  const isLeft = x + wide > box.right;
+  const [from, to] = isLeft ? [x - 8 - wide, x - 8] : [x + 8, x + 8 + wide];
+  // On the left, the rising curve itself is close below the point.
+  const label = { from, to, isLeft, y: Math.min(box.bottom - 6, y + (isLeft ? 18 + LINE_PIXELS : 18)) };
+  const overlaps = (/** @type {Label} */ other) =>
+    other.from < to && from < other.to && Math.abs(other.y - label.y) < LINE_PIXELS;
+  while (labels.some(overlaps) && label.y < box.bottom - 6) label.y += LINE_PIXELS;
+  return label;
 }
 
 /** @param {Series[]} series */

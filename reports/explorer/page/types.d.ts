@@ -71,11 +71,29 @@ export interface Problem {
   fix: string;
 }
 
+/** An event of the first day; without `hours` and `hit_ratio`, it has no mark in the plot. */
+export interface DayEvent {
+  hours: number | null;
+  hit_ratio: number | null;
+  label: string;
+  text: string;
+}
+
+/** The first hours of a cluster: each course has points of (hours, hit ratio). */
+export interface Day {
+  hours: number;
+  course: [number, number][];
+  fill: [number, number][];
+  boosted: [number, number][];
+  events: DayEvent[];
+}
+
 export interface Answer {
   figures: Figure[];
   verdict: string;
   decides: string;
   plan: Plan;
+  day: Day | null;
   yaml: string;
   command: string;
   steps: Step[];

@@ -166,6 +166,10 @@ async function observeShortly(browser, { url, states }) {
   await shown(page);
   observed.dragged = await dragged(page);
   observed.axe = { light: await accessibility(page) };
+  observed.day = await page.evaluate(() => [
+    [...document.querySelectorAll("#plot-day .mark-label")].map((label) => label.textContent),
+    [...document.querySelectorAll(".events li")].map((event) => event.textContent),
+  ]);
   await page.setViewportSize(PHONE);
   observed.width = { explore: await width(page) };
   observed.messages = page.seen.messages;

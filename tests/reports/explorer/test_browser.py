@@ -17,7 +17,10 @@ from typing import Any, Final
 
 import pytest
 
+from environments.planning import plan_of
+from environments.reader import read_environment
 from reports.explorer import answer as answers
+from reports.explorer.day import day_document
 from reports.explorer.server import HOST, ExplorerServer
 from reports.explorer.subject import Subject
 from sizing.units import format_duration, format_percent, format_usd
@@ -170,6 +173,15 @@ def test_the_layout_does_not_shift_while_a_slider_moves(page: Observed) -> None:
     assert page["dragged"]["shifts"] == 0
     assert page["dragged"]["hash"].startswith("#workload.stored=")
     assert page["dragged"]["after"]["figures"] != page["dragged"]["before"]["figures"]
+
+
+def test_the_first_day_marks_its_events_and_says_what_they_mean(page: Observed) -> None:
+    environment = read_environment(ENVIRONMENT)
+    day = day_document(plan_of(environment, environment.active))
+    assert day is not None
+    labels, texts = page["day"]
+    assert labels == ["start", "full", "restart", "node lost", "refilled"]
+    assert texts == [event["text"] for event in day["events"]]
 
 
 def test_undo_reverts_a_whole_move_of_a_slider(page: Observed) -> None:

@@ -1,0 +1,99 @@
+"""The first 24 hours of a cluster on the page: the courses of the hit ratio, and a sentence for each event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from reports.json_text import plain
+from sizing.bad_hours import ColdHours
+from sizing.boost import ServerFill
+from sizing.first_day import HOURS, RESTART_HOURS, FirstDay, first_day
+from sizing.plan import Plan
+from sizing.units import SECONDS_PER_HOUR, format_duration, format_percent, format_usd
+
+MILLION: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One event of the day: its mark in the plot, if it has one, and its sentences below the plot."""
+
+    text: str
+    label: str = ""
+    hours: float | None = None
+    hit_ratio: float | None = None
+
+
+def day_document(plan: Plan) -> dict[str, Any] | None:
+    """Return the day as the page draws it; None if the cluster has no cache to warm."""
+    day, cold = first_day(plan), plan.bad_hours.cold
+    if day is None or cold is None:
+        return None
+    return {
+        "hours": HOURS,
+        "course": plain(day.course),
+        "fill": plain(day.fill),
+        "boosted": plain(day.boosted),
+        "events": plain([_start(plan, cold), *_events(plan, day)]),
+    }
+
+
+def _events(plan: Plan, day: FirstDay) -> Iterator[Event]:
+    yield _full(plan, day)
+    if plan.warm_up.server is not None:
+        yield Event(text=_boost(plan, plan.warm_up.server))
+    if day.restart_hours is None:
+        late = f"The caches are not full at {_time(RESTART_HOURS)}, so the plot shows no restart and no loss of a node."
+        yield Event(text=late)
+        return
+    restart = f"At {_time(day.restart_hours)}, a server restarts in {format_duration(plan.restart.seconds)}."
+    text, ratio = f"{restart} Its cache is kept, so the hit ratio stays.", day.hit_ratio(day.restart_hours)
+    yield Event(text=text, label="restart", hours=day.restart_hours, hit_ratio=ratio)
+    yield from _loss(plan, day)
+
+
+def _full(plan: Plan, day: FirstDay) -> Event:
+    full, p99 = _time(day.full_hours), f"{plan.throughput.p99_latency_ms:,.0f} ms"
+    gets = f"{plan.s3.gets_per_hour_warm / SECONDS_PER_HOUR:,.0f} GETs/s"
+    text = f"After {full}, the caches are full. Warm, the p99 is {p99}, and reads cause {gets}."
+    return Event(text=text, label="full", hours=day.full_hours, hit_ratio=day.hit_ratio(day.full_hours))
+
+
+def _start(plan: Plan, cold: ColdHours) -> Event:
+    offered = plan.throughput.offered_reads_per_second
+    served = f"{cold.reads_per_second:,.0f}{'' if offered is None else f' of {offered:,.0f}'} reads/s"
+    text = f"The caches are empty: the cluster serves {served}, which cause {cold.gets_per_second:,.0f} GETs/s."
+    return Event(text=text, label="start", hours=0.0, hit_ratio=0.0)
+
+
+def _boost(plan: Plan, server: ServerFill) -> str:
+    """Return how long a fill without reads takes, with and without the fastest boost."""
+    alone = format_duration(server.time(server.volume.throughput_mib_s, server.sustained).seconds)
+    if not plan.warm_up.boosts:
+        return f"Without reads, a fill takes {alone}; a boost of the cache volumes would not shorten it."
+    boost = plan.warm_up.boosts[-1]
+    raised = f"{format_duration(boost.seconds)} with a boost to {boost.throughput_mib_s:,} MiB/s"
+    return f"Without reads, a fill takes {alone}, or {raised} at {format_usd(boost.usd_per_hour)}/h."
+
+
+def _loss(plan: Plan, day: FirstDay) -> Iterator[Event]:
+    lost, new = plan.bad_hours.lost_node, plan.bad_hours.replaced_node
+    if lost is None or new is None or day.loss_hours is None or day.refilled_hours is None:
+        yield Event(text="The cluster has one core node, so its loss is an outage.")
+        return
+    offline = (
+        f"{format_percent(lost.rows_fraction)} of the rows are offline for {format_duration(lost.offline_seconds)}"
+    )
+    cold = f"the hit ratio is {format_percent(new.hit_ratio)}, the p99 {new.p99_latency_ms:,.0f} ms"
+    text = f"At {_time(day.loss_hours)}, a node is lost: {offline}. Until the new node is warm, {cold}."
+    yield Event(text=text, label="node lost", hours=day.loss_hours, hit_ratio=new.hit_ratio)
+    regions = format_duration(new.launch_seconds + new.regions_seconds)
+    warm = f"{format_duration(new.warm_seconds)} and {new.gets / MILLION:,.1f} million GETs"
+    text = f"The node that replaces it has its regions after {regions}, and a warm cache after another {warm}."
+    yield Event(text=text, label="refilled", hours=day.refilled_hours, hit_ratio=plan.hit_ratio.predicted)
+
+
+def _time(hours: float) -> str:
+    return format_duration(hours * SECONDS_PER_HOUR)

@@ -1,0 +1,51 @@
+"""The sentences of the first day name the figures of the plan, whatever the cluster lacks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from reports.explorer.day import day_document
+from sizing.calculator import plan
+from sizing.modes import HDFS
+from sizing.plan import Plan
+from sizing.units import format_duration
+from tests.sizing.clusters import CLOSED, PINNED, RELAXED, WORLD, with_core, with_workload
+
+PLAN = plan(PINNED, WORLD)
+
+
+def texts_of(sized: Plan) -> list[str]:
+    document = day_document(sized)
+    assert document is not None
+    return [event["text"] for event in document["events"]]
+
+
+def test_each_event_names_the_figures_of_the_plan() -> None:
+    start, full, boost, restart, lost, refilled = texts_of(PLAN)
+    new = PLAN.bad_hours.replaced_node
+    assert new is not None
+    assert "of 900 reads/s" in start
+    assert f"After {format_duration(PLAN.warm_up.prefetch_seconds)}" in full
+    assert format_duration(PLAN.warm_up.boosts[-1].seconds) in boost
+    assert format_duration(PLAN.restart.seconds) in restart
+    assert f"p99 {new.p99_latency_ms:,.0f} ms" in lost
+    assert format_duration(new.warm_seconds) in refilled
+
+
+@pytest.mark.parametrize(
+    ("sized", "sentence"),
+    [
+        (replace(PLAN, warm_up=replace(PLAN.warm_up, boosts=())), "would not shorten it"),
+        (replace(PLAN, warm_up=replace(PLAN.warm_up, prefetch_seconds=13 * 3600)), "no restart and no loss of a node"),
+        (replace(PLAN, bad_hours=replace(PLAN.bad_hours, replaced_node=None)), "so its loss is an outage"),
+        (plan(with_workload(with_core(PINNED, count=3), reads=CLOSED), WORLD), "the cluster serves "),
+    ],
+)  # fmt: skip
+def test_what_a_cluster_lacks_is_said(sized: Plan, sentence: str) -> None:
+    assert any(sentence in text for text in texts_of(sized))
+
+
+def test_a_mode_without_a_cache_has_no_day() -> None:
+    assert day_document(plan(replace(RELAXED, mode=HDFS), WORLD)) is None
