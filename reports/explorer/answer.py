@@ -16,6 +16,7 @@ from reports.explorer.steps import steps
 from reports.explorer.subject import Subject, problem_documents
 from reports.json_text import plain
 from sizing.block_advice import alternatives
+from sizing.cache_price import cache_price
 from sizing.plan import Alternative, Plan
 from sizing.problem import WarmbaseError
 from sizing.units import format_size, format_usd
@@ -66,6 +67,7 @@ def plan_answer(state: State) -> Document:
         "decides": decisive(plan),
         "plan": page_plan(plan),
         "day": day_document(plan),
+        "cache_price": plain(cache_price(plan, world(state.environment).prices)),
         "yaml": state.subject.yaml(state.values),
         "command": state.subject.command(state.values),
         "steps": plain(steps(state.subject, state.values, state.environment)),

@@ -7,7 +7,7 @@
 import { element } from "./elements.js";
 import { PlotPlace } from "./plot.js";
 
-const TITLE = "The first 24 hours";
+const DAY_TITLE = "The first 24 hours";
 
 /** The place for the plot and its events. */
 export class DayPlace {
@@ -16,7 +16,7 @@ export class DayPlace {
     this.plot = new PlotPlace(
       parent,
       "plot-day",
-      TITLE,
+      DAY_TITLE,
       "The hit ratio after a start with cold caches. The hours of the restart and of the loss are examples; all other " +
         "times and figures are estimates.",
     );
@@ -33,7 +33,7 @@ export class DayPlace {
     }
     const { hours, course, events } = day;
     this.plot.show({
-      title: TITLE,
+      title: DAY_TITLE,
       description: events.map(({ text }) => text).join(" "),
       x: { label: "time after the start", least: 0, most: hours, kind: "hours" },
       y: { label: "hit ratio", least: 0, most: 1, kind: "share" },

@@ -11,10 +11,10 @@
 
 import { BarPlace } from "./bars.js";
 import { DayPlace } from "./day.js";
+import { HitsPlace } from "./hits.js";
 import { PlotPlace } from "./plot.js";
 import { axisText } from "./quantity.js";
 
-const MIB = 2 ** 20;
 const HOURS = 24;
 const MOST_COST_LINES = 8;
 const NO_WORKLOAD = "This plot is not available for several tables or for inspected data.";
@@ -35,12 +35,7 @@ const PARTS = {
 export class Drawings {
   /** @param {HTMLElement} parent */
   constructor(parent) {
-    this.hits = new PlotPlace(
-      parent,
-      "plot-hits",
-      "Hit ratio by cache size",
-      "A larger cache answers more block reads from local disks. Beyond the knee, more cache adds clearly fewer hits.",
-    );
+    this.hits = new HitsPlace(parent);
     this.cold = new PlotPlace(
       parent,
       "plot-cold",
@@ -85,9 +80,9 @@ export class Drawings {
   }
 
   /** @param {Answer} answer */
-  show({ plan, day }) {
+  show({ plan, day, cache_price }) {
     this.day.show(day);
-    this.#hits(plan);
+    this.hits.show(plan, cache_price);
     this.#cold(plan);
     this.#resources(plan);
     this.#memory(plan);
@@ -103,25 +98,6 @@ export class Drawings {
   showPrices(steps, plan) {
     this.#data(steps, plan);
     this.#inputs(steps);
-  }
-
-  /** @param {Plan} plan */
-  #hits({ hit_ratio, bucket_cache, core }) {
-    const { curve, knee_bytes, predicted } = hit_ratio;
-    const cache = bucket_cache ? bucket_cache.size_mib * MIB * core.count : null;
-    const most = Math.max(curve.at(-1)?.[0] ?? 0, cache ?? 0) || 1;
-    const knee = { x: knee_bytes, y: valueOn(curve, knee_bytes), label: `knee, ${axisText("size", knee_bytes)}` };
-    const here = cache === null ? [] : [{ x: cache, y: predicted, label: `this plan, ${axisText("size", cache)}` }];
-    const size = cache === null ? "no cache on disk" : `a cache of ${axisText("size", cache)}`;
-    const ratio = axisText("share", predicted);
-    this.hits.show({
-      title: "Hit ratio by cache size",
-      description: `The knee is at ${axisText("size", knee_bytes)}. This plan has ${size} and a hit ratio of ${ratio}.`,
-      x: { label: "cache of the whole cluster", least: 0, most, kind: "size" },
-      y: { label: "hit ratio", least: 0, most: 1, kind: "share" },
-      series: [{ name: "hit ratio", points: curve, look: 1 }],
-      marks: knee_bytes > 0 ? [knee, ...here] : here,
-    });
   }
 
   /** @param {Plan} plan */
@@ -270,18 +246,4 @@ function pricedPoints(steps) {
   return steps.flatMap(({ x, price }) =>
     price?.usd_per_month ? [/** @type {[number, number]} */ ([x, price.usd_per_month])] : [],
   );
-}
-
-/**
- * Return the value of a curve at a place, by linear interpolation between its points.
- *
- * @param {[number, number][]} curve
- * @param {number} place
- */
-function valueOn(curve, place) {
-  const after = curve.findIndex(([x]) => x >= place);
-  const [right, left] = [curve[after], curve[after - 1]];
-  if (!right) return curve.at(-1)?.[1] ?? 0;
-  if (!left) return right[1];
-  return left[1] + ((place - left[0]) / (right[0] - left[0])) * (right[1] - left[1]);
 }

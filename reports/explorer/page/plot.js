@@ -61,7 +61,7 @@ export class PlotPlace {
   #draw() {
     const width = this.canvas.clientWidth;
     if (!this.plot || width < FEWEST_PIXELS / 2) return;
-    const box = { ...MARGIN, right: width - MARGIN.right, bottom: HEIGHT - MARGIN.bottom };
+    const box = { ...MARGIN, right: width - MARGIN.right, bottom: bottomOf(this.plot) };
     const drawing = lineDrawing(this.plot, box, width, this.id);
     this.canvas.replaceChildren(drawing);
     this.legend.replaceChildren(...legendEntries(this.plot.series));
@@ -130,6 +130,15 @@ function lineDrawing(plot, box, width, id) {
 }
 
 /**
+ * Return the place of the horizontal axis, above its ticks and its label.
+ *
+ * @param {LinePlot} plot
+ */
+function bottomOf({ x }) {
+  return HEIGHT - MARGIN.bottom - (x.second ? LINE_PIXELS : 0);
+}
+
+/**
  * @param {LinePlot} plot
  * @param {Box} box
  * @returns {SVGElement[]}
@@ -141,17 +150,21 @@ function axisLines(plot, box) {
     const text = shape("text", { x: left - 6, y: y + 4, class: "tick end" }, axisText(plot.y.kind, tick));
     return [shape("line", { class: "grid", x1: left, x2: right, y1: y, y2: y }), text];
   });
-  const vertical = axisTicks(plot.x).map((tick) => {
+  const vertical = axisTicks(plot.x).flatMap((tick) => {
     const text = axisText(plot.x.kind, tick);
     // The last label stays inside the drawing.
     const x = Math.min(across(plot.x, box, tick), right + MARGIN.right - (text.length * LETTER_PIXELS) / 2);
-    return shape("text", { x, y: bottom + 16, class: "tick middle" }, text);
+    const second = plot.x.second?.(tick);
+    return [
+      shape("text", { x, y: bottom + 16, class: "tick middle" }, text),
+      ...(second ? [shape("text", { x, y: bottom + 16 + LINE_PIXELS, class: "tick middle" }, second)] : []),
+    ];
   });
   return [
     ...horizontal,
     ...vertical,
     shape("line", { class: "axis", x1: left, x2: right, y1: bottom, y2: bottom }),
-    shape("text", { x: (left + right) / 2, y: bottom + 36, class: "label middle" }, plot.x.label),
+    shape("text", { x: (left + right) / 2, y: HEIGHT - 8, class: "label middle" }, plot.x.label),
     shape(
       "text",
       { transform: `translate(12 ${(top + bottom) / 2}) rotate(-90)`, class: "label middle" },

@@ -94,6 +94,8 @@ export interface Answer {
   decides: string;
   plan: Plan;
   day: Day | null;
+  /** Points of (bytes of cache, dollars a month); empty without a cache on EBS volumes. */
+  cache_price: [number, number][];
   yaml: string;
   command: string;
   steps: Step[];
@@ -139,6 +141,8 @@ export interface Axis {
   least: number;
   most: number;
   kind: "size" | "share" | "hours" | "usd" | "rate";
+  /** A second text for each tick of a horizontal axis. */
+  second?: (value: number) => string;
 }
 
 export interface Series {
