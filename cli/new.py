@@ -187,6 +187,7 @@ def _print(file: DraftFile, name: str) -> None:
     environment = file.environment
     echo(f"Wrote {file.source}. {file.assumed} of its values are assumptions: search for `{MARK}`.\n")
     sized = advised_plan_of(environment, environment.active)
-    echo_styled(plan_summary(name, environment, sized, page_columns()))
+    page = (f"warmbase explore {name}", "change the values in a browser")
+    echo_styled(plan_summary(name, environment, sized, page_columns(), [page]))
     if not sized.meets_targets:
         raise infeasible(environment.source, sized)

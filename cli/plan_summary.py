@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from textwrap import wrap
 from typing import Final
 
@@ -29,17 +30,17 @@ REASONS: Final = 3
 Row = tuple[str, str]
 
 
-def plan_summary(name: str, environment: Environment, plan: Plan, width: int) -> str:
+def plan_summary(name: str, environment: Environment, plan: Plan, width: int, others: Sequence[Row] = ()) -> str:
     """Return the page: what to buy, what it does, what decides, what is assumed, what to watch, and what is next.
 
-    `name` is the environment as the command line names it.
+    `name` is the environment as the command line names it. `others` are further next commands, each with its purpose.
     """
     blocks = [
         _head(plan),
         labelled_lines(_purchase(plan), width),
         labelled_lines(_outcome(plan), width),
         labelled_lines(_reasons(plan, name, environment), width),
-        _commands(_next(name, plan, environment.workload), width),
+        _commands(chain(_next(name, plan, environment.workload), others), width),
     ]
     if _room(blocks) < LEAST_WATCH_LINES:
         blocks[REASONS] = labelled_lines(_reasons(plan, name, environment, named=0), width)

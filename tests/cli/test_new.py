@@ -96,6 +96,7 @@ def test_options_alone_write_a_file_and_plan_it(tmp_path: Path) -> None:
     assert f"Wrote {file}." in result.stdout
     assert "a month" in result.stdout
     assert f"warmbase plan {file}" in result.stdout
+    assert f"warmbase explore {file}" in result.stdout.splitlines()[-1]
     assert read_environment(str(file)).workload.stored_bytes == 3 * TIB
 
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from cli.status import SUPPORT_WARNING
 from cli.status import _document as document
+from cli.status import _page as page
 from cli.status import _support as support
 from facts.releases import releases
 from operations.state import ClusterState, EnvironmentState
@@ -33,9 +34,15 @@ CLUSTER = ClusterState(
 )
 
 
+STATE = EnvironmentState(environment="prod", at="2026-11-22", claim=None, claim_why="", clusters=(CLUSTER,))
+
+
+def test_the_page_offers_to_explore_other_values() -> None:
+    assert list(page(STATE))[-1].startswith("\nNext: `warmbase explore prod` ")
+
+
 def test_a_cluster_has_its_name_under_both_keys() -> None:
-    state = EnvironmentState(environment="prod", at="2026-11-22", claim=None, claim_why="", clusters=(CLUSTER,))
-    [cluster] = document(state)["clusters"]
+    [cluster] = document(STATE)["clusters"]
     assert (cluster["name"], cluster["colour"]) == ("green", "green")
 
 
