@@ -14,6 +14,7 @@ from environments.planning import advised_plan_of, infeasible
 from environments.reader import read_environment
 from environments.reader.assignment import Assignment
 from facts.whole_file import write_whole
+from reports.explorer.page_file import is_page
 from reports.explorer.report import report_page
 from reports.explorer.subject import Subject
 from reports.json_text import plain
@@ -24,20 +25,7 @@ SUFFIX: Final = ".html"
 
 def write_report(environment: str, assignments: Sequence[Assignment], cluster: str | None, file: Path) -> None:
     """Write the page of a plan. Raises Infeasible if the plan misses its targets, after writing the page."""
-    if file.suffix != SUFFIX:
-        raise InvalidInput.of(
-            where="--report",
-            what=str(file),
-            why=f"the report is an HTML page, and the name of this file does not end in {SUFFIX}",
-            fix=f"name a file that ends in {SUFFIX}",
-        )
-    if not os.access(file.parent, os.W_OK):
-        raise InvalidInput.of(
-            where="--report",
-            what=str(file),
-            why="you cannot write to that directory, or there is none",
-            fix="name a file in a directory that you can write to",
-        )
+    _check_file(file)
     read = read_environment(environment, assignments)
     choice = chosen_cluster(read, cluster)
     echo("warmbase: computing the plans for the sliders, which takes several seconds", err=True)
@@ -52,3 +40,28 @@ def write_report(environment: str, assignments: Sequence[Assignment], cluster: s
     echo(str(file))
     if error:
         raise error
+
+
+def _check_file(file: Path) -> None:
+    """Raise InvalidInput if the page cannot be written to this file, or would replace a file that is no such page."""
+    if file.suffix != SUFFIX:
+        raise InvalidInput.of(
+            where="--report",
+            what=str(file),
+            why=f"the report is an HTML page, and the name of this file does not end in {SUFFIX}",
+            fix=f"name a file that ends in {SUFFIX}",
+        )
+    if not os.access(file.parent, os.W_OK):
+        raise InvalidInput.of(
+            where="--report",
+            what=str(file),
+            why="you cannot write to that directory, or there is none",
+            fix="name a file in a directory that you can write to",
+        )
+    if os.path.lexists(file) and not (file.is_file() and is_page(file)):
+        raise InvalidInput.of(
+            where="--report",
+            what=str(file),
+            why="a file with that name exists already, and warmbase overwrites only its own reports",
+            fix="name another file, or remove this one",
+        )

@@ -19,6 +19,9 @@ TYPES: Final[Mapping[str, str]] = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
 }
+GENERATOR: Final = b'<meta name="generator" content="warmbase" />'
+MARK_BYTES: Final = 512
+"""The mark of the generator is within so many bytes of the start of the page."""
 DATA: Final = "<!-- data -->"
 POLICY: Final = "<!-- policy -->"
 LINK: Final = f'<link rel="stylesheet" href="{STYLE}" />'
@@ -29,6 +32,12 @@ EXPORT: Final = re.compile(r"^export (?=const |function |class |async )", flags=
 ALONE: Final = (
     "default-src 'none'; script-src '{script}'; style-src '{style}'; img-src data:; base-uri 'none'; form-action 'none'"
 )
+
+
+def is_page(path: Path) -> bool:
+    """Return whether a file is a page that warmbase has written. Raises OSError if nobody can read it."""
+    with path.open("rb") as file:
+        return GENERATOR in file.read(MARK_BYTES)
 
 
 def page_files() -> Mapping[str, bytes]:

@@ -25,6 +25,7 @@ from sizing.problem import InvalidInput, Problem
 
 VALUE: Final = re.compile(r"[A-Za-z0-9 .,_%+/-]{0,40}")
 """The page sends only scalars: a mapping could name a file to read, and an alias could refer to itself."""
+PREDICATE: Final = re.compile(r"(is|must|has) ")
 EMPTY: Final = "null"
 ZIPF: Final = "zipf"
 
@@ -123,10 +124,15 @@ def _unreadable(key: str, why: str) -> Problem:
 
 
 def problem_documents(problems: Sequence[Problem]) -> list[dict[str, str]]:
-    """Return the problems as the page shows them."""
-    return [
-        {"where": problem.where, "what": problem.what, "why": problem.why, "fix": problem.fix} for problem in problems
-    ]
+    """Return the problems as the page shows them: the field that each belongs to, and its text."""
+    return [{"where": problem.where, "text": _problem_text(problem)} for problem in problems]
+
+
+def _problem_text(problem: Problem) -> str:
+    """Return a problem as sentences: its reason may lack a subject, which a terminal shows in the line above."""
+    subject = problem.what if PREDICATE.match(problem.why) else f"{problem.what}:"
+    why = f"{subject} {problem.why}" if problem.why else problem.what
+    return f"{why}{'' if why.endswith('?') else '.'} Fix: {problem.fix}."
 
 
 def subject_document(subject: Subject) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cli import plan_report
+from reports.explorer.page_file import single_page
 from tests.command import run
 
 
@@ -26,3 +27,24 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_plans_are_computed(
     result = run("plan", "dev", "--report", str(tmp_path / "missing" / "plan.html"))
     assert result.returncode == 2
     assert "you cannot write to that directory, or there is none" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"<html>my notes</html>", b"x" * 600 + b'<meta name="generator" content="warmbase" />']
+)
+def test_a_file_that_is_no_report_is_not_overwritten(
+    content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan_report, "advised_plan_of", lambda *_: pytest.fail("it computes a plan"))
+    file = tmp_path / "plan.html"
+    file.write_bytes(content)
+    result = run("plan", "dev", "--report", str(file))
+    assert result.returncode == 2
+    assert "exists already, and warmbase overwrites only its own reports" in result.stderr
+    assert file.read_bytes() == content
+
+
+def test_an_earlier_report_may_be_overwritten(tmp_path: Path) -> None:
+    file = tmp_path / "plan.html"
+    file.write_text(single_page({}))
+    plan_report._check_file(file)

@@ -56,7 +56,7 @@ export class Fields {
   showProblems(problems) {
     for (const { input, text, message } of this.fields.values()) {
       const own = problems.filter((problem) => problem.where === input.key);
-      setText(message, own.map(problemText).join(" "));
+      setText(message, own.map((problem) => problem.text).join(" "));
       text.setAttribute("aria-invalid", String(own.length > 0));
     }
     return problems.filter((problem) => !this.fields.has(problem.where));
@@ -161,15 +161,6 @@ export class Fields {
     else if (value !== null) slider.value = String(Math.round(sliderShare(input, value) * Number(slider.max)));
     slider.setAttribute("aria-valuetext", text.value || "not stated");
   }
-}
-
-/**
- * Return a problem as sentences. The texts of a problem have no full stop, but `why` may be a question.
- *
- * @param {Problem} problem
- */
-export function problemText({ why, fix }) {
-  return `${why}${why.endsWith("?") ? "" : "."} Fix: ${fix}.`;
 }
 
 /**

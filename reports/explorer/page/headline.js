@@ -7,7 +7,6 @@
  */
 
 import { byId, element, setText } from "./elements.js";
-import { problemText } from "./fields.js";
 
 /**
  * Show the headline of an answer.
@@ -54,9 +53,7 @@ function card({ id, title }) {
  * @param {Problem[]} problems
  */
 export function showProblems(problems) {
-  byId("problems").replaceChildren(
-    ...problems.map((problem) => element("li", {}, `${problem.what}: ${problemText(problem)}`)),
-  );
+  byId("problems").replaceChildren(...problems.map(({ text }) => element("li", {}, text)));
 }
 
 /**

@@ -64,11 +64,10 @@ export interface Plan {
   warnings: { severity: string; message: string; fix: string }[];
 }
 
+/** A problem of the input `where`, or of none of them. */
 export interface Problem {
   where: string;
-  what: string;
-  why: string;
-  fix: string;
+  text: string;
 }
 
 /** An event of the first day; without `hours` and `hit_ratio`, it has no mark in the plot. */

@@ -220,7 +220,10 @@ def test_the_page_works_with_the_keyboard_alone(whole: Observed) -> None:
 @pytest.mark.thorough
 def test_a_refused_value_has_its_message_below_the_field(whole: Observed) -> None:
     assert whole["refused"]["isRefused"]
-    assert whole["message"] == "3 TB is 2.728 TiB; did you mean that, or 3 TiB? Fix: write 2.728 TiB, or 3 TiB."
+    assert (
+        whole["message"]
+        == "workload.stored: 3 TB is 2.728 TiB; did you mean that, or 3 TiB? Fix: write 2.728 TiB, or 3 TiB."
+    )
 
 
 @pytest.mark.thorough

@@ -148,7 +148,17 @@ def test_the_answer_is_the_plan_of_the_command(server: ExplorerServer) -> None:
         ({"name": "other"}, "name", "this page has no such input"),
         ({"workload.inspection": "/etc/passwd"}, "workload.inspection", "this page has no such input"),
         ({"targets.hit_ratio": "2"}, "targets.hit_ratio", "a share lies between 0 and 1"),
-        ({"workload.stored": "3..12 TiB"}, "workload.stored", "is a range, which only `warmbase plan ENV` accepts"),
+        (
+            {"workload.stored": "3..12 TiB"},
+            "workload.stored",
+            "workload.stored is a range, which only `warmbase plan ENV`",
+        ),
+        ({"targets.lost_nodes": "-1"}, "targets.lost_nodes", "targets.lost_nodes must be at least 0 and at most 10"),
+        (
+            {"workload.row": "x"},
+            "workload.row",
+            "workload.row: 'x': expected a number with a unit, such as 64 KiB. Fix: ",
+        ),
     ],
 )
 def test_a_refused_value_is_named_with_its_reason(
@@ -156,7 +166,7 @@ def test_a_refused_value_is_named_with_its_reason(
 ) -> None:
     [problem] = post(server, "plan", values)["problems"]
     assert problem["where"] == where
-    assert why in problem["why"]
+    assert why in problem["text"]
 
 
 def test_every_refused_value_is_named_at_once(server: ExplorerServer) -> None:
