@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 
 from sizing.plan import Plan
 from sizing.units import SECONDS_PER_HOUR
@@ -22,8 +22,7 @@ RESTART_HOURS: Final = 12.0
 LOSS_HOURS: Final = 15.0  # judgement: late enough to tell the loss from the restart, early enough to see the refill
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FirstDay:
+class FirstDay(Struct, frozen=True, kw_only=True):
     """The day, and the hours of its events; each course consists of (hours, hit ratio), and is linear between them.
 
     `course` is that of the cluster under its load. `fill` is a fill without reads, and `boosted` the same with the

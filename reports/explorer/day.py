@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from reports.json_text import plain
 from sizing.bad_hours import ColdHours
@@ -16,8 +17,7 @@ from sizing.units import SECONDS_PER_HOUR, format_duration, format_percent, form
 MILLION: Final = 1_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(Struct, frozen=True, kw_only=True):
     """One event of the day: its mark in the plot, if it has one, and its sentences below the plot."""
 
     text: str
