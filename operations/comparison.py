@@ -9,7 +9,6 @@ from typing import Final
 
 from botocore.exceptions import ClientError
 from msgspec import Struct
-from msgspec.structs import fields
 
 from configurations.bootstrap import Action, actions, program, script
 from configurations.launch import Launch
@@ -34,7 +33,7 @@ from operations.description import (
 from operations.protection import read_protection
 
 SHORT: Final = 300
-COMPARED: Final = tuple(field.name for field in fields(DescribedAlarm) if field.name != "state")
+COMPARED: Final = tuple(name for name in DescribedAlarm.__struct_fields__ if name != DescribedAlarm.UNCOMPARED)
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
