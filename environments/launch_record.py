@@ -74,7 +74,8 @@ class RecordedPlan(Struct, frozen=True, kw_only=True):
 
     def document(self) -> dict[str, Any]:
         """Return the figures as JSON."""
-        return to_builtins(self)
+        document: dict[str, Any] = to_builtins(self)
+        return document
 
 
 def _group(document: Mapping[str, Any]) -> dict[str, Any]:

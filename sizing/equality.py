@@ -16,7 +16,7 @@ class EqualButFor(Struct, frozen=True, kw_only=True, eq=False):
 
     def __eq__(self, other: object) -> bool:
         """Compare the types, and the values of all other fields."""
-        return type(self) is type(other) and self._compared() == other._compared()  # type: ignore[attr-defined]
+        return type(self) is type(other) and self._compared() == other._compared()
 
     def __hash__(self) -> int:
         """Raises TypeError where a field is a mapping or a list."""
