@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from moto import mock_aws
+from msgspec.structs import replace
 
 from configurations.properties.property import Applied
 from local_aws.extension import install
@@ -249,9 +250,7 @@ def test_primaries_are_left_alone_while_a_region_server_is_absent(
 
     def one_less(groups: Any, role: str, say: Any) -> Any:
         found = settled(groups, role, say)
-        if role == "core" and applied:
-            object.__setattr__(found, "running", found.count - 1)
-        return found
+        return replace(found, running=found.count - 1) if role == "core" and applied else found
 
     applied: list[str] = []
     monkeypatch.setattr(module._Groups, "wait_until_stable", one_less)
