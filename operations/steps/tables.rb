@@ -42,7 +42,7 @@ module WarmbaseTables
         end.to_h]
       end
       loading = tables.select { |table| table.getValue(LOAD_KEY) }.map { |table| table.getTableName.getNameAsString }
-      { most_regions: @conf.getInt(BATCH_KEY, 2_147_483_647), tables: attributes.to_h, loading: loading }
+      { most_regions: @conf.getInt(BATCH_KEY, -1), tables: attributes.to_h, loading: loading }
     end
 
     def settings_of(family)

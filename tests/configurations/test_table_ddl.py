@@ -46,8 +46,8 @@ def test_the_script_stops_where_the_master_has_no_limit(launches: Launches) -> N
     prod = launches("prod")
     script = table_ddl(prod)
     count = prod.plan.core.count
-    assert f"getInt('{BATCH}', 2147483647)" in script
-    assert f"if limit > {count}\n" in script
+    assert f"getInt('{BATCH}', -1)" in script  # HBase's PROGRESSIVE_BATCH_SIZE_MAX_DISABLED
+    assert f"if limit == -1 || limit > {count}\n" in script
     assert script.index("raise ") < script.index("\nalter ")
     assert {key: value for _, key, value in flattened(prod.settings.primary)}[BATCH] == str(count)
 
