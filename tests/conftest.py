@@ -65,6 +65,11 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker("more_examples")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begins with what takes longest, so that no worker waits for it in the end: the CDK, installations and pages."""
+    items.sort(key=lambda item: item.get_closest_marker("e2e") is None and item.path.parent != Path(__file__).parent)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
     """Tries a law for as long as its profile allows."""
