@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lab.hbase.bench import Bench
+from lab.hbase.cluster_recording import ClusterRecording
 from lab.hbase.jmx import hit_ratio
 from lab.hbase.recording import Recording, Sample, Window
 from lab.hbase.result import Chart, Measurement, MeasurementTarget, Outage, Series, TargetKind
@@ -32,6 +33,7 @@ class ScenarioResult(Struct, frozen=True, kw_only=True):
     charts: tuple[Chart, ...] = ()
     limits: tuple[str, ...] = ()
     recorded: tuple[Recording, ...] = ()
+    cluster_recording: ClusterRecording | None = None
     outages: tuple[Outage, ...] = ()
 
 

@@ -17,7 +17,7 @@ from lab.hbase.experiment import Experiment, ScenarioResult
 from lab.hbase.laboratory import Laboratory, laboratory, scale
 from lab.hbase.limits import groups, machine, volume
 from lab.hbase.paths import LabPaths, free_ports, home
-from lab.hbase.recording import Recording, recordings_to_json
+from lab.hbase.recording import recordings_to_json
 from lab.hbase.report.page import page_html
 from lab.hbase.result import Machine, Run, Scenario, Substitution
 from lab.hbase.run_directory import remove_directory, run_directory
@@ -91,11 +91,11 @@ class RunFiles(Struct, frozen=True):
             half.write_text(text, encoding="utf-8")
             half.replace(file)
 
-    def record(self, scenario: str, recordings: Sequence[Recording]) -> None:
-        """Write the counters that a scenario recorded to `ENV-SCENARIO-recorded.json`."""
+    def record(self, scenario: str, recorded: str) -> None:
+        """Write the JSON of what a scenario recorded to `ENV-SCENARIO-recorded.json`."""
         self.directory.mkdir(parents=True, exist_ok=True)
         file = self.directory / f"{self.name}-{scenario}-recorded.json"
-        file.write_text(recordings_to_json(recordings), encoding="utf-8")
+        file.write_text(recorded, encoding="utf-8")
 
     def scenarios(self) -> tuple[str, ...]:
         """Return the scenarios that an earlier run finished; none without a readable run."""
@@ -267,7 +267,9 @@ class Session(Struct):
         findings = experiment(name)
         del self.pending[0]
         if findings.recorded:
-            self.results.record(name, findings.recorded)
+            self.results.record(name, recordings_to_json(findings.recorded))
+        if findings.cluster_recording:
+            self.results.record(name, findings.cluster_recording.to_json())
         return Scenario(
             name=name,
             title=what.title,

@@ -23,6 +23,8 @@ LEAST_CORES: Final = 2
 """The minimum of cores: on one core, the lab would measure only processor time."""
 IDLE_FIELDS: Final = slice(3, 5)
 """The fields of the cpu line of /proc/stat (proc(5)) for idle time and for waiting for a disk."""
+IO_WAIT_FIELDS: Final = slice(4, 5)
+"""The field for waiting for a disk alone."""
 ALL_FIELDS: Final = slice(0, 8)
 """The fields of all time, without guest time, which user time already includes."""
 
@@ -62,17 +64,21 @@ def free_disk_bytes(path: Path) -> int:
 
 
 class IdleCpu(Struct, kw_only=True, dict=True):
-    """Samples how much of the machine's processor time is idle; waiting for a disk counts as idle."""
+    """Samples how much of the machine's processor time is idle; waiting for a disk counts as idle.
+
+    With `IO_WAIT_FIELDS` it samples only the time of waiting for a disk.
+    """
 
     proc: Path = PROC
+    counted: slice = IDLE_FIELDS
 
     def __post_init__(self) -> None:
         """Begin to count."""
-        self._last = _idle_and_all(self.proc)
+        self._last = _counted_and_all(self.proc, self.counted)
 
     def fraction(self) -> float | None:
         """Return the idle share since the last call, from 0 to 1; None outside Linux, or where no time has passed."""
-        before, self._last = self._last, _idle_and_all(self.proc)
+        before, self._last = self._last, _counted_and_all(self.proc, self.counted)
         if before is None or self._last is None:
             return None
         idle, all_ = (now - earlier for now, earlier in zip(self._last, before, strict=True))
@@ -155,10 +161,10 @@ def _gib(amount_bytes: int) -> str:
     return f"{amount_bytes / GIB:.1f} GiB"
 
 
-def _idle_and_all(proc: Path) -> tuple[int, int] | None:
+def _counted_and_all(proc: Path, counted: slice) -> tuple[int, int] | None:
     fields = _text(proc / "stat").partition("\n")[0].split()[1:]
     ticks = [int(field) for field in fields]
-    return (sum(ticks[IDLE_FIELDS]), sum(ticks[ALL_FIELDS])) if ticks else None
+    return (sum(ticks[counted]), sum(ticks[ALL_FIELDS])) if ticks else None
 
 
 def _text(file: Path) -> str:

@@ -41,6 +41,7 @@ BENCHED: Final[Mapping[str, str]] = {
     "warm-gate": "scenarios.warm_gate",
     "boost": "scenarios.boost",
     "node-lost": "scenarios.node_lost",
+    "dashboards": "scenarios.dashboards",
 }
 """Scenarios that load a table of the environment's kind and read it; their modules below `lab.hbase`."""
 

@@ -81,6 +81,7 @@ def test_a_sample_to_a_line(tmp_path: Path) -> None:
     results = RunFiles(tmp_path, "prod")
     cache = CacheCounters(**dict.fromkeys(CacheCounters.__struct_fields__, 1))
     one = Sample(seconds=1.0, cache=cache, store=StoreCounters())
-    results.record("warm-up", (Recording(name="warming", samples=(one, replace(one, seconds=2.0))),))
+    recordings = (Recording(name="warming", samples=(one, replace(one, seconds=2.0))),)
+    results.record("warm-up", recordings_to_json(recordings))
     lines = (tmp_path / "prod-warm-up-recorded.json").read_text().splitlines()
     assert sum("[1.0, 1," in line or "[2.0, 1," in line for line in lines) == 2
