@@ -6,7 +6,8 @@ from typing import Final
 
 from sizing.allocator import ACCEPT_FACTOR, MIN_FACTOR
 from sizing.plan import Plan
-from sizing.units import MIB, format_duration
+from sizing.system_volume import LIVE_LOGS_BYTES
+from sizing.units import GIB, MIB, format_duration
 
 # judgement: the planned time is an estimate, and reads arrive unevenly.
 SLACK: Final = 1.5
@@ -23,6 +24,14 @@ def warm_fill(plan: Plan) -> float:
     size_bytes = plan.core.count * plan.cache.size_mib * MIB
     share = everything_bytes / size_bytes
     return ACCEPT_FACTOR * (share if share <= 1 else MIN_FACTOR)
+
+
+def log_percent(plan: Plan) -> float | None:
+    """Return the percentage of HDFS that the write-ahead logs in use take; None where HDFS stores the data."""
+    if plan.hdfs is not None:
+        return None
+    capacity_bytes = plan.core.volume("system").size_gib * GIB
+    return 100 * plan.hdfs_replication * LIVE_LOGS_BYTES / capacity_bytes
 
 
 def warming_seconds(plan: Plan) -> int:

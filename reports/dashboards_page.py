@@ -54,6 +54,8 @@ def _example() -> tuple[Plan, Root]:
 
 
 def _head() -> Iterator[str]:
+    from lab.preview.replay import STRETCH  # noqa: PLC0415 - see above
+
     plan, root = _example()
     yield "# Dashboards and alarms"
     yield paragraph(
@@ -87,17 +89,19 @@ def _head() -> Iterator[str]:
     yield paragraph(
         f"*The dashboard `{next(iter(boards(plan, root)))}`, drawn from the counters of a real HBase. Reads warm "
         "three RegionServers; then one is restarted, one is killed, and one returns without its cache. One recorded "
-        f"second is drawn as twelve.* `warmbase dashboard {EXAMPLE} --preview FILE.html` draws all dashboards for the "
-        "plan of an environment. You need no account."
+        f"second is drawn as {STRETCH}.* `warmbase dashboard {EXAMPLE} --preview FILE.html` draws all dashboards for "
+        "the plan of an environment. You need no account. `warmbase lab run` with the scenario `dashboards` makes such "
+        "a recording on your machine, with every figure that the graphs draw."
     )
 
 
 def _truth() -> Iterator[str]:
-    from lab.preview.replay import MINUTE, lifetime_ratio, replay, three_servers, true_ratio  # noqa: PLC0415 - see above
+    from lab.preview.publication import replayed_cluster  # noqa: PLC0415 - see above
+    from lab.preview.replay import MINUTE, lifetime_ratio, three_servers, true_ratio  # noqa: PLC0415 - see above
 
     plan, root = _example()
     servers = three_servers()
-    store = replay(servers, root)
+    store = replayed_cluster(plan, root)
     by_title = {graph.title: drawn(graph, store) for graph in cache_graphs(plan)}
     weighted, worst = (
         next(curves[0].series for title, curves in by_title.items() if title == wanted)
@@ -113,16 +117,24 @@ def _truth() -> Iterator[str]:
     yield paragraph(
         "The table shows the minutes of the picture above. *true* is computed from every sample of every server, by "
         "code that the nodes do not use. *drawn* is what CloudWatch makes from the dashboard's expression and the "
-        "published metrics. *lifetime mean* is `l2CacheHitRatio`, averaged over the servers. The servers are restarted "
-        "in minute 15."
+        "published metrics. *lifetime mean* is `l2CacheHitRatio`, averaged over the servers. "
+        f"The events are {_events()}."
     )
     yield table(("minute", "true", "drawn", "drawn, worst server", "lifetime mean"), rows, right=range(5))
     yield paragraph(
         "Tests check that *true* and *drawn* differ by at most 0.002 in every window, for these servers, for clean "
         "restarts, for a kill -9 and for a lost cache. They also check that the alarms on hits, misses, fill, restarts "
-        "and silence fire and clear when they should. What no recording contains (latency, pauses, disks, S3 errors) "
-        "is given to each alarm as a series that crosses its threshold and returns."
+        "and silence fire and clear when they should. Each alarm on what no recording takes beyond its threshold "
+        "(latency, pauses, disks, S3 errors) is given a series that crosses the threshold and returns."
     )
+
+
+def _events() -> str:
+    """Return the events of the recording, each with its minute."""
+    from lab.preview.replay import MINUTE, STRETCH, recorded_cluster  # noqa: PLC0415 - see above
+
+    minutes = [f"{event.what} in minute {STRETCH * event.seconds / MINUTE:.0f}" for event in recorded_cluster().events]
+    return ", ".join(minutes)
 
 
 def _alarms() -> Iterator[str]:
@@ -153,6 +165,7 @@ def _condition(alarm: Alarm) -> str:
 
 
 def _calls() -> Iterator[str]:
+    from lab.preview.publication import replayed_cluster  # noqa: PLC0415 - see above
     from lab.preview.replay import three_servers  # noqa: PLC0415 - see above
     from lab.preview.timeline import timeline  # noqa: PLC0415 - see above
 
@@ -177,7 +190,7 @@ def _calls() -> Iterator[str]:
         ),
     )
     three = replace(plan, core=replace(plan.core, count=3))
-    minutes = timeline(three_servers(), three, root)
+    minutes = timeline(replayed_cluster(three, root), three_servers()[0].seconds, three, root)
     yield paragraph("In the minutes of the picture, with three of three planned nodes:")
     yield table(
         ("alarm", "in ALARM in minutes"),

@@ -1,6 +1,6 @@
 """Dashboards drawn: the same graphs in the same places with the same titles, as one page or one picture.
 
-A graph for which no data was recorded (heaps, volumes, latency) is not drawn. The page lists these graphs below the
+A graph for which no data was recorded (the locality of HDFS) is not drawn. The page lists these graphs below the
 others, with the values from the plan.
 """
 
@@ -16,16 +16,16 @@ from typing import Any, Final
 import altair as alt
 import vl_convert
 from msgspec import Struct
-from msgspec.structs import replace
 
 from dashboards.boards import boards
 from dashboards.cache import HIT_RATIO_TITLE
 from dashboards.graph import Graph, Mark
-from dashboards.node import SERVERS_TITLE
 from environments.root import Root
 from lab.hbase.report.charts import CONFIG, MANY, PALETTE
 from lab.preview.cloudwatch import Drawn, MetricStore, drawn
-from lab.preview.replay import MINUTE, ReplayedServer, lifetime_ratio, replay, three_servers
+from lab.preview.publication import UNKNOWN, replayed_cluster
+from lab.preview.replay import MINUTE, STRETCH, ReplayedServer, lifetime_ratio, recorded_cluster, three_servers
+from lab.preview.scale import note, recorded_marks
 from sizing.plan import Plan
 from sizing.units import format_number
 
@@ -35,16 +35,19 @@ WIDTH: Final = 420
 HEIGHT: Final = 180
 COLUMNS: Final = 2
 TITLE_LETTERS: Final = 58
+SUBTITLE_LETTERS: Final = 76
 INK: Final = "#444444"
 MARK: Final = "#a8703a"
 """The colour of the plan's lines and of events. Its contrast with white and with black is at least 3:1."""
 MARK_LETTERS: Final = 60
 SCALE: Final = 1.5
+BACK: Final = "back"
 LIFETIME: Final = "mean since the start, as HBase reports it"
 WHAT: Final = (
-    "The curves come from the counters of a real HBase. The reads warm the caches of three RegionServers. Then one "
-    "server is restarted, one is killed, and one is restarted and loses its cache. One recorded second is drawn as "
-    "twelve. The dashed lines show the values of this environment's plan."
+    "The curves come from the counters of a real HBase. Reads warm the caches of three small RegionServers. Then one "
+    "server is restarted, one is killed, and one is restarted without its cache. One recorded second is drawn as "
+    f"{STRETCH}; rates are those of the recording. The dashed lines show the values of this environment's plan, or "
+    "those of the recorded servers where the line says so."
 )
 STYLE: Final = (
     ":root{color-scheme:light dark}"
@@ -80,9 +83,7 @@ def board_svg(plan: Plan, root: Root, board: str) -> str:
     """One dashboard as a picture that is the same on every machine."""
     preview = _Preview(plan=plan, root=root)
     [graphs] = [graphs for name, graphs in boards(plan, root).items() if name.endswith(f"-{board}")]
-    return vl_convert.vegalite_to_svg(
-        _board(graphs, preview).to_dict() | {"config": {**_config(INK), "background": "white"}}
-    )
+    return vl_convert.vegalite_to_svg(_spec(_board(graphs, preview), preview, graphs, INK, background="white"))
 
 
 class _Preview(Struct, frozen=True, kw_only=True, dict=True):
@@ -97,7 +98,7 @@ class _Preview(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def store(self) -> MetricStore:
-        return replay(self.servers, self.root)
+        return replayed_cluster(self.plan, self.root)
 
     def curves(self, graph: Graph) -> list[Drawn]:
         """Return the curves of a graph that have data. The graph of the hit ratio also has that which HBase reports."""
@@ -109,26 +110,42 @@ class _Preview(Struct, frozen=True, kw_only=True, dict=True):
             curves.append(Drawn(label=LIFETIME, series=series))
         return curves
 
+    @cached_property
+    def rows(self) -> Mapping[str, list[Spec]]:
+        """Return the points of each graph's curves, by the graph's title."""
+        return {
+            graph.title: [
+                {"series": _series_name(curve), "minute": second / MINUTE, "value": value}
+                for curve in self.curves(graph)
+                for second, value in curve.series.items()
+                if second >= 0
+            ]
+            for graphs in boards(self.plan, self.root).values()
+            for graph in graphs
+        }
+
     def marks(self, graph: Graph) -> list[Mark]:
-        """Return the lines of the plan. That of the core nodes shows the number of recorded servers, and says so."""
-        if graph.title != SERVERS_TITLE:
-            return list(graph.marks)
-        label = f"recorded servers (the plan has {self.plan.core.count} core nodes)"
-        return [replace(mark, value=float(len(self.servers)), label=label) for mark in graph.marks]
+        """Return the lines of the plan; where the recorded servers are smaller, their lines, which say so."""
+        return recorded_marks(graph, self.plan)
 
     @cached_property
     def events(self) -> list[Spec]:
-        """Return when the first server went away, and when the last one was back, in minutes."""
-        away = [absence for server in self.servers for absence in server.absences]
-        return [
-            {"minute": min(begin for begin, _ in away) / MINUTE, "says": "restart, kill, cache lost"},
-            {"minute": max(end for _, end in away) / MINUTE, "says": "all are back"},
+        """Return when each server was restarted, killed or emptied, and when it was back, in minutes."""
+        began = [
+            {"minute": STRETCH * event.seconds / MINUTE, "says": event.what} for event in recorded_cluster().events
         ]
+        back = sorted(end for server in self.servers for _, end in server.absences)
+        return began + [{"minute": end / MINUTE, "says": BACK} for end in back]
+
+
+def _series_name(curve: Drawn) -> str:
+    """Return the label of a curve without the dimensions that are not recorded, such as the node's type."""
+    return curve.label.replace(f" {UNKNOWN}", "") or "all"
 
 
 def _section(preview: _Preview, name: str, graphs: Sequence[Graph]) -> str:
     pictures = "".join(
-        _accessible(vl_convert.vegalite_to_svg(chart.to_dict() | {"config": _config("currentColor")}), graph.title)
+        _accessible(vl_convert.vegalite_to_svg(_spec(chart, preview, [graph], "currentColor")), graph.title)
         for graph in graphs
         if (chart := _graph(graph, preview)) is not None
     )
@@ -161,8 +178,8 @@ def _together(wanted: Mapping[str, Sequence[Graph]], preview: _Preview) -> Spec:
         _board(graphs, preview).properties(title=alt.Title(name, fontSize=20, anchor="start", color=INK, offset=14))
         for name, graphs in wanted.items()
     ]
-    page: Spec = alt.vconcat(*whole, spacing=40).to_dict()
-    return page | {"config": {**_config(INK), "background": "white", "padding": 24}}
+    drawn_graphs = [graph for graphs in wanted.values() for graph in graphs]
+    return _spec(alt.vconcat(*whole, spacing=40), preview, drawn_graphs, INK, background="white", padding=24)
 
 
 def _board(graphs: Sequence[Graph], preview: _Preview) -> alt.ConcatChart:
@@ -170,6 +187,13 @@ def _board(graphs: Sequence[Graph], preview: _Preview) -> alt.ConcatChart:
     board = alt.concat(*charts, columns=COLUMNS, spacing=28)
     apart: alt.ConcatChart = board.resolve_scale(color="independent", x="independent", y="independent")
     return apart
+
+
+def _spec(chart: alt.TopLevelMixin, preview: _Preview, graphs: Sequence[Graph], ink: str, **config: object) -> Spec:
+    """Return a chart with the data of its graphs, which altair would copy at each step of its construction."""
+    spec: Spec = chart.to_dict(validate=False)
+    data = {graph.title: preview.rows[graph.title] for graph in graphs}
+    return spec | {"config": {**_config(ink), **config}, "datasets": {**spec["datasets"], **data}}
 
 
 def _config(ink: str) -> Spec:
@@ -181,12 +205,7 @@ def _config(ink: str) -> Spec:
 
 def _graph(graph: Graph, preview: _Preview) -> alt.LayerChart | alt.FacetChart | None:
     """Return the graph, or None if no data was recorded for it."""
-    rows: list[Spec] = [
-        {"series": curve.label or "all", "minute": second / MINUTE, "value": value}
-        for curve in preview.curves(graph)
-        for second, value in curve.series.items()
-        if second >= 0
-    ]
+    rows = preview.rows[graph.title]
     if not rows:
         return None
     marks = preview.marks(graph)
@@ -195,7 +214,15 @@ def _graph(graph: Graph, preview: _Preview) -> alt.LayerChart | alt.FacetChart |
         _events(preview.events), _marks(marks, _axis(graph, most)), _curves(graph, rows, most)
     )
     titled: alt.LayerChart | alt.FacetChart = chart.properties(
-        width=WIDTH, height=HEIGHT, title=alt.Title(wrap(graph.title, TITLE_LETTERS), anchor="start", fontSize=13)
+        width=WIDTH,
+        height=HEIGHT,
+        title=alt.Title(
+            wrap(graph.title, TITLE_LETTERS),
+            subtitle=wrap(note(graph), SUBTITLE_LETTERS),
+            subtitleColor=MARK,
+            anchor="start",
+            fontSize=13,
+        ),
     )
     return titled
 
@@ -203,7 +230,7 @@ def _graph(graph: Graph, preview: _Preview) -> alt.LayerChart | alt.FacetChart |
 def _curves(graph: Graph, rows: Sequence[Spec], most: float) -> alt.Chart:
     names = list(dict.fromkeys(row["series"] for row in rows))
     color = alt.Color("series:N").scale(alt.Scale(domain=names, range=list(PALETTE[: max(1, len(names))])))
-    lines = alt.Chart(alt.InlineData(values=list(rows))).mark_line(strokeWidth=1.8, strokeJoin="round")
+    lines = alt.Chart(alt.NamedData(name=graph.title)).mark_line(strokeWidth=1.8, strokeJoin="round")
     chart: alt.Chart = lines.encode(
         alt.X("minute:Q").title("minutes").scale(alt.Scale(nice=False, zero=True)),
         _axis(graph, most),
@@ -228,14 +255,18 @@ def _marks(marks: Sequence[Mark], axis: alt.Y) -> alt.LayerChart:
 
 
 def _events(events: Sequence[Spec]) -> alt.LayerChart | alt.FacetChart:
-    """Mark both events with a vertical line and a label at its foot: left of the first line, right of the second."""
-    first, last = ([event] for event in events)
-    before = _event(first).mark_text(color=MARK, align="right", dx=-3, dy=-4, baseline="bottom", fontSize=10)
-    after = _event(last).mark_text(color=MARK, align="left", dx=3, dy=-4, baseline="bottom", fontSize=10)
+    """Mark each event with a vertical line and a label at its right; the label of a return is higher."""
     rules = _event(events).mark_rule(color=MARK, strokeWidth=1, opacity=0.7)
-    words = (text.encode(alt.Text("says:N"), y=alt.value(HEIGHT)) for text in (before, after))
-    marked: alt.LayerChart | alt.FacetChart = alt.layer(rules, *words)
+    returns = [event for event in events if event["says"] == BACK]
+    others = [event for event in events if event["says"] != BACK]
+    marked: alt.LayerChart | alt.FacetChart = alt.layer(rules, _event_labels(others, -4), _event_labels(returns, -15))
     return marked
+
+
+def _event_labels(events: Sequence[Spec], dy: float) -> alt.Chart:
+    words = _event(events).mark_text(color=MARK, align="left", dx=2, dy=dy, baseline="bottom", fontSize=9)
+    chart: alt.Chart = words.encode(alt.Text("says:N"), y=alt.value(HEIGHT))
+    return chart
 
 
 def _event(values: Sequence[Spec]) -> alt.Chart:

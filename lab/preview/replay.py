@@ -2,39 +2,45 @@
 
 Its id is the placeholder of dashboards and alarms, so that these find it as they are.
 
-A recorded second is played as twelve, so that a minute has five samples; nothing else is changed. What nodes publish is
-computed by the node's own program, and not by a second one.
+A recorded second is played as twelve, so that a minute has five samples. Counters are multiplied by as much, so that
+their rates are those of the recording. What nodes publish is computed by the node's own program, and not by a second
+one.
 """
 
 from __future__ import annotations
 
-import importlib
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
 
-from configurations.bootstrap import program
-from configurations.metrics import MISSES_FOR_ONE, MetricSource, metric
-from dashboards.query import CLUSTER_ID
-from dashboards.reads import of_root
-from environments.root import Root
+from configurations.metrics import METRICS
+from lab.hbase.cluster_recording import DRAWN_SECONDS, ClusterRecording, Figures
 from lab.hbase.recording import Recording, Sample, recordings_of_json
-from lab.preview.cloudwatch import MetricStore, Published
 
 RECORDED: Final = Path(__file__).parent / "recorded"
-STRETCH: Final = 12
+STRETCH: Final = DRAWN_SECONDS
 MINUTE: Final = 60
 CACHE_BYTES: Final = 284 * 2**20
-"""The cache size of the recorded RegionServer."""
-AWAY_SECONDS: Final = 3.0
-"""A longer gap than this between two samples, which were taken every second, means that the server was away."""
-NOT_RECORDED: Final = frozenset({"VolumeBytes", "VolumeOperations", "LongPauses"})
-HISTORY_SECONDS: Final = 1_200
-"""How long the servers are assumed to have run before the replay starts."""
+"""The cache size of the RegionServer in the recordings of one server."""
+COUNTERS: Final = frozenset(
+    {
+        "l2CacheHitCount",
+        "l2CacheMissCount",
+        "l2CacheEvictionCount",
+        "blockCacheFailedInsertionCount",
+        "VolumeBytes",
+        "VolumeOperations",
+        "GetRequests",
+        "5xxErrors",
+        *(counter.attribute for counter in METRICS if counter.counter),
+    }
+)
+AWAY_SECONDS: Final = 4.0
+"""A longer gap than this between two samples, which take up to two seconds, means that the server was away."""
 
 
 def recording(file: str, name: str) -> Recording:
@@ -44,19 +50,34 @@ def recording(file: str, name: str) -> Recording:
     return one
 
 
-class Moment(Struct, frozen=True, kw_only=True):
-    """A server's counters at one second since its last start, and the number of its starts.
+@cache
+def recorded_cluster() -> ClusterRecording:
+    """Return the recording of three servers at once, with every figure that the dashboards draw."""
+    return ClusterRecording.of_json((RECORDED / "cluster.json").read_text(encoding="utf-8"))
 
-    `reads` are requests, `gets` those of S3, which are counted from the beginning on.
-    """
+
+class Moment(Struct, frozen=True, kw_only=True):
+    """Figures at one second of the replay; those of a server begin anew with each of its starts, which are counted."""
 
     second: float
     starts: int
-    hits: int
-    misses: int
-    reads: int
-    gets: int
-    sample: Sample
+    figures: Figures
+
+    @property
+    def hits(self) -> float:
+        """Return the hits since the start."""
+        return self.figures["l2CacheHitCount"]
+
+    @property
+    def misses(self) -> float:
+        """Return the misses since the start, as HBase counts them."""
+        return self.figures["l2CacheMissCount"]
+
+    @classmethod
+    def at(cls, seconds: float, figures: Figures, starts: int = 0) -> Moment:
+        """Return the moment of a recorded second."""
+        stretched = {name: value * STRETCH if name in COUNTERS else value for name, value in figures.items()}
+        return cls(second=STRETCH * seconds, starts=starts, figures=stretched)
 
 
 class Counted(Struct, frozen=True, kw_only=True):
@@ -95,26 +116,28 @@ class ReplayedServer(Struct, frozen=True, kw_only=True):
         for part in recordings:
             first = part.samples[0]
             offset = last.less(_counted(first)) if moments else Counted()
-            gets = (moments[-1].gets if moments else 0) - first.store.store_file_gets
             before = first.cache.l2_hits
             for sample in part.samples:
                 if sample.cache.l2_hits < before:
                     starts, offset = starts + 1, Counted()
                 before = sample.cache.l2_hits
                 last = offset.and_(_counted(sample))
-                moments.append(
-                    Moment(
-                        second=begins + STRETCH * sample.seconds,
-                        starts=starts,
-                        hits=last.hits,
-                        misses=last.misses,
-                        reads=last.reads,
-                        gets=sample.store.store_file_gets + gets,
-                        sample=sample,
-                    )
-                )
-            begins = moments[-1].second
+                moments.append(Moment.at(begins + sample.seconds, _figures(last, sample), starts))
+            begins += part.samples[-1].seconds
         return cls(instance=instance, moments=tuple(moments))
+
+    @classmethod
+    def recorded(cls, instance: str, number: int) -> ReplayedServer:
+        """Return one of the three servers that were recorded together."""
+        known = [
+            (sample.seconds, figures) for sample in recorded_cluster().samples if (figures := sample.servers[number])
+        ]
+        begun = sorted({figures["started"] for _, figures in known})
+        return cls(
+            instance=instance,
+            moments=tuple(Moment.at(seconds, figures, begun.index(figures["started"])) for seconds, figures in known),
+            up_before=STRETCH * max(0.0, known[0][0] - begun[0]),
+        )
 
     def at(self, second: float) -> Moment | None:
         """The last moment before; None while the server is away."""
@@ -138,108 +161,23 @@ class ReplayedServer(Struct, frozen=True, kw_only=True):
         ]
 
 
+def _figures(counted: Counted, sample: Sample) -> Figures:
+    cache = sample.cache
+    return {
+        "l2CacheHitCount": counted.hits,
+        "l2CacheMissCount": counted.misses,
+        "l2CacheEvictionCount": cache.l2_evictions,
+        "l2CacheSize": cache.l2_bytes,
+        "l2CacheFreeSize": CACHE_BYTES - cache.l2_bytes,
+        "blockCacheFailedInsertionCount": cache.failed_insertions,
+        "readRequestCount": counted.reads,
+    }
+
+
+@cache
 def three_servers() -> tuple[ReplayedServer, ...]:
     """They warm by reads; then one is restarted, one killed, and one loses its cache in a restart."""
-    warming = recording("warm-up", "warming by reads")
-    ends = ("clean restart", "kill -9", "clean restart, neither persistence nor prefetch")
-    return tuple(
-        ReplayedServer.playing(f"i-0000{number}", warming, recording("restart", end))
-        for number, end in enumerate(ends, 1)
-    )
-
-
-def replay(servers: Sequence[ReplayedServer], root: Root | None = None) -> MetricStore:
-    """Return what is published for these servers each minute while the first one plays, by S3 only for a root."""
-    store = MetricStore()
-    for server in servers:
-        store.put(_of_node(server, servers[0].seconds))
-        store.put(_of_agent(server, servers[0].seconds))
-    if root:
-        store.put(_of_aws(servers, root))
-    return store
-
-
-def _of_node(server: ReplayedServer, seconds: int) -> Iterator[Published]:
-    node = _program()
-    memory: Any = None
-    for second in range(-HISTORY_SECONDS, seconds, MINUTE):
-        moment = server.at(second)
-        figures = [node.Figure("Answering", float(moment is not None or second <= 0), "Count")]
-        if moment is not None:
-            counted = _counters(node, moment)
-            previous = node.recalled(memory, counted, float(second), RECORDED / "no-such-index")
-            if memory is not None and second - memory.at <= node.LONGEST_WINDOW_SECONDS:
-                figures += node.window(memory.counters, counted, MISSES_FOR_ONE)
-            started = next(earlier.second for earlier in server.moments if earlier.starts == moment.starts)
-            up = second - started + (0 if moment.starts else server.up_before)
-            figures.append(node.Figure("UpSeconds", up, "Seconds"))
-            figures.append(node.Figure("CacheLost", float(node.cache_lost(previous, up)), "Count"))
-            memory = previous
-        for figure in (earlier for earlier in figures if earlier.name not in NOT_RECORDED):
-            # A data point at the end of a minute belongs to that minute.
-            yield _point(figure.name, server.instance, second - 1, figure.value)
-
-
-def _point(name: str, instance: str, second: int, value: float) -> Published:
-    definition = metric(name)
-    named = {"ClusterId": CLUSTER_ID, "InstanceId": instance, "cluster.id": CLUSTER_ID, "instance.id": instance}
-    dimensions = {key: named.get(key, "recorded") for key in definition.dimensions}
-    return Published(
-        namespace=definition.namespace, name=definition.cloudwatch, dimensions=dimensions, second=second, value=value
-    )
-
-
-def _counters(node: Any, moment: Moment) -> Any:  # noqa: ANN401 - of a program without types
-    cache = moment.sample.cache
-    return node.Counters(
-        started=moment.starts,
-        hits=moment.hits,
-        misses=moment.misses,
-        evictions=cache.l2_evictions,
-        failed_insertions=cache.failed_insertions,
-        long_pauses=0,
-        used_bytes=cache.l2_bytes,
-        free_bytes=CACHE_BYTES - cache.l2_bytes,
-        volume_bytes=[],
-        volume_operations=[],
-    )
-
-
-def _of_agent(server: ReplayedServer, seconds: int) -> Iterator[Published]:
-    for second in range(0, seconds, MINUTE):
-        if (moment := server.at(second)) is not None:
-            yield _point("readRequestCount", server.instance, second - 1, float(moment.reads))
-
-
-def _of_aws(servers: Sequence[ReplayedServer], root: Root) -> Iterator[Published]:
-    gets = of_root("GetRequests", root)
-    for server in servers:
-        for before, after in zip(server.moments, server.moments[1:], strict=False):
-            yield Published(
-                namespace=MetricSource.S3,
-                name="GetRequests",
-                dimensions=gets.dimensions,
-                second=int(after.second),
-                value=float(after.gets - before.gets),
-            )
-    for second in range(-HISTORY_SECONDS, servers[0].seconds, MINUTE):
-        yield Published(
-            namespace=MetricSource.EMR,
-            name="CoreNodesRunning",
-            dimensions={"JobFlowId": CLUSTER_ID},
-            second=second,
-            value=float(len(servers)),
-        )
-
-
-def _program() -> Any:  # noqa: ANN401 - as above
-    """The node's own, which is none of a package: it runs alone, beside one that it imports."""
-    directory = str(program("publish_cache_metrics.py").parent)
-    sys.path.insert(0, directory)
-    try:
-        return importlib.import_module("publish_cache_metrics")
-    finally:
-        sys.path.remove(directory)
+    return tuple(ReplayedServer.recorded(f"i-0000{number + 1}", number) for number in range(3))
 
 
 MISSES_COUNTED = 2  # HBase counts each miss twice

@@ -9,16 +9,15 @@ from collections.abc import Mapping, Sequence
 from dashboards.alarms import alarms
 from dashboards.composite_alarms import composite_alarms
 from environments.root import Root
-from lab.preview.cloudwatch import in_alarm
-from lab.preview.replay import MINUTE, ReplayedServer, replay
+from lab.preview.cloudwatch import MetricStore, in_alarm
+from lab.preview.replay import MINUTE
 from sizing.plan import Plan
 
 
-def timeline(servers: Sequence[ReplayedServer], plan: Plan, root: Root) -> Mapping[str, Sequence[int]]:
+def timeline(store: MetricStore, seconds: int, plan: Plan, root: Root) -> Mapping[str, Sequence[int]]:
     """Return the minutes in which each alarm was in ALARM, evaluated once a minute; others are left out."""
-    store = replay(servers, root)
     minutes: dict[str, list[int]] = {}
-    for now in range(0, servers[0].seconds + 1, MINUTE):
+    for now in range(0, seconds + 1, MINUTE):
         states = {alarm.name: in_alarm(alarm, store, now) for alarm in alarms(plan, root)}
         calling = {call.name: rule_holds(call.rule, states) for call in composite_alarms(plan, root)}
         for name, holds in {**states, **calling}.items():

@@ -12,7 +12,19 @@ from dashboards.boards import boards
 from dashboards.cache import HIT_RATIO_TITLE, LOW_TITLE, WORST_TITLE, cache_graphs
 from environments.root import Root
 from lab.preview.cloudwatch import MetricStore, Series, drawn
-from lab.preview.replay import MINUTE, ReplayedServer, lifetime_ratio, recording, replay, three_servers, true_ratio
+from lab.preview.publication import replay
+from lab.preview.replay import (
+    AWAY_SECONDS,
+    MINUTE,
+    RECORDED,
+    STRETCH,
+    ReplayedServer,
+    lifetime_ratio,
+    recorded_cluster,
+    recording,
+    three_servers,
+    true_ratio,
+)
 from lab.preview.timeline import timeline as minutes_in_alarm
 from sizing.plan import Plan
 
@@ -99,8 +111,25 @@ def test_every_expression_of_every_dashboard_is_one_that_is_recognised(plan: Pla
 
 def timeline(servers: tuple[ReplayedServer, ...], plan: Plan) -> dict[str, list[int]]:
     """Return the minutes in alarm by alarm name, without the cluster's prefix."""
-    in_alarm = minutes_in_alarm(servers, plan, ROOT)
+    in_alarm = minutes_in_alarm(replay(servers), servers[0].seconds, plan, ROOT)
     return {name.removeprefix("warmbase-prod-blue-"): list(minutes) for name, minutes in in_alarm.items()}
+
+
+def test_the_recording_of_the_cluster_is_read_back_as_it_was() -> None:
+    assert recorded_cluster().to_json() == (RECORDED / "cluster.json").read_text(encoding="utf-8")
+
+
+def test_a_recorded_cluster_has_each_event_and_its_end() -> None:
+    """A killed server and a restarted one keep their caches; the third comes back with an empty one."""
+    events = {event.what: event for event in recorded_cluster().events}
+    assert list(events) == ["restart", "kill", "cache lost"]
+    for what, event in events.items():
+        [(away, back)] = three_servers()[event.server].absences
+        moments = three_servers()[event.server].moments
+        before, after = (next(item for item in moments if item.second >= second) for second in (away, back))
+        assert before.second < after.second
+        assert before.second == pytest.approx(STRETCH * event.seconds, abs=STRETCH * AWAY_SECONDS)
+        assert (after.figures["l2CacheSize"] >= 0.99 * before.figures["l2CacheSize"]) == (what != "cache lost")
 
 
 DAY = 86_400.0
