@@ -199,7 +199,7 @@ def _spec(chart: alt.TopLevelMixin, preview: _Preview, graphs: Sequence[Graph], 
 def _config(ink: str) -> Spec:
     config: Spec = json.loads(json.dumps(CONFIG).replace("currentColor", ink))
     config["legend"] |= {"orient": "bottom", "direction": "horizontal", "columns": 2, "labelLimit": 240}
-    config["title"] = {"color": ink}
+    config["title"] = {"color": ink, "subtitleColor": ink}
     return config
 
 
@@ -219,7 +219,6 @@ def _graph(graph: Graph, preview: _Preview) -> alt.LayerChart | alt.FacetChart |
         title=alt.Title(
             wrap(graph.title, TITLE_LETTERS),
             subtitle=wrap(note(graph), SUBTITLE_LETTERS),
-            subtitleColor=MARK,
             anchor="start",
             fontSize=13,
         ),
