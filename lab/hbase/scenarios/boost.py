@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from math import inf
 from typing import Final
 
@@ -38,6 +38,8 @@ SERVERS: Final = 3
 FIRST_MIB_S: Final = 0.5  # judgement: at four times this rate, the S3 server and two cores still keep up
 RAISES: Final = ((0.1, 1.75), (0.2, 2.5), (0.3, 3.25), (0.4, 4.0))
 """For each raise, the share of the blocks that are cached by then, and the new limit as a multiple of the first."""
+OPENED: Final = 0.01
+"""Opening regions caches fewer blocks than this share, 20 to 30 s before the prefetch of their files begins."""
 FULL: Final = 0.97
 FILLED_SECONDS: Final = 900.0
 QUEUE_BLOCKS: Final = 4
@@ -72,12 +74,12 @@ class LimitedFill(Struct, frozen=True, kw_only=True):
 
     @property
     def began(self) -> float:
-        """Return when the first block was cached."""
-        return next(tick.at for tick in self.history.ticks if self.share(tick) > 0)
+        """Return when the prefetch began: the last moment with no more blocks than opening regions caches."""
+        return [*takewhile(lambda tick: self.share(tick) < OPENED, self.history.ticks)][-1].at
 
     @property
     def seconds(self) -> float:
-        """Return the time from the first block until the caches are full, except for the few blocks that it skips."""
+        """Return the time from its begin until the caches are full, except for the few blocks that it skips."""
         return next(tick.at for tick in self.history.ticks if self.share(tick) >= FULL) - self.began
 
     def share(self, tick: Tick) -> float:
@@ -86,7 +88,7 @@ class LimitedFill(Struct, frozen=True, kw_only=True):
 
     @property
     def shares(self) -> list[tuple[float, float]]:
-        """Return the measured share over the seconds since the first block."""
+        """Return the measured share over the seconds since the prefetch began."""
         return [(tick.at - self.began, self.share(tick)) for tick in self.history.ticks if tick.at >= self.began]
 
     @property

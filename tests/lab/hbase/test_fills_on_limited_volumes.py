@@ -33,7 +33,7 @@ def test_each_limit_counts_while_it_is_in_force(
     assert planned is not None
     small = Fill(blocks=800, s3_bytes=SLOT_MIB * MIB, slot_bytes=SLOT_MIB * MIB)
     model = replace(planned, fill=small, written_bytes_per_second=0.0, ebs_written_bytes_per_second=0.0)
-    history = ReadHistory([Tick(at=at, gets=0, servers={0: counters(at)}) for at in (20, 23, 24)])
+    history = ReadHistory([Tick(at=at, gets=0, servers={0: counters(at)}) for at in (20, 23, 30)])
     fill = LimitedFill(
         history=history,
         model=model,
