@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 import webbrowser
@@ -12,8 +13,10 @@ import click
 
 from cli.options import chosen_cluster, cluster_option, complete_environment
 from cli.signals import SIGNALLED, Stopped
+from cli.single_values import require_single_values
 from cli.terminal import echo
 from environments.reader import read_environment
+from environments.reader.assignment import Assignment
 from reports.explorer.server import ExplorerServer
 from reports.explorer.subject import Subject
 from sizing.problem import OperationFailed
@@ -26,15 +29,26 @@ OTHER_SYSTEMS: Final = ("darwin", "win32")
 
 @click.command()
 @click.argument("environment", metavar="[ENV]", default=DEFAULT, shell_complete=complete_environment)
+@click.option(
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="PATH=VALUE",
+    help="Start with another value of a key, which is not written to the file. May be repeated; VALUE is YAML.",
+)
 @cluster_option
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port to listen on.  [default: a free one]")
 @click.option("--no-browser", is_flag=True, help="Print the address without opening a browser.")
-def explore(environment: str, cluster: str | None, port: int, *, no_browser: bool) -> None:
+def explore(
+    environment: str, assignments: tuple[str, ...], cluster: str | None, port: int, *, no_browser: bool
+) -> None:
     """Change the inputs of a plan in a browser.
 
     The page shows the price, the nodes, the latency and plots. Move a slider or type a value, and the page shows the
     plan for it. The environment file does not change: copy or save the changed file from the page. Without ENV, the
     page shows the environment prod.
+
+    The page needs one value for each input. If the file has ranges, state values with --set.
 
     Only this machine can reach the server, and only the printed address opens the page. Press Ctrl-C to stop the
     server. No request leaves the machine, and you need no AWS account.
@@ -42,10 +56,13 @@ def explore(environment: str, cluster: str | None, port: int, *, no_browser: boo
     \b
     Example:
       warmbase explore prod
+      warmbase explore prod --set workload.stored=12TiB
       warmbase explore prod --no-browser --port 8080
     """
-    read = read_environment(environment)
-    subject = Subject.read(environment, chosen_cluster(read, cluster).name)
+    values = [Assignment.parse(text) for text in assignments]
+    require_single_values(environment, values, f"warmbase explore {shlex.quote(environment)}")
+    read = read_environment(environment, values)
+    subject = Subject.read(environment, chosen_cluster(read, cluster).name, values)
     try:
         server = ExplorerServer(subject, port)
     except OSError as error:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from cli.options import chosen_cluster
 from cli.plan_document import plan_document
+from cli.single_values import require_single_values
 from cli.terminal import echo
 from environments.planning import advised_plan_of, infeasible
 from environments.reader import read_environment
@@ -26,6 +28,8 @@ SUFFIX: Final = ".html"
 def write_report(environment: str, assignments: Sequence[Assignment], cluster: str | None, file: Path) -> None:
     """Write the page of a plan. Raises Infeasible if the plan misses its targets, after writing the page."""
     _check_file(file)
+    command = f"warmbase plan {shlex.quote(environment)} --report {shlex.quote(str(file))}"
+    require_single_values(environment, assignments, command)
     read = read_environment(environment, assignments)
     choice = chosen_cluster(read, cluster)
     echo("warmbase: computing the plans for the sliders, which takes several seconds", err=True)

@@ -141,5 +141,6 @@ def subject_document(subject: Subject) -> dict[str, Any]:
         "name": subject.name,
         "cluster": subject.cluster,
         "file": PurePath(subject.document.source).name,
+        "sets": OPTION in subject.options,
         "inputs": [to_builtins(entry) for entry in subject.inputs.values()],
     }

@@ -11,11 +11,13 @@ import urllib.request
 import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
 
 from cli import explore
+from environments.reader import locate
 from tests.command import PROCESS, PROJECT, process_variables, run
 
 
@@ -83,3 +85,20 @@ def test_a_browser_starts_only_where_it_has_a_screen(
     monkeypatch.setattr(webbrowser, "open", opened)
     assert explore._start_browser("http://127.0.0.1:1/") is starts
     assert opened.called is starts
+
+
+def test_ranges_are_refused_with_the_command_that_shows_their_middle(tmp_path: Path) -> None:
+    file = tmp_path / "ranged.yaml"
+    ranged = locate("dev").read_text().replace("stored: 200 GiB", "stored: {low: 1 TiB, mid: 2 TiB, high: 4 TiB}")
+    file.write_text(ranged)
+    for command in (["explore", str(file)], ["plan", str(file), "--report", str(tmp_path / "plan.html")]):
+        result = run(*command)
+        assert result.returncode == 2
+        assert "workload.stored is a range\n  the page shows plans for single values\n" in result.stderr
+        assert f"`warmbase {' '.join(command)} --set workload.stored=2TiB`" in result.stderr
+        assert f"`warmbase plan {file}`" in result.stderr
+    with (
+        explorer(str(file), "--set", "workload.stored=2TiB") as (_, url),
+        urllib.request.urlopen(url, timeout=30) as page,  # noqa: S310 - the address of our own server
+    ):
+        assert b'"text":"2TiB"' in page.read()

@@ -62,11 +62,12 @@ class Page {
   }
 
   #describe() {
-    const { name, cluster, file } = this.subject;
+    const { name, cluster, file, sets } = this.subject;
     document.title = `${name}: plan`;
     setText(byId("title"), `${name} / ${cluster}`);
     setText(byId("footer"), "All figures are those of warmbase plan. Latencies and times are estimates.");
-    const note = `The page starts with the values of ${file}, and does not change that file.`;
+    const start = sets ? `the values of ${file} and of --set` : `the values of ${file}`;
+    const note = `The page starts with ${start}, and does not change that file.`;
     setText(byId("note"), this.report ? noteOf(this.report) : note);
     for (const id of ["keep", "copy", "save"]) byId(id).hidden = this.report !== undefined;
     byId("yaml-details").hidden = this.report !== undefined;

@@ -110,6 +110,8 @@ export interface Subject {
   name: string;
   cluster: string;
   file: string;
+  /** Whether options of the command replace values of the file. */
+  sets: boolean;
   inputs: Input[];
 }
 
