@@ -8,7 +8,7 @@ from typing import Any, Final
 from facts.today import today
 from reports.explorer.answer import State, advice_texts, answer
 from reports.explorer.page_file import single_page
-from reports.explorer.page_input import Kind, PageInput
+from reports.explorer.page_input import MODE, Kind, PageInput
 from reports.explorer.subject import Subject, subject_document
 from sizing.plan import Plan
 from sizing.units import format_size, parse_fraction, parse_size
@@ -66,7 +66,9 @@ def _plan_at(subject: Subject, key: str, text: str) -> Iterator[Document]:
 
 
 def _stops(entry: PageInput) -> list[str]:
-    """Return the values at which the slider of an input stops, in order; an input without a slider has none."""
+    """Return the values at which the slider of an input stops, in order, or which its list offers."""
+    if entry.key == MODE.key:
+        return list(entry.choices)
     if not entry.text:
         return []
     try:

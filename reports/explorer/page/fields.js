@@ -81,9 +81,10 @@ export class Fields {
   #text(input, id, messageId) {
     const attributes = { id, "aria-describedby": messageId, name: input.key };
     if (input.kind === "choice") {
-      const options = input.choices.map((choice) => element("option", { value: choice }, choice));
+      const stops = this.stops?.[input.key];
+      const options = (stops ?? input.choices).map((choice) => element("option", { value: choice }, choice));
       const select = element("select", attributes, ...options);
-      select.disabled = this.stops !== null;
+      select.disabled = this.stops !== null && !stops;
       select.addEventListener("change", () => this.onChange(input.key, select.value, true));
       return select;
     }

@@ -69,7 +69,7 @@ class Page {
     const start = sets ? `the values of ${file} and of --set` : `the values of ${file}`;
     const note = `The page starts with ${start}, and does not change that file.`;
     setText(byId("note"), this.report ? noteOf(this.report) : note);
-    for (const id of ["keep", "copy", "save"]) byId(id).hidden = this.report !== undefined;
+    for (const id of ["copy", "save"]) byId(id).hidden = this.report !== undefined;
     byId("yaml-details").hidden = this.report !== undefined;
     if (this.report) this.#showFileOnly(this.report);
   }
@@ -228,9 +228,9 @@ function stopsOf({ variants }) {
 /** @param {Report} report */
 function noteOf({ written }) {
   return (
-    `Written on ${written}. Each slider stops only at values for which a plan was computed. Moving a slider resets ` +
-    "all other inputs. The last two plots and the advice do not follow the sliders. For other values, run " +
-    "warmbase explore."
+    `Written on ${written}. Each slider, and the list of storage modes, has only values for which a plan was computed. ` +
+    "A change resets all other inputs. The last two plots and the advice do not follow the inputs. For other values, " +
+    "run warmbase explore."
   );
 }
 

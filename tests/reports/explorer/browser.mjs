@@ -193,6 +193,7 @@ async function observe(browser, { url, report }) {
   observed.sheets.report = await sheets(file);
   observed.report = await file.evaluate(() => JSON.parse(document.getElementById("plan").textContent));
   observed.stopped = (await stops(file)).figures;
+  observed.modes = await comparedMode(file);
   const unplanned = await open(browser, `${report}#workload.stored=1+GiB`);
   observed.unplanned = [await unplanned.inputValue("#input-workload-stored"), (await figures(unplanned)).figures];
   observed.requests = { explore: page.seen.requests, report: file.seen.requests };
@@ -206,6 +207,16 @@ async function draw(browser, { url, picture }) {
   await page.waitForFunction(() => document.querySelector("#compared tr") && document.querySelector("#plot-hits svg"));
   await page.screenshot({ path: picture });
   return figures(page);
+}
+
+/** Keep the plan of the file, choose another storage mode, and return the price of both. */
+async function comparedMode(page) {
+  await page.click("#reset");
+  await page.click("#keep");
+  await page.selectOption("#input-storage-mode", "s3-plain");
+  await page.waitForFunction(() => document.querySelector("#compared tr.differs"));
+  await shown(page);
+  return page.$$eval("#compared tr:first-child td", (cells) => cells.map((cell) => cell.textContent));
 }
 
 /** Move the slider of the data to its last stop. */

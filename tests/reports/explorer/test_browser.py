@@ -254,6 +254,10 @@ def test_the_report_has_the_document_of_the_command_and_its_sliders_stop_at_plan
     assert whole["file"].stat().st_size <= MOST_BYTES
     triple = run("plan", ENVIRONMENT, "--set", "workload.stored=600GiB", "--output", "json")
     assert whole["stopped"]["price"] == format_usd(json.loads(triple.stdout)["after"]["usd_per_month"])
+    plain = run("plan", ENVIRONMENT, "--set", "storage.mode=s3-plain", "--output", "json")
+    before, after = whole["modes"]
+    assert before == printed(whole["report"])["price"]
+    assert after.startswith(format_usd(json.loads(plain.stdout)["after"]["usd_per_month"]))
 
 
 @pytest.mark.thorough

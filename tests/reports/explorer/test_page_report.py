@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reports.explorer.page_input import Kind, PageInput
+from reports.explorer.page_input import MODE, Kind, PageInput
 from reports.explorer.report import _stops
 
 
@@ -23,3 +23,7 @@ def test_a_slider_stops_at_the_value_of_the_file_however_it_is_written(
     key: str, kind: Kind, text: str, stops: list[str]
 ) -> None:
     assert _stops(PageInput(key=key, section="", title="", kind=kind, text=text)) == stops
+
+
+def test_the_list_of_storage_modes_offers_all_of_them() -> None:
+    assert _stops(MODE) == ["s3-cached", "s3-plain", "hdfs"]
