@@ -8,8 +8,9 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from configurations.metrics import MetricSource, metrics_of
 from lab.hbase.cluster import LabCluster
@@ -36,8 +37,7 @@ NODE_READS: Final = (
 """The attributes that the program on a node reads from its RegionServer, except for the time of its start."""
 
 
-@dataclass(slots=True, kw_only=True)
-class ClusterRecorder:
+class ClusterRecorder(Struct, kw_only=True):
     """Takes samples and keeps events. Each server has a volume of its own for its cache."""
 
     cluster: LabCluster

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Self
+
+from msgspec import Struct
 
 DRAWN_SECONDS: Final = 12
 """A recorded second is drawn as so many, and the times that HBase is configured with are shortened as much."""
@@ -14,8 +15,7 @@ Figures = Mapping[str, float]
 """Figures by the attribute of JMX, or by the name of the metric where no bean has the figure."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterSample:
+class ClusterSample(Struct, frozen=True, kw_only=True):
     """All figures at one moment, so many seconds after the first. A server that did not answer has None."""
 
     seconds: float
@@ -24,8 +24,7 @@ class ClusterSample:
     servers: tuple[Figures | None, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerEvent:
+class ServerEvent(Struct, frozen=True, kw_only=True):
     """An event of one server, such as `kill`, at a second of the recording."""
 
     seconds: float
@@ -33,8 +32,7 @@ class ServerEvent:
     what: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterRecording:
+class ClusterRecording(Struct, frozen=True, kw_only=True):
     """The samples and events, and the limits of the recorded servers by name, such as `heap_mib`."""
 
     limits: Figures
