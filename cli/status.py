@@ -84,7 +84,7 @@ def _page(state: EnvironmentState) -> Iterator[str]:
     for cluster in state.clusters:
         yield ""
         yield from _cluster(cluster, state.environment)
-    yield f"\nNext: `warmbase explore {state.environment}` shows what other values would change, in a browser."
+    yield f"\nNext: `warmbase explore {state.environment}` shows the plan for other values in a browser."
 
 
 def _claim(state: EnvironmentState) -> str:
