@@ -44,7 +44,7 @@ export class HitsPlace {
         least: 0,
         most: Math.max(curve.at(-1)?.[0] ?? 0, cache ?? 0) || 1,
         kind: "size",
-        ...(prices.length ? { second: usd } : {}),
+        ...(prices.length ? { second: (bytes) => (bytes > 0 ? usd(bytes) : "") } : {}),
       },
       y: { label: "hit ratio", least: 0, most: 1, kind: "share" },
       series: [{ name: "hit ratio", points: curve, look: 1 }],
