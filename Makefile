@@ -1,6 +1,6 @@
 # make demo       deploy environments/prod.yaml to a local AWS: plan, render, synthesise, deploy, compare, remove
 # make test       the tests to run before a commit: about 7 minutes on two idle cores
-# make test-all   every test that needs no real HBase: `make test`, then `make test-more`; about 35 minutes (estimate)
+# make test-all   every test that needs no real HBase, those of `make test` and `make test-more`; about 35 minutes (estimate)
 # make test-more  what `make test` leaves out: the long tests, and the laws again on more examples
 # make test-lab   the tests that boot a real HBase; they are skipped where `make lab-setup` has not run
 # make lab        every scenario of the lab on a real HBase on this machine: an hour or more
@@ -54,16 +54,20 @@ lab-setup: setup-lab
 lab: lab-setup
 	@$(BIN)/warmbase lab run $(ARGS)
 
+BATS := node_modules/bats/bin/bats tests/bootstrap_actions
+
 test: setup-dev
 	@source .ci/parts; \
-	beside bats node_modules/bats/bin/bats tests/bootstrap_actions; \
+	beside bats $(BATS); \
 	part pytest $(PYTEST) -m "not lab and not speed and not bench and not thorough" $(ARGS); \
 	finish
 
+# One run, so that plans, templates and the laws that both have are computed once.
 test-all: setup-dev
 	@source .ci/parts; \
-	part test $(MAKE) --no-print-directory test; \
-	part test-more $(MAKE) --no-print-directory test-more; \
+	beside bats $(BATS); \
+	part pytest $(PYTEST) --hypothesis-profile ci -m "not lab and not speed and not bench" $(ARGS); \
+	part speed $(BIN)/pytest -q -m speed $(call marked,speed); \
 	finish
 
 test-more: setup-dev
