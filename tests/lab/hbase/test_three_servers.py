@@ -67,10 +67,24 @@ def experiment(launches: Callable[[str], Launch], tmp_path_factory: pytest.TempP
     assert not [process.command.name for process in running if process.is_alive]
 
 
+def serving(experiment: Experiment) -> None:
+    """Start the servers unless an earlier test has left them running: they start for half a minute."""
+    if not experiment.bench.cluster.serves:
+        experiment.bench.serve(LabServer(), cold=True)
+
+
+def serving_full(experiment: Experiment) -> None:
+    """Have every block in the cache of the server that has its region.
+
+    The tests that need this are the first of the module, before any test leaves blocks of a region on two servers.
+    """
+    serving(experiment)
+    experiment.bench.wait_until_full(experiment.miniature.demand.blocks.count, 300.0)
+
+
 def test_each_server_caches_the_regions_that_it_has(experiment: Experiment) -> None:
     bench, cluster = experiment.bench, experiment.bench.cluster
-    bench.serve(LabServer(), cold=True)
-    bench.wait_until_full(experiment.miniature.demand.blocks.count, 300.0)
+    serving_full(experiment)
     homes = Counter(cluster.number_of(server) for server in bench.admin.regions(experiment.table.name).values())
     assert homes == dict.fromkeys(cluster.numbers, experiment.miniature.regions // 3)
     blocks = experiment.miniature.demand.blocks.count
@@ -79,22 +93,6 @@ def test_each_server_caches_the_regions_that_it_has(experiment: Experiment) -> N
     assert all(count == pytest.approx(blocks / 3, rel=0.15) for count in cached)
     files = {cluster.site(server).properties["hbase.bucketcache.ioengine"] for server in cluster.alike(LabServer())}
     assert len(files) == 3
-
-
-def test_regions_are_offline_while_their_server_restarts_and_others_answer(experiment: Experiment) -> None:
-    bench, cluster = experiment.bench, experiment.bench.cluster
-    [meta] = {cluster.number_of(server) for server in bench.admin.regions("hbase:meta").values()}
-    victim = next(number for number in cluster.numbers if number != meta)
-    with probed(bench.admin, experiment.table.name, "kill -9", cluster.place.ports.servers) as probes:
-        cluster.kill_server(victim)
-        cluster.start_server(LabServer(number=victim))
-        bench.await_regions()
-        bench.wait_until(lambda _: False, 2.0)
-    gone = [region for region, number in probes.regions.items() if number == victim]
-    assert sorted(outage.region for outage in probes.of_server(victim)) == sorted(gone)
-    assert all(outage.seconds for outage in probes.outages)
-    assert {outage.server for outage in probes.outages} == {victim}
-    assert "retrieved from file successfully" in cluster.place.log(f"server-{victim}").read_text(encoding="utf-8")
 
 
 def control_regions(experiment: Experiment, directory: Path, *arguments: str) -> Any:
@@ -134,9 +132,51 @@ def answer_of(step: str, cluster: LabCluster, directory: Path, *arguments: str) 
     return json.loads((directory / "answer").read_text(encoding="utf-8"))
 
 
+def test_the_step_names_store_files_and_moves_regions(experiment: Experiment, tmp_path: Path) -> None:
+    """The files are those that the servers' caches have blocks of, by the indexes."""
+    bench, table = experiment.bench, experiment.table.name
+    serving_full(experiment)
+    time.sleep(2 * PERSIST_INTERVAL_MS / 1000)
+    before = bench.admin.regions(table)
+    files = control_regions(experiment, tmp_path, "files")
+    assert files == bench.admin.files()
+    control = LabControl(cluster=bench.cluster, admin=bench.admin, history=ReadHistory())
+    proposal = Heal(hbase=control, journal=MemoryHealJournal()).propose(lambda _: None)
+    assert proposal.moves == ()
+    assert proposal.home_bytes == proposal.cached_bytes > 0
+    assert proposal.at_home(proposal.state.homes) == len(before)
+    assert all(contents.behind_seconds == 0 for contents in proposal.contents.values())
+    name, home = next(iter(before.items()))
+    other = next(server for server in bench.admin.servers() if server != home)
+    bench.admin.switch_balancer(on=False)
+    for server in (other, home):
+        address = ":".join(server.split(",")[:2])
+        assert control_regions(experiment, tmp_path, "move", "0", f"{name}@{address}") == {"moved": [name]}
+        assert bench.admin.regions(table)[name] == server
+    bench.admin.reopen(table)
+    bench.await_regions()
+
+
+def test_regions_are_offline_while_their_server_restarts_and_others_answer(experiment: Experiment) -> None:
+    bench, cluster = experiment.bench, experiment.bench.cluster
+    serving(experiment)
+    [meta] = {cluster.number_of(server) for server in bench.admin.regions("hbase:meta").values()}
+    victim = next(number for number in cluster.numbers if number != meta)
+    with probed(bench.admin, experiment.table.name, "kill -9", cluster.place.ports.servers) as probes:
+        cluster.kill_server(victim)
+        cluster.start_server(LabServer(number=victim))
+        bench.await_regions()
+        bench.wait_until(lambda _: False, 2.0)
+    gone = [region for region, number in probes.regions.items() if number == victim]
+    assert sorted(outage.region for outage in probes.of_server(victim)) == sorted(gone)
+    assert all(outage.seconds for outage in probes.outages)
+    assert {outage.server for outage in probes.outages} == {victim}
+    assert "retrieved from file successfully" in cluster.place.log(f"server-{victim}").read_text(encoding="utf-8")
+
+
 def test_the_step_sees_a_region_that_moved_until_its_table_is_reopened(experiment: Experiment, tmp_path: Path) -> None:
     admin, table = experiment.bench.admin, experiment.table.name
-    experiment.bench.serve(LabServer(), cold=True)
+    serving(experiment)
     before = admin.regions(table)
     name, home = next(iter(before.items()))
     other = next(server for server in admin.servers() if server != home)
@@ -169,8 +209,7 @@ def test_the_step_sees_a_region_that_moved_until_its_table_is_reopened(experimen
 
 
 def test_the_step_compacts_the_regions_that_it_is_told_to(experiment: Experiment, tmp_path: Path) -> None:
-    if not experiment.bench.cluster.serves:
-        experiment.bench.serve(LabServer(), cold=True)
+    serving(experiment)
     began = time.time()
     before = answer_of("compact-regions", experiment.bench.cluster, tmp_path, "stored")
     assert before == experiment.bench.admin.stored()
@@ -185,7 +224,7 @@ def test_a_server_that_is_emptied_and_filled_again_holds_regions_that_would_not_
     experiment: Experiment, tmp_path: Path
 ) -> None:
     admin, table = experiment.bench.admin, experiment.table.name
-    experiment.bench.serve(LabServer(), cold=True)
+    serving(experiment)
     admin.reopen(table)
     experiment.bench.await_regions()
     admin.switch_balancer(on=False)
@@ -201,51 +240,6 @@ def test_a_server_that_is_emptied_and_filled_again_holds_regions_that_would_not_
     regions = admin.state()["regions"]
     assert {name: regions[name]["server"] for name in homes} == homes
     assert {name for name in homes if regions[name]["moved"]} == {name for name in homes if homes[name] == server}
-
-
-def test_the_step_names_store_files_and_moves_regions(experiment: Experiment, tmp_path: Path) -> None:
-    """The files are those that the servers' caches have blocks of, by the indexes."""
-    bench, table = experiment.bench, experiment.table.name
-    bench.serve(LabServer(), cold=True)
-    bench.wait_until_full(experiment.miniature.demand.blocks.count, 300.0)
-    time.sleep(2 * PERSIST_INTERVAL_MS / 1000)
-    before = bench.admin.regions(table)
-    files = control_regions(experiment, tmp_path, "files")
-    assert files == bench.admin.files()
-    control = LabControl(cluster=bench.cluster, admin=bench.admin, history=ReadHistory())
-    proposal = Heal(hbase=control, journal=MemoryHealJournal()).propose(lambda _: None)
-    assert proposal.moves == ()
-    assert proposal.home_bytes == proposal.cached_bytes > 0
-    assert proposal.at_home(proposal.state.homes) == len(before)
-    assert all(contents.behind_seconds == 0 for contents in proposal.contents.values())
-    name, home = next(iter(before.items()))
-    other = next(server for server in bench.admin.servers() if server != home)
-    bench.admin.switch_balancer(on=False)
-    for server in (other, home):
-        address = ":".join(server.split(",")[:2])
-        assert control_regions(experiment, tmp_path, "move", "0", f"{name}@{address}") == {"moved": [name]}
-        assert bench.admin.regions(table)[name] == server
-    bench.admin.reopen(table)
-    bench.await_regions()
-
-
-FACTOR = 2.0
-
-
-@pytest.mark.parametrize("scenario", ["warm-gate", "boost"])
-def test_cold_caches_fill_as_predicted(experiment: Experiment, scenario: str) -> None:
-    """The short forms run on the small caches of this module, which fill in seconds: times count by a factor.
-
-    docs/lab-fills.md compares times of minutes with closer bounds.
-    """
-    result = benched(scenario)(replace(experiment, short=True))
-    if not result.figures:
-        pytest.skip("; ".join(result.limits))
-    for figure in result.figures:
-        if figure.unit != "s":
-            assert figure.holds is not False, figure
-        elif figure.predicted and not figure.name.startswith("remaining seconds"):
-            assert 1 / FACTOR < float(figure.measured) / float(figure.predicted) < FACTOR, figure
 
 
 def test_the_step_waits_for_the_server_of_meta_while_it_restarts(experiment: Experiment, tmp_path: Path) -> None:
@@ -271,8 +265,7 @@ def test_the_step_waits_for_the_server_of_meta_while_it_restarts(experiment: Exp
 
 def test_the_step_changes_a_family_and_reopens_one_region_in_place(experiment: Experiment, tmp_path: Path) -> None:
     admin, table = experiment.bench.admin, experiment.table.name
-    if not experiment.bench.cluster.serves:
-        experiment.bench.serve(LabServer(), cold=True)
+    serving(experiment)
     answer = answer_of("change-tables", experiment.bench.cluster, tmp_path, "families")
     [(family, before)] = answer["tables"][table].items()
     [planned] = planned_tables(experiment.bench.cluster.launch)[0].families
@@ -328,3 +321,22 @@ def test_an_available_restart_of_the_server_of_meta(experiment: Experiment) -> N
     control.restart(server, bench.say)
     bench.await_regions()
     assert control.state(bench.say).homes == before.homes
+
+
+FACTOR = 2.0
+
+
+@pytest.mark.parametrize("scenario", ["warm-gate", "boost"])
+def test_cold_caches_fill_as_predicted(experiment: Experiment, scenario: str) -> None:
+    """The short forms run on the small caches of this module, which fill in seconds: times count by a factor.
+
+    docs/lab-fills.md compares times of minutes with closer bounds.
+    """
+    result = benched(scenario)(replace(experiment, short=True))
+    if not result.figures:
+        pytest.skip("; ".join(result.limits))
+    for figure in result.figures:
+        if figure.unit != "s":
+            assert figure.holds is not False, figure
+        elif figure.predicted and not figure.name.startswith("remaining seconds"):
+            assert 1 / FACTOR < float(figure.measured) / float(figure.predicted) < FACTOR, figure
