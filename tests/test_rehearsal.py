@@ -334,6 +334,7 @@ REASONS: Final[Mapping[str, str]] = {
     "lab-compaction": LAB,
     "lab-fills": LAB,
     "lab-heal": LAB,
+    "lab-node-lost": LAB,
     "lab-results": LAB,
     "lab-rolling-restart": LAB,
     "lab-three-servers": LAB,

@@ -13,8 +13,9 @@ from msgspec import Struct
 from lab.hbase.availability import Probes, offline_regions, probed
 from lab.hbase.cluster import LabServer
 from lab.hbase.experiment import Experiment, ScenarioResult, over_time
+from lab.hbase.overlay import varied
 from lab.hbase.result import Chart, Measurement, MeasurementTarget, TargetKind
-from lab.hbase.scenarios.crash import FACTOR, CrashCase, address, crash_cases, crash_of, victim, warm_homes
+from lab.hbase.scenarios.crash import FACTOR, RETAIN, CrashCase, address, crash_cases, crash_of, victim, warm_homes
 from lab.hbase.steady_cluster import PREFETCHED_SECONDS
 from lab.hbase.store.settings import Settings
 from lab.model.crash import offline_seconds
@@ -30,6 +31,12 @@ WRITING_SECONDS: Final = {False: 20.0, True: 10.0}
 """The seconds of writes before the crash, so that the server has a log to be split."""
 PATIENCE: Final = 5.0
 """The scenario waits for this many times the predicted outage before it gives up."""
+DEFAULT: Final = "regions wait as long as HBase's default says"
+# AssignmentManager of HBase 2.6: the first wait is 50 ms, and each is twice as long as the one before.
+DEFAULT_WAIT: Final = varied({f"{RETAIN}.force.retries": "600"}, "HBase's default, for comparison")
+OBSERVED: Final = 3.0
+"""The default wait has no useful end, so it is observed for this many times the outage that the plan predicts."""
+WAKING_SECONDS: Final = 900.0
 
 
 class LostServer(Struct, frozen=True, kw_only=True):
@@ -51,16 +58,35 @@ class LostServer(Struct, frozen=True, kw_only=True):
         return [outage.seconds or self.probes.seconds for outage in self.probes.of_server(self.number)]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DefaultWait:
+    """A loss for which the master waits as long as HBase's default says, until the server returns under its name."""
+
+    number: int
+    probes: Probes
+    observed_seconds: float
+    open_seconds: float
+    """The time from the start of the server that returns until its regions are open."""
+    acknowledged: int
+    lost: int
+
+
 def run(lab: Experiment) -> ScenarioResult:
-    """Lose a server in each case of the scenario `crash`, under reads and writes, and replace it by an empty one."""
+    """Lose a server in each case of the scenario `crash`, under reads and writes, and replace it by an empty one.
+
+    At last, lose one for which the master waits as long as HBase's default says.
+    """
     lab = lab.filled()
     homes = warm_homes(lab)
     losses = [_loss(lab, case, homes) for case in crash_cases(lab)]
+    waited = _default_wait(lab, OBSERVED * sum(seconds for _, seconds in losses[0].phases))
     lab.bench.cluster.restart_master()
     return ScenarioResult(
-        figures=tuple(figure for loss in losses for figure in _figures(lab, loss)),
-        charts=tuple(_chart(loss) for loss in losses),
-        outages=tuple(outage for loss in losses for outage in loss.probes.outages),
+        figures=(*(figure for loss in losses for figure in _figures(lab, loss)), *_default_figures(waited)),
+        charts=(*(_chart(loss.case.name, loss.probes) for loss in losses), _chart(DEFAULT, waited.probes)),
+        outages=tuple(
+            outage for probes in (*(loss.probes for loss in losses), waited.probes) for outage in probes.outages
+        ),
         limits=(
             "The new server has the name of the lost one, and starts once the rows are online elsewhere.",
             "The three servers share the cores of one machine, so regions open more slowly than on a cluster.",
@@ -96,6 +122,32 @@ def _loss(lab: Experiment, case: CrashCase, homes: Mapping[str, str]) -> LostSer
         survivors_gets=survivors_gets,
         replacement_gets=replacement_gets,
         replacement_seconds=seconds,
+    )
+
+
+def _default_wait(lab: Experiment, seconds: float) -> DefaultWait:
+    """Kill a server under writes, observe its regions for so long, and let an empty server return under its name."""
+    bench, cluster = lab.bench, lab.bench.cluster
+    cluster.restart_master(DEFAULT_WAIT)
+    number = victim(lab, has_meta=False)
+    with probed(bench.admin, lab.table.name, DEFAULT, cluster.place.ports.servers) as probes:
+        bench.admin.write(lab.table.name, lab.table.family, WRITE_INTERVAL_SECONDS)
+        time.sleep(WRITING_SECONDS[lab.short])
+        cluster.kill_server(number)
+        time.sleep(seconds)
+    cluster.clear_cache(number)
+    began = time.monotonic()
+    cluster.start_server(LabServer(number=number))
+    bench.admin.await_regions(lab.table.name, seconds=WAKING_SECONDS)
+    open_seconds = time.monotonic() - began
+    acknowledged, lost = bench.admin.written()
+    return DefaultWait(
+        number=number,
+        probes=probes,
+        observed_seconds=seconds,
+        open_seconds=open_seconds,
+        acknowledged=acknowledged,
+        lost=lost,
     )
 
 
@@ -159,6 +211,35 @@ def _figures(lab: Experiment, loss: LostServer) -> tuple[Measurement, ...]:
     )
 
 
-def _chart(loss: LostServer) -> Chart:
-    offline = offline_regions(loss.probes.outages, loss.probes.seconds)
-    return over_time(f"Regions offline, under load: {loss.case.name}", "regions", [("measured", offline)])
+def _default_figures(waited: DefaultWait) -> tuple[Measurement, ...]:
+    figure = partial(Measurement, case=DEFAULT)
+    outages = waited.probes.of_server(waited.number)
+    return (
+        figure(
+            name="regions still offline at the end",
+            unit="",
+            measured=float(sum(outage.seconds is None for outage in outages)),
+            predicted=float(sum(number == waited.number for number in waited.probes.regions.values())),
+            because=f"{waited.observed_seconds:.0f} s after the loss; the master doubles its wait 600 times",
+            target=MeasurementTarget(kind=TargetKind.SAME),
+        ),
+        figure(
+            name="seconds until they are open after the server returns",
+            unit="s",
+            measured=waited.open_seconds,
+            because="an empty server starts under the lost one's name, and the master first ends its current sleep",
+        ),
+        figure(
+            name="acknowledged rows lost",
+            unit="",
+            measured=float(waited.lost),
+            predicted=0.0,
+            because=f"of {waited.acknowledged:,} new rows that HBase acknowledged before, during and after the outage",
+            target=MeasurementTarget(kind=TargetKind.SAME),
+        ),
+    )
+
+
+def _chart(case: str, probes: Probes) -> Chart:
+    offline = offline_regions(probes.outages, probes.seconds)
+    return over_time(f"Regions offline, under load: {case}", "regions", [("measured", offline)])
