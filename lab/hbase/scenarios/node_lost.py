@@ -58,8 +58,7 @@ class LostServer(Struct, frozen=True, kw_only=True):
         return [outage.seconds or self.probes.seconds for outage in self.probes.of_server(self.number)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DefaultWait:
+class DefaultWait(Struct, frozen=True, kw_only=True):
     """A loss for which the master waits as long as HBase's default says, until the server returns under its name."""
 
     number: int
