@@ -9,13 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from operations.compaction_waves import CompactionPatience, CompactionWaves, StoredRegion, next_wave, wave_sizes
 from operations.hbase_control import CacheReads
 from operations.progress import Say
 from sizing.problem import OperationFailed, Refused
 
-QUICK = CompactionPatience(before=60, recovery=0.05, first_poll=0.001, poll=0.002)
+PATIENT = CompactionPatience(before=60, recovery=60, first_poll=0.001, poll=0.002)
+QUICK = replace(PATIENT, recovery=0.05)
 LAST_WEEK, NOW = time.time() - 7 * 86_400, time.time()
 
 
@@ -57,12 +59,12 @@ class Model(Struct, dict=True):
         return {server: CacheReads(hits=1000 * ratio, misses=1000 * (1 - ratio)) for server in servers}
 
 
-def waves_of(model: Model, *tables: str, floor: float = 0.9) -> CompactionWaves:
-    return CompactionWaves(hbase=model, tables=frozenset(tables), before=NOW, floor=floor, patience=QUICK)
+def waves_of(model: Model, *tables: str, floor: float = 0.9, patience: CompactionPatience = PATIENT) -> CompactionWaves:
+    return CompactionWaves(hbase=model, tables=frozenset(tables), before=NOW, floor=floor, patience=patience)
 
 
-def run(model: Model, *tables: str) -> list[str]:
-    return [stage.act(silent) for stage in waves_of(model, *tables).stages()]
+def run(model: Model, *tables: str, patience: CompactionPatience = PATIENT) -> list[str]:
+    return [stage.act(silent) for stage in waves_of(model, *tables, patience=patience).stages()]
 
 
 def silent(_: str) -> None:
@@ -90,7 +92,7 @@ def test_the_next_wave_waits_for_the_floor() -> None:
 def test_a_cache_that_stays_below_the_floor_stops_the_compaction() -> None:
     model = Model(dict(REGIONS), looks=10_000)
     with pytest.raises(OperationFailed, match=r"a answers 50 % of its reads.*\n.*floor is 90 %.*\n.*continues with"):
-        run(model)
+        run(model, patience=QUICK)
     assert model.waves == [["r0", "r2"]]
     model.looks = model.low = 0
     run(model)
