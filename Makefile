@@ -25,8 +25,8 @@ unexport PYTHONDONTWRITEBYTECODE
 # Where no Node is on the PATH, the one of .venv.
 WITH_NODE := PATH="$$PATH:$(CURDIR)/$(BIN)"
 PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal
-# The files with tests of a mark: to collect all others takes a quarter of a minute.
-marked = $(shell grep -rl --include='*.py' 'mark\.$(1)\b' tests)
+# The files with tests of a mark, unless ARGS names files: to collect all others takes a quarter of a minute.
+marked = $(if $(findstring tests/,$(ARGS)),,$(shell grep -rl --include='*.py' 'mark\.$(1)\b' tests))
 
 .PHONY: help setup demo pyz lab lab-setup test test-all test-more test-lab mutants fuzz bench bench-inspect bench-plan check format clean
 

@@ -118,7 +118,7 @@ def _truth() -> Iterator[str]:
         "The table shows the minutes of the picture above. *true* is computed from every sample of every server, by "
         "code that the nodes do not use. *drawn* is what CloudWatch makes from the dashboard's expression and the "
         "published metrics. *lifetime mean* is `l2CacheHitRatio`, averaged over the servers. "
-        f"The events are {_events()}."
+        f"Events: {_events()}."
     )
     yield table(("minute", "true", "drawn", "drawn, worst server", "lifetime mean"), rows, right=range(5))
     yield paragraph(
@@ -134,7 +134,7 @@ def _events() -> str:
     from lab.preview.replay import MINUTE, STRETCH, recorded_cluster  # noqa: PLC0415 - see above
 
     minutes = [f"{event.what} in minute {STRETCH * event.seconds / MINUTE:.0f}" for event in recorded_cluster().events]
-    return ", ".join(minutes)
+    return "; ".join(minutes)
 
 
 def _alarms() -> Iterator[str]:

@@ -9,14 +9,14 @@ from typing import Any, Final, Self
 from msgspec import Struct
 
 DRAWN_SECONDS: Final = 12
-"""A recorded second is drawn as so many, and the times that HBase is configured with are shortened as much."""
+"""The drawn seconds for each recorded second; intervals in HBase's configuration are shortened by the same factor."""
 
 Figures = Mapping[str, float]
 """Figures by the attribute of JMX, or by the name of the metric where no bean has the figure."""
 
 
 class ClusterSample(Struct, frozen=True, kw_only=True):
-    """All figures at one moment, so many seconds after the first. A server that did not answer has None."""
+    """All figures at one moment, in `seconds` since the recording began. A server that did not answer has None."""
 
     seconds: float
     cluster: Figures

@@ -41,7 +41,7 @@ WARM_SECONDS: Final = {False: 130.0, True: 30.0}
 CALM_SECONDS: Final = {False: 35.0, True: 10.0}
 """The seconds of reads after a server is back with its cache."""
 REFILL_SECONDS: Final = {False: 100.0, True: 20.0}
-VOLUME_FILL: Final = 0.8  # judgement: as much of a volume as in a plan
+VOLUME_FILL: Final = 0.8  # judgement: close to the share of a volume that a cache takes in a plan
 SPARE_MIB: Final = 24  # the file system's own blocks, and the index twice
 MINUTE_MS: Final = 60_000
 ATTENTIVE: Final = varied(

@@ -73,7 +73,7 @@ class DefaultWait(Struct, frozen=True, kw_only=True):
 def run(lab: Experiment) -> ScenarioResult:
     """Lose a server in each case of the scenario `crash`, under reads and writes, and replace it by an empty one.
 
-    At last, lose one for which the master waits as long as HBase's default says.
+    Finally, lose a server for which the master waits as long as HBase's default says.
     """
     lab = lab.filled()
     homes = warm_homes(lab)
@@ -180,14 +180,7 @@ def _figures(lab: Experiment, loss: LostServer) -> tuple[Measurement, ...]:
             + ", ".join(f"{seconds:.1f} s until {what}" for what, seconds in loss.phases),
             target=MeasurementTarget(kind=TargetKind.WITHIN_FACTOR, bound=FACTOR),
         ),
-        figure(
-            name="acknowledged rows lost",
-            unit="",
-            measured=float(loss.lost),
-            predicted=0.0,
-            because=f"of {loss.acknowledged:,} new rows that HBase acknowledged before, during and after the outage",
-            target=MeasurementTarget(kind=TargetKind.SAME),
-        ),
+        _rows_lost(loss.case.name, loss.acknowledged, loss.lost),
         figure(
             name="GETs of store files while it was offline",
             unit="",
@@ -228,14 +221,19 @@ def _default_figures(waited: DefaultWait) -> tuple[Measurement, ...]:
             measured=waited.open_seconds,
             because="an empty server starts under the lost one's name, and the master first ends its current sleep",
         ),
-        figure(
-            name="acknowledged rows lost",
-            unit="",
-            measured=float(waited.lost),
-            predicted=0.0,
-            because=f"of {waited.acknowledged:,} new rows that HBase acknowledged before, during and after the outage",
-            target=MeasurementTarget(kind=TargetKind.SAME),
-        ),
+        _rows_lost(DEFAULT, waited.acknowledged, waited.lost),
+    )
+
+
+def _rows_lost(case: str, acknowledged: int, lost: int) -> Measurement:
+    return Measurement(
+        case=case,
+        name="acknowledged rows lost",
+        unit="",
+        measured=float(lost),
+        predicted=0.0,
+        because=f"of {acknowledged:,} new rows that HBase acknowledged before, during and after the outage",
+        target=MeasurementTarget(kind=TargetKind.SAME),
     )
 
 
