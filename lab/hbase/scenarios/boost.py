@@ -79,7 +79,7 @@ class LimitedFill(Struct, frozen=True, kw_only=True):
 
     @property
     def seconds(self) -> float:
-        """Return the time from the start of the prefetch until the caches are full, apart from the few blocks it skips."""
+        """Return the time from the start of the prefetch until the caches are full, but for a few skipped blocks."""
         return next(tick.at for tick in self.history.ticks if self.share(tick) >= FULL) - self.began
 
     def share(self, tick: Tick) -> float:
