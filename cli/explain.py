@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from textwrap import fill
 from typing import Final
 
 import click
 
-from cli.options import chosen_cluster, cluster_option, environment_argument, output_option
+from cli.explanation_text import indented, print_explanation
+from cli.options import chosen_analytics, chosen_cluster, cluster_option, environment_argument, output_option
 from cli.plan_words import LISTS, SAVES, WORDS, is_word, listed, word_document, word_paths
 from cli.terminal import echo, page_columns
 from configurations.properties import CATALOGUE, Property
@@ -23,28 +24,9 @@ from environments.unstated import Unstated, unstated
 from facts.releases import releases
 from lint.secret import redacted
 from reports.json_text import json_text
-from sizing.explanation import Explanation
 from sizing.plan import Plan
 from sizing.problem import InvalidInput, Problem
-from sizing.units import format_duration, format_percent, format_size, format_usd
 
-THOUSAND: Final = 1000
-UNITS: Final[Mapping[str, Callable[[str, float], str]]] = {
-    "memory.parts.": lambda number, value: f"{number} B ({format_size(value)})",
-    "_bytes": lambda number, value: f"{number} B ({format_size(value)})",
-    "_mib_s": lambda number, _: f"{number} MiB/s",
-    "_mib": lambda number, _: f"{number} MiB",
-    "_gib": lambda number, _: f"{number} GiB",
-    "_ms": lambda number, _: f"{number} ms",
-    "seconds": lambda number, value: f"{number} s ({format_duration(value)})",
-    "_per_second": lambda number, _: f"{number}/s",
-    "usd_per_month": lambda _, value: f"{format_usd(value)} a month",
-    "_fraction": lambda _, value: format_percent(value),
-    "lower_limit": lambda _, value: format_percent(value),
-    "hit_ratio.": lambda _, value: format_percent(value),
-    "busiest_server.": lambda number, _: f"{number} times the mean",
-}
-"""How a figure is shown with its unit, by a part of its path; the first that fits. Others are counts or names."""
 USUAL: Final = ("cold", "p99", "restart", "decides", "cache", "cost")
 """Words that somebody who has mistyped another may want."""
 
@@ -74,6 +56,11 @@ def explain(environment: str, words: tuple[str, ...], cluster: str | None, outpu
     """
     figure = " ".join(words)
     read = read_environment(environment)
+    if analytics := chosen_analytics(read, cluster):
+        from cli.engines.trino.explain import explain_trino  # noqa: PLC0415 - most plans are of HBase
+
+        explain_trino(read, analytics, figure, output)
+        return
     choice = chosen_cluster(read, cluster)
     word = figure.lower()
     plan = (advised_plan_of if word in SAVES else plan_of)(read, choice)
@@ -91,7 +78,7 @@ def explain(environment: str, words: tuple[str, ...], cluster: str | None, outpu
     for entry in properties[:1]:
         _print_property(entry, read, plan)
     if explanation is not None:
-        _print_explanation(path, explanation, plan)
+        print_explanation(path, explanation, plan)
 
 
 def _explain_word(word: str, plan: Plan, entries: tuple[Sequence[Unstated], Sequence[Override]], output: str) -> None:
@@ -100,21 +87,21 @@ def _explain_word(word: str, plan: Plan, entries: tuple[Sequence[Unstated], Sequ
         echo(json_text({"figure": word, **word_document(word, plan, *entries)}))
         return
     for path in word_paths(word, plan):
-        _print_explanation(path, plan.because[path], plan)
+        print_explanation(path, plan.because[path], plan)
     for line in listed(word, plan, *entries):
-        echo(_indented(line) if line.startswith(" ") else fill(line, width=page_columns(), break_on_hyphens=False))
+        echo(indented(line) if line.startswith(" ") else fill(line, width=page_columns(), break_on_hyphens=False))
 
 
 def _print_property(entry: Property, environment: Environment, plan: Plan) -> None:
     echo(f"{entry.key} = {_rendered(entry, environment, plan)}")
     applied = entry.applied_in(releases()[plan.release])
     groups = " and ".join(sorted(entry.groups))
-    echo(_indented(f"set in {entry.classification} for {groups}; to apply a change: {applied}"))
+    echo(indented(f"set in {entry.classification} for {groups}; to apply a change: {applied}"))
     for override in environment.overrides:
         if (override.classification, override.key) == (entry.classification, entry.key):
             echo(f"  an override: {override.where}")
-    echo(_indented(entry.reason))
-    echo(_indented(f"source: {entry.source}"))
+    echo(indented(entry.reason))
+    echo(indented(f"source: {entry.source}"))
 
 
 def _rendered(entry: Property, environment: Environment, plan: Plan) -> str:
@@ -130,29 +117,6 @@ def _rendered(entry: Property, environment: Environment, plan: Plan) -> str:
         if values
         else "not set for this cluster: the default applies"
     )
-
-
-def _print_explanation(path: str, explanation: Explanation, plan: Plan) -> None:
-    echo(f"{path} = {_value(path, plan)}")
-    echo(_indented(explanation.sentence))
-    echo(_indented(explanation.formula))
-    for name, quantity in explanation.facts.items():
-        echo(f"    {name:<20} {quantity!s:<18} {quantity.source}")
-    echo(_indented(f"source: {explanation.source}"))
-
-
-def _indented(text: str) -> str:
-    return fill(text.strip(), width=page_columns(), initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
-
-
-def _value(path: str, plan: Plan) -> str:
-    value = plan.figure(path)
-    if isinstance(value, tuple):
-        return ",".join(map(str, value))
-    if not isinstance(value, int | float):
-        return str(value)
-    number = f"{value:,.4g}" if isinstance(value, float) and value < THOUSAND else f"{value:,.0f}"
-    return next((text(number, value) for part, text in UNITS.items() if part in path), number)
 
 
 def _unknown(plan: Plan, figure: str) -> Problem:

@@ -10,6 +10,7 @@ from cli.signals import interruptible
 from cli.terminal import echo
 from environments.environment import Environment
 from sizing.cluster import ClusterChoice
+from sizing.engines.trino.request import TrinoChoice
 from sizing.problem import InvalidInput
 
 ANSWER_IS_NO: Final = 3
@@ -38,17 +39,32 @@ dry_run_option: Final = click.option("--dry-run", is_flag=True, help="Show what 
 
 
 def chosen_cluster(environment: Environment, cluster_name: str | None) -> ClusterChoice:
-    """Return the cluster of that name, or the active one; raise InvalidInput for a name that the file does not have."""
+    """Return HBase's cluster of that name, or the active one.
+
+    Raises InvalidInput for a name that the file does not have, and for that of an analytics cluster.
+    """
     if cluster_name is None:
         return environment.active
+    if cluster_name in environment.analytics:
+        raise InvalidInput.of(
+            where=environment.source,
+            what=f"clusters.{cluster_name}",
+            why="this is a cluster of Trino, and the command is for clusters of HBase",
+            fix="for Trino, use warmbase plan, explain and render",
+        )
     if cluster_name not in environment.clusters:
         raise InvalidInput.of(
             where=environment.source,
             what="clusters",
             why=f"there is no cluster {cluster_name!r}",
-            fix=f"one of: {', '.join(environment.clusters)}",
+            fix=f"one of: {', '.join((*environment.clusters, *environment.analytics))}",
         )
     return environment.clusters[cluster_name]
+
+
+def chosen_analytics(environment: Environment, cluster_name: str | None) -> TrinoChoice | None:
+    """Return the analytics cluster of that name, None if it is no name of one."""
+    return environment.analytics.get(cluster_name or "")
 
 
 def confirm(question: str) -> None:

@@ -8,7 +8,7 @@ from typing import Final, Literal, TypedDict, Unpack, get_args
 
 import click
 
-from cli.options import chosen_cluster, cluster_option, environment_argument
+from cli.options import chosen_analytics, chosen_cluster, cluster_option, environment_argument
 from cli.terminal import echo, echo_styled, page_columns
 from cli.unit_text import SHARE
 from environments.environment import Environment
@@ -17,6 +17,7 @@ from environments.reader import read_environment
 from environments.reader.assignment import Assignment
 from environments.reader.ranges import RangedDocument
 from environments.reader.read import read_ranges
+from sizing.engines.trino.request import TrinoChoice
 from sizing.frontier import Target
 from sizing.plan import Plan
 from sizing.units import SIZE_UNITS, TIME_UNITS
@@ -174,6 +175,9 @@ def plan(environment: str, **options: Unpack[PlanOptions]) -> None:
         _show_comparison(environment, options)
         return
     read = read_environment(environment)
+    if analytics := chosen_analytics(read, options["cluster"]):
+        _show_trino(environment, read, analytics, options, pages)
+        return
     choice = chosen_cluster(read, options["cluster"])
     sized = (advised_plan_of if options["advice"] else plan_of)(read, choice)
     error = None if sized.meets_targets else infeasible(read.source, sized)
@@ -260,6 +264,28 @@ def _show_comparison(environment: str, options: PlanOptions) -> None:
             output=options["output"],
         )
     )
+
+
+def _show_trino(
+    name: str, environment: Environment, cluster: TrinoChoice, options: PlanOptions, pages: Sequence[Page]
+) -> None:
+    """Print the plan of an analytics cluster. Raises Infeasible after it, if it misses its targets."""
+    from cli.engines.trino.plan_page import trino_page, trino_summary  # noqa: PLC0415 - most plans are of HBase
+    from environments.engines.trino.planning import trino_infeasible, trino_plan_of  # noqa: PLC0415 - as above
+
+    plan = trino_plan_of(environment, cluster)
+    error = None if plan.feasible else trino_infeasible(environment.source, plan)
+    if options["output"] == "json":
+        from cli.errors import answer_document  # noqa: PLC0415 - each output loads what it needs
+        from reports.json_text import json_text, plain  # noqa: PLC0415 - as above
+
+        echo(json_text(answer_document(plain(plan), error)))
+    elif pages:
+        echo_styled(trino_page(plan, pages, page_columns()))
+    else:
+        echo_styled(trino_summary(name, environment, plan, page_columns()))
+    if error:
+        raise error
 
 
 def _show_plan(name: str, environment: Environment, plan: Plan, pages: Sequence[Page] = ()) -> None:

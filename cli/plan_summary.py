@@ -40,7 +40,7 @@ def plan_summary(name: str, environment: Environment, plan: Plan, width: int, ot
         labelled_lines(_purchase(plan), width),
         labelled_lines(_outcome(plan), width),
         labelled_lines(_reasons(plan, name, environment), width),
-        _commands(chain(_next(name, plan, environment.workload), others), width),
+        command_lines(chain(_next(name, plan, environment.workload), others), width),
     ]
     if _room(blocks) < LEAST_WATCH_LINES:
         blocks[REASONS] = labelled_lines(_reasons(plan, name, environment, named=0), width)
@@ -193,7 +193,7 @@ def _watch(plan: Plan, environment: str, width: int, room: int) -> list[str]:
     return lines
 
 
-def _commands(commands: Iterator[tuple[str, str]], width: int) -> list[str]:
+def command_lines(commands: Iterator[tuple[str, str]], width: int) -> list[str]:
     """Return the commands with what they are for; a command is never broken, because it could not be copied."""
     lines: list[str] = []
     for command, purpose in commands:

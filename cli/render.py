@@ -6,9 +6,10 @@ import json
 
 import click
 
-from cli.options import chosen_cluster, cluster_option, environment_argument
+from cli.options import chosen_analytics, chosen_cluster, cluster_option, environment_argument
 from cli.terminal import echo
 from configurations.client_file import client_site_xml
+from configurations.engines.trino.rendering import TrinoLaunch, trino_launch_of, trino_spec
 from configurations.launch import Launch, launch_of
 from configurations.node_files import hbase_site_xml
 from configurations.planned_spec import planned_spec
@@ -56,12 +57,23 @@ def render(environment: str, cluster: str | None, form: str, group: str) -> None
       warmbase render prod --format client
     """
     read = read_environment(environment)
+    if analytics := chosen_analytics(read, cluster):
+        echo(_trino_text(trino_launch_of(read, analytics), form, group), nl=False)
+        return
     launch = launch_of(read, chosen_cluster(read, cluster))
     refuse_errors(launch)
     for override in read.overrides:
         setting = f"{override.classification} {override.key}={redacted(override.key, override.value)}"
         echo(f"an override ({override.where}): {setting}", err=True)
     echo(_text(launch, form, group), nl=False)
+
+
+def _trino_text(launch: TrinoLaunch, form: str, group: str) -> str:
+    if form == "run-job-flow":
+        return json.dumps(write_run_job_flow(trino_spec(launch)), indent=2) + "\n"
+    if form != "emr":
+        raise click.UsageError(f"--format {form} is for clusters of HBase. Use emr or run-job-flow.")
+    return json.dumps(write_classifications(launch.settings.effective(group)), indent=2) + "\n"
 
 
 def _text(launch: Launch, form: str, group: str) -> str:

@@ -28,7 +28,7 @@ def planned_spec(launch: Launch) -> ClusterSpec:
         release_label=plan.release,
         os_release=launch.environment.os_release,
         settings=settings_of(launch.settings.cluster),
-        groups=(_group("primary", plan.primary, primary), _group("core", plan.core, core)),
+        groups=(planned_group("primary", plan.primary, primary), planned_group("core", plan.core, core)),
         applications=APPLICATIONS,
         has_kerberos=launch.security.kerberos is not None,
         open_networks=launch.environment.access.cidrs,
@@ -60,8 +60,8 @@ def _with_lines(settings: Settings, overrides: Iterable[Override], group: Proper
     }
 
 
-def _group(role: str, group: CoreGroup | PrimaryGroup, settings: Settings) -> InstanceGroup:
-    """A drive of the instance comes with it and is no volume to attach.
+def planned_group(role: str, group: CoreGroup | PrimaryGroup, settings: Settings) -> InstanceGroup:
+    """Return the group as EMR's noun. A drive of the instance comes with it and is no volume to attach.
 
     EMR mostly mounts the first volume at /mnt and logs there, so the cache's is the last. Nothing relies on the order:
     a node tells its volumes apart by their sizes.

@@ -12,6 +12,7 @@ from environments.kerberos import Kerberos
 from environments.override import Override
 from environments.root import ACCOUNT_PSEUDO_PARAMETER, Root
 from sizing.cluster import ClusterChoice
+from sizing.engines.trino.request import TrinoChoice
 from sizing.equality import EqualButFor
 from sizing.modes import Mode
 from sizing.targets import Targets
@@ -91,6 +92,8 @@ class Environment(EqualButFor, frozen=True, kw_only=True):
     fencing: Fencing = Fencing.ALARM
     explicit_keys: frozenset[str] = frozenset()
     """The keys whose values somebody stated in the file, such as `workload.stored`; the others are assumed."""
+    analytics: Mapping[str, TrinoChoice] = {}
+    """The analytics clusters, which neither read nor write the root."""
     snapshot_mappers: int | None = None
     """Mappers that copy a snapshot at the same time; None for one on each core node."""
 

@@ -100,5 +100,6 @@ def _release(row: Mapping[str, str], support_until: date) -> Release:
         zgc_documented=row["zgc_documented"] == "yes",
         s3_connector=row["s3_connector"],
         read_policy_defect=row["read_policy_defect"] == "yes",
+        trino=int(row["trino"]) if row["trino"] else None,
         support_until=support_until,
     )

@@ -6,8 +6,6 @@ are for one RegionServer, volumes are counted for one node, all else is for the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from msgspec import Struct
 
 from sizing.bad_hours import BadHours
@@ -17,6 +15,7 @@ from sizing.call_queues import CallQueues
 from sizing.cluster import Volume
 from sizing.cost import Cost
 from sizing.explanation import Explanations
+from sizing.figures import figure_at
 from sizing.hdfs_load import Hdfs
 from sizing.heap import Heap
 from sizing.imbalance import Imbalance
@@ -252,15 +251,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
         Raises LookupError where the plan has none.
         """
-        value: object = self
-        for key in path.split("."):
-            if isinstance(value, tuple):
-                value = next((volume for volume in value if volume.purpose == key), None)
-            else:
-                value = value.get(key) if isinstance(value, Mapping) else getattr(value, key, None)
-            if value is None:
-                raise LookupError(f"the plan has no figure {path}")
-        return value
+        return figure_at(self, path)
 
     @property
     def busiest_hour(self) -> Throughput:

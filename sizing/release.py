@@ -34,6 +34,7 @@ class Release(Struct, frozen=True, kw_only=True):
 
     `support_until` is the last day of standard support. If the release's page was not read, it is the day of the next
     release whose page was read, so support may end earlier but not later. It is None for a release before HBase 2.6.
+    `trino` is the version of Trino, None where nobody has read it on a page of the Release Guide.
     """
 
     label: str
@@ -44,6 +45,7 @@ class Release(Struct, frozen=True, kw_only=True):
     zgc_documented: bool
     s3_connector: str
     read_policy_defect: bool
+    trino: int | None = None
     support_until: date | None = None
 
     @property

@@ -10,7 +10,7 @@ import yaml
 
 from environments.draft.draft import CLUSTER, Draft
 from environments.reader.measurements import MEASUREMENTS
-from environments.reader.schema_keys import ANY_NAME, TABLES, SchemaKey, schema_keys
+from environments.reader.schema_keys import ANY_NAME, ANY_TRINO, TABLES, SchemaKey, schema_keys
 
 WIDTH: Final = 110
 INDENT: Final = "  "
@@ -73,7 +73,8 @@ def _inner_lines(draft: Draft, key: SchemaKey, indent: str) -> Iterator[str]:
 
 def _section_lines(draft: Draft, keys: Iterable[SchemaKey], indent: str) -> Iterator[str]:
     for key in keys:
-        if key.path == TABLES:  # It replaces all other keys of the workload.
+        # Tables replace all other keys of the workload, and a draft has no analytics cluster.
+        if key.path == TABLES or ANY_TRINO in key.path:
             continue
         yield from _key_lines(draft, key, indent)
 

@@ -146,6 +146,10 @@ def _check_families(families: list[str]) -> list[str]:
     return families
 
 
+Families = Annotated[list[str], AfterValidator(_check_families)]
+"""Families of instance types that the price list and the table have."""
+
+
 def _check_volume_purposes(section: RawSection) -> Iterator[Refusal]:
     """Yield one cache volume and one system volume, of different sizes."""
     volumes = section.entries("volumes")
@@ -216,7 +220,7 @@ class Core(Section):
     count: Annotated[Annotated[int, AfterValidator(_two_at_least), bounds.NODES] | None, Auto, Field(examples=[6])] = (
         None
     )
-    families: Annotated[list[str], AfterValidator(_check_families)] = Field(
+    families: Families = Field(
         default_factory=lambda: list(GRAVITON_MEMORY_FAMILIES), examples=[list(GRAVITON_MEMORY_FAMILIES)]
     )
     volumes: Annotated[list[VolumeSection] | None, Auto] = Field(
@@ -246,9 +250,16 @@ class ClusterWorkload(Section):
     reads: Annotated[ReadsSection | None, Field(examples=[{"per_second": 50}])] = None
 
 
+def _known_engine(engine: object) -> object:
+    if engine != "hbase":
+        raise refuse(f"{quoted(engine)} is not an engine that warmbase knows", "use hbase or trino")
+    return engine
+
+
 class ClusterSection(Section):
     """One named cluster over the environment's root. If it has its own reads or targets, they replace the file's."""
 
+    engine: Annotated[Literal["hbase"], BeforeValidator(_known_engine)] = "hbase"
     role: Literal["active", "replica"] = "active"
     primaries: Annotated[Literal[1, 3], BeforeValidator(not_a_switch), BeforeValidator(_primaries)] = 1
     primary: Annotated[PrimarySection, Field(examples=[{"type": "r8g.2xlarge"}])] = PrimarySection.model_construct()

@@ -28,6 +28,12 @@ CoreSection = tuple[tuple[str, ...], RawSection]
 """The path of a cluster's `core` section, and the section itself."""
 
 
+def hbase_clusters(file: RawSection) -> Iterator[tuple[str, RawSection]]:
+    """Yield the clusters of HBase by name; a cluster of another engine neither reads nor writes the root."""
+    clusters = file.section("clusters").sections()
+    return ((name, cluster) for name, cluster in clusters if cluster.text("engine", "hbase") == "hbase")
+
+
 def _zone_elsewhere(file: RawSection) -> Iterator[Refusal]:
     region, zone = file.text("region"), file.section("network").text("availability_zone")
     if region in priced_regions() and zone and re.fullmatch(ZONE, zone) and zone[:-1] != region:
@@ -71,7 +77,7 @@ def _network_in_part(file: RawSection) -> Iterator[Refusal]:
 
 def _one_writer(file: RawSection) -> Iterator[Refusal]:
     """Refuse two active clusters, because both would write to one root and corrupt it."""
-    clusters = dict(file.section("clusters").sections())
+    clusters = dict(hbase_clusters(file))
     active = [cluster_name for cluster_name, cluster in clusters.items() if cluster.text("role", "active") == "active"]
     if len(active) > 1:
         yield Refusal(
@@ -79,10 +85,10 @@ def _one_writer(file: RawSection) -> Iterator[Refusal]:
             why=f"one cluster writes to the root, and {len(active)} are active ({', '.join(map(quoted, active))})",
             fix="keep one active",
         )
-    if clusters and not active:
+    if file.section("clusters").values and not active:
         yield Refusal(
             at=("clusters",),
-            why="every cluster is a replica, so nothing would write to the root",
+            why="no cluster of HBase is active, so nothing would write to the root",
             fix="make one of them active",
         )
 
@@ -97,7 +103,7 @@ def _needs_s3(file: RawSection) -> Iterator[Refusal]:
     if file.text("fencing", "alarm") == "stop":
         why = "fencing protects a root in S3, which another cluster could claim, but the mode is hdfs"
         yield Refusal(at=("fencing",), why=why, fix="remove it")
-    for cluster_name, cluster in file.section("clusters").sections():
+    for cluster_name, cluster in hbase_clusters(file):
         if cluster.text("role", "active") == "replica":
             yield Refusal(
                 at=("clusters", cluster_name, "role"),
@@ -146,7 +152,7 @@ def _root_without_use(file: RawSection) -> Iterator[Refusal]:
 def _types_not_offered(file: RawSection) -> Iterator[Refusal]:
     release = _release(file)
     for cluster_name, cluster in file.section("clusters").sections():
-        for group in ("primary", "core"):
+        for group in ("primary", "core", "coordinator", "workers"):
             name = cluster.section(group).text("type")
             instance = instance_types().get(name or "")
             if not release or not instance or instance.offered_by(release.emr):
@@ -162,7 +168,7 @@ def _families_not_offered(file: RawSection) -> Iterator[Refusal]:
     """Refuse a family without a type that the release lists, because the calculator chooses only listed types."""
     release = _release(file)
     listed = {instance.family for instance in instance_types().values() if release and instance.offered_by(release.emr)}
-    for at, core in _cores(file):
+    for at, core in (*_cores(file), *_workers(file)):
         families = core.values.get("families", list(GRAVITON_MEMORY_FAMILIES))
         if not (release and isinstance(families, list) and families and core.text("type", "auto") == "auto"):
             continue
@@ -197,7 +203,7 @@ def _how_to_list(family: str, release: Release) -> str:
 
 def _check_surviving_nodes(file: RawSection) -> Iterator[Refusal]:
     """Targets must hold with some nodes lost, so at least one node must remain."""
-    for cluster_name, cluster in file.section("clusters").sections():
+    for cluster_name, cluster in hbase_clusters(file):
         at, core = ("clusters", cluster_name, "core"), cluster.section("core")
         own = cluster.gives("targets")
         targets = cluster.section("targets") if own else file.section("targets")
@@ -241,8 +247,37 @@ def _figures_overridden(file: RawSection) -> Iterator[Refusal]:
 
 
 def _cores(file: RawSection) -> Iterator[CoreSection]:
-    for cluster_name, cluster in file.section("clusters").sections():
+    for cluster_name, cluster in hbase_clusters(file):
         yield ("clusters", cluster_name, "core"), cluster.section("core")
+
+
+def _workers(file: RawSection) -> Iterator[CoreSection]:
+    for cluster_name, cluster in _trino_clusters(file):
+        yield ("clusters", cluster_name, "workers"), cluster.section("workers")
+
+
+def _trino_clusters(file: RawSection) -> Iterator[tuple[str, RawSection]]:
+    clusters = file.section("clusters").sections()
+    return ((name, cluster) for name, cluster in clusters if cluster.text("engine") == "trino")
+
+
+def _trino_unknown(file: RawSection) -> Iterator[Refusal]:
+    """Refuse an analytics cluster where nobody knows the version of Trino, or nobody has tried its authentication."""
+    release, known = _release(file), [release.label for release in releases().values() if release.trino]
+    for cluster_name, _ in _trino_clusters(file):
+        at = ("clusters", cluster_name, "engine")
+        if release and not release.trino:
+            yield Refusal(
+                at=at,
+                why=f"warmbase does not know which Trino {release.label} has",
+                fix=f"use one of {', '.join(known)}, or add its version to facts/releases.csv from the Release Guide",
+            )
+        if file.section("security").gives("kerberos"):
+            yield Refusal(
+                at=at,
+                why="warmbase does not set up Kerberos for Trino",
+                fix="leave security.kerberos out, or plan this cluster with an environment file of its own",
+            )
 
 
 def _release(file: RawSection) -> Release | None:
@@ -253,7 +288,7 @@ def _reads_of_tables(file: RawSection) -> Iterator[Refusal]:
     """A cluster cannot replace the reads of a workload that states them for each table."""
     if not file.section("workload").gives("tables"):
         return
-    for cluster_name, cluster in file.section("clusters").sections():
+    for cluster_name, cluster in hbase_clusters(file):
         if cluster.section("workload").gives("reads"):
             yield Refusal(
                 at=("clusters", cluster_name, "workload", "reads"),
@@ -283,6 +318,7 @@ ACROSS: Final[tuple[Rule, ...]] = (
     _one_writer,
     _needs_s3,
     _root_without_use,
+    _trino_unknown,
     _types_not_offered,
     _families_not_offered,
     _check_surviving_nodes,

@@ -22,7 +22,8 @@ DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "tags": "Tags for every resource, besides warmbase's own.",
         "workload": "The stored data and its reads and writes.",
         "targets": "The targets that a plan has to meet.",
-        "clusters": "The clusters of the environment by name: one active cluster, and replicas of it.",
+        "clusters": "The clusters of the environment by name: one active cluster, replicas of it, and"
+        " analytics clusters, which run Trino.",
         "fencing": "What a node does when another cluster has claimed the root: `alarm` notifies you; `stop` also kills"
         " HBase on the node. It applies to clusters launched afterwards.",
         "discount": "The share that a savings plan or private pricing takes off EC2's on-demand prices.",
@@ -66,12 +67,50 @@ DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "Alarms": {"email": "The mail address that is notified of alarms."},
     "SnapshotsSection": {"mappers": "How many mappers copy a snapshot. The default is one for each core node."},
     "ClusterSection": {
+        "engine": "hbase: a cluster of HBase over the root. trino: an analytics cluster, which has keys of its own.",
         "role": "active: the cluster that writes to the root. replica: a cluster that only reads it.",
         "primaries": "The number of primary nodes: 1 or 3. With three, HBase stays available if one fails.",
         "primary": "The primary nodes.",
         "core": "The core nodes, on which the RegionServers run.",
         "workload": "The replica's own load, where it differs from that of the environment.",
         "targets": "The replica's own targets, where they differ from those of the environment.",
+    },
+    "TrinoSection": {
+        "engine": "trino: an analytics cluster whose workers cache files of S3. It neither reads nor writes the root.",
+        "catalog": "The connector of the tables: Hive, Iceberg or Delta Lake. The files of one catalog are cached.",
+        "preferred_hosts": "On how many workers Trino prefers to read a file. Each comes to hold a copy of it, so two"
+        " need twice the cache, and keep the cache warm if one is lost.",
+        "workload": "The queries and the files that they read.",
+        "targets": "The targets that the plan of this cluster has to meet.",
+        "coordinator": "The coordinator, on the primary node.",
+        "workers": "The workers, on the core nodes.",
+    },
+    "ScanSection": {
+        "working_set": "The size of all files, or columns of files, that queries read while these should stay cached.",
+        "scanned": "What one query reads on average, as stored (compressed), after partitions and columns are left out."
+        " Trino calls it the physical input of a query.",
+        "queries": "The rate of the queries.",
+        "file_format": "The format of the files.",
+        "file": "The mean size of a file.",
+        "read": "The mean length of one contiguous read of a file: a column chunk, or a run of neighbouring ones.",
+        "cpu_seconds_per_gib": "The CPU time of a query divided by its physical input, in core-seconds for each GiB.",
+        "popularity": "How the reads are distributed over files. `uniform`: every file is read equally often.",
+    },
+    "QueriesSection": {
+        "per_hour": "The mean number of queries in an hour. The bill for S3 is based on it.",
+        "peak_per_hour": "The number of queries in the busiest hour, for which the cluster is sized.",
+    },
+    "QueryTargetsSection": {
+        "hit_ratio": "The smallest share of page reads that warm caches must answer.",
+        "query_time": "The longest mean time of a query in the busiest hour, with warm caches.",
+        "lost_nodes": "The number of workers that the cluster can lose and still meet its targets.",
+        "budget_usd_per_month": "The most that the cluster may cost in a month, in US dollars.",
+    },
+    "Workers": {
+        "type": "The instance type of the workers. By default, the calculator chooses it.",
+        "count": "How many workers the cluster has. By default, the calculator chooses it.",
+        "families": "The instance families from which the calculator chooses.",
+        "volumes": "The volumes of each worker. By default, the calculator chooses them.",
     },
     "ClusterWorkload": {"reads": "The reads of this cluster."},
     "PrimarySection": {"type": "The instance type of the primary nodes. By default, the calculator chooses it."},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from environments.reader.cross_checks import hbase_clusters
 from environments.reader.section import RawSection, Refusal, Rule
 from environments.reader.security_schema import CLUSTER_KDC
 
@@ -16,7 +17,7 @@ def _three_primaries(file: RawSection) -> Iterator[Refusal]:
     """Refuse a KDC on a cluster with several primary nodes, because only one node could run it."""
     if file.section("security").section("kerberos").text("kdc") != CLUSTER_KDC:
         return
-    for name, cluster in file.section("clusters").sections():
+    for name, cluster in hbase_clusters(file):
         if cluster.whole("primaries", 1) != 1:
             yield Refusal(
                 at=(*AT, "kdc"),

@@ -49,8 +49,11 @@ def _short(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
-MARKS: Final = {"[key]", "[name]", "[one]", "[skew]", "[spread]", "[tables]"}
+MARKS: Final = {"[hbase]", "[key]", "[name]", "[one]", "[skew]", "[spread]", "[tables]", "[trino]"}
 """Steps of pydantic's that are not the file's: into a key, and into a branch of a union."""
+
+ENGINES: Final = {"ClusterSection": "hbase", "TrinoSection": "trino"}
+"""The engine of each section that a cluster may be."""
 
 EXPECTED: Final = {
     "model_type": "a mapping",
@@ -128,6 +131,8 @@ def _not_expected(place: _Place, value: object, kind: str) -> tuple[str, str]:
 
 
 def _nearest(place: _Place) -> str:
+    if place.field is not None and place.section.__name__ in ENGINES:
+        return f"{place.key!r} is a key of clusters with engine: {ENGINES[place.section.__name__]}"
     if place.field is not None:
         return f"the workload has tables, so state {place.key!r} for each of them"
     keys = list(place.section.model_fields)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from ipaddress import IPv4Network
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, Discriminator, Field, Tag, WithJsonSchema
 
 from environments.environment import ACCOUNT_PSEUDO_PARAMETER, EMR_TAG, Access, Environment, Fencing, Wal
 from environments.environment import Network as NetworkChoice
@@ -23,6 +23,7 @@ from environments.reader.cluster_schema import ClusterSection
 from environments.reader.cross_checks import ACROSS
 from environments.reader.descriptions import describe
 from environments.reader.document import Document
+from environments.reader.engines.trino.section import TrinoSection
 from environments.reader.kerberos_checks import KERBEROS_RULES
 from environments.reader.messages import quoted
 from environments.reader.scalars import Share
@@ -192,6 +193,17 @@ class SnapshotsSection(Section):
     mappers: Annotated[Annotated[int, bounds.MAPPERS] | None, Field(examples=[200])] = None
 
 
+def _engine(value: object) -> str:
+    is_trino = isinstance(value, TrinoSection) or (isinstance(value, dict) and value.get("engine") == "trino")
+    return "[trino]" if is_trino else "[hbase]"
+
+
+AnyCluster = Annotated[
+    Annotated[ClusterSection, Tag("[hbase]")] | Annotated[TrinoSection, Tag("[trino]")], Discriminator(_engine)
+]
+"""A cluster of HBase over the root, or an analytics cluster beside it."""
+
+
 class EnvironmentFile(Section):
     """One environment: one HBase root, and the clusters over it."""
 
@@ -214,7 +226,7 @@ class EnvironmentFile(Section):
     workload: Annotated[AnyWorkload, Field(examples=[WORKLOAD])]
     targets: Annotated[TargetsSection, Field(examples=[{"hit_ratio": 0.95}])] = TargetsSection.model_construct()
     clusters: Annotated[
-        dict[ClusterName, ClusterSection],
+        dict[ClusterName, AnyCluster],
         Field(min_length=1, examples=[{"blue": {"role": "active"}}]),
     ]
     fencing: Annotated[Literal["alarm", "stop"], Field(examples=["stop"])] = "alarm"
@@ -247,7 +259,16 @@ class EnvironmentFile(Section):
             tags=self.tags,
             workload=self.workload.build(document.directory),
             targets=self.targets.build(),
-            clusters={cluster_name: cluster.build(cluster_name) for cluster_name, cluster in self.clusters.items()},
+            clusters={
+                cluster_name: cluster.build(cluster_name)
+                for cluster_name, cluster in self.clusters.items()
+                if isinstance(cluster, ClusterSection)
+            },
+            analytics={
+                cluster_name: cluster.build(cluster_name, document.directory)
+                for cluster_name, cluster in self.clusters.items()
+                if isinstance(cluster, TrinoSection)
+            },
             alarm_email=self.alarms.email,
             discount=self.discount,
             overrides=tuple(self._overrides(document)),

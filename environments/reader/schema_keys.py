@@ -9,10 +9,13 @@ from typing import Any, Final
 from msgspec import Struct
 
 from environments.reader.descriptions import describe
+from environments.reader.engines.trino.section import TrinoSection
 from environments.reader.schema import EnvironmentFile
 
 ANY_NAME: Final = "NAME"
 """Stands for the name of a cluster in a path."""
+ANY_TRINO: Final = "TRINO"
+"""Stands for the name of an analytics cluster in a path."""
 TABLES: Final = "workload.tables"
 """The key of the tables. Each table has the keys of `workload`, which are not listed a second time."""
 REFERENCE: Final = "#/$defs/"
@@ -75,7 +78,8 @@ def _keys(section: Mapping[str, Any], known: Mapping[str, Any], prefix: str) -> 
 def _inner(form: Mapping[str, Any], known: Mapping[str, Any], path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the sections that a value may be, each with its path."""
     if REFERENCE in form.get("$ref", ""):
-        yield path, known[form["$ref"].removeprefix(REFERENCE)]
+        section = form["$ref"].removeprefix(REFERENCE)
+        yield path.replace(ANY_NAME, ANY_TRINO) if section == TrinoSection.__name__ else path, known[section]
     for branch in (*form.get("anyOf", ()), *form.get("oneOf", ())):
         yield from _inner(branch, known, path)
     if "items" in form:

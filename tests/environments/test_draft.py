@@ -20,7 +20,7 @@ from environments.environment import Environment
 from environments.planning import infeasible, plan_of
 from environments.reader import read_environment
 from environments.reader.assignment import Assignment
-from environments.reader.schema_keys import ANY_NAME, schema_keys
+from environments.reader.schema_keys import ANY_NAME, ANY_TRINO, schema_keys
 from facts.prices import priced_regions
 from facts.releases import newest_release
 from sizing.modes import MODES
@@ -125,7 +125,9 @@ def test_a_draft_has_every_key_that_has_a_default() -> None:
     written = draft_text(Draft(name="events", values=STATED))
     with_default = {key.path for key in schema_keys().values() if key.default is not None and not key.sections}
     inside = {
-        path for path in with_default if "[]" in path or f"{ANY_NAME}.workload" in path or f"{ANY_NAME}.t" in path
+        path
+        for path in with_default
+        if "[]" in path or f"{ANY_NAME}.workload" in path or f"{ANY_NAME}.t" in path or ANY_TRINO in path
     }
     missing = {path for path in with_default - inside if f"{path.rpartition('.')[2]}:" not in written}
     assert missing == set()

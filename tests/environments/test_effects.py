@@ -9,15 +9,15 @@ from typing import Final
 import pytest
 
 from environments.draft.draft_text import yaml_text
+from environments.engines.trino.planning import trino_plan_of
 from environments.environment import Environment
 from environments.planning import requirements, world
 from environments.reader import read_environment
 from environments.reader.assignment import Assignment
 from environments.reader.effects import EFFECTS
-from environments.reader.schema_keys import ANY_NAME, schema_keys
+from environments.reader.schema_keys import ANY_NAME, ANY_TRINO, schema_keys
 from reports.json_text import plain
 from sizing.calculator import plan
-from sizing.plan import Plan
 from tests.tiers import quick_where
 
 BASE: Final = """\
@@ -34,7 +34,12 @@ workload:
   compression: {codec: zstd, ratio: 2}
   popularity: {zipf: 0.9}
   regions: 300
-clusters: {blue: {}}
+clusters:
+  blue: {}
+  lake:
+    engine: trino
+    workload: {working_set: 3 TiB, scanned: 50 GiB, queries: {per_hour: 30}, popularity: {zipf: 0.9}}
+    workers: {families: [r8g]}
 """
 VALUES: Final = {
     "region": "eu-west-1", "storage.wal": "emr-wal", "storage.mode": "hdfs", "network.vpc": "vpc-01234567",
@@ -44,10 +49,18 @@ VALUES: Final = {
     "workload.writes.cells_per_put": "20", "workload.spread": "{zipf: 0.9}", "targets.hit_ratio": "0.999",
     "targets.p99": "6 ms", "targets.warm_up": "30 min", "targets.carries_load_within": "1 s",
     "targets.offline_after_crash": "7 min", "targets.lost_nodes": "3", "targets.budget_usd_per_month": "100",
-    "clusters.NAME.primaries": "3", "clusters.NAME.core.families": "[m8g]", "release": "emr-7.14.0",
+    "clusters.NAME.primaries": "3", "clusters.NAME.core.families": "[m8g]", "release": "emr-7.13.0",
     "clusters.NAME.role": "replica",
     "network.endpoint_policies": "false", "storage.root": "s3://bucket/hbase/", "clusters.NAME.core.count": "9",
     "clusters.NAME.core.volumes": "[{purpose: cache, size: 1420 GiB}, {purpose: system, size: 64 GiB}]",
+    "clusters.NAME.engine": "hbase", "clusters.TRINO.engine": "trino", "clusters.TRINO.catalog": "iceberg",
+    "clusters.TRINO.workload.file_format": "orc", "clusters.TRINO.preferred_hosts": "2",
+    "clusters.TRINO.workload.read": "1 MiB", "clusters.TRINO.workload.file": "4 MiB",
+    "clusters.TRINO.workload.cpu_seconds_per_gib": "60", "clusters.TRINO.targets.hit_ratio": "0.99",
+    "clusters.TRINO.targets.query_time": "20 s", "clusters.TRINO.targets.lost_nodes": "2",
+    "clusters.TRINO.targets.budget_usd_per_month": "100", "clusters.TRINO.workers.families": "[m8g]",
+    "clusters.TRINO.workers.count": "9", "clusters.TRINO.workload.queries.per_hour": "20",
+    "clusters.TRINO.workers.volumes": "[{purpose: cache, size: 900 GiB}, {purpose: system, size: 64 GiB}]",
 }  # fmt: skip
 """A value that differs from the base, for keys whose example does not."""
 BESIDE: Final = {
@@ -77,6 +90,7 @@ WITHIN: Final = (
     "clusters.NAME.targets.",
     "clusters.NAME.workload.",
     "workload.popularity.",
+    "clusters.TRINO.workload.popularity.",
     "workload.spread.",
     "security.",
 )
@@ -96,18 +110,20 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def assignment(path: str, text: str) -> Assignment:
-    return Assignment.at(tuple(path.replace(ANY_NAME, "blue").split(".")), text, "--set")
+    return Assignment.at(tuple(path.replace(ANY_NAME, "blue").replace(ANY_TRINO, "lake").split(".")), text, "--set")
 
 
-def planned(environment: Environment) -> Plan:
-    return plan(requirements(environment, environment.clusters["blue"]), world(environment))
-
-
-def figures(sized: Plan) -> str:
-    """Return the figures of a plan, without the names of its environment and of its root."""
-    document = plain(sized)
+def planned(environment: Environment, path: str) -> str:
+    """Return the figures of the plan that the key is about, without the names of its environment and of its root."""
+    of_trino = path.startswith(f"clusters.{ANY_TRINO}.")
+    document = plain(
+        trino_plan_of(environment, environment.analytics["lake"])
+        if of_trino
+        else plan(requirements(environment, environment.clusters["blue"]), world(environment))
+    )
     assert isinstance(document, dict)
-    return json.dumps({key: value for key, value in document.items() if key not in {"environment", "root", "because"}})
+    names = {"environment", "root", "because", "catalog"}
+    return json.dumps({key: value for key, value in document.items() if key not in names})
 
 
 def test_every_effect_is_that_of_a_key() -> None:
@@ -121,4 +137,4 @@ def test_a_key_moves_the_plan_where_the_page_says_so(path: str, base: Path) -> N
     together = [assignment(*other) for other in TOGETHER.get(path, {}).items()]
     before = read_environment(str(base), beside)
     after = read_environment(str(base), [*beside, *together, assignment(path, text)])
-    assert (figures(planned(before)) != figures(planned(after))) == (path in EFFECTS)
+    assert (planned(before, path) != planned(after, path)) == (path in EFFECTS)

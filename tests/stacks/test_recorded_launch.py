@@ -85,6 +85,22 @@ def pinned(change: Mapping[str, object], of: int = 0) -> dict[str, object]:
     return {CORE: {**PINNED, "volumes": volumes}}
 
 
+def lake(change: Mapping[str, object]) -> list[dict[str, object]]:
+    """Return an analytics cluster beside the recorded one, with these values in its sections."""
+    section: dict[str, Any] = {
+        "engine": "trino",
+        "workload": {"working_set": "1 TiB", "scanned": "10 GiB", "queries": {"per_hour": 30}},
+        "workers": {"families": ["i8g"]},
+    }
+    for path, value in change.items():
+        *within, key = path.split(".")
+        inner = section
+        for step in within:
+            inner = inner.setdefault(step, {})
+        inner[key] = value
+    return [{"clusters.lake": section}]
+
+
 # Field of the schema → changes of the file, each a set of values by path. None takes a key away.
 CHANGES: dict[str, list[dict[str, object]]] = {
     "access.cidrs.[]": [{"access.cidrs": value} for value in ([], ["10.1.0.0/16"], ["10.0.0.0/16", "10.9.0.0/16"])],
@@ -105,6 +121,34 @@ CHANGES: dict[str, list[dict[str, object]]] = {
     "clusters.*.core.volumes.[].size": [pinned({"size": size}) for size in ("256 GiB", "512 GiB", "2 TiB")],
     "clusters.*.core.volumes.[].throughput": [pinned({"throughput": f"{each} MiB/s"}) for each in (125, 500, 1000)],
     "clusters.*.core.volumes.[].type": [pinned({"type": each}) for each in ("gp3", "nvme", "io2")],
+    "clusters.*.engine": [{"clusters.blue.engine": "hbase"}, {"clusters.blue.engine": "trino"}],
+    "clusters.*.catalog": lake({"catalog": "iceberg"}),
+    "clusters.*.coordinator.type": lake({"coordinator.type": "r8g.2xlarge"}),
+    "clusters.*.preferred_hosts": lake({"preferred_hosts": 2}),
+    "clusters.*.targets.query_time": lake({"targets.query_time": "60 s"}),
+    "clusters.*.workers.count": lake({"workers.count": 9}),
+    "clusters.*.workers.type": lake({"workers.type": "i8g.2xlarge"}),
+    "clusters.*.workload.cpu_seconds_per_gib": lake({"workload.cpu_seconds_per_gib": 20}),
+    "clusters.*.workload.file": lake({"workload.file": "64 MiB"}),
+    "clusters.*.workload.file_format": lake({"workload.file_format": "orc"}),
+    "clusters.*.workload.read": lake({"workload.read": "1 MiB"}),
+    "clusters.*.workload.queries.per_hour": lake({"workload.queries.per_hour": 60}),
+    "clusters.*.workload.queries.peak_per_hour": lake({"workload.queries.peak_per_hour": 90}),
+    "clusters.*.workload.scanned": lake({"workload.scanned": "20 GiB"}),
+    "clusters.*.workload.working_set": lake({"workload.working_set": "2 TiB"}),
+    "clusters.*.workers.families.[]": lake({"workers.families": ["r8g", "m8g"]}),
+    "clusters.*.workload.popularity.zipf": lake({"workload.popularity": {"zipf": 0.8}}),
+    "clusters.*.workload.popularity.hot": lake({"workload.popularity": {"hot": "5 %", "of_reads": "90 %"}}),
+    "clusters.*.workload.popularity.of_reads": lake({"workload.popularity": {"hot": "5 %", "of_reads": "60 %"}}),
+    "clusters.*.workload.popularity.curve": lake({"workload.popularity": {"curve": "curve.csv"}}),
+    "clusters.*.workers.volumes.[].count": lake({"workers": {"type": "r8g.2xlarge", "count": 9, "volumes": VOLUMES}}),
+    "clusters.*.workers.volumes.[].iops": lake({"workers": {"type": "r8g.2xlarge", "count": 9, "volumes": VOLUMES}}),
+    "clusters.*.workers.volumes.[].purpose": lake({"workers": {"type": "r8g.2xlarge", "count": 9, "volumes": VOLUMES}}),
+    "clusters.*.workers.volumes.[].size": lake({"workers": {"type": "r8g.2xlarge", "count": 9, "volumes": VOLUMES}}),
+    "clusters.*.workers.volumes.[].throughput": lake(
+        {"workers": {"type": "r8g.2xlarge", "count": 9, "volumes": VOLUMES}}
+    ),
+    "clusters.*.workers.volumes.[].type": lake({"workers": {"type": "r8g.2xlarge", "count": 9, "volumes": VOLUMES}}),
     "clusters.*.primaries": [{"clusters.blue.primaries": 3}, {"clusters.blue.primaries": None}],
     "clusters.*.primary.type": [{"clusters.blue.primary": {"type": each}} for each in ("m8g.xlarge", "r8g.2xlarge")],
     "clusters.*.role": [
@@ -210,6 +254,7 @@ REFUSED_CHANGES = {
     ("clusters.*.core.volumes.[].purpose", 1): "one cache volume and one system volume",
     ("clusters.*.core.volumes.[].type", 1): "r8g.2xlarge has 0",
     ("clusters.*.core.volumes.[].type", 2): "not one of the choices",
+    ("clusters.*.engine", 1): "unknown key",
     ("clusters.*.role", 0): "nothing would write to the root",
     ("clusters.*.role", 1): "the file has no such cluster",
     ("name", 0): "cannot be changed on a running cluster",

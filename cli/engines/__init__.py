@@ -1,0 +1,1 @@
+"""The pages of the engines beside HBase: a folder for each."""

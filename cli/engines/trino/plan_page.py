@@ -1,0 +1,140 @@
+"""The pages of `warmbase plan ENV --cluster NAME` for an analytics cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from cli.plan_summary import Row, cluster_heading, command_lines, labelled_lines
+from environments.engines.trino.assumptions import assumed
+from environments.environment import Environment
+from reports.nodes_text import volumes_text
+from sizing.cost import CostLine
+from sizing.engines.trino.plan import TrinoPlan
+from sizing.engines.trino.request import TrinoChoice
+from sizing.inputs import UTILISATION
+from sizing.problem import fix_line
+from sizing.units import format_duration, format_percent, format_size, format_usd
+
+OVERLOADED = "more queries than the cluster serves"
+
+
+def trino_summary(name: str, environment: Environment, plan: TrinoPlan, width: int) -> str:
+    """Return the page: what to buy, how long queries take, what decides, what is assumed, what to watch, what is next.
+
+    `name` is the environment as the command line names it.
+    """
+    choice = environment.analytics[plan.cluster]
+    blocks = (
+        [_head(plan)],
+        labelled_lines(_purchase(plan), width),
+        labelled_lines(_outcome(plan, choice), width),
+        labelled_lines(_reasons(environment, plan, choice), width),
+        labelled_lines(_watch(plan), width),
+        command_lines(_next(name, plan), width),
+    )
+    return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def trino_page(plan: TrinoPlan, pages: Sequence[str], width: int) -> str:
+    """Return the sections of these pages: `why`, `cost`, or `everything`."""
+    everything = "everything" in pages
+    blocks = [[_head(plan)]]
+    if everything or "why" in pages:
+        reasons = ((path, explanation.sentence) for path, explanation in plan.because.items())
+        blocks += [["Why", *(line for row in reasons for line in _paragraph(row, width))]]
+        warnings = ((one.id, f"{one.message}. {fix_line(one.fix)}") for one in plan.warnings)
+        blocks += [["Watch", *(line for row in warnings for line in _paragraph(row, width))]]
+    if everything or "cost" in pages:
+        blocks += [["Cost per month", *map(_cost, plan.cost.lines), _total(plan)]]
+    if everything:
+        rejected = (
+            f"  {one.count} x {one.instance_type}: {format_usd(one.usd_per_month)} a month; {one.reason}"
+            for one in plan.rejected
+        )
+        blocks += [["Rejected: the best cluster of each other instance type", *rejected]]
+    return "\n\n".join("\n".join(block) for block in blocks)
+
+
+def _paragraph(row: Row, width: int) -> Iterator[str]:
+    label, text = row
+    yield label
+    yield from (line[2:] for line in labelled_lines(iter([("", text)]), width + 2))
+
+
+def _cost(line: CostLine) -> str:
+    return f"  {format_usd(line.usd_per_month):>9}  {line.item}: {line.because}"
+
+
+def _total(plan: TrinoPlan) -> str:
+    return f"  {format_usd(plan.cost.usd_per_month):>9}  total"
+
+
+def _head(plan: TrinoPlan) -> str:
+    place = f"{plan.release}, {plan.prices.region}"
+    head = (
+        f"{cluster_heading(plan.environment, plan.cluster)}   Trino {plan.trino} with a cache on its workers   {place}"
+    )
+    return head if plan.feasible else f"{head}\nno cluster meets its targets; this is the nearest"
+
+
+def _purchase(plan: TrinoPlan) -> Iterator[Row]:
+    workers = (
+        f"{plan.workers.count} x {plan.workers.instance_type} workers, each with {volumes_text(plan.workers.volumes)}"
+    )
+    yield "Buy", f"{workers}; 1 x {plan.coordinator.instance_type} coordinator"
+    basis = "estimated prices" if plan.prices.estimate else f"prices of {plan.prices.as_of}"
+    rate = f"less {format_percent(plan.prices.discount)}" if plan.prices.discount else "on demand"
+    yield "", f"{format_usd(plan.cost.usd_per_month)} a month {rate} ({basis}; --cost), beside HBase's clusters"
+
+
+def _outcome(plan: TrinoPlan, choice: TrinoChoice) -> Iterator[Row]:
+    queries = plan.queries
+    hits = f"{format_percent(plan.hit_ratio.predicted)} of the pages that queries read come from local disks"
+    mean = f"{_rate(queries.per_hour)} in {_time(queries.mean_seconds)} on average (estimate)"
+    yield "Warm", f"{mean}; {hits}; at most {_rate(queries.most_per_hour)}"
+    if queries.peak_per_hour != queries.per_hour:
+        yield "Peak hour", f"{_rate(queries.peak_per_hour)} in {_time(queries.peak_mean_seconds)} (estimate)"
+    warm = f"caches warm after {plan.warmth.queries:,.0f} queries, {format_duration(plan.warmth.hours * 3600)}"
+    yield "Cold", f"{_time(queries.cold_seconds)} at first; {warm} at this rate (estimates)"
+    lost = choice.targets.lost_nodes
+    if lost:
+        workers = "a worker" if lost == 1 else f"{lost} workers"
+        yield "Lost", f"after losing {workers}, {_time(queries.after_loss_seconds)} in the busiest hour (estimate)"
+    yield "S3", f"at most {plan.gets_per_second:,.1f} GETs/s once warm"
+    export = plan.export
+    copied = f"{format_duration(export.hours * 3600)} and {format_usd(export.usd)} on as many nodes of this type"
+    yield "Export", f"HBase's {format_size(export.stored_bytes)} as Parquet: {copied} (estimates; docs/analytics.md)"
+
+
+def _rate(per_hour: float) -> str:
+    return f"{per_hour:,.0f} queries/h"
+
+
+def _time(seconds: float | None) -> str:
+    return OVERLOADED if seconds is None else format_duration(seconds)
+
+
+def _reasons(environment: Environment, plan: TrinoPlan, choice: TrinoChoice) -> Iterator[Row]:
+    limits = [
+        f"{plan.queries.bottleneck} is {format_percent(plan.queries.utilisation_at_peak)} busy in the busiest hour"
+    ]
+    if choice.targets.query_seconds is not None:
+        limits.append(f"the target for a query is {format_duration(choice.targets.query_seconds)}")
+    limits.append(f"no resource may be more than {format_percent(UTILISATION)} busy after a loss")
+    usd = sum(line.usd_per_month for line in plan.cost.lines if line.item.startswith("worker "))
+    yield "Decides", f"{'; '.join(limits)}. One worker costs {format_usd(usd / plan.workers.count)} a month."
+    for missed in plan.missed:
+        yield "Misses", f"{missed.target}: {missed.actual:,.4g} {missed.unit}, limit {missed.limit:,.4g}"
+    values = ", ".join(assumed(environment, choice))
+    if values:
+        yield "Assumed", f"{values} (you did not state these)"
+
+
+def _watch(plan: TrinoPlan) -> Iterator[Row]:
+    for number, warning in enumerate(plan.warnings):
+        yield ("" if number else "Watch"), warning.message
+
+
+def _next(environment: str, plan: TrinoPlan) -> Iterator[tuple[str, str]]:
+    yield f"warmbase plan {environment} --cluster {plan.cluster} --why", "every figure and its reason"
+    yield f"warmbase render {environment} --cluster {plan.cluster}", "the classifications"

@@ -1,0 +1,1 @@
+"""The classifications of an analytics cluster."""

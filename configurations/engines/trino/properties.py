@@ -1,0 +1,196 @@
+"""The properties of an analytics cluster: which value each has, why, and where the rule comes from.
+
+EMR writes jvm.config itself and does not let it be configured, so the heap and the Java of Trino are EMR's.
+Source: EMR Release Guide, emr-trino-deployment-config.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from msgspec import Struct
+
+from configurations.engines.trino.layout import COORDINATOR_CACHE, COORDINATOR_SPILL, SPILL, cache_directories
+from configurations.layout import HDFS_LOG, YARN_LOCAL
+from configurations.properties.property import BOTH, CORE, PRIMARY, Applied, PropertyScope
+from configurations.properties.sources import BEST_PRACTICES
+from emr.cluster_spec import SettingKey
+from sizing.engines.trino.plan import TrinoPlan
+from sizing.units import GIB
+
+CATALOG: Final = "trino-connector-CATALOG"
+"""The classification of the catalog that the environment file names."""
+METASTORE: Final = "METASTORE"
+METASTORE_KEYS: Final = {"hive": "hive.metastore", "iceberg": "iceberg.catalog.type", "delta": "hive.metastore"}
+FS_CACHE: Final = "Trino 476 documentation, file system cache"
+MEMORY: Final = "Trino 476 documentation, resource management"
+SPILLING: Final = "Trino 476 documentation, spill to disk"
+GLUE: Final = "EMR Release Guide, emr-trino-getting-started-launch"
+COPIES: Final = 2
+COORDINATOR_CACHE_SIZE: Final = "1GB"  # judgement: it holds the footers and manifests that planning reads
+
+
+class TrinoProperty(Struct, frozen=True, kw_only=True):
+    """One property. `value` gives it for a plan, and `figure` is the path of the plan's figure that it states."""
+
+    classification: str
+    key: str
+    value: Callable[[TrinoPlan], str]
+    reason: str
+    source: str
+    groups: frozenset[PropertyScope] = BOTH
+    figure: str = ""
+    applied: Applied = Applied.ROLLING_RESTART
+
+    def at(self, plan: TrinoPlan) -> SettingKey:
+        """Return the classification and the key, which differ between catalogs."""
+        return (
+            self.classification.replace("CATALOG", plan.catalog),
+            self.key.replace(METASTORE, METASTORE_KEYS[plan.catalog]),
+        )
+
+
+def _fixed(value: str) -> Callable[[TrinoPlan], str]:
+    return lambda _: value
+
+
+def _memory(plan: TrinoPlan) -> str:
+    """Return the size as Trino writes it: its GB is 2^30 bytes."""
+    return f"{max(1, plan.memory.query_bytes // GIB)}GB"
+
+
+def _cache_sizes(plan: TrinoPlan) -> str:
+    return ",".join([f"{plan.cache.size_gib // plan.cache.directories}GB"] * plan.cache.directories)
+
+
+PROPERTIES: Final = (
+    TrinoProperty(
+        classification="trino-config",
+        key="query.max-memory",
+        value=_memory,
+        figure="memory.query_bytes",
+        reason="the memory of one query on all workers together; Trino's default of 20 GB ignores how many there are",
+        source=MEMORY,
+    ),
+    TrinoProperty(
+        classification="trino-config",
+        key="node-scheduler.include-coordinator",
+        value=_fixed("false"),
+        groups=PRIMARY,
+        reason="the coordinator plans queries and has no cache for data",
+        source="Trino 476 documentation, cluster sizing",
+    ),
+    TrinoProperty(
+        classification="trino-config",
+        key="spill-enabled",
+        value=_fixed("true"),
+        reason="a join or an aggregation that needs more memory than a worker has continues on its disk",
+        source=SPILLING,
+    ),
+    TrinoProperty(
+        classification="trino-config",
+        key="spiller-spill-path",
+        value=_fixed(SPILL),
+        groups=CORE,
+        reason="spilled data goes to the system volume and never fills the cache volume",
+        source=SPILLING,
+    ),
+    TrinoProperty(
+        classification="trino-config",
+        key="spiller-spill-path",
+        value=_fixed(COORDINATOR_SPILL),
+        groups=PRIMARY,
+        reason="every node with spill-enabled needs a directory that it may write; a coordinator spills nothing",
+        source=SPILLING,
+    ),
+    TrinoProperty(
+        classification=CATALOG,
+        key="fs.cache.enabled",
+        value=_fixed("true"),
+        reason="workers keep the pages of files that they read from S3",
+        source=FS_CACHE,
+    ),
+    TrinoProperty(
+        classification=CATALOG,
+        key="fs.cache.directories",
+        value=lambda plan: ",".join(cache_directories(plan)),
+        groups=CORE,
+        figure="cache.directories",
+        reason="one directory on each cache volume; Alluxio spreads pages over them",
+        source=FS_CACHE,
+    ),
+    TrinoProperty(
+        classification=CATALOG,
+        key="fs.cache.max-sizes",
+        value=_cache_sizes,
+        groups=CORE,
+        figure="cache.size_gib",
+        reason="the cache stays below 85 % of its volume, and never fills it",
+        source=FS_CACHE,
+    ),
+    TrinoProperty(
+        classification=CATALOG,
+        key="fs.cache.directories",
+        value=_fixed(COORDINATOR_CACHE),
+        groups=PRIMARY,
+        reason="the directory must exist on the coordinator, too, or Trino does not start; the coordinator has no cache"
+        " volume",
+        source=FS_CACHE,
+    ),
+    TrinoProperty(
+        classification=CATALOG,
+        key="fs.cache.max-sizes",
+        value=_fixed(COORDINATOR_CACHE_SIZE),
+        groups=PRIMARY,
+        reason="the coordinator reads only metadata",
+        source=FS_CACHE,
+    ),
+    TrinoProperty(
+        classification=CATALOG,
+        key="fs.cache.preferred-hosts-count",
+        value=lambda plan: str(plan.cache.preferred_hosts),
+        figure="cache.preferred_hosts",
+        reason="each worker that Trino prefers for a file comes to hold a copy of it; the default is 2",
+        source=FS_CACHE,
+    ),
+    TrinoProperty(
+        classification=CATALOG,
+        key=METASTORE,
+        value=_fixed("glue"),
+        reason="tables are in the AWS Glue Data Catalog, which outlives the cluster",
+        source=GLUE,
+        applied=Applied.ROLLING_RESTART,
+    ),
+    TrinoProperty(
+        classification="trino-connector-jmx",
+        key="connector.name",
+        value=_fixed("jmx"),
+        reason="SQL can read what each worker's cache does: SELECT * FROM jmx.current",
+        source="Trino 476 documentation, JMX connector",
+    ),
+    TrinoProperty(
+        classification="hdfs-site",
+        key="dfs.datanode.data.dir",
+        value=_fixed(HDFS_LOG),
+        groups=CORE,
+        reason="HDFS stays off the cache volume",
+        source=BEST_PRACTICES,
+    ),
+    TrinoProperty(
+        classification="hdfs-site",
+        key="dfs.replication",
+        value=lambda plan: str(min(COPIES, plan.workers.count)),
+        reason="HDFS holds hardly anything here; two copies outlive a worker",
+        source=BEST_PRACTICES,
+    ),
+    TrinoProperty(
+        classification="yarn-site",
+        key="yarn.nodemanager.local-dirs",
+        value=_fixed(YARN_LOCAL),
+        groups=CORE,
+        reason="YARN stays off the cache volume: it calls a disk over 90 % unhealthy, and EMR then replaces the node",
+        source=BEST_PRACTICES,
+    ),
+)
+"""Every property that warmbase renders for an analytics cluster."""

@@ -1,0 +1,1 @@
+"""From an environment to the plan of one of its analytics clusters."""

@@ -1,0 +1,47 @@
+"""From an environment to the plan of one of its analytics clusters."""
+
+from __future__ import annotations
+
+from environments.environment import Environment
+from environments.planning import world
+from sizing.engines.trino.calculator import TrinoQuestion, trino_plan
+from sizing.engines.trino.plan import TrinoPlan
+from sizing.engines.trino.request import TrinoChoice
+from sizing.problem import Infeasible, InvalidInput
+
+
+def trino_plan_of(environment: Environment, cluster: TrinoChoice) -> TrinoPlan:
+    """Return the sizing plan of an analytics cluster. Raises InvalidInput if no type can be a worker."""
+    question = TrinoQuestion(
+        environment=environment.name, choice=cluster, stored_bytes=environment.workload.stored_bytes
+    )
+    try:
+        return trino_plan(question, world(environment))
+    except LookupError as error:
+        raise InvalidInput.of(
+            where=environment.source,
+            what=f"clusters.{cluster.name}.workers.families",
+            why=str(error),
+            fix="name a family with types of 32 GiB of memory, such as r8g",
+        ) from None
+
+
+def feasible_trino_plan_of(environment: Environment, cluster: TrinoChoice) -> TrinoPlan:
+    """Return a plan that may be deployed. Raises Infeasible for one that misses its targets."""
+    plan = trino_plan_of(environment, cluster)
+    if not plan.feasible:
+        raise trino_infeasible(environment.source, plan)
+    return plan
+
+
+def trino_infeasible(source: str, plan: TrinoPlan) -> Infeasible:
+    """Return the error of a plan that misses its targets."""
+    missed = "; ".join(
+        f"{one.target} is {one.actual:,.4g} {one.unit}, and the limit {one.limit:,.4g}" for one in plan.missed
+    )
+    return Infeasible.of(
+        where=source,
+        what=f"clusters.{plan.cluster}: no cluster meets the targets",
+        why=f"the nearest is {plan.workers.count} x {plan.workers.instance_type}, whose {missed}",
+        fix=f"relax clusters.{plan.cluster}.targets, or lower what its queries scan",
+    )

@@ -1,0 +1,1 @@
+"""The sections of the engines beside HBase: a folder for each."""

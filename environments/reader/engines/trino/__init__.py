@@ -1,0 +1,1 @@
+"""The section of an analytics cluster in an environment file."""

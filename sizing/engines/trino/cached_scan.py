@@ -1,0 +1,99 @@
+"""The CPU, disk, network and S3 requests that a scan needs, given the share of its pages that are cached.
+
+Trino caches whole pages of a file. A contiguous read of r bytes begins anywhere in a page, so it touches
+1 + (r - 1) / page pages on average: more bytes come from S3, and are kept, than queries read.
+Source: Trino 476 AlluxioInputHelper and AlluxioFileSystemCacheConfig.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from math import ceil
+from typing import Final
+
+from msgspec import Struct
+
+from sizing.engines.trino.request import ScanWorkload
+from sizing.hit_ratio import OccupancyRange, hit_ratio
+from sizing.memoized import memoized
+from sizing.popularity import Popularity, block_popularity
+from sizing.resource import EBS_IO_BYTES, NVME_IO_BYTES, DiskKind
+from sizing.units import MIB
+
+__all__ = ["PAGE_BYTES", "CachedScan", "Demand", "demand"]
+
+PAGE_BYTES: Final = MIB  # fs.cache.page-size: 1MB, which Trino reads as 2^20 bytes
+STEPS: Final = 40  # of a bisection, which leave 10^-12 of the pages
+
+
+class Demand(Struct, frozen=True, kw_only=True):
+    """The resources that one query takes from the whole cluster. `network_bytes` arrive from S3, in `gets` requests."""
+
+    cpu_seconds: float
+    disk_bytes: float
+    disk_ios: float
+    network_bytes: float
+    gets: float
+
+
+class CachedScan(Struct, frozen=True, kw_only=True, dict=True, eq=False):
+    """The pages of a workload: how many there are, how many a query reads, and how popular they are."""
+
+    workload: ScanWorkload
+
+    @property
+    def amplification(self) -> float:
+        """Return the bytes of the pages that a read touches, for each byte that it reads."""
+        return 1 + (PAGE_BYTES - 1) / self.workload.read_bytes
+
+    @property
+    def pages(self) -> float:
+        """Return the pages of the working set."""
+        return self.workload.working_set_bytes * self.amplification / PAGE_BYTES
+
+    @property
+    def pages_of_query(self) -> float:
+        """Return the pages that one query touches."""
+        return self.workload.scanned_bytes * self.amplification / PAGE_BYTES
+
+    @cached_property
+    def popularity(self) -> Popularity:
+        """Return how reads spread over pages; those of one file are equally popular."""
+        files_per_page = PAGE_BYTES / self.workload.file_bytes
+        return block_popularity(self.workload.popularity, self.pages, files_per_page)
+
+    @cached_property
+    def hit_ratio(self) -> Callable[[float], float]:
+        """Return a function of the distinct pages in a warm cache: its hit ratio. Alluxio evicts by LRU."""
+        return memoized(self._hit_ratio)
+
+    def _hit_ratio(self, pages: float) -> float:
+        cached = min(pages, self.popularity.total_blocks)
+        return (
+            hit_ratio(self.popularity, OccupancyRange(full_blocks=cached, blocks_after_eviction=cached))
+            if cached
+            else 0.0
+        )
+
+    def pages_for(self, ratio: float) -> float:
+        """Return the fewest distinct pages with this hit ratio."""
+        low, high = 0.0, self.popularity.total_blocks
+        for _ in range(STEPS):
+            middle = (low + high) / 2
+            low, high = (low, middle) if self.hit_ratio(middle) >= ratio else (middle, high)
+        return high
+
+
+def demand(scan: CachedScan, ratio: float, kind: DiskKind) -> Demand:
+    """Return what one query needs at this hit ratio: hits are read from the disks, and missed pages written to them."""
+    workload, missing = scan.workload, (1 - ratio) * scan.pages_of_query
+    moved = ratio * workload.scanned_bytes + missing * PAGE_BYTES
+    ios_per_page = ceil(PAGE_BYTES / (EBS_IO_BYTES if kind == "ebs" else NVME_IO_BYTES))
+    return Demand(
+        cpu_seconds=workload.cpu_seconds,
+        disk_bytes=moved,
+        disk_ios=moved / PAGE_BYTES * ios_per_page,
+        network_bytes=missing * PAGE_BYTES,
+        gets=missing,
+    )

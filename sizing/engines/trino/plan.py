@@ -1,0 +1,130 @@
+"""The plan of an analytics cluster: what to buy, what its queries will take, what it costs, and why.
+
+Field names are the keys of `warmbase plan ENV --cluster NAME --output json`. `cache`, `memory` and volumes are for one
+worker, all else is for the cluster.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from sizing.cost import Cost
+from sizing.engines.trino.export import Export
+from sizing.engines.trino.search import Shortfall
+from sizing.explanation import Explanations
+from sizing.figures import figure_at
+from sizing.plan import CoreGroup, HitRatio, PrimaryGroup
+from sizing.prices import PriceNote
+
+__all__ = [
+    "Queries",
+    "QueryMemory",
+    "RejectedType",
+    "TrinoCache",
+    "TrinoPlan",
+    "TrinoWarning",
+    "Warmth",
+]
+
+
+class TrinoCache(Struct, frozen=True, kw_only=True):
+    """The file-system cache of one worker, spread over `directories`.
+
+    The cluster holds `pages` distinct pages of `page_bytes` each, of `working_set_pages` that are ever read.
+    """
+
+    size_gib: int
+    directories: int
+    preferred_hosts: int
+    page_bytes: int
+    pages: float
+    working_set_pages: float
+    amplification: float
+
+
+class Queries(Struct, frozen=True, kw_only=True):
+    """The mean time of a query, in seconds, under different conditions; None where the load is more than it serves.
+
+    `cold_seconds` has empty caches and the mean load, `after_loss_seconds` the peak load and as many workers fewer as
+    may be lost, with the pages of the lost ones missing at first. `most_per_hour` is the rate at which `bottleneck` is
+    busy all the time.
+    """
+
+    per_hour: float
+    peak_per_hour: float
+    mean_seconds: float | None
+    peak_mean_seconds: float | None
+    cold_seconds: float | None
+    after_loss_seconds: float | None
+    most_per_hour: float
+    bottleneck: str
+    utilisation_at_peak: float
+
+
+class Warmth(Struct, frozen=True, kw_only=True):
+    """How many queries, and hours at the mean rate, until the caches are within a point of their warm hit ratio."""
+
+    queries: float
+    hours: float
+
+
+class QueryMemory(Struct, frozen=True, kw_only=True):
+    """The heap of one worker (estimate: EMR sets it), and what of it a query and the cache's metadata may take."""
+
+    heap_bytes: int
+    page_index_bytes: int
+    query_bytes_per_worker: int
+    query_bytes: int
+
+
+class RejectedType(Struct, frozen=True, kw_only=True):
+    """The best cluster of another instance type, and why it was not chosen."""
+
+    instance_type: str
+    count: int
+    usd_per_month: float
+    reason: str
+
+
+class TrinoWarning(Struct, frozen=True, kw_only=True):
+    """Something to know before deploying; `severity` is warning or info."""
+
+    id: str
+    severity: str
+    message: str
+    fix: str
+
+
+class TrinoPlan(Struct, frozen=True, kw_only=True):
+    """The plan. `missed` are the targets that it misses; a plan that misses none is feasible."""
+
+    environment: str
+    cluster: str
+    engine: str
+    release: str
+    trino: int
+    catalog: str
+    prices: PriceNote
+    workers: CoreGroup
+    coordinator: PrimaryGroup
+    cache: TrinoCache
+    hit_ratio: HitRatio
+    queries: Queries
+    warmth: Warmth
+    memory: QueryMemory
+    gets_per_second: float
+    export: Export
+    cost: Cost
+    because: Explanations
+    missed: tuple[Shortfall, ...]
+    warnings: tuple[TrinoWarning, ...]
+    rejected: tuple[RejectedType, ...]
+
+    @property
+    def feasible(self) -> bool:
+        """Return whether the cluster meets its targets."""
+        return not self.missed
+
+    def figure(self, path: str) -> object:
+        """Return the figure at a path such as `cache.size_gib`. Raises LookupError where the plan has none."""
+        return figure_at(self, path)

@@ -1,0 +1,260 @@
+"""The cheapest workers that meet the targets, over every instance type, count, cache size and volume speed.
+
+The cache holds at least what the target hit ratio needs. A larger one is tried too, because it can replace faster
+volumes or further workers. For a type, a count and a cache, the least throughput and IOPS of its volumes follow from
+the longest time that a query may take alone. A count is left out only if its instances alone cost more than a cluster
+that serves, so the search is exhaustive over what it tries.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from msgspec import Struct
+
+from sizing import gp3
+from sizing.bill import PRIMARY_VOLUMES
+from sizing.cluster import Volume
+from sizing.cost import Bill, BilledGroup, Cost, cost
+from sizing.disks import FILL_FRACTION, nvme_volume
+from sizing.engines.trino.cached_scan import CachedScan, demand
+from sizing.engines.trino.request import TrinoChoice
+from sizing.engines.trino.workers import Workers, cached_pages, most_seconds_alone
+from sizing.inputs import UTILISATION
+from sizing.instance import InstanceType
+from sizing.requirements import World
+from sizing.system_volume import distinct_size
+from sizing.units import GIB, MIB
+
+__all__ = ["COORDINATOR_TYPE", "Evaluated", "Shortfall", "TrinoSearch", "shortfalls"]
+
+COORDINATOR_TYPE: Final = "r8g.xlarge"
+"""judgement: plans, splits and the results of a few dozen running queries fit 32 GiB."""
+LEAST_RAM_BYTES: Final = 32 * GIB  # judgement: on a smaller worker, a join of two large tables spills at once
+# judgement: a query that spills writes as much as the workers have memory; HDFS, YARN and logs take the rest.
+SYSTEM_GIB: Final = 256
+MOST_WORKERS: Final = 200  # judgement: beyond this, one coordinator schedules too many splits
+ROUNDING: Final = 1e-9  # relative: of two orders of float64 arithmetic
+CACHE_STEP: Final = 0.85  # judgement: the next smaller cache that is tried, as a fraction
+# What the stack creates around the nodes; a test holds these against the synthesised template.
+WORKER_METRICS: Final = 6
+ALARMS: Final = 3
+DASHBOARDS: Final = 1
+
+
+class Shortfall(Struct, frozen=True, kw_only=True):
+    """A target that a cluster misses, with the value that it has and the limit, in `unit`."""
+
+    target: str
+    actual: float
+    limit: float
+    unit: str
+
+    @property
+    def excess(self) -> float:
+        """Return by which factor the value is beyond its limit."""
+        smaller, larger = sorted((self.actual, self.limit))
+        return larger / smaller if smaller > 0 else math.inf
+
+
+class Evaluated(Struct, frozen=True, kw_only=True):
+    """A cluster with its bill and the targets that it misses."""
+
+    workers: Workers
+    cost: Cost
+    shortfalls: tuple[Shortfall, ...]
+
+    @property
+    def rank(self) -> tuple[int, float, float, int]:
+        """Order clusters: the fewest missed targets first, then those missed by least, then by bill and workers."""
+        excess = max((shortfall.excess for shortfall in self.shortfalls), default=1.0)
+        return len(self.shortfalls), round(excess, 3), self.cost.usd_per_month, self.workers.count
+
+
+class TrinoSearch(Struct, frozen=True, kw_only=True, dict=True):
+    """The question: what one analytics cluster must serve, and what there is to buy."""
+
+    choice: TrinoChoice
+    world: World
+
+    @cached_property
+    def scan(self) -> CachedScan:
+        """Return the pages of the workload."""
+        return CachedScan(workload=self.choice.workload)
+
+    def run(self) -> tuple[Evaluated, ...]:
+        """Return the best cluster of each instance type, the best of all first.
+
+        Raises LookupError if no type that may be used exists.
+        """
+        best: dict[str, Evaluated] = {}
+        served_usd = math.inf
+        for instance in self._instances():
+            for count in self._counts(instance):
+                if self._nodes_usd(instance, count) > served_usd:
+                    break
+                for tried in map(self.evaluate, self._candidates(instance, count)):
+                    if instance.name not in best or tried.rank < best[instance.name].rank:
+                        best[instance.name] = tried
+                    if not tried.shortfalls:
+                        served_usd = min(served_usd, tried.cost.usd_per_month)
+        if not best:
+            raise LookupError(f"no instance type of {', '.join(self.choice.workers.families)} can be a worker")
+        return tuple(sorted(best.values(), key=lambda tried: tried.rank))
+
+    def evaluate(self, workers: Workers) -> Evaluated:
+        """Return the cluster with its bill and the targets that it misses."""
+        bill = self.cost(workers)
+        missed = tuple(shortfalls(workers))
+        budget = self.choice.targets.budget_usd_per_month
+        if budget is not None and bill.usd_per_month > budget:
+            over = Shortfall(target="budget", actual=bill.usd_per_month, limit=budget, unit="USD a month")
+            missed = (*missed, over)
+        return Evaluated(workers=workers, cost=bill, shortfalls=missed)
+
+    def cost(self, workers: Workers) -> Cost:
+        """Return the bill of the analytics cluster; what it shares with HBase is in the bill of HBase's cluster."""
+        groups = (
+            BilledGroup(
+                role="worker", instance_type=workers.instance.name, count=workers.count, volumes=workers.volumes
+            ),
+            BilledGroup(
+                role="coordinator",
+                instance_type=self.choice.coordinator_type or COORDINATOR_TYPE,
+                count=1,
+                volumes=PRIMARY_VOLUMES,
+            ),
+        )
+        missing = workers.demand(workers.hit_ratio(workers.count)).gets
+        bill = Bill(
+            stored_bytes=0,
+            written_bytes_per_second=0,
+            gets_per_second=missing * self.choice.workload.queries_per_second,
+            custom_metrics=WORKER_METRICS * workers.count,
+            dashboards=DASHBOARDS,
+            alarms=ALARMS,
+            interface_endpoints=0,
+            kms_keys=0,
+        )
+        return cost(groups, bill, self.world.prices)
+
+    def _instances(self) -> Sequence[InstanceType]:
+        workers = self.choice.workers
+        if workers.type is not None:
+            return [self.world.instance_types[workers.type]]
+        return [
+            instance
+            for instance in self.world.offered
+            if instance.family in workers.families and instance.memory_bytes >= LEAST_RAM_BYTES
+        ]
+
+    def _counts(self, instance: InstanceType) -> range:
+        """Return the pinned count, or all counts whose cores are enough; only the largest if none of them is."""
+        count = self.choice.workers.count
+        if count is not None:
+            return range(count, count + 1)
+        seconds = most_seconds_alone(self.choice)
+        cores = self.choice.workload.cpu_seconds / seconds if seconds > 0 else math.inf
+        fewest = max(1, math.ceil(min(cores / instance.vcpus, MOST_WORKERS) - ROUNDING))
+        return range(min(fewest + self.choice.targets.lost_nodes, MOST_WORKERS), MOST_WORKERS + 1)
+
+    def _nodes_usd(self, instance: InstanceType, count: int) -> float:
+        nodes = BilledGroup(role="worker", instance_type=instance.name, count=count, volumes=())
+        nothing = Bill(
+            stored_bytes=0,
+            written_bytes_per_second=0,
+            gets_per_second=0,
+            custom_metrics=0,
+            dashboards=0,
+            alarms=0,
+            interface_endpoints=0,
+            kms_keys=0,
+        )
+        return cost((nodes,), nothing, self.world.prices).usd_per_month
+
+    def _candidates(self, instance: InstanceType, count: int) -> Iterator[Workers]:
+        """Yield the clusters of this many workers: with the pinned volumes, the instance's drive, or gp3 volumes."""
+        servers = max(1, count - self.choice.targets.lost_nodes)
+        if (pinned := self.choice.workers.volumes) is not None:
+            cache = next(volume for volume in pinned if volume.purpose == "cache")
+            yield self._workers(instance, count, cache.count * math.floor(cache.size_gib * FILL_FRACTION), pinned)
+            return
+        system = gp3.gp3_volume("system", SYSTEM_GIB, (gp3.INCLUDED_MIB_S, gp3.INCLUDED_IOPS))
+        most_gib = _cache_gib(self.choice, self.scan.popularity.total_blocks, servers)
+        if instance.nvme_disks == 1:
+            drive = nvme_volume(instance)
+            cache_gib = min(most_gib, math.floor(drive.size_gib * FILL_FRACTION))
+            yield self._workers(instance, count, cache_gib, (drive, system.beside(drive)))
+        for cache_gib in sorted({_cache_gib(self.choice, pages, servers) for pages in self._capacities}):
+            for volume in self._cache_volumes(instance, cache_gib, servers):
+                yield self._workers(instance, count, cache_gib, (volume, system.beside(volume)))
+
+    @cached_property
+    def _capacities(self) -> tuple[float, ...]:
+        """Return the distinct pages that the target hit ratio needs, and larger steps of a scale that ends at all.
+
+        The scale is the same for every target, so a lower target leaves every choice of a higher one.
+        """
+        everything = self.scan.popularity.total_blocks
+        least = self.scan.pages_for(self.choice.targets.hit_ratio)
+        steps = itertools.takewhile(
+            lambda pages: pages > least, (everything * CACHE_STEP**step for step in itertools.count())
+        )
+        return (least, *steps)
+
+    def _cache_volumes(self, instance: InstanceType, cache_gib: int, servers: int) -> Iterator[Volume]:
+        """Yield the fewest volumes that hold the cache, and the fewest that also carry the load.
+
+        Alluxio spreads pages over its directories by a hash, so all volumes share the load. Their rates are the least
+        that keep a query within its time, or the most on sale.
+        """
+        ratio = self.scan.hit_ratio(cached_pages(self.choice, cache_gib, servers))
+        needed, most = demand(self.scan, ratio, "ebs"), gp3.Provisions.of(instance)
+        seconds = max(most_seconds_alone(self.choice), ROUNDING)
+        mib_s, ios = needed.disk_bytes / seconds / servers / MIB, needed.disk_ios / seconds / servers
+        holding = math.ceil(cache_gib / FILL_FRACTION / gp3.EMR_DOCUMENTED_GIB)
+        carrying = max(holding, math.ceil(mib_s / most.mib_s), math.ceil(ios / most.iops))
+        for count in {min(number, gp3.EMR_MOST_VOLUMES) for number in (holding, carrying)}:
+            throughput, iops = most.sufficient(np.array(mib_s / count), np.array(ios / count))
+            size_gib = max(math.ceil(cache_gib / count / FILL_FRACTION), int(gp3.least_gib(float(iops))))
+            if size_gib <= gp3.EMR_DOCUMENTED_GIB:
+                yield gp3.gp3_volume("cache", distinct_size(size_gib), (int(throughput), int(iops)), count)
+
+    def _workers(self, instance: InstanceType, count: int, cache_gib: int, volumes: tuple[Volume, ...]) -> Workers:
+        return Workers(
+            choice=self.choice,
+            scan=self.scan,
+            instance=instance,
+            count=count,
+            cache_gib=cache_gib,
+            volumes=volumes,
+        )
+
+
+def shortfalls(workers: Workers) -> Iterator[Shortfall]:
+    """Yield each target that the cluster misses after losing as many workers as it may lose, in the busiest hour."""
+    choice = workers.choice
+    targets, rate = choice.targets, choice.workload.peak_queries_per_second
+    servers = workers.count - targets.lost_nodes
+    if servers < 1:
+        yield Shortfall(target="lost_nodes", actual=workers.count, limit=targets.lost_nodes + 1, unit="workers")
+        return
+    ratio = workers.hit_ratio(servers)
+    if ratio < targets.hit_ratio - ROUNDING:
+        yield Shortfall(target="hit_ratio", actual=ratio, limit=targets.hit_ratio, unit="of page reads")
+    utilisation = workers.utilisation(servers, ratio, rate)
+    if utilisation > UTILISATION * (1 + ROUNDING):
+        yield Shortfall(target="load", actual=utilisation, limit=UTILISATION, unit="utilisation")
+    seconds = workers.query_seconds(servers, ratio, rate)
+    if targets.query_seconds is not None and seconds > targets.query_seconds * (1 + ROUNDING):
+        yield Shortfall(target="query_time", actual=seconds, limit=targets.query_seconds, unit="s")
+
+
+def _cache_gib(choice: TrinoChoice, pages: float, servers: int) -> int:
+    """Return the whole GiB of each worker's cache, so that so many workers hold these distinct pages."""
+    return max(1, math.ceil(pages / cached_pages(choice, 1, servers)))

@@ -1,0 +1,150 @@
+"""A number of workers of one type with their cache volumes, and how long a query takes on them.
+
+Each query is spread over all workers, so the cluster is one server that all running queries share equally. For such a
+server the mean time of a query depends only on the load: alone / (1 - utilisation), whatever the sizes of the queries
+are (M/G/1 processor sharing; Kleinrock, Queueing Systems II, 4.4). Reading, decoding and waiting overlap, so a query
+alone takes as long as its busiest resource does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec import Struct
+
+from sizing.cluster import Volume
+from sizing.engines.trino.cached_scan import PAGE_BYTES, CachedScan, Demand, demand
+from sizing.engines.trino.request import TrinoChoice
+from sizing.inputs import UTILISATION
+from sizing.instance import InstanceType
+from sizing.resource import DISK_RESOURCES, S3_GETS_PER_SECOND_PER_PREFIX, DiskKind, Resource, bottleneck
+from sizing.units import GIB
+
+__all__ = ["COORDINATION_SECONDS", "Workers", "cached_pages", "most_seconds_alone"]
+
+COORDINATION_SECONDS: Final = 1.0  # judgement: parsing, planning, listing files and starting the stages of a query
+PAGES_IN_MEMORY_BYTES: Final = 500  # judgement: the metadata of a page on the heap: its key, its entry and the LRU list
+S3_PREFIXES: Final = 4  # judgement: a query reads several partitions, and each has S3's rate of its own
+
+# judgement: EMR writes jvm.config itself and documents no value; Trino's guide recommends 70 to 85 % of the memory.
+HEAP_FRACTION: Final = 0.70
+QUERY_FRACTION: Final = 0.30  # query.max-memory-per-node, unless it is set (Trino 476 NodeMemoryConfig)
+
+
+class Workers(Struct, frozen=True, kw_only=True, dict=True, eq=False):
+    """Equal workers. `volumes` are the cache volumes and the system volume of each."""
+
+    choice: TrinoChoice
+    scan: CachedScan
+    instance: InstanceType
+    count: int
+    cache_gib: int
+    volumes: tuple[Volume, ...]
+
+    @property
+    def cache(self) -> Volume:
+        """Return the volumes for the cache of a worker."""
+        return next(volume for volume in self.volumes if volume.purpose == "cache")
+
+    @property
+    def kind(self) -> DiskKind:
+        """Return the kind of the cache disk."""
+        return "nvme" if self.cache.type == "nvme" else "ebs"
+
+    def hit_ratio(self, servers: int) -> float:
+        """Return the hit ratio of so many warm workers."""
+        return self.scan.hit_ratio(cached_pages(self.choice, self.cache_gib, servers))
+
+    def demand(self, ratio: float) -> Demand:
+        """Return what one query needs at this hit ratio."""
+        return demand(self.scan, ratio, self.kind)
+
+    def resources(self, servers: int, ratio: float) -> tuple[Resource, ...]:
+        """Return each resource of so many workers, with what one query needs of it."""
+        return tuple(_resources(self, servers, self.demand(ratio)))
+
+    def seconds_alone(self, servers: int, ratio: float) -> float:
+        """Return how long the busiest resource is busy with one query."""
+        return 1 / bottleneck(self.resources(servers, ratio)).max_reads_per_second
+
+    def utilisation(self, servers: int, ratio: float, queries_per_second: float) -> float:
+        """Return the utilisation of the busiest resource; 1 and more is overload."""
+        return queries_per_second * self.seconds_alone(servers, ratio)
+
+    def query_seconds(self, servers: int, ratio: float, queries_per_second: float) -> float:
+        """Return the mean time of a query at this rate; infinite under overload."""
+        alone = self.seconds_alone(servers, ratio)
+        free = 1 - queries_per_second * alone
+        return COORDINATION_SECONDS + alone / free if free > 0 else math.inf
+
+    @property
+    def survivors(self) -> int:
+        """Return the workers that are left when as many are lost as may be."""
+        return self.count - self.choice.targets.lost_nodes
+
+    @property
+    def ratio_after_loss(self) -> float:
+        """Return the hit ratio just after the loss, when the pages are gone that only the lost workers had."""
+        warm = self.hit_ratio(self.count)
+        if self.choice.preferred_hosts > self.choice.targets.lost_nodes:
+            return warm
+        return warm * self.survivors / self.count
+
+    @property
+    def heap_bytes(self) -> int:
+        """Return the heap that EMR gives a worker (estimate)."""
+        return math.floor(self.instance.memory_bytes * HEAP_FRACTION)
+
+    @property
+    def query_bytes(self) -> int:
+        """Return what all queries together may take of a worker's heap."""
+        return math.floor(self.heap_bytes * QUERY_FRACTION)
+
+    @property
+    def page_index_bytes(self) -> int:
+        """Return the heap of a worker that the metadata of its cached pages takes (estimate)."""
+        return round(self.cache_gib * GIB / PAGE_BYTES * PAGES_IN_MEMORY_BYTES)
+
+
+def cached_pages(choice: TrinoChoice, cache_gib: float, servers: int) -> float:
+    """Return the distinct pages in the caches of so many workers: each file has a copy on each host that it prefers."""
+    return servers * cache_gib * GIB / PAGE_BYTES / min(choice.preferred_hosts, servers)
+
+
+def most_seconds_alone(choice: TrinoChoice) -> float:
+    """Return how long a query may take alone, so that utilisation and mean time stay within their limits.
+
+    Solves coordination + s / (1 - rate x s) <= target for s. Returns 0 or less where no cluster is fast enough.
+    """
+    rate, target = choice.workload.peak_queries_per_second, choice.targets.query_seconds
+    longest = UTILISATION / rate
+    if target is None:
+        return longest
+    executing = target - COORDINATION_SECONDS
+    return min(longest, executing / (1 + rate * executing)) if executing > 0 else 0.0
+
+
+def _resources(workers: Workers, servers: int, demanded: Demand) -> Iterator[Resource]:
+    instance, cache = workers.instance, workers.cache
+    disk_bytes, disk_ios = cache.count * cache.bytes_per_second, cache.count * cache.iops
+    if workers.kind == "ebs":
+        disk_bytes = min(disk_bytes, instance.ebs_sustained_bytes_per_second)
+        disk_ios = min(disk_ios, instance.ebs_sustained_iops)
+    throughput, iops = DISK_RESOURCES[workers.kind]
+    yield Resource(name="cpu", capacity=servers * instance.vcpus, unit="core", demand_per_read=demanded.cpu_seconds)
+    yield Resource(
+        name="network",
+        capacity=servers * instance.network_sustained_bytes_per_second,
+        unit="B/s",
+        demand_per_read=demanded.network_bytes,
+    )
+    yield Resource(name=throughput, capacity=servers * disk_bytes, unit="B/s", demand_per_read=demanded.disk_bytes)
+    yield Resource(name=iops, capacity=servers * disk_ios, unit="IO/s", demand_per_read=demanded.disk_ios)
+    yield Resource(
+        name="s3-requests",
+        capacity=S3_PREFIXES * S3_GETS_PER_SECOND_PER_PREFIX,
+        unit="GET/s",
+        demand_per_read=demanded.gets,
+    )

@@ -1,0 +1,238 @@
+"""The plan of an analytics cluster: laws, an independent search, simulations, and the formulas of its explanations."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+import random
+from collections import OrderedDict
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from sizing import gp3
+from sizing.engines.trino.cached_scan import PAGE_BYTES, CachedScan
+from sizing.engines.trino.calculator import trino_plan
+from sizing.engines.trino.request import ScanWorkload, TrinoChoice
+from sizing.engines.trino.search import TrinoSearch
+from sizing.engines.trino.workers import COORDINATION_SECONDS, most_seconds_alone
+from sizing.explanation import Kind
+from sizing.inputs import UTILISATION
+from sizing.popularity import UNIFORM, Zipf
+from sizing.units import GIB, MIB, SECONDS_PER_HOUR, TIB
+from tests.sizing.clusters import WORLD, gp3_volume
+from tests.sizing.engines.trino.questions import (
+    CHOICE,
+    question,
+    with_query_targets,
+    with_scans,
+    with_workers,
+)
+
+
+@st.composite
+def choices(draw: st.DrawFn) -> TrinoChoice:
+    working_set = draw(st.integers(20, 20_000)) * GIB
+    choice = with_scans(
+        CHOICE,
+        working_set_bytes=working_set,
+        scanned_bytes=round(working_set * draw(st.floats(0.0005, 0.2))) + MIB,
+        queries_per_second=draw(st.floats(0.5, 100)) / SECONDS_PER_HOUR,
+        peak_queries_per_second=draw(st.floats(100, 400)) / SECONDS_PER_HOUR,
+        popularity=draw(st.sampled_from([UNIFORM, Zipf(theta=0.7), Zipf(theta=1.1)])),
+        read_bytes=draw(st.sampled_from([MIB, 8 * MIB, 64 * MIB])),
+    )
+    return with_query_targets(
+        choice,
+        hit_ratio=draw(st.sampled_from([0.3, 0.7, 0.9, 0.99])),
+        query_seconds=draw(st.sampled_from([None, 5.0, 30.0, 300.0])),
+        lost_nodes=draw(st.integers(0, 2)),
+    )
+
+
+def usd(choice: TrinoChoice) -> float:
+    """Return the bill of the cheapest cluster, without the requests to S3, and infinity if none meets the targets."""
+    plan = trino_plan(question(choice), WORLD)
+    return plan.cost.usd_per_month if plan.feasible else math.inf
+
+
+@given(choice=choices())
+def test_a_relaxed_target_never_costs_more(choice: TrinoChoice) -> None:
+    stated = usd(choice)
+    seconds = choice.targets.query_seconds
+    for relaxed in (
+        with_query_targets(choice, hit_ratio=choice.targets.hit_ratio * 0.8),
+        with_query_targets(choice, query_seconds=None if seconds is None else 2 * seconds),
+        with_query_targets(choice, lost_nodes=max(0, choice.targets.lost_nodes - 1)),
+        with_scans(choice, peak_queries_per_second=choice.workload.peak_queries_per_second / 2),
+        with_scans(choice, cpu_seconds_per_gib=choice.workload.cpu_seconds_per_gib / 2),
+    ):
+        assert usd(relaxed) <= stated * (1 + 1e-9)
+
+
+@given(choice=choices())
+def test_a_feasible_plan_meets_its_targets_when_workers_are_lost(choice: TrinoChoice) -> None:
+    plan = trino_plan(question(choice), WORLD)
+    if not plan.feasible:
+        return
+    best, *_ = TrinoSearch(choice=choice, world=WORLD).run()
+    workers, servers = best.workers, best.workers.count - choice.targets.lost_nodes
+    ratio, rate = workers.hit_ratio(servers), choice.workload.peak_queries_per_second
+    assert ratio >= choice.targets.hit_ratio - 1e-9
+    assert workers.utilisation(servers, ratio, rate) <= UTILISATION * (1 + 1e-6)
+    if choice.targets.query_seconds is not None:
+        assert workers.query_seconds(servers, ratio, rate) <= choice.targets.query_seconds * (1 + 1e-6)
+    assert workers.cache_gib <= 0.85 * workers.cache.count * workers.cache.size_gib + 1
+    assert plan.cost.usd_per_month == pytest.approx(best.cost.usd_per_month)
+
+
+@given(choice=choices())
+def test_every_formula_gives_its_figure(choice: TrinoChoice) -> None:
+    plan = trino_plan(question(choice), WORLD)
+    for path, explanation in plan.because.items():
+        figure = plan.figure(path)
+        if explanation.kind is Kind.CONSTRAINT:
+            assert plan.missed or explanation.value is True, path
+        else:
+            assert explanation.value == pytest.approx(figure, rel=1e-9), path
+
+
+def cheapest_by_trial(choice: TrinoChoice, types: tuple[str, ...]) -> float:
+    """Return the least bill of all counts, 60 caches and every throughput on sale, with arithmetic of its own."""
+    scan, targets, rate = CachedScan(workload=choice.workload), choice.targets, choice.workload.peak_queries_per_second
+    search, least = TrinoSearch(choice=choice, world=WORLD), math.inf
+    everything = scan.popularity.total_blocks * PAGE_BYTES / GIB
+    for name, count, step in itertools.product(types, range(1 + targets.lost_nodes, 60), range(1, 61)):
+        instance, servers = WORLD.instance_types[name], count - targets.lost_nodes
+        cache_gib = math.ceil(everything * step / 60 / servers)
+        ratio = scan.hit_ratio(servers * cache_gib * GIB / PAGE_BYTES)
+        if ratio < targets.hit_ratio:
+            continue
+        size_gib = math.ceil(cache_gib / 0.85)
+        if size_gib > gp3.EMR_DOCUMENTED_GIB:
+            continue
+        fetched = choice.workload.scanned_bytes * (1 - ratio) * scan.amplification
+        moved = choice.workload.scanned_bytes * ratio + fetched
+        cpu = choice.workload.scanned_bytes / GIB * choice.workload.cpu_seconds_per_gib / servers / instance.vcpus
+        network = fetched / servers / instance.network_sustained_bytes_per_second
+        for mib_s in range(125, 1001, 25):
+            iops = max(3_000, 4 * mib_s)  # four operations for each page of 1 MiB
+            if iops > 500 * size_gib and iops > 3_000:
+                continue
+            disk_rate = servers * min(mib_s * MIB, instance.ebs_sustained_bytes_per_second)
+            disk_ios = servers * min(iops, instance.ebs_sustained_iops)
+            alone = max(cpu, network, moved / disk_rate, moved / MIB * 4 / disk_ios, fetched / PAGE_BYTES / 22_000)
+            if rate * alone > UTILISATION:
+                continue
+            seconds = COORDINATION_SECONDS + alone / (1 - rate * alone)
+            if targets.query_seconds is not None and seconds > targets.query_seconds:
+                continue
+            volumes = (
+                gp3.gp3_volume("cache", size_gib, (mib_s, iops)),
+                gp3.gp3_volume("system", 256, (125, 3_000)),
+            )
+            least = min(least, search.cost(search._workers(instance, count, cache_gib, volumes)).usd_per_month)
+            break
+    return least
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        CHOICE,
+        with_query_targets(CHOICE, query_seconds=30.0),
+        with_scans(CHOICE, working_set_bytes=2 * TIB, popularity=UNIFORM),
+        with_query_targets(with_scans(CHOICE, cpu_seconds_per_gib=1.0), query_seconds=20.0, lost_nodes=0),
+    ],
+)
+def test_trial_of_everything_finds_nothing_cheaper(choice: TrinoChoice) -> None:
+    types = ("m8g.2xlarge", "r8g.xlarge")
+    limited = with_workers(choice, families=("m8g", "r8g"))
+    tried = cheapest_by_trial(limited, types)
+    assert usd(limited) <= tried * 1.01
+    assert tried < math.inf
+
+
+def test_hit_ratio_is_that_of_a_replayed_lru_cache() -> None:
+    """Whole files of pages are read in random order by popularity; a cache with a third of the pages answers them."""
+    workload = ScanWorkload(
+        working_set_bytes=2_000 * 4 * MIB,
+        scanned_bytes=40 * MIB,
+        queries_per_second=1.0,
+        peak_queries_per_second=1.0,
+        popularity=Zipf(theta=0.8),
+        file_format="parquet",
+        file_bytes=4 * MIB,
+        read_bytes=64 * GIB,
+    )
+    scan, generator = CachedScan(workload=workload), random.Random(7)
+    weights = list(itertools.accumulate(rank**-0.8 for rank in range(1, 2_001)))
+    capacity, cache, hits, reads = 2_600, OrderedDict[tuple[int, int], None](), 0, 0
+    for number in range(60_000):
+        file = generator.choices(range(2_000), cum_weights=weights)[0]
+        for page in range(4):
+            key = (file, page)
+            if number >= 20_000:
+                reads, hits = reads + 1, hits + (key in cache)
+            cache[key] = None
+            cache.move_to_end(key)
+            if len(cache) > capacity:
+                cache.popitem(last=False)
+    assert scan.hit_ratio(capacity) == pytest.approx(hits / reads, abs=0.02)
+
+
+def test_mean_time_is_that_of_simulated_processor_sharing() -> None:
+    """Queries of exponential size arrive at random and share one server equally."""
+    generator, arrival_rate, alone = random.Random(3), 0.05, 13.0
+    now, next_arrival, running, times, thresholds = 0.0, 0.0, 0, list[float](), list[tuple[float, float]]()
+    served = 0.0  # the service that a query which runs since the beginning would have had
+    while len(times) < 40_000:
+        finish = now + (thresholds[0][0] - served) * running if thresholds else math.inf
+        if next_arrival < finish:
+            served += (next_arrival - now) / running if running else 0.0
+            now = next_arrival
+            heapq.heappush(thresholds, (served + generator.expovariate(1 / alone), now))
+            running, next_arrival = running + 1, now + generator.expovariate(arrival_rate)
+        else:
+            served, now = thresholds[0][0], finish
+            times.append(now - heapq.heappop(thresholds)[1])
+            running -= 1
+    predicted = alone / (1 - arrival_rate * alone)
+    assert sum(times) / len(times) == pytest.approx(predicted, rel=0.05)
+
+
+def test_longest_time_alone_is_where_the_target_is_just_met() -> None:
+    choice = with_query_targets(CHOICE, query_seconds=30.0)
+    alone, rate = most_seconds_alone(choice), choice.workload.peak_queries_per_second
+    assert COORDINATION_SECONDS + alone / (1 - rate * alone) == pytest.approx(30.0)
+    assert most_seconds_alone(with_query_targets(CHOICE, query_seconds=0.5)) == 0
+
+
+def test_a_second_preferred_host_needs_twice_the_cache_and_survives_a_loss() -> None:
+    one = trino_plan(question(with_workers(CHOICE, type="r8g.2xlarge", count=12)), WORLD)
+    two = trino_plan(question(with_workers(replace(CHOICE, preferred_hosts=2), type="r8g.2xlarge", count=12)), WORLD)
+    assert two.cache.size_gib >= 1.9 * one.cache.size_gib
+    assert two.queries.after_loss_seconds is not None
+    assert one.queries.after_loss_seconds is not None
+    assert two.queries.after_loss_seconds <= one.queries.after_loss_seconds
+
+
+def test_pinned_workers_are_evaluated_and_say_what_they_miss() -> None:
+    volumes = (gp3_volume("cache", 200), gp3_volume("system", 64))
+    plan = trino_plan(question(with_workers(CHOICE, type="r8g.xlarge", count=3, volumes=volumes)), WORLD)
+    assert {one.target for one in plan.missed} == {"hit_ratio", "load", "query_time"}
+    assert plan.workers.count == 3
+
+
+def test_a_query_that_no_cluster_answers_in_time_has_the_nearest_plan() -> None:
+    plan = trino_plan(question(with_query_targets(CHOICE, query_seconds=1.01)), WORLD)
+    assert [one.target for one in plan.missed] == ["query_time"]
+    assert plan.missed[0].actual > 1.01
+
+
+def test_families_without_a_worker_have_none() -> None:
+    with pytest.raises(LookupError, match="x9z"):
+        TrinoSearch(choice=with_workers(CHOICE, families=("x9z",)), world=WORLD).run()
