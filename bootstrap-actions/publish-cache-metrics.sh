@@ -8,8 +8,8 @@
 ACTION=publish-cache-metrics
 # shellcheck source=bootstrap-actions/shared.sh
 source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
-
-readonly UNIT=/etc/systemd/system/warmbase-cache-metrics
+# shellcheck source=bootstrap-actions/publisher.sh
+source "$(dirname "${BASH_SOURCE[0]}")/publisher.sh"
 
 argument=([misses_for_one]='' [program]='' [program_sha256]='' [requests]='' [requests_sha256]='')
 
@@ -33,37 +33,10 @@ check_arguments() {
   check_program requests
 }
 
-service() {
-  cat <<UNIT
-# Installed by warmbase's bootstrap action $ACTION. To undo: systemctl disable --now warmbase-cache-metrics.timer
-[Unit]
-Description=Publish the figures of the RegionServer's cache over the last minute
-
-[Service]
-Type=oneshot
-ExecStart=/usr/bin/python3 $PROGRAMS/publish_cache_metrics.py --misses-for-one=${argument[misses_for_one]}
-# It must never slow the RegionServer down.
-Nice=19
-IOSchedulingClass=idle
-CPUQuota=20%
-MemoryMax=128M
-TimeoutStartSec=50
-UNIT
-}
-
 main() {
   begin "$@"
-  if primary_node; then
-    end "this is a primary node: no RegionServer runs here, so there is nothing to publish"
-    exit 0
-  fi
-  put_program requests role_requests.py
-  put_program program publish_cache_metrics.py
-  put_file "$UNIT.service" 644 "$(service)"
-  put_file "$UNIT.timer" 644 "$(minutely_timer "Publish the figures of the RegionServer's cache each minute")"
-  reload_systemd
-  systemctl enable --now --quiet warmbase-cache-metrics.timer
-  end "the timer runs"
+  install_publisher "the figures of the RegionServer's cache" publish_cache_metrics.py \
+    --misses-for-one="${argument[misses_for_one]}"
 }
 
 main "$@"

@@ -1,23 +1,24 @@
 #!/usr/bin/env bash
-# EMR bootstrap action: sets up the kernel for a JVM with a large heap that reads and writes a large cache file.
+# EMR bootstrap action: sets up the kernel for a JVM with a large heap that reads and writes a large cache on disk.
 #
 # `--help` lists the arguments. It leaves these files on the node, each with its reasons:
 #   /etc/sysctl.d/90-warmbase.conf            memory and sockets
 #   /etc/tmpfiles.d/warmbase.conf             huge pages
-#   /etc/security/limits.d/zz-warmbase.conf   files and processes of the user hbase
+#   /etc/security/limits.d/zz-warmbase.conf   files and processes of the server's user
 ACTION=tune-kernel
 # shellcheck source=bootstrap-actions/shared.sh
 source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
 
-argument=([open_files]='' [processes]='' [dirty_mib]=1024)
+argument=([open_files]='' [processes]='' [dirty_mib]=1024 [user]=hbase)
 
 usage() {
   cat <<USAGE
-tune-kernel.sh --open-files=N --processes=N [--dirty-mib=N]
+tune-kernel.sh --open-files=N --processes=N [--dirty-mib=N] [--user=NAME]
 
-  --open-files=N    most file descriptors of a RegionServer: store files, S3 connections, WAL streams
+  --open-files=N    most file descriptors of a RegionServer or of Trino: store files, S3 connections, WAL streams
   --processes=N     its most threads
   --dirty-mib=N     most written data that may wait in memory, in MiB (${argument[dirty_mib]})
+  --user=NAME       the user that runs it (${argument[user]})
 USAGE
 }
 
@@ -26,6 +27,9 @@ check_arguments() {
   check_number open-files 65536 1048576 descriptors
   check_number processes 4096 4194304 processes
   check_number dirty-mib 64 65536 MiB
+  if [[ ! ${argument[user]} =~ ^[a-z]+$ ]]; then
+    problems+=("--user='${argument[user]}': must be a user's name in small letters")
+  fi
 }
 
 memory_and_sockets() {
@@ -36,7 +40,7 @@ memory_and_sockets() {
 vm.max_map_count = 1048576
 # A RegionServer whose heap is swapped out loses its ZooKeeper session; 1 still lets the kernel swap before it kills.
 vm.swappiness = 1
-# The cache file is written constantly while it warms. With limits as a share of a large memory, the kernel gathers tens of
+# The cache is written constantly while it warms. With limits as a share of a large memory, the kernel gathers tens of
 # GiB and then writes them at once, and reads from the same volume wait. So it starts early and gathers little.
 vm.dirty_background_bytes = $((argument[dirty_mib] * 1024 * 1024 / 4))
 vm.dirty_bytes = $((argument[dirty_mib] * 1024 * 1024))
@@ -59,11 +63,11 @@ TMPFILES
 
 limits() {
   cat <<LIMITS
-# Installed by warmbase's bootstrap action $ACTION. To undo: remove this file, then start the RegionServer again.
+# Installed by warmbase's bootstrap action $ACTION. To undo: remove this file, then start the server again.
 # For a start by su or runuser, which reads its limits here and not from the unit. The last file by name wins, and packages
-# name theirs hbase.conf.
-hbase - nofile ${argument[open_files]}
-hbase - nproc ${argument[processes]}
+# name theirs after the user.
+${argument[user]} - nofile ${argument[open_files]}
+${argument[user]} - nproc ${argument[processes]}
 LIMITS
 }
 

@@ -22,7 +22,7 @@ from configurations.metrics import MISSES_FOR_ONE
 from configurations.node_files import exported, region_server_flags
 from environments.environment import Environment
 from facts.releases import releases
-from sizing.plan import Plan
+from sizing.plan import CoreGroup, Plan
 from sizing.units import MIB
 
 DIRECTORY: Final = Path(__file__).parents[1] / "bootstrap-actions"
@@ -41,9 +41,9 @@ KILLED_SECONDS: Final = 60  # judgement: hbase-daemon.sh kills at HBASE_STOP_TIM
 START_SECONDS: Final = 300
 INDEX_CHECK_SECONDS_PER_GIB: Final = 1.0  # judgement: reading a few bytes of each chunk takes far less
 REQUESTS: Final = "role_requests.py"
-OF_THE_LAUNCH: Final = ("--flags=", "--cache-mib=", "--index-mib=")
-"""Arguments that a running cluster does not depend on: flags are only tried at the launch, and a node takes the sizes
-of its cache and index from hbase-site.xml."""
+OF_THE_LAUNCH: Final = ("--flags=", "--cache-mib=", "--index-mib=", "--cache-gib=", "--least-hit-rate=")
+"""Arguments that a running cluster does not depend on: flags are only tried at the launch, a node takes the sizes of
+its cache and index from hbase-site.xml or the catalog's file, and a hit rate only decides when an alarm is raised."""
 STOP: Final = "--stop-seconds="
 
 
@@ -137,7 +137,7 @@ def stop_seconds(plan: Plan) -> int:
 
 
 def _of_core_nodes(plan: Plan) -> Iterator[Action]:
-    yield Action(name="mount-volumes", arguments=tuple(_volumes(plan)))
+    yield Action(name="mount-volumes", arguments=tuple(volume_arguments(plan.core)))
     yield Action(
         name="guard-regionserver",
         arguments=(
@@ -163,8 +163,9 @@ def encoded(words: Sequence[str]) -> str:
     return base64.b64encode(json.dumps(list(words)).encode()).decode()
 
 
-def _volumes(plan: Plan) -> Iterator[str]:
-    for volume in plan.core.volumes:
+def volume_arguments(group: CoreGroup) -> Iterator[str]:
+    """Yield the arguments by which mount-volumes tells the volumes of a node apart."""
+    for volume in group.volumes:
         yield f"--{volume.purpose}-volume-gib={volume.size_gib}"
         if volume.purpose == "data" or volume.count > 1:
             yield f"--{volume.purpose}-volumes={volume.count}"

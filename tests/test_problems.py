@@ -17,6 +17,7 @@ LAYOUTS = {
     "sizing/problem.py",
     # EMR fetches each of these programs alone, so each lays out its own refusal, once.
     "bootstrap-actions/programs/before_regionserver.py",
+    "bootstrap-actions/programs/before_trino_worker.py",
     "bootstrap-actions/programs/claim_root.py",
 }
 PROBLEMS = {"Problem", "PreflightCheck"}

@@ -24,7 +24,17 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
-from role_requests import METADATA, Figure, Metadata, MetricData, Request, Unanswered, put_metrics, send
+from role_requests import (
+    METADATA,
+    Figure,
+    Metadata,
+    MetricData,
+    Request,
+    Unanswered,
+    node_dimensions,
+    put_metrics,
+    send,
+)
 
 REGION_SERVER = "http://127.0.0.1:16030"
 BEAN = "Hadoop:service=HBase,name=RegionServer,sub=Server"
@@ -252,8 +262,7 @@ def publish(options: argparse.Namespace, figures: list[Figure], at: datetime) ->
         if not math.isfinite(figure.value):
             say(f"{figure.name} is {figure.value} and is left out, because CloudWatch would refuse all figures with it")
     metadata = Metadata(options.metadata)
-    cluster = json.loads(options.job_flow.read_text(encoding="utf-8"))["jobFlowId"]
-    dimensions = {"ClusterId": cluster, "InstanceId": metadata.identity().instance}
+    dimensions = node_dimensions(metadata, options.job_flow)
     finite = [figure for figure in figures if math.isfinite(figure.value)]
     put_metrics(metadata, options.cloudwatch, MetricData(finite, dimensions, at))
 

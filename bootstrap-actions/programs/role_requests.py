@@ -13,6 +13,7 @@ import json
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from pathlib import Path
 from socket import SHUT_RDWR
 from threading import Timer
 from typing import NamedTuple
@@ -182,6 +183,12 @@ def signed(request: Request, credentials: Credentials, region: str, service: str
         f"AWS4-HMAC-SHA256 Credential={credentials.access_key}/{scope}, SignedHeaders={names}, Signature={signature}"
     )
     return Request(request.method, request.url, {**headers, "authorization": authorization}, request.body)
+
+
+def node_dimensions(metadata: Metadata, job_flow: Path) -> dict[str, str]:
+    """Return the dimensions of a node's figures; EMR writes the id of its cluster to `job_flow`."""
+    cluster = json.loads(job_flow.read_text(encoding="utf-8"))["jobFlowId"]
+    return {"ClusterId": cluster, "InstanceId": metadata.identity().instance}
 
 
 def put_metrics(metadata: Metadata, url: str | None, data: MetricData) -> None:

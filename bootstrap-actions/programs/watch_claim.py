@@ -35,6 +35,7 @@ from role_requests import (
     MetricData,
     Request,
     Unanswered,
+    node_dimensions,
     path_of,
     put_metrics,
     send,
@@ -188,8 +189,7 @@ def publish(options: argparse.Namespace, memory: Memory, now: float) -> None:
         figures.append(Figure("ClaimUnconfirmedMinutes", (now - memory.confirmed_at) / 60, "Count"))
     if figures:
         metadata = Metadata(options.metadata)
-        cluster = json.loads(options.job_flow.read_text(encoding="utf-8"))["jobFlowId"]
-        dimensions = {"ClusterId": cluster, "InstanceId": metadata.identity().instance}
+        dimensions = node_dimensions(metadata, options.job_flow)
         at = datetime.fromtimestamp(now, timezone.utc)
         put_metrics(metadata, options.cloudwatch, MetricData(figures, dimensions, at))
 

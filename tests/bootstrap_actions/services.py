@@ -38,6 +38,8 @@ class Services(Struct, dict=True):
     """Answers (service, status, body) that come instead of the real ones, each once, in this order."""
     bean: dict[str, object] | None = None
     """The counters of the RegionServer on this node; None while no RegionServer runs."""
+    trino: dict[str, dict[str, object]] | None = None
+    """The attributes of the beans of the Trino worker on this node, by name; None while it starts."""
     meta: bool = False
     """True where the RegionServer serves hbase:meta."""
     before_put: Callable[[], None] | None = None
@@ -95,6 +97,8 @@ class Handler(BaseHTTPRequestHandler):
             self.say(200, json.dumps(there if self.held.meta else missing))
         elif self.path.startswith("/jmx?qry="):
             self.say(200, json.dumps({"beans": [] if self.held.bean is None else [self.held.bean]}))
+        elif self.path.startswith("/v1/jmx/mbean/"):
+            self.trino_bean(unquote(self.path.removeprefix("/v1/jmx/mbean/")))
         elif (fault := self.held.fault("s3")) is not None:
             self.say(*fault)
         elif (found := self.held.objects.get(self.path)) is None:
@@ -168,6 +172,19 @@ class Handler(BaseHTTPRequestHandler):
             self.say(401, "no token")
         else:
             self.say(200, known[self.path.removeprefix("/latest/")])
+
+    def trino_bean(self, name: str) -> None:
+        """As Trino 476 does."""
+        if self.headers.get("X-Trino-User") is None:
+            self.say(401, "Basic authentication or X-Trino-User must be sent")
+        elif self.held.trino is None:
+            self.say(503, "Error 503 Service Unavailable: Trino server is still initializing")
+        elif (bean := self.held.trino.get(name)) is None:
+            self.say(404, f"Error 404 Not Found: {name}")
+        else:
+            attributes = [{"name": name, "readable": True, "value": value} for name, value in bean.items()]
+            unreadable = {"name": "ObjectName", "readable": False}
+            self.say(200, json.dumps({"objectName": name, "attributes": [*attributes, unreadable]}))
 
     def body(self) -> bytes:
         """Return what was sent."""

@@ -9,11 +9,15 @@ from pathlib import Path
 
 import pytest
 
+import configurations.engines.trino.bootstrap as of_trino
 from configurations.bootstrap import DIRECTORY, Action, actions, encoded, program, script
 from configurations.launch import Launch
 from configurations.node_files import exported
+from sizing.engines.trino.request import TrinoChoice
 from sizing.modes import HDFS, S3_PLAIN, Mode
+from tests.configurations.engines.trino.launches import PINNED, trino_launch
 from tests.configurations.variants import Variant, variant_launch
+from tests.sizing.engines.trino.questions import CHOICE
 
 NAMES = sorted(file.stem for file in DIRECTORY.glob("*.sh") if file.read_text().startswith("#!"))
 DIGEST = "0" * 64
@@ -34,9 +38,20 @@ GIVEN = {
         "--processes=65536",
         *PROGRAM,
     ),
+    "guard-trino-worker": (
+        "--cache-directories=/warmbase/cache/trino",
+        "--cache-gib=1",
+        "--spill-directory=/warmbase/system/trino-spill",
+        "--catalog=hive",
+        "--start-seconds=300",
+        "--open-files=131072",
+        "--processes=65536",
+        *PROGRAM,
+    ),
     "mount-volumes": ("--cache-volume-gib=1", "--system-volume-gib=2"),
     "prepare-java": ("--java-home=/usr/lib/jvm/jre-21", f"--flags={encoded(('-XX:+UseZGC', '-Xmx64m'))}"),
     "publish-cache-metrics": ("--misses-for-one=2", *PROGRAM, *REQUESTS),
+    "publish-trino-metrics": ("--catalog=hive", "--least-hit-rate=0.75", *PROGRAM, *REQUESTS),
     "tune-kernel": ("--open-files=131072", "--processes=65536"),
     "watch-claim": (
         "--bucket=my-bucket",
@@ -47,6 +62,7 @@ GIVEN = {
         *REQUESTS,
     ),
 }
+TRINO_NAMES = {"guard-trino-worker", "publish-trino-metrics"}
 WRONG = [
     ("mount-volumes", "--cache-volume-gib=1TiB", "--cache-volume-gib='1TiB': must be a whole number of GiB"),
     ("mount-volumes", "--cache-volume-gib=0", "--cache-volume-gib='0': must be a whole number of GiB from 1 to 65536"),
@@ -96,9 +112,22 @@ WRONG = [
         "--misses-for-one=3",
         "must be a whole number of counts from 1 to 2",
     ),
+    ("guard-trino-worker", "--cache-directories=/mnt/trino", "'/mnt/trino': must be a directory on a cache volume"),
+    ("guard-trino-worker", "--cache-directories=/warmbase/cache/trino,/warmbase/cache", "'/warmbase/cache': must be"),
+    ("guard-trino-worker", "--cache-directories=/warmbase/cache/%h", "'/warmbase/cache/%h': must be"),
+    (
+        "guard-trino-worker",
+        "--spill-directory=/warmbase/system/../../tmp",
+        "must be a directory under /warmbase/system",
+    ),
+    ("guard-trino-worker", "--catalog=../hive", "--catalog='../hive': must be a catalog's name"),
+    ("guard-trino-worker", "--cache-gib=1.5", "--cache-gib='1.5': must be a whole number of GiB"),
+    ("publish-trino-metrics", "--catalog=hive %h", "--catalog='hive %h': must be a catalog's name"),
+    ("publish-trino-metrics", "--least-hit-rate=75", "--least-hit-rate='75': must be a fraction"),
     ("watch-claim", "--bucket=My_Bucket", "--bucket='My_Bucket': must be a bucket's name"),
     ("watch-claim", "--role=blue", "--role='blue': must be active or replica"),
     ("watch-claim", "--fencing=kill", "--fencing='kill': must be alarm or stop"),
+    ("tune-kernel", "--user=a b", "--user='a b': must be a user's name in small letters"),
     ("tune-kernel", "--dirty-mib=1", "--dirty-mib='1': must be a whole number of MiB from 64"),
 ]
 
@@ -186,7 +215,16 @@ def test_what_is_planned_is_taken(
     environment: str, launches: Callable[[str], Launch], alone: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
     planned = actions(launches(environment))
-    assert {action.name for action in planned} == set(NAMES)
+    assert {action.name for action in planned} | TRINO_NAMES == set(NAMES)
+    assert_accepted(planned, alone)
+
+
+@pytest.mark.parametrize("choice", [CHOICE, PINNED], ids=["one volume", "three volumes"])
+def test_what_is_planned_for_analytics_is_taken(
+    choice: TrinoChoice, alone: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    planned = of_trino.actions(trino_launch(choice))
+    assert {action.name for action in planned} == {"tune-kernel", "mount-volumes", *TRINO_NAMES}
     assert_accepted(planned, alone)
 
 

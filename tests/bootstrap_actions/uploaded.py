@@ -10,9 +10,11 @@ import shutil
 import sys
 from pathlib import Path
 
+import configurations.engines.trino.bootstrap as of_trino
 from configurations.bootstrap import actions, encoded, program, script
 from configurations.node_files import exported, region_server_flags
 from lab.hbase.software.runtime import runtime
+from tests.configurations.engines.trino.launches import trino_launch
 from tests.conftest import launch_of
 
 # Each is one word of the JVM's command line, and none would survive another shell.
@@ -21,7 +23,7 @@ QUOTED = ("-Da=it's", '-Db="c d"', "-De=$HOME`id`", "-Df=a;b|c&d", "-Dg=*", "-Dh
 
 def main(directory: Path) -> None:
     prod = launch_of("prod")
-    for action in actions(prod):
+    for action in (*actions(prod), *of_trino.actions(trino_launch())):
         (directory / f"{action.name}.sh").write_text(script(action.name), encoding="utf-8")
         for name in action.programs.values():
             shutil.copy(program(name), directory)

@@ -6,6 +6,8 @@ worker, all else is for the cluster.
 
 from __future__ import annotations
 
+from typing import Final
+
 from msgspec import Struct
 
 from sizing.cost import Cost
@@ -25,6 +27,8 @@ __all__ = [
     "TrinoWarning",
     "Warmth",
 ]
+
+HIT_RATE_MARGIN: Final = 0.10  # judgement: the plan's ratio is a mean over weeks, and the queries of an hour differ
 
 
 class TrinoCache(Struct, frozen=True, kw_only=True):
@@ -124,6 +128,17 @@ class TrinoPlan(Struct, frozen=True, kw_only=True):
     def feasible(self) -> bool:
         """Return whether the cluster meets its targets."""
         return not self.missed
+
+    @property
+    def hit_rate(self) -> float:
+        """Return the share of the bytes read that comes from the caches, as Trino counts: a miss reads whole pages."""
+        ratio = self.hit_ratio.predicted
+        return ratio / (ratio + (1 - ratio) * self.cache.amplification)
+
+    @property
+    def least_hit_rate(self) -> float:
+        """Return the hit rate below which warm caches are worth an alarm."""
+        return max(0.0, self.hit_rate - HIT_RATE_MARGIN)
 
     def figure(self, path: str) -> object:
         """Return the figure at a path such as `cache.size_gib`. Raises LookupError where the plan has none."""
