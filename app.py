@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from changes.engines.trino.planned import PlannedTrino, deployable_trino_clusters
 from changes.planned_cluster import PlannedCluster, deployable_clusters
 from cli.errors import print_error
 from environments.environment import Environment
@@ -13,7 +14,9 @@ from environments.reader import read_environment
 from sizing.problem import InvalidInput, Problem, WarmbaseError
 from stacks.app import App, new_app
 from stacks.cluster import ClusterStack
-from stacks.monitoring import MonitoringStack
+from stacks.engines.trino.cluster import TrinoClusterStack
+from stacks.engines.trino.monitoring import watched_trino
+from stacks.monitoring import MonitoringStack, watched_hbase
 from stacks.network import NetworkStack
 from stacks.pinned import check_not_replaced
 from stacks.storage import StorageStack
@@ -36,7 +39,7 @@ class Synthesised(NamedTuple):
 def environment_app(name: str, outdir: str | None = None) -> App:
     """The stacks of one environment, not yet synthesised. Raises InvalidInput for a faulty file or launch record."""
     environment = read_environment(name)
-    return _stacks(environment, deployable_clusters(environment), outdir)
+    return _stacks(environment, deployable_clusters(environment), deployable_trino_clusters(environment), outdir)
 
 
 def synthesise(name: str, outdir: str | None = None) -> Synthesised:
@@ -45,23 +48,33 @@ def synthesise(name: str, outdir: str | None = None) -> Synthesised:
     Raises InvalidInput as `environment_app`, and Refused where they would replace a cluster that runs.
     """
     environment = read_environment(name)
-    clusters = deployable_clusters(environment)
-    assembly = Path(_stacks(environment, clusters, outdir).synth().directory)
-    for cluster in clusters.values():
-        if cluster.record is not None:
-            check_not_replaced(assembly, cluster.record)
-    return Synthesised(assembly, tuple(name for name, cluster in clusters.items() if cluster.record is None))
+    clusters, trino_clusters = deployable_clusters(environment), deployable_trino_clusters(environment)
+    assembly = Path(_stacks(environment, clusters, trino_clusters, outdir).synth().directory)
+    records = {name: cluster.record for name, cluster in (*clusters.items(), *trino_clusters.items())}
+    for record in records.values():
+        if record is not None:
+            check_not_replaced(assembly, record)
+    return Synthesised(assembly, tuple(name for name, record in records.items() if record is None))
 
 
-def _stacks(environment: Environment, clusters: Mapping[str, PlannedCluster], outdir: str | None) -> App:
-    records = [cluster.record for cluster in clusters.values() if cluster.record is not None]
+def _stacks(
+    environment: Environment,
+    clusters: Mapping[str, PlannedCluster],
+    trino_clusters: Mapping[str, PlannedTrino],
+    outdir: str | None,
+) -> App:
+    all_records = (cluster.record for cluster in (*clusters.values(), *trino_clusters.values()))
+    records = [record for record in all_records if record is not None]
     environment = in_recorded_zones(environment, records)
     app = new_app(outdir)
     network = NetworkStack(app, environment)
     storage = StorageStack(app, environment)
     for cluster in clusters.values():
         stack = ClusterStack(app, cluster.launch, network, storage, cluster.record)
-        MonitoringStack(app, cluster.launch, stack)
+        MonitoringStack(app, environment, watched_hbase(cluster.launch), stack)
+    for analytics in trino_clusters.values():
+        trino = TrinoClusterStack(app, analytics.launch, network, storage, analytics.record)
+        MonitoringStack(app, environment, watched_trino(analytics.launch), trino)
     return app
 
 

@@ -9,10 +9,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from changes.equivalence import is_equivalent
+from configurations.engines.trino.properties import reason_of
 from configurations.properties import CATALOGUE
 from configurations.properties.property import Applied
 from emr.cluster_spec import ClusterSpec, EbsVolume, InstanceGroup, Setting, counted
 from lint.secret import redacted
+from sizing.engines.trino.request import CATALOGS
 from sizing.release import Release
 
 RESTARTS: Final = {
@@ -26,6 +28,8 @@ RESTARTS: Final = {
     "hdfs-site": "HDFS",
     "yarn-site": "YARN",
     "emr-metrics": "the CloudWatch agent",
+    "trino-config": "Trino",
+    **dict.fromkeys((f"trino-connector-{name}" for name in (*CATALOGS, "jmx")), "Trino"),
 }
 """EMR Release Guide, emr-7140-release: what a reconfiguration restarts. HBase reads core-site and is not restarted."""
 OF_THE_CLUSTER: Final = "of the cluster"
@@ -105,7 +109,7 @@ def _setting_change(old: Setting | None, new: Setting | None, role: str, release
         if applied is Applied.ROLLING_RESTART
         else "",
         empties_cache=bool(catalogued and catalogued.holds_cache and role == "core") or applied is Applied.NEW_CLUSTER,
-        why=catalogued.reason if catalogued else "not in our catalogue: assumed to need a restart",
+        why=catalogued.reason if catalogued else reason_of(path, key),
         overridden=new.overridden if new else False,
     )
 

@@ -15,7 +15,7 @@ from cli.change_lines import WIDTH
 from cli.options import confirm, dry_run_option, environment_argument, output_option, yes_option
 from cli.progress import TerminalProgress
 from cli.terminal import echo
-from cli.tuning_page import tuning_page
+from cli.tuning_page import trino_tuning_page, tuning_page
 from environments.reader import read_environment
 from operations.deployment import deployment
 from operations.identity import environment_aws
@@ -87,7 +87,7 @@ def _carry_out(work: Work, proposed: Proposal, progress: TerminalProgress) -> No
     with environment_lock(work.aws, proposed.environment, "deploy"):
         refuse_outdated(work, proposed, progress)
         carry_out(deployment(work, proposed), progress)
-    for cluster_name in proposed.launches:
+    for cluster_name in (*proposed.launches, *proposed.analytics):
         where = Path(proposed.environment.source).with_suffix(".launch") / cluster_name
         echo(f"cluster {cluster_name} is running; its launch record is {where}: commit it")
 
@@ -129,15 +129,7 @@ def _page(proposed: Proposal) -> Iterator[str]:
     for need in proposed.bucket:
         yield from _wrapped(f"your bucket {proposed.environment.root.bucket}, will be set: {need}")
     yield "Clusters"
-    for cluster_name, launch in proposed.launches.items():
-        if cluster_name in proposed.tunings:
-            yield from (f"  {line}" for line in tuning_page(cluster_name, proposed.tunings[cluster_name], launch))
-        else:
-            plan = launch.plan
-            nodes = (
-                f"{plan.core.count} x {plan.core.instance_type}, {plan.primary.count} x {plan.primary.instance_type}"
-            )
-            yield from _wrapped(f"{cluster_name}: a new cluster, {nodes}, {plan.release} (`warmbase plan` explains it)")
+    yield from _clusters(proposed)
     yield from _silences(proposed)
     # The clusters of an environment share two stacks, so each would name their protection.
     for name in dict.fromkeys(name for protection in proposed.protections.values() for name in protection.missing):
@@ -148,6 +140,24 @@ def _page(proposed: Proposal) -> Iterator[str]:
         yield from _wrapped(f"{cluster_name}: {format_usd(before)} -> {format_usd(usd)}")
     if proposed.empty:
         yield "Nothing to deploy."
+
+
+def _clusters(proposed: Proposal) -> Iterator[str]:
+    for cluster_name, launch in proposed.launches.items():
+        if cluster_name in proposed.tunings:
+            yield from (f"  {line}" for line in tuning_page(cluster_name, proposed.tunings[cluster_name], launch))
+        else:
+            plan = launch.plan
+            nodes = (
+                f"{plan.core.count} x {plan.core.instance_type}, {plan.primary.count} x {plan.primary.instance_type}"
+            )
+            yield from _wrapped(f"{cluster_name}: a new cluster, {nodes}, {plan.release} (`warmbase plan` explains it)")
+    for cluster_name, trino in proposed.analytics.items():
+        if cluster_name in proposed.tunings:
+            yield from (f"  {line}" for line in trino_tuning_page(cluster_name, proposed.tunings[cluster_name]))
+            continue
+        nodes = f"{trino.workers.count} x {trino.workers.instance_type}, 1 x {trino.coordinator.instance_type}"
+        yield from _wrapped(f"{cluster_name}: a new cluster of Trino {trino.trino}, {nodes}, {trino.release}")
 
 
 def _silences(proposed: Proposal) -> Iterator[str]:

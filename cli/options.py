@@ -62,6 +62,12 @@ def chosen_cluster(environment: Environment, cluster_name: str | None) -> Cluste
     return environment.clusters[cluster_name]
 
 
+def check_cluster(environment: Environment, cluster_name: str) -> None:
+    """Raise InvalidInput for a name that no cluster of the file has, of whatever engine."""
+    if cluster_name not in environment.analytics:
+        chosen_cluster(environment, cluster_name)
+
+
 def chosen_analytics(environment: Environment, cluster_name: str | None) -> TrinoChoice | None:
     """Return the analytics cluster of that name, None if it is no name of one."""
     return environment.analytics.get(cluster_name or "")

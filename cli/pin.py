@@ -38,7 +38,7 @@ def pin(env: str, cluster_name: str | None, *, check: bool) -> None:
     environment = read_environment(env)
     aws = environment_aws(environment, os.environ)
     with nullcontext() if check else environment_lock(aws, environment, "pin"):
-        for name in [cluster_name] if cluster_name else list(environment.clusters):
+        for name in [cluster_name] if cluster_name else environment.cluster_names:
             pinned = (pinning.check_pinned if check else pinning.pin)(aws, environment, name)
             for line in _lines(name, pinned, check=check):
                 echo(line)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import click
 
+from changes.engines.trino.planned import deployable_trino_cluster
 from changes.planned_cluster import deployable_cluster
 from cli.options import (
+    chosen_analytics,
     chosen_cluster,
     cluster_option,
     confirm,
@@ -18,14 +21,15 @@ from cli.options import (
 )
 from cli.progress import TerminalProgress
 from cli.terminal import echo
-from cli.tuning_page import tuning_page
+from cli.tuning_page import trino_tuning_page, tuning_page
 from environments.reader import read_environment
 from operations.basis import group_basis, refuse_moved
+from operations.engines.trino.tuning import trino_tuning_of
 from operations.identity import environment_aws
 from operations.lock import environment_lock
 from operations.progress import carry_out
 from operations.reconfiguration import reconfiguration
-from operations.tuning import tuning_of
+from operations.tuning import Tuning, tuning_of
 from reports.json_text import json_text
 
 
@@ -51,20 +55,29 @@ def reconfigure(environment: str, cluster: str | None, output: str, **switches: 
     Exit codes: 3 something prevents the change.
     """
     read = read_environment(environment)
-    cluster_name = chosen_cluster(read, cluster).name
-    planned = deployable_cluster(read, cluster_name)
     aws = environment_aws(read, os.environ)
-    tuning = tuning_of(aws, planned, everything=switches["everything"])
+    analytics = chosen_analytics(read, cluster)
+    cluster_name = analytics.name if analytics else chosen_cluster(read, cluster).name
+
+    def proposed() -> tuple[Tuning, Iterator[str]]:
+        if analytics:
+            tuning = trino_tuning_of(aws, deployable_trino_cluster(read, analytics), everything=switches["everything"])
+            return tuning, trino_tuning_page(cluster_name, tuning)
+        planned = deployable_cluster(read, cluster_name)
+        tuning = tuning_of(aws, planned, everything=switches["everything"])
+        return tuning, tuning_page(cluster_name, tuning, planned.launch)
+
+    tuning, page = proposed()
     if output == "json":
         document = {"changes": tuning.changes, "small": tuning.small, "new_cluster": tuning.new, "cost": tuning.cost}
         echo(json_text(document | {"moves": [group_change.title for group_change in tuning.group_changes]}))
     else:
-        echo("\n".join(tuning_page(cluster_name, tuning, planned.launch)))
+        echo("\n".join(page))
     if switches["dry_run"] or not tuning.group_changes:
         return
     if not switches["yes"]:
         confirm("Apply this?")
     with environment_lock(aws, read, "reconfigure"):
-        now = tuning_of(aws, deployable_cluster(read, cluster_name), everything=switches["everything"])
+        now, _ = proposed()
         refuse_moved(group_basis(tuning.running), group_basis(now.running))
         carry_out(reconfiguration(aws, tuning), TerminalProgress())

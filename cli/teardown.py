@@ -6,7 +6,7 @@ import os
 
 import click
 
-from cli.options import chosen_cluster, confirm, dry_run_option, environment_argument, yes_option
+from cli.options import check_cluster, confirm, dry_run_option, environment_argument, yes_option
 from cli.progress import TerminalProgress
 from cli.terminal import echo
 from environments.reader import read_environment
@@ -47,7 +47,7 @@ def teardown(environment: str, cluster_name: str, *, dry_run: bool, yes: bool, *
     Exit codes: 3 something would be lost.
     """
     read = read_environment(environment)
-    chosen_cluster(read, cluster_name)
+    check_cluster(read, cluster_name)
     aws = environment_aws(read, os.environ)
     cluster = environment_cluster(aws, read, cluster_name)
     basis = cluster_basis(aws, read, cluster_name)

@@ -9,27 +9,51 @@ from changes.change import Change
 from cli.change_lines import WIDTH, change_lines, cost_lines
 from configurations.launch import Launch
 from operations.tuning import Tuning
+from sizing.units import format_size
 from sizing.warning import MISSED_TARGET
+
+
+def trino_tuning_page(cluster_name: str, tuning: Tuning) -> Iterator[str]:
+    """Yield the page for an analytics cluster."""
+    yield from _changes(cluster_name, tuning, _trino_cost(tuning))
+    yield from _not_applied(tuning)
+
+
+def _trino_cost(tuning: Tuning) -> Iterator[str]:
+    lost = tuning.cost.cache_lost_bytes
+    restart = any(change.restarts for change in tuning.changes)
+    yield from _remark(
+        f"{'EMR restarts Trino on each node, which ends running queries' if restart else 'nothing restarts'};"
+        f" {f'{format_size(lost)} of cached pages are lost with the removed workers' if lost else 'no page is lost'}"
+    )
 
 
 def tuning_page(cluster_name: str, tuning: Tuning, launch: Launch) -> Iterator[str]:
     """Yield the page in lines of at most 80 columns."""
-    cluster = tuning.running.cluster
-    if not tuning.group_changes:
-        yield f"{cluster_name}: {cluster.id}, {cluster.state}: nothing to tune"
-    else:
-        yield f"{cluster_name}: {cluster.id}, {cluster.state}"
-        for change in tuning.changes:
-            yield from change_lines(change)
-        yield "  Cost of applying it"
-        yield from cost_lines(tuning.cost, launch)
-        yield "  Order: " + "; ".join(group_change.title for group_change in tuning.group_changes)
+    yield from _changes(cluster_name, tuning, cost_lines(tuning.cost, launch))
     for warning in launch.plan.warnings:
         if warning.id.startswith(MISSED_TARGET):
             yield from _remark(
                 f"nodes of this type cannot meet every target, however many: {warning.message}; "
                 "a new cluster with another instance type may"
             )
+    yield from _not_applied(tuning)
+
+
+def _changes(cluster_name: str, tuning: Tuning, cost: Iterable[str]) -> Iterator[str]:
+    cluster = tuning.running.cluster
+    if not tuning.group_changes:
+        yield f"{cluster_name}: {cluster.id}, {cluster.state}: nothing to tune"
+        return
+    yield f"{cluster_name}: {cluster.id}, {cluster.state}"
+    for change in tuning.changes:
+        yield from change_lines(change)
+    yield "  Cost of applying it"
+    yield from cost
+    yield "  Order: " + "; ".join(group_change.title for group_change in tuning.group_changes)
+
+
+def _not_applied(tuning: Tuning) -> Iterator[str]:
     if tuning.small:
         yield from _remark(f"not worth a restart: {_keys(tuning.small)} (a change of 5 % or less; --all applies it)")
     if tuning.new:

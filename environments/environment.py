@@ -18,10 +18,14 @@ from sizing.modes import Mode
 from sizing.targets import Targets
 from sizing.workload import Workload
 
-__all__ = ["ACCOUNT_PSEUDO_PARAMETER", "EMR_TAG", "Access", "Environment", "Fencing", "Network", "Wal"]
+__all__ = ["ACCOUNT_PSEUDO_PARAMETER", "ANALYTICS", "EMR_TAG", "Access", "Environment", "Fencing", "Network", "Wal"]
 
 EMR_TAG = "for-use-with-amazon-emr-managed-policies"
 """AmazonEMRServicePolicy_v2 may only touch what carries it (Management Guide, emr-managed-iam-policies)."""
+
+
+ANALYTICS = "analytics"
+"""The role of a cluster of Trino, which neither reads nor writes the root."""
 
 
 class Wal(StrEnum):
@@ -106,6 +110,15 @@ class Environment(EqualButFor, frozen=True, kw_only=True):
     def wal_workspace(self) -> str:
         """Return the workspace of EMR's write-ahead logs: letters and digits, and a different one for each name."""
         return f"warmbase{self.name.replace('-', 'X')}"
+
+    @property
+    def cluster_names(self) -> tuple[str, ...]:
+        """Return the names of all clusters: those of HBase, then the analytics clusters."""
+        return (*self.clusters, *self.analytics)
+
+    def role(self, cluster_name: str) -> str:
+        """Return `active` or `replica` for a cluster of HBase, and `analytics` for one of Trino."""
+        return ANALYTICS if cluster_name in self.analytics else self.clusters[cluster_name].role
 
     def states(self, key: str) -> bool:
         """Return whether the file states the value of a key such as `targets.p99`."""

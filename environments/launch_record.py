@@ -15,7 +15,9 @@ from msgspec.structs import replace
 
 from environments.environment import Environment
 from sizing.cluster import Volume
+from sizing.engines.trino.plan import TrinoPlan
 from sizing.plan import CoreGroup, Plan, PrimaryGroup
+from sizing.units import GIB, MIB
 
 BOOTSTRAP: Final = "bootstrap"
 """The folder of the bootstrap files, beside the record's own file."""
@@ -47,8 +49,8 @@ class RecordedResource(Struct, frozen=True, kw_only=True):
 class RecordedPlan(Struct, frozen=True, kw_only=True):
     """The figures of the plan that the cluster was launched with, which today's plan keeps.
 
-    `cache_mib` is the BucketCache of one RegionServer, None in a mode without. Volumes have their purposes, and the
-    drive of an instance is among them.
+    `cache_mib` is the BucketCache of one RegionServer, or the file cache of one worker; None in a mode without. Volumes
+    have their purposes, and the drive of an instance is among them.
     """
 
     release: str
@@ -61,6 +63,12 @@ class RecordedPlan(Struct, frozen=True, kw_only=True):
         """The figures of a plan that is launched."""
         cache_mib = plan.cache.size_mib if plan.bucket_cache else None
         return cls(release=plan.release, cache_mib=cache_mib, primary=plan.primary, core=plan.core)
+
+    @classmethod
+    def of_trino(cls, plan: TrinoPlan) -> RecordedPlan:
+        """Return the figures of the plan of an analytics cluster that is launched."""
+        cache_mib = plan.cache.size_gib * GIB // MIB
+        return cls(release=plan.release, cache_mib=cache_mib, primary=plan.coordinator, core=plan.workers)
 
     @classmethod
     def parse(cls, document: Mapping[str, Any]) -> RecordedPlan:
@@ -150,7 +158,7 @@ def identity_of(environment: Environment, cluster_name: str, account: str) -> Id
         mode=str(environment.mode),
         wal=str(environment.wal),
         cluster=cluster_name,
-        role=environment.clusters[cluster_name].role,
+        role=environment.role(cluster_name),
         vpc=environment.network.vpc or "new",
         subnet=environment.network.subnet or "new",
     )

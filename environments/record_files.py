@@ -209,7 +209,7 @@ def _mismatches(environment: Environment, record: LaunchRecord) -> list[Problem]
     """Return the properties of the running cluster that the environment file states differently."""
     was, cluster_name = record.identity, record.identity.cluster
     where = str(record.directory / FILE)
-    if cluster_name != record.directory.name or cluster_name not in environment.clusters:
+    if cluster_name != record.directory.name or cluster_name not in environment.cluster_names:
         missing = Problem(
             where=environment.source,
             what=f"clusters.{cluster_name}",

@@ -60,7 +60,7 @@ def cluster_basis(aws: Aws, environment: Environment, cluster_name: str) -> dict
 def environment_basis(aws: Aws, environment: Environment) -> dict[str, str]:
     """Return the facts that a destruction is proposed from. Raises as `environment_cluster` does."""
     facts: dict[str, str] = {}
-    for cluster_name in environment.clusters:
+    for cluster_name in environment.cluster_names:
         facts |= cluster_basis(aws, environment, cluster_name)
     return facts | _stack_basis(aws, (network_stack(environment.name),))
 

@@ -35,7 +35,7 @@ def deployment(work: Work, changes: Proposal) -> Iterator[Stage]:
     if environment.root.existing and environment.mode.keeps_data_in_s3:
         title = f"configure bucket {environment.root.bucket}"
         yield Stage(title=title, act=partial(_bucket_set_up, aws, environment))
-    for cluster_name in changes.launches:
+    for cluster_name in (*changes.launches, *changes.analytics):
         stack = cluster_stack(environment.name, cluster_name)
         yield Stage(title=f"deploy {stack}", act=partial(_cluster_deployed, work, environment, cluster_name))
         title = f"check cluster {cluster_name} and write its launch record"

@@ -50,7 +50,7 @@ def refuse_loss(aws: Aws, environment: Environment, cluster_name: str, cluster: 
 
 def _loss(environment: Environment, cluster_name: str) -> str | None:
     """Return the data that ends with a cluster of this kind; None where none does."""
-    if environment.clusters[cluster_name].role != "active":
+    if environment.role(cluster_name) != "active":
         return None
     if environment.mode.needs_export:
         return "all its data was on its nodes and ended with them, except what you exported"

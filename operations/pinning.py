@@ -12,9 +12,11 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from changes.recorded_launch import is_recorded_launch
+from changes.change import changes
+from changes.recorded_launch import is_recorded_launch, recorded_spec
 from changes.recorded_security import security_of_file
 from changes.replan import recorded_plan
+from configurations.engines.trino.rendering import trino_launch_of, trino_spec
 from configurations.launch import launch_of
 from emr.cluster_state import is_running
 from emr.codecs.api import read_bootstrap_action, read_described_cluster
@@ -23,6 +25,7 @@ from environments.environment import Environment
 from environments.launch_record import LaunchRecord, RecordedPlan, identity_of
 from environments.names import cluster_stack, stacks_around
 from environments.record_files import check_record, launch_records, record_directory, write_record
+from facts.releases import releases
 from operations.aws import Aws
 from operations.aws_errors import translated
 from operations.change_set import template_of
@@ -30,6 +33,7 @@ from operations.description import cluster_id, described_groups
 from operations.progress import Say
 from operations.record_check import ObservedCluster, confirmed_facts, identity_of_stacks, template_spec
 from operations.stuck_stack import wait_until_stable
+from sizing.engines.trino.request import TrinoChoice
 from sizing.problem import Drifted, Infeasible, InvalidInput, OperationFailed
 from stacks.references import Templates, referenced_by
 
@@ -108,6 +112,8 @@ def upgrade(record: LaunchRecord) -> LaunchRecord:
 
 def _plan_at_launch(environment: Environment, record: LaunchRecord, before: LaunchRecord | None) -> RecordedPlan:
     """The plan that the cluster was launched with: today's, unless the environment file has changed since."""
+    if (choice_of_trino := environment.analytics.get(record.identity.cluster)) is not None:
+        return _trino_plan_at_launch(environment, choice_of_trino, record, before)
     with suppress(Infeasible, InvalidInput):
         choice = environment.clusters[record.identity.cluster]
         launch = launch_of(environment, choice, security_of_file(environment, record))
@@ -115,6 +121,28 @@ def _plan_at_launch(environment: Environment, record: LaunchRecord, before: Laun
             return RecordedPlan.of(launch.plan)
     same = before is not None and before.cluster_id == record.cluster_id
     return recorded_plan(before if before is not None and same else record)
+
+
+def _trino_plan_at_launch(
+    environment: Environment, choice: TrinoChoice, record: LaunchRecord, before: LaunchRecord | None
+) -> RecordedPlan:
+    """Return today's plan of an analytics cluster if it is what runs, or else that of its earlier record.
+
+    Raises InvalidInput where there is neither: the file has changed since the launch.
+    """
+    with suppress(Infeasible):
+        launch = trino_launch_of(environment, choice)
+        release = releases()[launch.plan.release]
+        if not changes(recorded_spec(record), trino_spec(launch), ("primary", "core"), release):
+            return RecordedPlan.of_trino(launch.plan)
+    if before is not None and before.cluster_id == record.cluster_id and before.plan is not None:
+        return before.plan
+    raise InvalidInput.of(
+        where=environment.source,
+        what=f"clusters.{choice.name}",
+        why="its plan has changed since the cluster was launched, and no record says what it was launched with",
+        fix="write the values of the launch into the file again, then run warmbase pin",
+    )
 
 
 def _record_differences(before: LaunchRecord, now: LaunchRecord) -> Iterator[str]:
@@ -146,8 +174,8 @@ def _earlier(environment: Environment, cluster_name: str) -> LaunchRecord | None
 
 
 def _read_stacks(aws: Aws, environment: Environment, cluster_name: str) -> tuple[LaunchRecord, dict[str, bytes], int]:
-    if cluster_name not in environment.clusters:
-        cluster_names = ", ".join(environment.clusters)
+    if cluster_name not in environment.cluster_names:
+        cluster_names = ", ".join(environment.cluster_names)
         why = "the file has no such cluster"
         raise InvalidInput.of(
             where=environment.source, what=f"clusters.{cluster_name}", why=why, fix=f"name {cluster_names}"

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from changes.change import Change, changes
 from changes.immutable_settings import NEWEST, immutable_changes
+from configurations.engines.trino.rendering import TrinoLaunch
 from configurations.launch import Launch
 from configurations.planned_spec import planned_spec
 from emr.cluster_spec import ClusterSpec
@@ -46,7 +47,7 @@ class ClusterDrift(Struct, frozen=True, kw_only=True):
     around: tuple[Comparison, ...]
 
 
-def read_running_cluster(aws: Aws, launch: Launch) -> RunningCluster:
+def read_running_cluster(aws: Aws, launch: Launch | TrinoLaunch) -> RunningCluster:
     """Asks EMR. Raises OperationFailed where it does not answer, or nothing runs."""
     plan = launch.plan
     unread = f"could not read cluster {plan.cluster} of {plan.environment}"

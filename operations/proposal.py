@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from changes.engines.trino.planned import PlannedTrino, deployable_trino_clusters
 from changes.planned_cluster import PlannedCluster, deployable_clusters
 from configurations.launch import Launch
 from emr.classification import flattened
@@ -25,6 +26,7 @@ from operations.basis import Basis, digest, group_basis, record_basis, refuse_mo
 from operations.cdk import run_cdk, selection
 from operations.change_set import Assembly, template_of
 from operations.deployed_stack import status_of
+from operations.engines.trino.tuning import trino_tuning_of
 from operations.existing_bucket import needs
 from operations.lock import environment_lock
 from operations.pinning import pin_once
@@ -32,6 +34,8 @@ from operations.preflight import PreflightCheck, preflight, refuse_unready
 from operations.progress import Progress
 from operations.protection import Protection, read_protection, read_stack_protection
 from operations.tuning import Tuning, tuning_of
+from sizing.engines.trino.plan import TrinoPlan
+from sizing.plan import CoreGroup
 from sizing.problem import Refused
 
 
@@ -64,7 +68,9 @@ class StackChange(Struct, frozen=True, kw_only=True):
 
 
 class Proposal(Struct, frozen=True, kw_only=True):
-    """The changes that a deployment would make. `bucket` lists what it would set on an existing root bucket.
+    """The changes that a deployment would make. `analytics` are the plans of the analytics clusters.
+
+    `bucket` lists what it would set on an existing root bucket.
 
     `traces` are the facts that a cluster leaves behind when it is torn down.
     `usd_per_month` is the cost of each cluster as planned, `current_usd_per_month` that of each running one as it is.
@@ -73,6 +79,7 @@ class Proposal(Struct, frozen=True, kw_only=True):
     environment: Environment
     checks: tuple[PreflightCheck, ...]
     launches: Mapping[str, Launch]
+    analytics: Mapping[str, TrinoPlan]
     records: Mapping[str, LaunchRecord]
     stacks: tuple[StackChange, ...]
     bucket: tuple[str, ...]
@@ -131,25 +138,20 @@ def proposal(work: Work, progress: Progress, *, dry_run: bool) -> Proposal:
     """
     environment = read_environment(work.name)
     with progress.step("read the environment and plan") as say:
-        clusters = deployable_clusters(environment)
-        say(
-            ", ".join(
-                f"{cluster.name}: {cluster.launch.plan.core.count} x {cluster.launch.plan.core.instance_type}"
-                for cluster in clusters.values()
-            )
-        )
+        clusters = _deployable(environment)
+        say(", ".join(f"{name}: {group.count} x {group.instance_type}" for name, group in clusters.core_groups))
     with progress.step("check the account") as say:
-        checks = list(preflight(work.aws, environment, _launches(clusters), _records(clusters)))
+        checks = list(preflight(work.aws, environment, clusters.launches, clusters.records))
         refuse_unready(checks)
         say(f"{len(checks)} checks, no problem")
-    unrecorded = _unrecorded(work.aws, environment, _records(clusters))
+    unrecorded = _unrecorded(work.aws, environment, clusters.records)
     if unrecorded:
         _refuse_dry(environment, unrecorded, dry_run=dry_run)
         for cluster_name in unrecorded:
             title = f"record cluster {cluster_name}, which an earlier run launched"
             with environment_lock(work.aws, environment, "deploy"), progress.step(title) as say:
                 say(pin_once(work.aws, environment, cluster_name, say))
-        clusters = deployable_clusters(environment)
+        clusters = _deployable(environment)
     with progress.step(f"cdk synth -c {selection(work.name)}") as say:
         output = str(work.assembly.directory)
         run_cdk(("synth", "-c", selection(work.name), "--quiet", "--output", output), work.variables, say)
@@ -171,27 +173,54 @@ def refuse_outdated(work: Work, changes: Proposal, progress: Progress) -> None:
     """
     environment = changes.environment
     with progress.step("check that nothing has changed since the proposal") as say, reading_stacks(environment):
-        clusters = deployable_clusters(environment)
-        checks = list(preflight(work.aws, environment, _launches(clusters), _records(clusters)))
+        clusters = _deployable(environment)
+        checks = list(preflight(work.aws, environment, clusters.launches, clusters.records))
         refuse_unready(checks)
         now = proposed(work, environment, clusters, checks)
         refuse_moved(changes.basis, now.basis)
         say(f"{len(now.basis)} facts, none of which has changed")
 
 
-def _launches(clusters: Mapping[str, PlannedCluster]) -> Mapping[str, Launch]:
-    return {name: cluster.launch for name, cluster in clusters.items()}
+class DeployableClusters(Struct, frozen=True, kw_only=True):
+    """The clusters of an environment, as they can be deployed."""
+
+    hbase: Mapping[str, PlannedCluster]
+    trino: Mapping[str, PlannedTrino]
+
+    @property
+    def launches(self) -> Mapping[str, Launch]:
+        """Return the launches of HBase's clusters."""
+        return {name: cluster.launch for name, cluster in self.hbase.items()}
+
+    @property
+    def analytics(self) -> Mapping[str, TrinoPlan]:
+        """Return the plans of the analytics clusters."""
+        return {name: cluster.launch.plan for name, cluster in self.trino.items()}
+
+    @property
+    def records(self) -> Mapping[str, LaunchRecord]:
+        """Return the launch records of all clusters that have one."""
+        records = {name: cluster.record for name, cluster in self.hbase.items()}
+        records |= {name: cluster.record for name, cluster in self.trino.items()}
+        return {name: record for name, record in records.items() if record is not None}
+
+    @property
+    def core_groups(self) -> Iterator[tuple[str, CoreGroup]]:
+        """Yield the core nodes of each cluster."""
+        yield from ((name, launch.plan.core) for name, launch in self.launches.items())
+        yield from ((name, plan.workers) for name, plan in self.analytics.items())
 
 
-def _records(clusters: Mapping[str, PlannedCluster]) -> Mapping[str, LaunchRecord]:
-    return {name: cluster.record for name, cluster in clusters.items() if cluster.record is not None}
+def _deployable(environment: Environment) -> DeployableClusters:
+    """Return every cluster, checked. Raises as `deployable_clusters` and `deployable_trino_clusters`."""
+    return DeployableClusters(hbase=deployable_clusters(environment), trino=deployable_trino_clusters(environment))
 
 
 def _unrecorded(aws: Aws, environment: Environment, records: Mapping[str, LaunchRecord]) -> list[str]:
     with reading_stacks(environment):
         return [
             cluster_name
-            for cluster_name in environment.clusters
+            for cluster_name in environment.cluster_names
             if cluster_name not in records
             and status_of(aws, cluster_stack(environment.name, cluster_name)) not in {None, "REVIEW_IN_PROGRESS"}
         ]
@@ -212,30 +241,36 @@ def _refuse_dry(environment: Environment, unrecorded: list[str], *, dry_run: boo
 def proposed(
     work: Work,
     environment: Environment,
-    clusters: Mapping[str, PlannedCluster],
+    clusters: DeployableClusters,
     checks: list[PreflightCheck],
 ) -> Proposal:
     """Return what would change, from the synthesised templates and what AWS describes. Raises botocore's errors."""
-    aws, launches, records = work.aws, _launches(clusters), _records(clusters)
-    tunings = {name: tuning_of(aws, clusters[name]) for name in records}
+    aws, launches, records, analytics = work.aws, clusters.launches, clusters.records, clusters.analytics
+    of_hbase = {name: tuning_of(aws, clusters.hbase[name]) for name in records if name in clusters.hbase}
+    of_trino = {name: trino_tuning_of(aws, clusters.trino[name]) for name in records if name in clusters.trino}
     return Proposal(
         environment=environment,
         checks=tuple(checks),
         launches=launches,
+        analytics=analytics,
         records=records,
         stacks=tuple(_stack_changes(work)),
         bucket=tuple(needs(aws, environment.root)) if environment.mode.keeps_data_in_s3 else (),
-        tunings=tunings,
+        tunings=of_hbase | of_trino,
         protections={
             name: (read_protection if name in records else read_stack_protection)(aws, environment.name, name)
-            for name in launches
+            for name in (*launches, *analytics)
         },
         account=aws.account,
-        traces=trace_basis(aws, environment, launches.keys() - records.keys()),
-        silences={name: read_silence(aws, environment.name, name) for name in launches},
-        usd_per_month={cluster_name: launch.plan.cost.usd_per_month for cluster_name, launch in launches.items()},
+        traces=trace_basis(aws, environment, {*launches, *analytics} - records.keys()),
+        silences={name: read_silence(aws, environment.name, name) for name in (*launches, *analytics)},
+        usd_per_month={
+            **{cluster_name: launch.plan.cost.usd_per_month for cluster_name, launch in launches.items()},
+            **{cluster_name: plan.cost.usd_per_month for cluster_name, plan in analytics.items()},
+        },
         current_usd_per_month={
-            cluster_name: _current_usd(launches[cluster_name], tuning) for cluster_name, tuning in tunings.items()
+            **{cluster_name: _current_usd(launches[cluster_name], tuning) for cluster_name, tuning in of_hbase.items()},
+            **{name: plan.cost.usd_per_month for name, plan in analytics.items() if name in records},
         },
     )
 

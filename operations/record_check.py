@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from emr.cluster_spec import ClusterSpec, counted
 from emr.codecs.cloudformation import SECURITY_TYPE, read_cluster, resolved
+from environments.environment import ANALYTICS
 from environments.launch_record import Identity
 from environments.names import network_stack
 from sizing.modes import MODES
@@ -56,8 +57,9 @@ def identity_of_stacks(
     spec = template_spec(properties, identity)
     values = {key: setting.value for (_, key), setting in spec.effective("core").items()}
     in_s3 = values.get("hbase.emr.storageMode") == "s3"
-    yield "mode", _mode(values)
-    yield "wal", "emr-wal" if values.get("hbase.emr.wal.enabled") == "true" else "hdfs"
+    if identity.role != ANALYTICS:
+        yield "mode", _mode(values)
+        yield "wal", "emr-wal" if values.get("hbase.emr.wal.enabled") == "true" else "hdfs"
     if in_s3:
         # In HDFS mode nobody else can write to the data: there is no replica, and the root belongs to this cluster.
         yield "root", values.get("hbase.rootdir")

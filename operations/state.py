@@ -9,13 +9,17 @@ from typing import Final
 from botocore.exceptions import ClientError
 from msgspec import Struct
 
+from changes.change import changes
+from changes.engines.trino.planned import replanned_trino
 from changes.planned_cluster import planned_cluster
+from configurations.engines.trino.rendering import trino_launch_of, trino_spec
 from configurations.launch import Launch
 from dashboards.alarms import NO_FAULT
 from emr.cluster_state import is_running
-from environments.environment import Environment
+from environments.environment import ANALYTICS, Environment
 from environments.launch_record import LaunchRecord
 from environments.record_files import launch_records
+from facts.releases import releases
 from operations.alarm_muting import read_silence
 from operations.aws import Aws
 from operations.aws_errors import MISSING, error_code, translated
@@ -28,6 +32,7 @@ from operations.description import DescribedCluster, described_cluster
 from operations.plan_drift import read_running_cluster
 from operations.protection import read_protection
 from operations.unfinished_commands import unfinished_commands
+from sizing.engines.trino.request import TrinoChoice
 from sizing.problem import Infeasible, OperationFailed
 from sizing.warming import target_of
 
@@ -99,7 +104,8 @@ def state(aws: Aws, environment: Environment) -> EnvironmentState:
         claim=claim,
         claim_why=why,
         clusters=tuple(
-            _cluster(aws, environment, cluster_name, records.get(cluster_name)) for cluster_name in environment.clusters
+            _cluster(aws, environment, cluster_name, records.get(cluster_name))
+            for cluster_name in environment.cluster_names
         ),
     )
 
@@ -115,12 +121,14 @@ def _claim(aws: Aws, environment: Environment) -> tuple[Claim | None, str]:
 
 
 def _cluster(aws: Aws, environment: Environment, cluster_name: str, record: LaunchRecord | None) -> ClusterState:
-    role = environment.clusters[cluster_name].role
+    role = environment.role(cluster_name)
     cluster = _described(aws, environment.name, cluster_name)
     if cluster is None:
         return _nothing(cluster_name, role, record, "no cluster runs")
     if not is_running(cluster.state):
         return _nothing(cluster_name, role, record, f"{cluster.id} is {cluster.state}", cluster)
+    if (choice := environment.analytics.get(cluster_name)) is not None:
+        return _analytics(aws, environment, choice, record, cluster)
     try:
         launch = planned_cluster(environment, cluster_name, record).launch
     except Infeasible as infeasible:
@@ -139,6 +147,36 @@ def _cluster(aws: Aws, environment: Environment, cluster_name: str, record: Laun
             silenced=read_silence(aws, environment.name, cluster_name).lines,
             unprotected=read_protection(aws, environment.name, cluster_name).missing,
             unfinished=unfinished_commands(aws, launch, cluster.id),
+            usd_per_month=launch.plan.cost.usd_per_month,
+        )
+
+
+def _analytics(
+    aws: Aws, environment: Environment, choice: TrinoChoice, record: LaunchRecord | None, cluster: DescribedCluster
+) -> ClusterState:
+    """Return the state of a running analytics cluster; what its caches hold is on its dashboard."""
+    try:
+        launch = (
+            trino_launch_of(environment, choice) if record is None else replanned_trino(environment, choice, record)
+        )
+    except Infeasible as infeasible:
+        return _nothing(choice.name, ANALYTICS, record, infeasible.summary, cluster)
+    with translated(f"could not read the state of cluster {choice.name}", "run the same command again"):
+        return ClusterState(
+            name=choice.name,
+            role=ANALYTICS,
+            cluster=cluster,
+            launched_at=record.launched_at if record else None,
+            recorded=record is not None,
+            caches=None,
+            boost=None,
+            differences=len(
+                changes(cluster.spec, trino_spec(launch), ("primary", "core"), releases()[launch.plan.release])
+            ),
+            alarms=_alarms(aws, environment.name, choice.name),
+            silenced=read_silence(aws, environment.name, choice.name).lines,
+            unprotected=read_protection(aws, environment.name, choice.name).missing,
+            unfinished=(),
             usd_per_month=launch.plan.cost.usd_per_month,
         )
 

@@ -62,7 +62,8 @@ def teardown(aws: Aws, environment: Environment, cluster_name: str, consent: Con
     cluster = environment_cluster(aws, environment, cluster_name)
     if cluster is not None and cluster.is_running:
         record_of(environment, cluster_name, cluster.id)
-    if environment.mode.needs_export and consent.exported is None and cluster is not None and cluster.is_running:
+    holds_data = environment.mode.needs_export and cluster_name in environment.clusters
+    if holds_data and consent.exported is None and cluster is not None and cluster.is_running:
         raise Refused.of(
             where=f"cluster {cluster.id}",
             what="has the only copy of the data, on its nodes",
@@ -75,7 +76,7 @@ def teardown(aws: Aws, environment: Environment, cluster_name: str, consent: Con
     monitoring, stack = monitoring_stack(environment.name, cluster_name), cluster_stack(environment.name, cluster_name)
     yield _step(f"delete stack {monitoring}", partial(_unwatched, aws, environment.name, cluster_name))
     yield _step(f"delete stack {stack}", partial(_deleted, aws, stack))
-    if environment.clusters[cluster_name].role == "active" and environment.mode.keeps_data_in_s3:
+    if environment.role(cluster_name) == "active" and environment.mode.keeps_data_in_s3:
         yield _step(
             "release the claim of the root", partial(_released, aws, environment, cluster.id if cluster else None)
         )
@@ -85,7 +86,7 @@ def teardown(aws: Aws, environment: Environment, cluster_name: str, consent: Con
 def destruction(aws: Aws, environment: Environment) -> Iterator[Stage]:
     """Yield the steps that delete the stacks without data. Raises Refused while a cluster runs, or may run."""
     _refuse_others(aws, environment)
-    for cluster_name in environment.clusters:
+    for cluster_name in environment.cluster_names:
         cluster = environment_cluster(aws, environment, cluster_name)
         if cluster is not None and not cluster.has_ended:
             raise Refused.of(
@@ -94,7 +95,7 @@ def destruction(aws: Aws, environment: Environment) -> Iterator[Stage]:
                 why="the command would remove its network",
                 fix=f"terminate it first: warmbase teardown {Path(environment.source).stem} {cluster_name}",
             )
-    for cluster_name in environment.clusters:
+    for cluster_name in environment.cluster_names:
         monitoring = monitoring_stack(environment.name, cluster_name)
         stack = cluster_stack(environment.name, cluster_name)
         yield _step(f"delete stack {monitoring}", partial(_unwatched, aws, environment.name, cluster_name))
@@ -105,7 +106,7 @@ def destruction(aws: Aws, environment: Environment) -> Iterator[Stage]:
 
 def _refuse_others(aws: Aws, environment: Environment) -> None:
     """Refuse where clusters are deployed that the file no longer lists."""
-    listed = {cluster_stack(environment.name, cluster_name) for cluster_name in environment.clusters}
+    listed = {cluster_stack(environment.name, cluster_name) for cluster_name in environment.cluster_names}
     with translated(f"could not list the stacks of {environment.name}", "run the same command again"):
         pages: Any = aws.cloudformation.get_paginator("describe_stacks").paginate()
         names = [stack["StackName"] for page in pages for stack in page["Stacks"]]
@@ -127,7 +128,7 @@ def _of_cluster(
     logs = environment.in_account(environment.log_bucket, aws.account)
     primary = PrimaryShell(aws=aws, cluster_id=cluster.id, log_bucket=logs)
     silence = _step("mute the notifications of its alarms", partial(_silenced, aws, environment.name, cluster_name))
-    is_active = environment.clusters[cluster_name].role == "active"
+    is_active = environment.role(cluster_name) == "active"
     steps = tuple(primary_steps(environment)) if is_active else ()
     acts = primary_actions(str(consent.exported))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from msgspec import Struct
@@ -13,7 +13,8 @@ from changes.planned_cluster import PlannedCluster
 from configurations.launch import Launch
 from configurations.properties.property import Applied
 from configurations.properties.values import number
-from emr.classification import Classification, flattened, of_settings
+from emr.classification import Classification, Classifications, flattened, of_settings
+from environments.environment import Environment
 from environments.record_files import check_record
 from facts.prices import price_table
 from operations.aws import Aws
@@ -60,19 +61,19 @@ def tuning(running: RunningCluster, launch: Launch, account: str, *, everything:
     pending = [by_reconfiguration(change) for change in running.changes(launch)]
     new = tuple(change for change in pending if change.applied is Applied.NEW_CLUSTER)
     rest = [change for change in pending if change.applied is not Applied.NEW_CLUSTER]
-    small = () if everything else tuple(_small(rest))
+    small = () if everything else tuple(small_changes(rest))
     wanted = tuple(change for change in rest if change not in small)
     return Tuning(
         running=running,
         changes=wanted,
         small=small,
         new=new,
-        group_changes=tuple(_moves(running, launch, account, wanted, (*new, *small))),
+        group_changes=tuple(group_changes(running, _planned(launch, account), wanted, (*new, *small))),
         cost=impact_cost(wanted, running.subject, launch.plan, price_table(launch.environment.region)),
     )
 
 
-def _small(changes: Iterable[Change]) -> Iterator[Change]:
+def small_changes(changes: Iterable[Change]) -> Iterator[Change]:
     """Yield the changes by a few percent, unless another change restarts the same daemons anyway."""
     little = [change for change in changes if _is_small(change)]
     large = [change for change in changes if change not in little]
@@ -88,29 +89,51 @@ def _is_small(change: Change) -> bool:
     return before is not None and after is not None and abs(after - before) <= SMALL_FRACTION * abs(before)
 
 
-def _moves(
-    running: RunningCluster, launch: Launch, account: str, wanted: Iterable[Change], skipped: Iterable[Change]
+class PlannedGroups(Struct, frozen=True, kw_only=True):
+    """The number of core nodes as planned, and the planned settings of each group by role, with the account."""
+
+    core_count: int
+    settings: Mapping[str, Mapping[tuple[str, str], str]]
+
+
+def _planned(launch: Launch, account: str) -> PlannedGroups:
+    return planned_groups(launch.settings, launch.plan.core.count, launch.environment, account)
+
+
+def planned_groups(settings: Classifications, core_count: int, environment: Environment, account: str) -> PlannedGroups:
+    """Return the groups that a launch plans, with the account filled in."""
+    levels = {"core": settings.core, "primary": settings.primary}
+    return PlannedGroups(
+        core_count=core_count,
+        settings={
+            role: {(path, key): environment.in_account(value, account) for path, key, value in flattened(level)}
+            for role, level in levels.items()
+        },
+    )
+
+
+def group_changes(
+    running: RunningCluster, planned: PlannedGroups, wanted: Iterable[Change], skipped: Iterable[Change]
 ) -> Iterator[GroupChange]:
     """Yield the requests: new nodes first, removals last, because a restarting master waits for the stated number."""
-    have, want = running.cluster.groups["core"].count, launch.plan.core.count
+    have, want = running.cluster.groups["core"].count, planned.core_count
     wanted = tuple(wanted)
     resized = any(change.key == "InstanceCount" and "core" in change.groups for change in wanted)
     if resized and want > have:
         yield GroupChange(role="core", title=f"core group: {have} -> {want} nodes", count=want)
     for role in ("core", "primary"):
         if any(role in change.groups and change.classification != OF_THE_CLUSTER for change in wanted):
-            settings = _settings(running, launch, account, role, skipped)
+            settings = _settings(running, planned.settings[role], role, skipped)
             yield GroupChange(role=role, title=f"{role} group: apply today's settings", settings=settings)
     if resized and want < have:
         yield GroupChange(role="core", title=f"core group: {have} -> {want} nodes", count=want)
 
 
 def _settings(
-    running: RunningCluster, launch: Launch, account: str, role: str, skipped: Iterable[Change]
+    running: RunningCluster, planned: Mapping[tuple[str, str], str], role: str, skipped: Iterable[Change]
 ) -> tuple[Classification, ...]:
     """Return the planned settings of the group; a setting that is not to change keeps its present value."""
-    planned = launch.settings.core if role == "core" else launch.settings.primary
-    values = {(path, key): launch.environment.in_account(value, account) for path, key, value in flattened(planned)}
+    values = dict(planned)
     has = {(path, key): value for path, key, value in flattened(running.cluster.groups[role].settings)}
     for change in skipped:
         if role in change.groups and change.classification != OF_THE_CLUSTER:

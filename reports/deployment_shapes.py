@@ -65,7 +65,7 @@ def shape_app(shape: str, directory: str) -> App:
     """Return the app of a shape, not yet synthesised: the stacks of all its clusters."""
     from stacks.app import new_app  # noqa: PLC0415 - aws_cdk is loaded only by what synthesises
     from stacks.cluster import ClusterStack  # noqa: PLC0415 - see above
-    from stacks.monitoring import MonitoringStack  # noqa: PLC0415 - see above
+    from stacks.monitoring import MonitoringStack, watched_hbase  # noqa: PLC0415 - see above
     from stacks.network import NetworkStack  # noqa: PLC0415 - see above
     from stacks.storage import StorageStack  # noqa: PLC0415 - see above
 
@@ -76,7 +76,7 @@ def shape_app(shape: str, directory: str) -> App:
     network, storage = NetworkStack(app, environment), StorageStack(app, environment)
     for cluster in environment.clusters.values():
         launch = launch_of(environment, cluster)
-        MonitoringStack(app, launch, ClusterStack(app, launch, network, storage))
+        MonitoringStack(app, environment, watched_hbase(launch), ClusterStack(app, launch, network, storage))
     return app
 
 

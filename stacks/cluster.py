@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any, Final
 
 import aws_cdk as cdk
@@ -14,6 +15,7 @@ from msgspec.structs import replace
 from configurations.bootstrap import actions
 from configurations.launch import APPLICATIONS, Launch
 from configurations.planned_spec import planned_spec
+from emr.cluster_spec import InstanceGroup
 from emr.codecs.cloudformation import write_classifications, write_group
 from environments.environment import Environment
 from environments.launch_record import LaunchRecord
@@ -77,7 +79,7 @@ class ClusterStack(cdk.Stack):
     ) -> emr.CfnCluster:
         """Define the cluster itself with its security configuration and its bootstrap actions."""
         environment = launch.environment
-        security = _security(environment, storage) if recorded is None else recorded.security
+        security = security_settings(environment, storage) if recorded is None else recorded.security
         cluster = emr.CfnCluster(
             self,
             "Cluster",
@@ -87,7 +89,7 @@ class ClusterStack(cdk.Stack):
             security_configuration=emr.CfnSecurityConfiguration(self, "Security", security_configuration=security).ref,
             # Also with a record: the record refers to an export, which exists only if something here refers to it.
             log_uri=f"s3://{storage.logs.bucket_name}/emr/",
-            instances=_instances(launch, network, planned=recorded is None),
+            instances=instances(planned_spec(launch).groups if recorded is None else (), network),
             step_concurrency_level=1,
             visible_to_all_users=True,
             **self._planned(launch) if recorded is None else {},
@@ -115,7 +117,7 @@ class ClusterStack(cdk.Stack):
         }
 
 
-def _security(environment: Environment, storage: StorageStack) -> dict[str, Any]:
+def security_settings(environment: Environment, storage: StorageStack) -> dict[str, Any]:
     """Return the security configuration: encryption, authentication, and the metadata service of the nodes."""
     at_rest: dict[str, Any] = {
         "S3EncryptionConfiguration": {"EncryptionMode": "SSE-KMS", "AwsKmsKey": storage.root_key_arn}
@@ -148,15 +150,13 @@ def _in_transit(certificates: str | None) -> dict[str, Any]:
     return {"InTransitEncryptionConfiguration": {"TLSCertificateConfiguration": provider}}
 
 
-def _instances(
-    launch: Launch, network: NetworkStack, *, planned: bool
-) -> emr.CfnCluster.JobFlowInstancesConfigProperty:
-    """Return the network of the nodes and, for a cluster that is not launched yet, its instance groups.
+def instances(nodes: Iterable[InstanceGroup], network: NetworkStack) -> emr.CfnCluster.JobFlowInstancesConfigProperty:
+    """Return the network of the nodes, and their instance groups; none are given for a cluster that is launched.
 
     CloudFormation does not protect the cluster from termination: a cluster whose launch fails must end with all its
     nodes. `warmbase deploy` protects it once its launch is recorded.
     """
-    groups, nodes = network.security_groups, planned_spec(launch).groups if planned else ()
+    groups = network.security_groups
     templates = {group.role: _typed(write_group(group)) for group in nodes}
     return emr.CfnCluster.JobFlowInstancesConfigProperty(
         ec2_subnet_ids=[network.subnet.subnet_id],

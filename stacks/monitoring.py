@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import aws_cdk as cdk
@@ -12,6 +13,7 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
+from msgspec import Struct
 
 from configurations.launch import Launch
 from dashboards.alarm import Alarm, CompositeAlarm
@@ -22,33 +24,51 @@ from dashboards.graph import Exact
 from environments.environment import Environment
 from environments.names import cluster_id_parameter, monitoring_stack
 from stacks.app import environment_stack, filled_in, tag
-from stacks.cluster import ClusterStack
 
 QUERY: Final = "watched"
 """Id of an alarm's one query."""
 
 
+class Watched(Struct, frozen=True, kw_only=True):
+    """The bodies of the dashboards of one cluster by name, its alarms, and the calls that they add up to."""
+
+    cluster: str
+    dashboards: Mapping[str, str]
+    alarms: tuple[Alarm, ...]
+    calls: tuple[CompositeAlarm, ...]
+
+
+def watched_hbase(launch: Launch) -> Watched:
+    """Return what is watched of a cluster of HBase."""
+    environment, plan = launch.environment, launch.plan
+    replica = environment.clusters[plan.cluster].role == "replica"
+    return Watched(
+        cluster=plan.cluster,
+        dashboards=dashboard_bodies(plan, environment.region, environment.root),
+        alarms=tuple(alarms(plan, environment.root, replica=replica)),
+        calls=tuple(composite_alarms(plan, environment.root, replica=replica)),
+    )
+
+
 class MonitoringStack(cdk.Stack):
     """The dashboards and alarms of one cluster, and the topic that they notify."""
 
-    def __init__(self, scope: Construct, launch: Launch, cluster: ClusterStack) -> None:
-        environment, plan = launch.environment, launch.plan
+    def __init__(self, scope: Construct, environment: Environment, watched: Watched, cluster: cdk.Stack) -> None:
         super().__init__(
             scope,
-            monitoring_stack(plan.environment, plan.cluster),
+            monitoring_stack(environment.name, watched.cluster),
             env=environment_stack(environment),
         )
         tag(self, environment)
         self.add_stack_dependency(cluster)
         self._cluster_id = ssm.StringParameter.value_for_string_parameter(
-            self, cluster_id_parameter(plan.environment, plan.cluster)
+            self, cluster_id_parameter(environment.name, watched.cluster)
         )
         self._topic = self._alarm_topic(environment)
-        for name, body in dashboard_bodies(plan, environment.region, environment.root).items():
+        for name, body in watched.dashboards.items():
             cloudwatch.CfnDashboard(self, _identity(name), dashboard_name=name, dashboard_body=self._filled_in(body))
-        replica = environment.clusters[plan.cluster].role == "replica"
-        metric_alarms = [self._alarm(alarm) for alarm in alarms(plan, environment.root, replica=replica)]
-        for call in composite_alarms(plan, environment.root, replica=replica):
+        metric_alarms = [self._alarm(alarm) for alarm in watched.alarms]
+        for call in watched.calls:
             self._call(call, metric_alarms)
 
     def _filled_in(self, text: str) -> str:

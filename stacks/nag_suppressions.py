@@ -24,6 +24,12 @@ REASONS = {
     "IAM5[Resource::arn:<AWS::Partition>:ec2:<AWS::Region>:<AWS::AccountId>:volume/*]": (
         "a boost tags the volumes that its schedules take back; their ids are not known in advance"
     ),
+    "IAM5[Resource::arn:<AWS::Partition>:glue:<AWS::Region>:<AWS::AccountId>:database/*]": (
+        "queries may name any table of the account's catalog; which files they read is limited to named prefixes"
+    ),
+    "IAM5[Resource::arn:<AWS::Partition>:glue:<AWS::Region>:<AWS::AccountId>:table/*]": (
+        "queries may name any table of the account's catalog; which files they read is limited to named prefixes"
+    ),
     "IAM5[Resource::*]": "IAM defines no resources for the channels of Session Manager; metrics are limited to two"
     " namespaces",
 }

@@ -37,6 +37,8 @@ INTERFACE_ENDPOINTS: Mapping[str, ec2.IInterfaceVpcEndpointService] = {
     "SessionManager": ec2.InterfaceVpcEndpointAwsService.SSM,
     "SessionMessages": ec2.InterfaceVpcEndpointAwsService.SSM_MESSAGES,
 }
+TRINO_PORT = 8889  # EMR Release Guide, emr-trino-deployment-config: http-server.http.port of the coordinator
+CATALOG_ENDPOINT: Mapping[str, ec2.IInterfaceVpcEndpointService] = {"Catalog": ec2.InterfaceVpcEndpointAwsService.GLUE}
 # EMR Release Guide, emr-hbase-wal-privatelink: com.amazonaws.REGION.emrwal.prod.
 WAL_ENDPOINT: Mapping[str, ec2.IInterfaceVpcEndpointService] = {
     "WriteAheadLog": ec2.InterfaceVpcEndpointAwsService.EMR_WAL
@@ -77,6 +79,8 @@ class SecurityGroups(Construct):
         peers.append(self.clients)
         for peer in peers:
             self._kdc(peer, environment)
+            if environment.analytics:
+                self.primary.add_ingress_rule(peer, ec2.Port.tcp(TRINO_PORT), "clients to Trino coordinator")
             for name, port in CLIENT_PORTS.items():
                 for group in (self.primary, self.core):
                     group.add_ingress_rule(peer, ec2.Port.tcp(port), f"clients to {name}")
@@ -138,7 +142,11 @@ class NetworkStack(cdk.Stack):
         )
         self._flow_log(vpc)
         to_s3 = vpc.add_gateway_endpoint("S3", service=ec2.GatewayVpcEndpointAwsService.S3)
-        services = {**INTERFACE_ENDPOINTS, **(WAL_ENDPOINT if environment.wal is Wal.EMR_WAL else {})}
+        services = {
+            **INTERFACE_ENDPOINTS,
+            **(WAL_ENDPOINT if environment.wal is Wal.EMR_WAL else {}),
+            **(CATALOG_ENDPOINT if environment.analytics else {}),
+        }
         interfaces = self._interface_endpoints(vpc, services)
         if environment.network.endpoint_policies:
             for statement in s3_statements(self, environment):

@@ -81,6 +81,9 @@ REASONS = {
     " active cluster's",
     "ClaimHolder": "a primary node asks whether the cluster that holds the claim is running; its id is not known in"
     " advance",
+    "Tables": "Trino reads the files of the tables, only below the prefixes that the environment file names",
+    "TableLists": "Trino lists the files of a table, and asks for the bucket's region",
+    "Catalog": "Trino reads which tables there are, and where their files lie, from the Glue Data Catalog",
     "Logs": "EMR's agent on each node copies its logs there; nothing reads them back",
     "Keys": "EMR encrypts the disks with the environment's key, and HBase the objects of a new root",
     "RootKey": "S3 encrypts the objects of an existing root with the key that the file names; other services and"

@@ -80,6 +80,8 @@ DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "catalog": "The connector of the tables: Hive, Iceberg or Delta Lake. The files of one catalog are cached.",
         "preferred_hosts": "On how many workers Trino prefers to read a file. Each comes to hold a copy of it, so two"
         " need twice the cache, and keep the cache warm if one is lost.",
+        "data": "The prefixes in S3 below which the tables lie, each s3://BUCKET/PREFIX/ in a bucket of this account."
+        " The nodes may read only what lies below them, and write nothing.",
         "workload": "The queries and the files that they read.",
         "targets": "The targets that the plan of this cluster has to meet.",
         "coordinator": "The coordinator, on the primary node.",

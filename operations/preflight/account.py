@@ -74,7 +74,7 @@ def _bootstrapped(context: PreflightContext) -> Iterator[PreflightCheck]:
 
 
 def _stacks(context: PreflightContext) -> Iterator[PreflightCheck]:
-    for cluster_name in context.launches:
+    for cluster_name in context.environment.cluster_names:
         for stack in stacks_around(context.environment.name, cluster_name):
             status = status_of(context.aws, stack)
             if status is not None and status in STUCK:

@@ -54,6 +54,7 @@ VALUES: Final = {
     "network.endpoint_policies": "false", "storage.root": "s3://bucket/hbase/", "clusters.NAME.core.count": "9",
     "clusters.NAME.core.volumes": "[{purpose: cache, size: 1420 GiB}, {purpose: system, size: 64 GiB}]",
     "clusters.NAME.engine": "hbase", "clusters.TRINO.engine": "trino", "clusters.TRINO.catalog": "iceberg",
+    "clusters.TRINO.data": "['s3://our-lake/tables/']",
     "clusters.TRINO.workload.file_format": "orc", "clusters.TRINO.preferred_hosts": "2",
     "clusters.TRINO.workload.read": "1 MiB", "clusters.TRINO.workload.file": "4 MiB",
     "clusters.TRINO.workload.cpu_seconds_per_gib": "60", "clusters.TRINO.targets.hit_ratio": "0.99",

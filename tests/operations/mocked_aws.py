@@ -122,8 +122,8 @@ def create(aws: Aws, name: str, assembly: Path, templates: Templates) -> None:
     aws.s3.create_bucket(Bucket=ASSETS)
     for asset in assembly.glob("asset.*"):
         aws.s3.put_object(Bucket=ASSETS, Key=asset.name.removeprefix("asset."), Body=asset.read_bytes())
-    for stack in ("network", "storage", "blue-cluster", "blue-monitoring"):
-        full = f"warmbase-{name}-{stack}"
+    shared = [f"warmbase-{name}-{stack}" for stack in ("network", "storage")]
+    for full in (*shared, *sorted(templates.keys() - shared)):
         aws.cloudformation.create_stack(StackName=full, TemplateBody=json.dumps(templates[full]))
         [described] = aws.cloudformation.describe_stacks(StackName=full)["Stacks"]
         assert described["StackStatus"] == "CREATE_COMPLETE", described

@@ -137,6 +137,7 @@ def test_a_deployment_ends_a_silence(here: Deployed, tmp_path: Path, *, is_disab
         environment=here.environment,
         checks=(),
         launches={"blue": here.launch},
+        analytics={},
         records={},
         stacks=(),
         bucket=(),

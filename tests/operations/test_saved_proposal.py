@@ -14,7 +14,7 @@ from moto import mock_aws
 
 from cli.deploy import deploy
 from local_aws.extension import install
-from operations.proposal import Proposal, Work, proposed
+from operations.proposal import DeployableClusters, Proposal, Work, proposed
 from operations.saved_proposal import read_proposal, write_proposal
 from sizing.problem import InvalidInput, Refused
 from tests.operations.deployed import Deployed, deployed, synthesised
@@ -34,7 +34,7 @@ def today(here: Deployed, directory: Path) -> Proposal:
     assembly.unlink(missing_ok=True)
     assembly.symlink_to(synthesised(here.file.read_text()))
     work = Work(name=str(here.file), aws=here.aws, variables=VARIABLES, directory=directory)
-    return proposed(work, here.environment, {"blue": here.planned}, [])
+    return proposed(work, here.environment, DeployableClusters(hbase={"blue": here.planned}, trino={}), [])
 
 
 def saved(here: Deployed, directory: Path) -> Path:

@@ -89,6 +89,7 @@ def lake(change: Mapping[str, object]) -> list[dict[str, object]]:
     """Return an analytics cluster beside the recorded one, with these values in its sections."""
     section: dict[str, Any] = {
         "engine": "trino",
+        "data": ["s3://our-lake/tables/"],
         "workload": {"working_set": "1 TiB", "scanned": "10 GiB", "queries": {"per_hour": 30}},
         "workers": {"families": ["i8g"]},
     }
@@ -121,6 +122,7 @@ CHANGES: dict[str, list[dict[str, object]]] = {
     "clusters.*.core.volumes.[].size": [pinned({"size": size}) for size in ("256 GiB", "512 GiB", "2 TiB")],
     "clusters.*.core.volumes.[].throughput": [pinned({"throughput": f"{each} MiB/s"}) for each in (125, 500, 1000)],
     "clusters.*.core.volumes.[].type": [pinned({"type": each}) for each in ("gp3", "nvme", "io2")],
+    "clusters.*.data.[]": lake({"data": ["s3://other-lake/tables/"]}),
     "clusters.*.engine": [{"clusters.blue.engine": "hbase"}, {"clusters.blue.engine": "trino"}],
     "clusters.*.catalog": lake({"catalog": "iceberg"}),
     "clusters.*.coordinator.type": lake({"coordinator.type": "r8g.2xlarge"}),

@@ -45,7 +45,8 @@ def trino_page(plan: TrinoPlan, pages: Sequence[str], width: int) -> str:
         warnings = ((one.id, f"{one.message}. {fix_line(one.fix)}") for one in plan.warnings)
         blocks += [["Watch", *(line for row in warnings for line in _paragraph(row, width))]]
     if everything or "cost" in pages:
-        blocks += [["Cost per month", *map(_cost, plan.cost.lines), _total(plan)]]
+        billed = (line for line in plan.cost.lines if line.usd_per_month)
+        blocks += [["Cost per month", *map(_cost, billed), _total(plan)]]
     if everything:
         rejected = (
             f"  {one.count} x {one.instance_type}: {format_usd(one.usd_per_month)} a month; {one.reason}"

@@ -6,7 +6,7 @@ Source: EMR Release Guide, emr-trino-deployment-config.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from msgspec import Struct
@@ -15,14 +15,20 @@ from configurations.engines.trino.layout import COORDINATOR_CACHE, COORDINATOR_S
 from configurations.layout import HDFS_LOG, YARN_LOCAL
 from configurations.properties.property import BOTH, CORE, PRIMARY, Applied, PropertyScope
 from configurations.properties.sources import BEST_PRACTICES
+from emr.classification import ClassificationPath
 from emr.cluster_spec import SettingKey
 from sizing.engines.trino.plan import TrinoPlan
+from sizing.engines.trino.request import CATALOGS, Catalog
 from sizing.units import GIB
 
 CATALOG: Final = "trino-connector-CATALOG"
 """The classification of the catalog that the environment file names."""
 METASTORE: Final = "METASTORE"
-METASTORE_KEYS: Final = {"hive": "hive.metastore", "iceberg": "iceberg.catalog.type", "delta": "hive.metastore"}
+METASTORE_KEYS: Final[Mapping[Catalog, str]] = {
+    "hive": "hive.metastore",
+    "iceberg": "iceberg.catalog.type",
+    "delta": "hive.metastore",
+}
 FS_CACHE: Final = "Trino 476 documentation, file system cache"
 MEMORY: Final = "Trino 476 documentation, resource management"
 SPILLING: Final = "Trino 476 documentation, spill to disk"
@@ -45,9 +51,13 @@ class TrinoProperty(Struct, frozen=True, kw_only=True):
 
     def at(self, plan: TrinoPlan) -> SettingKey:
         """Return the classification and the key, which differ between catalogs."""
+        return self.at_catalog(plan.catalog)
+
+    def at_catalog(self, catalog: Catalog) -> SettingKey:
+        """Return the classification and the key in this catalog."""
         return (
-            self.classification.replace("CATALOG", plan.catalog),
-            self.key.replace(METASTORE, METASTORE_KEYS[plan.catalog]),
+            self.classification.replace("CATALOG", catalog),
+            self.key.replace(METASTORE, METASTORE_KEYS[catalog]),
         )
 
 
@@ -194,3 +204,10 @@ PROPERTIES: Final = (
     ),
 )
 """Every property that warmbase renders for an analytics cluster."""
+
+
+def reason_of(classification: ClassificationPath, key: str) -> str:
+    """Return why a property of an analytics cluster is set; for any other property, that nobody knows it."""
+    places = ((entry.at_catalog(catalog), entry.reason) for entry in PROPERTIES for catalog in CATALOGS)
+    known = (reason for at, reason in places if at == (classification, key))
+    return next(known, "not in our catalogue: assumed to need a restart")

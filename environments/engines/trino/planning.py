@@ -13,7 +13,10 @@ from sizing.problem import Infeasible, InvalidInput
 def trino_plan_of(environment: Environment, cluster: TrinoChoice) -> TrinoPlan:
     """Return the sizing plan of an analytics cluster. Raises InvalidInput if no type can be a worker."""
     question = TrinoQuestion(
-        environment=environment.name, choice=cluster, stored_bytes=environment.workload.stored_bytes
+        environment=environment.name,
+        choice=cluster,
+        stored_bytes=environment.workload.stored_bytes,
+        new_network=environment.network.vpc is None,
     )
     try:
         return trino_plan(question, world(environment))

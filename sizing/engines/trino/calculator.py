@@ -45,6 +45,8 @@ class TrinoQuestion(Struct, frozen=True, kw_only=True):
     environment: str
     choice: TrinoChoice
     stored_bytes: int
+    new_network: bool = True
+    """True where warmbase creates the interface endpoints of the network, which cost money."""
 
 
 def trino_plan(question: TrinoQuestion, world: World) -> TrinoPlan:
@@ -52,7 +54,7 @@ def trino_plan(question: TrinoQuestion, world: World) -> TrinoPlan:
 
     Raises LookupError if no instance type of the families can be a worker.
     """
-    search = TrinoSearch(choice=question.choice, world=world)
+    search = TrinoSearch(choice=question.choice, world=world, new_network=question.new_network)
     best, *others = search.run()
     plan = _plan(question, world, best)
     return replace(

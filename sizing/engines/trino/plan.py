@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from sizing.cost import Cost
 from sizing.engines.trino.export import Export
+from sizing.engines.trino.request import Catalog
 from sizing.engines.trino.search import Shortfall
 from sizing.explanation import Explanations
 from sizing.figures import figure_at
@@ -107,7 +108,7 @@ class TrinoPlan(Struct, frozen=True, kw_only=True):
     engine: str
     release: str
     trino: int
-    catalog: str
+    catalog: Catalog
     prices: PriceNote
     workers: CoreGroup
     coordinator: PrimaryGroup

@@ -75,3 +75,5 @@ class TrinoChoice(Struct, frozen=True, kw_only=True):
     coordinator_type: str | None
     catalog: Catalog
     preferred_hosts: int
+    data: tuple[str, ...] = ()
+    """The S3 URLs below which the workers read; nothing else of S3 is open to them."""

@@ -45,6 +45,8 @@ CACHE_STEP: Final = 0.85  # judgement: the next smaller cache that is tried, as 
 WORKER_METRICS: Final = 6
 ALARMS: Final = 3
 DASHBOARDS: Final = 1
+INTERFACE_ENDPOINTS: Final = 1  # for the Glue Data Catalog, beside those that HBase's clusters have
+KMS_KEYS: Final = 1  # of the topic that alarms notify
 
 
 class Shortfall(Struct, frozen=True, kw_only=True):
@@ -81,6 +83,7 @@ class TrinoSearch(Struct, frozen=True, kw_only=True, dict=True):
 
     choice: TrinoChoice
     world: World
+    new_network: bool = True
 
     @cached_property
     def scan(self) -> CachedScan:
@@ -138,8 +141,8 @@ class TrinoSearch(Struct, frozen=True, kw_only=True, dict=True):
             custom_metrics=WORKER_METRICS * workers.count,
             dashboards=DASHBOARDS,
             alarms=ALARMS,
-            interface_endpoints=0,
-            kms_keys=0,
+            interface_endpoints=INTERFACE_ENDPOINTS if self.new_network else 0,
+            kms_keys=KMS_KEYS,
         )
         return cost(groups, bill, self.world.prices)
 
@@ -181,8 +184,12 @@ class TrinoSearch(Struct, frozen=True, kw_only=True, dict=True):
         """Yield the clusters of this many workers: with the pinned volumes, the instance's drive, or gp3 volumes."""
         servers = max(1, count - self.choice.targets.lost_nodes)
         if (pinned := self.choice.workers.volumes) is not None:
-            cache = next(volume for volume in pinned if volume.purpose == "cache")
-            yield self._workers(instance, count, cache.count * math.floor(cache.size_gib * FILL_FRACTION), pinned)
+            cache, has_mib = (
+                next(volume for volume in pinned if volume.purpose == "cache"),
+                self.choice.workers.cache_mib,
+            )
+            room_gib = cache.count * math.floor(cache.size_gib * FILL_FRACTION)
+            yield self._workers(instance, count, room_gib if has_mib is None else has_mib * MIB // GIB, pinned)
             return
         system = gp3.gp3_volume("system", SYSTEM_GIB, (gp3.INCLUDED_MIB_S, gp3.INCLUDED_IOPS))
         most_gib = _cache_gib(self.choice, self.scan.popularity.total_blocks, servers)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import AfterValidator, Discriminator, Field, Tag, WithJsonSchema
 
 from environments.reader import bounds
 from environments.reader.cluster_schema import Core, Families, PrimarySection
+from environments.reader.messages import quoted
 from environments.reader.scalars import Auto, Bounds, Duration, Share, Size, size_text
-from environments.reader.section import RawSection, Refusal, Rule, Section
+from environments.reader.section import RawSection, Refusal, Rule, Section, refuse
 from environments.reader.workload_schema import PopularitySection
 from sizing.engines.trino.request import (
     CPU_SECONDS_PER_GIB,
@@ -24,6 +26,7 @@ from sizing.engines.trino.request import (
 from sizing.popularity import UNIFORM
 from sizing.units import GIB, KIB, MIB, SECONDS_PER_HOUR
 
+URL_FORM = r"^s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/([A-Za-z0-9!_.=/-]+/)?$"
 WORKER_FAMILIES = ("m8g", "r8g", "r8gd", "i8g")
 
 PER_HOUR = Bounds(most=1_000_000, reason="one coordinator starts no more")  # judgement
@@ -124,12 +127,21 @@ class Workers(Core):
     families: Families = Field(default_factory=lambda: list(WORKER_FAMILIES), examples=[list(WORKER_FAMILIES)])
 
 
+def _s3_url(url: str) -> str:
+    if not re.fullmatch(URL_FORM, url):
+        raise refuse(f"{quoted(url)} is not a prefix in S3", "write s3://BUCKET/PREFIX/")
+    return url
+
+
 class TrinoSection(Section):
     """An analytics cluster beside HBase: Trino, whose workers cache the files of S3 on their disks."""
 
     engine: Literal["trino"]
     catalog: Literal["hive", "iceberg", "delta"] = "hive"
     preferred_hosts: Annotated[int, HOSTS] = 1
+    data: list[Annotated[str, AfterValidator(_s3_url), WithJsonSchema({"type": "string", "pattern": URL_FORM})]] = (
+        Field(default_factory=list, examples=[["s3://our-lake/tables/"]])
+    )
     workload: Annotated[
         ScanSection,
         Field(examples=[{"working_set": "6 TiB", "scanned": "100 GiB", "queries": {"per_hour": 60}}]),
@@ -150,4 +162,5 @@ class TrinoSection(Section):
             coordinator_type=self.coordinator.type,
             catalog=self.catalog,
             preferred_hosts=self.preferred_hosts,
+            data=tuple(self.data),
         )

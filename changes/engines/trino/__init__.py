@@ -1,0 +1,1 @@
+"""The launches of analytics clusters."""

@@ -1,0 +1,1 @@
+"""The operations on an analytics cluster that differ from those on HBase."""

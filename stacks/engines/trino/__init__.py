@@ -1,0 +1,1 @@
+"""The stacks of an analytics cluster."""

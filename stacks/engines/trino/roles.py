@@ -1,0 +1,54 @@
+"""The two roles of an analytics cluster: those of any cluster without the HBase root, and what Trino reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from constructs import Construct
+from msgspec.structs import replace
+
+from environments.environment import Environment, Wal
+from sizing.modes import HDFS
+from stacks.nag_suppressions import suppress, suppress_objects
+from stacks.roles import Roles, allow, bucket_arn, in_account, regional_arn, resources_arn
+from stacks.storage import StorageStack
+
+# AWS Glue Developer Guide, actions of the Data Catalog: what a query engine reads of databases, tables and partitions.
+CATALOG_ACTIONS: Final = (
+    "glue:BatchGetPartition",
+    "glue:GetDatabase",
+    "glue:GetDatabases",
+    "glue:GetPartition",
+    "glue:GetPartitions",
+    "glue:GetTable",
+    "glue:GetTables",
+)
+GLUE_RESOURCES: Final = ("database", "table")
+
+
+class TrinoRoles(Roles):
+    """`service` for EMR, and `nodes`, which read tables and nothing of the HBase root."""
+
+    def __init__(
+        self, scope: Construct, environment: Environment, storage: StorageStack, name: str, data: Sequence[str]
+    ) -> None:
+        # Without data in S3 and without a log of its own, a node has no access to the root, its key or the log.
+        rootless = replace(environment, mode=HDFS, wal=Wal.HDFS)
+        super().__init__(scope, rootless, storage, name, writes=False)
+        prefixes = [url.removeprefix("s3://") for url in data]
+        owned = in_account(self.nodes)
+        allow(self.nodes, "Tables", ["s3:GetObject"], *(bucket_arn(f"{each}*") for each in prefixes), conditions=owned)
+        buckets = sorted({prefix.partition("/")[0] for prefix in prefixes})
+        lists = ["s3:GetBucketLocation", "s3:ListBucket"]
+        allow(self.nodes, "TableLists", lists, *map(bucket_arn, buckets), conditions=owned)
+        suppress_objects(self.nodes, *(f"{each}*" for each in prefixes))
+        catalog = [regional_arn("glue", "catalog"), *(resources_arn("glue", kind) for kind in GLUE_RESOURCES)]
+        allow(self.nodes, "Catalog", CATALOG_ACTIONS, *catalog)
+        suppress(
+            self.nodes,
+            *(
+                f"IAM5[Resource::arn:<AWS::Partition>:glue:<AWS::Region>:<AWS::AccountId>:{kind}/*]"
+                for kind in GLUE_RESOURCES
+            ),
+        )

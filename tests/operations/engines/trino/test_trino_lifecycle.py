@@ -1,0 +1,143 @@
+"""An analytics cluster beside HBase: deployed, recorded, deployed again, tuned, and torn down, on a mocked AWS."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from moto import mock_aws
+
+import app
+from changes.engines.trino.planned import deployable_trino_cluster
+from cli.options import chosen_cluster
+from environments.environment import Environment
+from environments.reader import read_environment
+from environments.record_files import launch_records
+from local_aws.extension import install
+from operations.aws import Aws
+from operations.engines.trino.tuning import trino_tuning_of
+from operations.pinning import check_pinned, pin
+from operations.progress import carry_out
+from operations.protection import protect, read_protection
+from operations.reconfiguration import reconfiguration
+from operations.state import state
+from operations.teardown import teardown
+from sizing.problem import InvalidInput
+from stacks.pinned import read_templates
+from tests.operations.deployed import PROJECT, Cut, synthesised
+from tests.operations.mocked_aws import clients, create
+
+TEXT = (PROJECT / "docs/analytics.yaml").read_text()
+LAKE = "lake"
+
+
+class Shop:
+    """The deployed environment of docs/analytics.yaml: a cluster of HBase and one of Trino, both recorded."""
+
+    def __init__(self, aws: Aws, file: Path) -> None:
+        self.aws, self.file = aws, file
+        file.write_text(TEXT)
+        assembly = synthesised(TEXT)
+        create(aws, "shop", assembly, read_templates(assembly))
+        for name in ("blue", LAKE):
+            pin(aws, self.environment, name)
+            protect(aws, "shop", name)
+
+    @property
+    def environment(self) -> Environment:
+        return read_environment(str(self.file))
+
+    def edit(self, old: str, new: str) -> None:
+        text = self.file.read_text()
+        assert old in text
+        self.file.write_text(text.replace(old, new, 1))
+
+    def states(self) -> dict[str, str]:
+        return {cluster["Name"]: cluster["Status"]["State"] for cluster in self.aws.emr.list_clusters()["Clusters"]}
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[Shop]:
+    install()
+    with mock_aws():
+        yield Shop(clients(), tmp_path / "shop.yaml")
+
+
+def test_its_launch_is_recorded_and_confirmed(shop: Shop) -> None:
+    record = launch_records(shop.environment)[LAKE]
+    assert record.identity.role == "analytics"
+    assert record.plan is not None
+    assert record.plan.core.instance_type == "i8g.xlarge"
+    pinned = check_pinned(shop.aws, shop.environment, LAKE)
+    assert pinned.confirmed > 10
+    assert not read_protection(shop.aws, "shop", LAKE).missing
+
+
+def test_a_changed_file_never_replaces_it(shop: Shop, tmp_path: Path) -> None:
+    """The templates keep what the launch decided, whatever the file says by now: nodes, volumes and release."""
+    shop.edit("working_set: 2 TiB", "working_set: 9 TiB")
+    shop.edit("emr-7.12.0", "emr-7.13.0")
+    assembly = app.synthesise(str(shop.file), str(tmp_path / "cdk.out")).assembly
+    template = json.loads((assembly / "warmbase-shop-lake-cluster.template.json").read_text())
+    [cluster] = [each for each in template["Resources"].values() if each["Type"] == "AWS::EMR::Cluster"]
+    assert cluster["Properties"]["ReleaseLabel"] == "emr-7.12.0"
+    assert cluster["Properties"]["Instances"]["CoreInstanceGroup"]["InstanceType"] == "i8g.xlarge"
+
+
+def test_nothing_is_tuned_where_nothing_changed(shop: Shop) -> None:
+    choice = shop.environment.analytics[LAKE]
+    tuning = trino_tuning_of(shop.aws, deployable_trino_cluster(shop.environment, choice))
+    assert tuning.group_changes == ()
+
+
+def test_a_changed_plan_is_applied_in_place(shop: Shop) -> None:
+    shop.edit("engine: trino", "engine: trino\n    preferred_hosts: 2")
+    choice = shop.environment.analytics[LAKE]
+    planned = deployable_trino_cluster(shop.environment, choice)
+    tuning = trino_tuning_of(shop.aws, planned)
+    hosts = next(change for change in tuning.changes if change.key == "fs.cache.preferred-hosts-count")
+    assert (hosts.before, hosts.after, hosts.restarts) == ("1", "2", "Trino")
+    assert "copy" in hosts.why
+    carry_out(list(reconfiguration(shop.aws, tuning)), Cut())
+    assert trino_tuning_of(shop.aws, planned).group_changes == ()
+
+
+def test_status_shows_it_beside_hbase(shop: Shop) -> None:
+    clusters = {cluster.name: cluster for cluster in state(shop.aws, shop.environment).clusters}
+    assert clusters[LAKE].role == "analytics"
+    assert clusters[LAKE].recorded
+    assert clusters[LAKE].differences == 0
+    assert clusters[LAKE].usd_per_month == pytest.approx(3_280, rel=0.02)
+    assert clusters["blue"].role == "active"
+
+
+def test_its_teardown_touches_neither_root_nor_hbase(shop: Shop) -> None:
+    steps = list(teardown(shop.aws, shop.environment, LAKE))
+    assert not any("claim" in step.title or "table" in step.title for step in steps)
+    carry_out(steps, Cut())
+    assert shop.states()["warmbase-shop-lake"] == "TERMINATED"
+    assert shop.states()["warmbase-shop-blue"] in {"RUNNING", "WAITING"}
+    assert set(launch_records(shop.environment)) == {"blue"}
+
+
+def test_its_nodes_have_no_access_to_the_root(shop: Shop) -> None:
+    templates = read_templates(synthesised(shop.file.read_text()))
+    text = json.dumps(templates["warmbase-shop-lake-cluster"])
+    assert "shop-lake/tables/*" in text
+    assert "warmbase-shop-root" not in text
+    assert "s3:PutObject" in text, "logs are written"
+    assert "emrwal" not in text
+
+
+def test_a_cluster_without_data_is_not_deployed(tmp_path: Path) -> None:
+    file = tmp_path / "shop.yaml"
+    file.write_text(TEXT.replace('    data: ["s3://shop-lake/tables/"]\n', ""))
+    with pytest.raises(InvalidInput, match=r"clusters\.lake\.data"):
+        app.synthesise(str(file), str(tmp_path / "cdk.out"))
+
+
+def test_a_command_for_hbase_refuses_it_by_name(shop: Shop) -> None:
+    with pytest.raises(InvalidInput, match="cluster of Trino"):
+        chosen_cluster(shop.environment, LAKE)
