@@ -42,6 +42,7 @@ READS = "io.trino.filesystem.alluxio:type=AlluxioCacheStats,name={catalog},catal
 PAGES_EVICTED = "org.alluxio:name=Client.CachePagesEvicted,type=meters"
 SPACE_USED = "org.alluxio:name=Client.CacheSpaceUsed,type=gauges"
 RUNTIME = "java.lang:type=Runtime"
+NO_BEAN = b"javax.management.InstanceNotFoundException"  # Trino answers it with status 500
 CACHE = Path("/warmbase/cache")
 JOB_FLOW = Path("/mnt/var/lib/info/job-flow.json")
 STATE = Path("/var/lib/warmbase/trino-counters.json")
@@ -71,7 +72,7 @@ def say(message: str) -> None:
 def attributes(url: str, bean: str) -> dict[str, object]:
     """Return the attributes of a bean; none where Trino has no such bean. Raises Unanswered where it does not tell."""
     answer = send(Request("GET", f"{url}/v1/jmx/mbean/{quote(bean, safe=':=,')}", {"X-Trino-User": USER}), JMX_SECONDS)
-    if answer.status == 404:
+    if answer.body.startswith(NO_BEAN):
         return {}
     if answer.status != 200:
         raise Unanswered(f"{bean}: {answer.status} {answer.body[:200].decode(errors='replace')}")

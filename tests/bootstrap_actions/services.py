@@ -180,7 +180,7 @@ class Handler(BaseHTTPRequestHandler):
         elif self.held.trino is None:
             self.say(503, "Error 503 Service Unavailable: Trino server is still initializing")
         elif (bean := self.held.trino.get(name)) is None:
-            self.say(404, f"Error 404 Not Found: {name}")
+            self.say(500, f"javax.management.InstanceNotFoundException: {name}\n\tat java.management/com.sun.jmx")
         else:
             attributes = [{"name": name, "readable": True, "value": value} for name, value in bean.items()]
             unreadable = {"name": "ObjectName", "readable": False}
