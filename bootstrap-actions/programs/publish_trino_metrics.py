@@ -40,7 +40,8 @@ TRINO = "http://127.0.0.1:8889"  # EMR Release Guide, emr-trino: EMR's port of T
 USER = "warmbase"
 READS = "io.trino.filesystem.alluxio:type=AlluxioCacheStats,name={catalog},catalog={catalog}"
 PAGES_EVICTED = "org.alluxio:name=Client.CachePagesEvicted,type=meters"
-SPACE_USED = "org.alluxio:name=Client.CacheSpaceUsed,type=gauges"
+# The gauge CacheSpaceUsed is of one catalog only; this count has all, and the pages that a restart restored.
+SPACE_USED = "org.alluxio:name=Client.CacheSpaceUsedCount,type=counters"
 RUNTIME = "java.lang:type=Runtime"
 NO_BEAN = b"javax.management.InstanceNotFoundException"  # Trino answers it with status 500
 CACHE = Path("/warmbase/cache")
@@ -92,7 +93,7 @@ def counters(url: str, catalog: str) -> Counters:
         remote_bytes=whole(reads["ExternalReads.AllTime.Total"]),
         remote_reads=whole(reads["ExternalReads.AllTime.Count"]),
         pages_evicted=whole(attributes(url, PAGES_EVICTED).get("Count", 0)),
-        used_bytes=whole(attributes(url, SPACE_USED)["Value"]),
+        used_bytes=whole(attributes(url, SPACE_USED)["Count"]),
     )
 
 

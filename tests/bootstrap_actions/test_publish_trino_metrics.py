@@ -18,7 +18,7 @@ PROJECT = Path(__file__).parents[2]
 PROGRAM = PROJECT / "bootstrap-actions" / "programs" / "publish_trino_metrics.py"
 READS = "io.trino.filesystem.alluxio:type=AlluxioCacheStats,name=hive,catalog=hive"
 EVICTED = "org.alluxio:name=Client.CachePagesEvicted,type=meters"
-SPACE = "org.alluxio:name=Client.CacheSpaceUsed,type=gauges"
+SPACE = "org.alluxio:name=Client.CacheSpaceUsedCount,type=counters"
 RUNTIME = "java.lang:type=Runtime"
 STARTED = 1_700_000_000_000
 
@@ -34,7 +34,7 @@ def beans(
         "ExternalReads.AllTime.Total": remote,
         "ExternalReads.AllTime.Count": remote / 1000,
     }
-    return {READS: reads, RUNTIME: {"StartTime": started}, SPACE: {"Number": used, "Value": used}}
+    return {READS: reads, RUNTIME: {"StartTime": started}, SPACE: {"Count": used}}
 
 
 class Worker(Struct, dict=True):
@@ -134,8 +134,8 @@ def test_the_sum_over_workers_turns_where_the_hit_rate_of_the_cluster_does(
         None,
         {},
         {RUNTIME: {"StartTime": STARTED}},
-        {**beans(), SPACE: {"Value": "NaN"}},
-        {**beans(), SPACE: {"Value": None}},
+        {**beans(), SPACE: {"Count": "NaN"}},
+        {**beans(), SPACE: {"Count": None}},
         {**beans(), RUNTIME: {}},
     ],
 )
