@@ -131,6 +131,12 @@ class TrinoPlan(Struct, frozen=True, kw_only=True):
         return not self.missed
 
     @property
+    def warm_cache_bytes(self) -> float:
+        """Return the bytes of pages that one worker's cache has when warm."""
+        copies = min(self.cache.preferred_hosts, self.workers.count)
+        return self.cache.pages * self.cache.page_bytes * copies / self.workers.count
+
+    @property
     def hit_rate(self) -> float:
         """Return the share of the bytes read that comes from the caches, as Trino counts: a miss reads whole pages."""
         ratio = self.hit_ratio.predicted

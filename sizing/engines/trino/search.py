@@ -18,7 +18,7 @@ import numpy as np
 from msgspec import Struct
 
 from sizing import gp3
-from sizing.bill import PRIMARY_VOLUMES
+from sizing.bill import COMPOSITE_AS_ALARMS, PRIMARY_VOLUMES
 from sizing.cluster import Volume
 from sizing.cost import Bill, BilledGroup, Cost, cost
 from sizing.disks import FILL_FRACTION, nvme_volume
@@ -42,8 +42,10 @@ MOST_WORKERS: Final = 200  # judgement: beyond this, one coordinator schedules t
 ROUNDING: Final = 1e-9  # relative: of two orders of float64 arithmetic
 CACHE_STEP: Final = 0.85  # judgement: the next smaller cache that is tried, as a fraction
 # What the stack creates around the nodes; a test holds these against the synthesised template.
-WORKER_METRICS: Final = 6
-ALARMS: Final = 3
+WORKER_METRICS: Final = 10
+ALARMS: Final = 1
+ALARMS_OF_WORKERS: Final = 4  # each is charged for each worker that its query finds
+COMPOSITE_ALARMS: Final = 3
 DASHBOARDS: Final = 1
 INTERFACE_ENDPOINTS: Final = 1  # for the Glue Data Catalog, beside those that HBase's clusters have
 KMS_KEYS: Final = 1  # of the topic that alarms notify
@@ -140,7 +142,7 @@ class TrinoSearch(Struct, frozen=True, kw_only=True, dict=True):
             gets_per_second=missing * self.choice.workload.queries_per_second,
             custom_metrics=WORKER_METRICS * workers.count,
             dashboards=DASHBOARDS,
-            alarms=ALARMS,
+            alarms=ALARMS + ALARMS_OF_WORKERS * workers.count + COMPOSITE_AS_ALARMS * COMPOSITE_ALARMS,
             interface_endpoints=INTERFACE_ENDPOINTS if self.new_network else 0,
             kms_keys=KMS_KEYS,
         )

@@ -1,0 +1,1 @@
+"""The dashboard and the alarms of an analytics cluster."""
