@@ -83,26 +83,8 @@ class LabPaths(Struct, frozen=True, kw_only=True):
 
 
 def free_ports() -> Ports:
-    """Ports that are free now, all different, and that the system gives to no outgoing connection meanwhile.
-
-    A server is stopped and started again on its port. Raises OperationFailed where too few are free.
-    """
-    wanted, numbers = 6 + 2 * SERVERS, list[int]()
-    with ExitStack() as sockets:
-        for number in random.sample(LISTENING, len(LISTENING)):
-            listener = sockets.enter_context(socket.socket())
-            with suppress(OSError):
-                listener.bind((HOST, number))
-                numbers.append(number)
-            if len(numbers) == wanted:
-                break
-        else:
-            raise OperationFailed.of(
-                where=f"ports {LISTENING.start} to {LISTENING.stop}",
-                what=f"{len(numbers)} of the {wanted} that the lab needs are free",
-                why="other processes listen on the rest",
-                fix="end them, such as an earlier lab: `warmbase lab down`",
-            )
+    """Ports for every listener of an HBase lab. Raises as `unused_ports` does."""
+    numbers = unused_ports(6 + 2 * SERVERS)
     return Ports(
         store=numbers[0],
         endpoint=numbers[1],
@@ -112,6 +94,28 @@ def free_ports() -> Ports:
         master_info=numbers[5],
         servers=tuple(numbers[6 : 6 + SERVERS]),
         servers_info=tuple(numbers[6 + SERVERS :]),
+    )
+
+
+def unused_ports(wanted: int) -> list[int]:
+    """Ports that are free now, all different, and that the system gives to no outgoing connection meanwhile.
+
+    A server is stopped and started again on its port. Raises OperationFailed where too few are free.
+    """
+    numbers: list[int] = []
+    with ExitStack() as sockets:
+        for number in random.sample(LISTENING, len(LISTENING)):
+            listener = sockets.enter_context(socket.socket())
+            with suppress(OSError):
+                listener.bind((HOST, number))
+                numbers.append(number)
+            if len(numbers) == wanted:
+                return numbers
+    raise OperationFailed.of(
+        where=f"ports {LISTENING.start} to {LISTENING.stop}",
+        what=f"{len(numbers)} of the {wanted} that the lab needs are free",
+        why="other processes listen on the rest",
+        fix="end them, such as an earlier lab: `warmbase lab down`",
     )
 
 

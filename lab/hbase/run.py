@@ -30,7 +30,7 @@ SPARE_DISK_BYTES: Final = 2 * GIB  # judgement: logs, a write-ahead log, unfinis
 COPIES_ON_DISK: Final = 5
 """The most copies of the data on disk: store files before and after a compaction, cache, volume, a dropped table."""
 
-BULKY: Final = ("objects", "wal", "scratch", "volumes", "images")
+BULKY: Final = ("objects", "wal", "scratch", "volumes", "images", "cache")
 """Directories of a lab that are not saved with its logs."""
 
 Say = Callable[[str], None]
@@ -97,6 +97,16 @@ class RunFiles(Struct, frozen=True):
         file = self.directory / f"{self.name}-{scenario}-recorded.json"
         file.write_text(recorded, encoding="utf-8")
 
+    def failed(self, scenario: str, error: Exception, directory: Path) -> Problem:
+        """Save the logs of a scenario that failed, and return the message."""
+        why = str(error) if isinstance(error, OperationFailed) else repr(error)
+        logs = self.logs(scenario)
+        shutil.rmtree(logs, ignore_errors=True)
+        shutil.copytree(directory, logs, ignore=shutil.ignore_patterns(*BULKY))
+        # The directory no longer exists when somebody reads this.
+        why = why.replace(str(directory), str(logs))
+        return Problem(where=scenario, what="the scenario failed", why=why, fix=f"read its logs in {logs}")
+
     def scenarios(self) -> tuple[str, ...]:
         """Return the scenarios that an earlier run finished; none without a readable run."""
         try:
@@ -162,24 +172,29 @@ def _header(request: RunRequest) -> Run:
     of = request.of
     place = LabPaths(root=Path("/lab"), ports=free_ports())
     site = LabCluster(software=of.software, place=place, launch=of.launch, miniature=of.miniature).site(LabServer())
-    limited_memory = groups.unavailable() is None
     return Run(
         environment=of.launch.environment.name,
         release=of.release.label,
         command=request.command,
         software=of.software.versions,
         substitution=of.software.substitution,
-        machine=Machine(
-            cores=machine.cores(),
-            memory_bytes=machine.memory().total_bytes,
-            kernel=machine.kernel(),
-            disk_is_limited=limited_memory and volume.unavailable() is None,
-            memory_is_limited=limited_memory,
-        ),
+        machine=this_machine(),
         scale=(*scale(of), *_windows(request)),
         properties=site.as_rendered,
         substitutions=site.substitutions,
         scenarios=(),
+    )
+
+
+def this_machine() -> Machine:
+    """Return this machine, as a run records it."""
+    limited_memory = groups.unavailable() is None
+    return Machine(
+        cores=machine.cores(),
+        memory_bytes=machine.memory().total_bytes,
+        kernel=machine.kernel(),
+        disk_is_limited=limited_memory and volume.unavailable() is None,
+        memory_is_limited=limited_memory,
     )
 
 
@@ -285,11 +300,6 @@ class Session(Struct):
         )
 
     def _failed(self, name: str, error: Exception, directory: Path) -> None:
-        why = str(error) if isinstance(error, OperationFailed) else repr(error)
-        logs = self.results.logs(name)
-        shutil.rmtree(logs, ignore_errors=True)
-        shutil.copytree(directory, logs, ignore=shutil.ignore_patterns(*BULKY))
-        # The directory no longer exists when somebody reads this.
-        why = why.replace(str(directory), str(logs))
-        self.failed.append(Problem(where=name, what="the scenario failed", why=why, fix=f"read its logs in {logs}"))
-        self.say(f"{name} failed: {why}")
+        failed = self.results.failed(name, error, directory)
+        self.failed.append(failed)
+        self.say(f"{name} failed: {failed.why}")

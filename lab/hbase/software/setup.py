@@ -31,12 +31,12 @@ def classes_directory() -> Path:
     return home() / "classes"
 
 
-def missing_jars() -> tuple[Jar, ...]:
-    """Return the locked jars that are missing or have the wrong length."""
+def missing_jars(*names: str) -> tuple[Jar, ...]:
+    """Return the locked jars of these sets, or of all, that are missing or have the wrong length."""
     directory = jars_directory()
     return tuple(
         jar
-        for jar in dict.fromkeys(jar for jars in jar_sets().values() for jar in jars)
+        for jar in dict.fromkeys(jar for name in names or jar_sets() for jar in jar_sets()[name])
         if _size_bytes(directory / jar.path) != jar.size_bytes
     )
 
@@ -63,19 +63,32 @@ def set_up(say: Callable[[str], None], repository: Repository | None = None) -> 
 
     Raises OperationFailed where something cannot be had: no such platform, too little space, no network.
     """
-    if reason := unsupported():
-        raise OperationFailed.of(
-            where="the lab", what="cannot run on this machine", why=reason, fix="run the lab on one of these platforms"
-        )
-    with locked(home()):
-        _sweep()
+    with set_up_alone():
         missing = missing_jars()
-        _refuse_full_disk(sum(jar.size_bytes for jar in missing))
+        runtime_bytes = 0 if runtime() else RUNTIME_BYTES
+        jars_bytes = sum(jar.size_bytes for jar in missing)
+        refuse_full_disk((home(), jars_bytes + CLASSES_BYTES), (Path(sys.prefix), runtime_bytes))
         install_runtime(say)
         if missing:
             say(f"downloading {len(missing)} jars to {jars_directory()}")
             download(missing, jars_directory(), say, repository)
         _compile(say)
+
+
+@contextmanager
+def set_up_alone() -> Iterator[None]:
+    """Lock the lab's software for a set-up within the block, without the partial files of a killed one.
+
+    Raises OperationFailed where no lab can run, and as `locked` does.
+    """
+    if reason := unsupported():
+        raise OperationFailed.of(
+            where="the lab", what="cannot run on this machine", why=reason, fix="run the lab on one of these platforms"
+        )
+    with locked(home()):
+        for partial in jars_directory().rglob(f"*{PARTIAL}"):
+            partial.unlink(missing_ok=True)
+        yield
 
 
 def remove() -> int:
@@ -104,12 +117,6 @@ def remove() -> int:
     return freed
 
 
-def _sweep() -> None:
-    """Delete the partial files of a killed set-up; the lock keeps everybody else out."""
-    for partial in jars_directory().rglob(f"*{PARTIAL}"):
-        partial.unlink(missing_ok=True)
-
-
 def _compile(say: Callable[[str], None]) -> None:
     installed = runtime()
     if installed is None:
@@ -126,11 +133,10 @@ def _compile(say: Callable[[str], None]) -> None:
             work.compile()
 
 
-def _refuse_full_disk(jars_bytes: int) -> None:
-    """Raises OperationFailed when what is missing would not fit; the runtime may go to another disk than the jars."""
+def refuse_full_disk(*wanted: tuple[Path, int]) -> None:
+    """Raise OperationFailed when so many bytes would not fit on the disks of these directories."""
     needed: dict[int, tuple[Path, int]] = {}
-    runtime_bytes = 0 if runtime() else RUNTIME_BYTES
-    for directory, size_bytes in ((home(), jars_bytes + CLASSES_BYTES), (Path(sys.prefix), runtime_bytes)):
+    for directory, size_bytes in wanted:
         device = directory.stat().st_dev
         needed[device] = (directory, size_bytes + needed.get(device, (directory, 0))[1])
     for directory, size_bytes in needed.values():
