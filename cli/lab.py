@@ -10,18 +10,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Unpack
 
 import click
+from click.core import ParameterSource
 
-from cli.lab_options import THROUGHPUT, Chosen, run_request, scaled
+from cli.lab_options import THROUGHPUT, Chosen, command_line, latency_settings, run_request, scaled
 from cli.terminal import echo
+from environments.reader import read_environment
+from lab.engines.trino.scenarios import SCENARIOS as TRINO_SCENARIOS
 from lab.hbase.scenarios import SCENARIOS, question, servers_of
 from sizing.problem import Infeasible, InvalidInput, Problem
 from sizing.units import format_size
 
 if TYPE_CHECKING:
     from lab.hbase.result import Run
+    from lab.hbase.run import RunFiles
 
 
 RESULTS: Final = "lab-results"
+OF_TRINO: Final = frozenset({"environment", "scenarios", "latency", "results"})
+"""The options of `run` that apply to a scenario of Trino."""
 
 
 @click.group()
@@ -39,19 +45,31 @@ def lab() -> None:
 
 
 @lab.command(short_help="Download what the lab needs.")
-def setup() -> None:
+@click.option(
+    "--engine",
+    type=click.Choice(["hbase", "trino"]),
+    default="hbase",
+    show_default=True,
+    help="The engine whose scenarios you want to run.",
+)
+def setup(*, engine: str) -> None:
     """Download the lab's software: HBase, an S3 server, a Java runtime and YCSB.
 
     The command stores about 260 MB of jars in ~/.cache/warmbase/lab, and a Java runtime of 105 MB beside this Python.
     Each file is verified. `warmbase lab remove` deletes the jars again.
 
+    For Trino it downloads 880 MB, of which 560 MB stay there, with a Java runtime of its own.
+
     \b
     Example:
       warmbase lab setup
+      warmbase lab setup --engine trino
     """
-    from lab.hbase.software import problems, set_up  # noqa: PLC0415 - `--help` loads no more than it needs
+    from lab.engines.trino import software as trino  # noqa: PLC0415 - `--help` loads no more than it needs
+    from lab.hbase import software as hbase  # noqa: PLC0415 - see above
 
     began = time.monotonic()
+    set_up, problems = (trino.set_up, trino.problems) if engine == "trino" else (hbase.set_up, hbase.problems)
     set_up(_say(began))
     remaining = problems()
     echo("the lab is ready" if not remaining else "\n".join(remaining))
@@ -62,10 +80,10 @@ def setup() -> None:
 @click.option(
     "--scenario",
     "scenarios",
-    type=click.Choice(SCENARIOS),
+    type=click.Choice([*SCENARIOS, *TRINO_SCENARIOS]),
     multiple=True,
     metavar="NAME",
-    help="A scenario of `warmbase lab scenarios`; repeat the option for more. Default: all.",
+    help="A scenario of `warmbase lab scenarios`; repeat the option for more. Default: all of HBase.",
 )
 @click.option(
     "--volume-throughput",
@@ -91,24 +109,31 @@ def setup() -> None:
     help="Shorten the scenarios of three servers: restart, compaction, heal, lost node and fill.",
 )
 @click.option("--resume", is_flag=True, help="Keep the results of an earlier run, except for the scenarios named here.")
-def run(*, results: Path, resume: bool, **chosen: Unpack[Chosen]) -> None:
+@click.pass_context
+def run(context: click.Context, *, results: Path, resume: bool, **chosen: Unpack[Chosen]) -> None:
     """Run scenarios and compare their measurements with the predictions.
 
     After each scenario the command writes RESULTS/ENV.json and an HTML page. It exits with 3 if a target is missed.
+    `trino-cache` runs Trino instead of HBase, by itself, and writes RESULTS/ENV-trino.json.
 
     \b
     Example:
       warmbase lab run prod
       warmbase lab run prod --scenario restart --scenario warm-up --resume
       warmbase lab run prod --servers 3 --scenario rolling-restart --short
+      warmbase lab run prod --scenario trino-cache
     """
     from lab.hbase.run import RunFiles  # noqa: PLC0415 - see above
     from lab.hbase.run import run as run_scenarios  # noqa: PLC0415 - see above
 
-    request = run_request(chosen)
     began = time.monotonic()
-    files = RunFiles(results, _name_of(chosen))
-    finished = run_scenarios(request, files, _say(began), resume=resume)
+    if TRINO_SCENARIOS.keys() & chosen.get("scenarios", ()):
+        files = RunFiles(results, f"{Path(chosen['environment']).stem}-trino")
+        finished = _run_trino(context, chosen, files, _say(began))
+    else:
+        request = run_request(chosen)
+        files = RunFiles(results, _name_of(chosen))
+        finished = run_scenarios(request, files, _say(began), resume=resume)
     _print_run(finished, files.page)
     missed = sum(len(scenario.missed) for scenario in finished.scenarios)
     if missed:
@@ -118,6 +143,34 @@ def run(*, results: Path, resume: bool, **chosen: Unpack[Chosen]) -> None:
             why="the page shows the differences",
             fix="run the scenario again on a quiet machine; if it misses again, report it with the page",
         )
+
+
+def _run_trino(context: click.Context, chosen: Chosen, files: RunFiles, say: Callable[[str], None]) -> Run:
+    """Run the scenario of Trino. Raises InvalidInput for options and scenarios that do not go with it."""
+    from lab.engines.trino.run import TrinoRequest  # noqa: PLC0415 - see above
+    from lab.engines.trino.run import run as run_trino  # noqa: PLC0415 - see above
+
+    name, *others = sorted(chosen.get("scenarios", ()), key=TRINO_SCENARIOS.__contains__, reverse=True)
+    unsuited = [
+        f"--{option.replace('_', '-')}"
+        for option in sorted(context.params.keys() - OF_TRINO)
+        if context.get_parameter_source(option) is ParameterSource.COMMANDLINE
+    ]
+    if others or unsuited:
+        raise InvalidInput.of(
+            where=f"--scenario {name}",
+            what=f"does not go with {', '.join([*others, *unsuited])}",
+            why="it runs Trino, and by itself",
+            fix="leave the others out, or run them in a command of their own",
+        )
+    read = read_environment(chosen["environment"])
+    request = TrinoRequest(
+        environment=read.name,
+        release=read.release,
+        latency=latency_settings(chosen),
+        command=command_line(),
+    )
+    return run_trino(request, files, say)
 
 
 def _name_of(chosen: Chosen) -> str:
@@ -130,7 +183,8 @@ def _name_of(chosen: Chosen) -> str:
 def scenarios() -> None:
     """List the scenarios and their questions."""
     formatter = click.HelpFormatter(width=shutil.get_terminal_size().columns)
-    formatter.write_dl([(name, _question(name)) for name in SCENARIOS])
+    rows = [(name, _question(name)) for name in SCENARIOS]
+    formatter.write_dl([*rows, *((name, scenario.question) for name, scenario in TRINO_SCENARIOS.items())])
     echo(formatter.getvalue(), nl=False)
 
 

@@ -19,6 +19,7 @@ from sizing.units import GIB, MIB, parse_size
 
 if TYPE_CHECKING:
     from lab.hbase.run import RunRequest
+    from lab.hbase.store.settings import Settings
 
 
 LEAST_MEMORY_BYTES: Final = 3 * GIB
@@ -91,7 +92,6 @@ def run_request(chosen: Chosen) -> RunRequest:
     """Return the requested run. Raises InvalidInput for an environment without a BucketCache."""
     from lab.hbase.laboratory import small_of  # noqa: PLC0415 - `--help` loads no more than it needs
     from lab.hbase.run import RunRequest as LabRun  # noqa: PLC0415 - see above
-    from lab.hbase.store.settings import Settings  # noqa: PLC0415 - see above
     from lab.model.scaled_plan import Small  # noqa: PLC0415 - see above
 
     read = read_environment(chosen["environment"])
@@ -101,13 +101,11 @@ def run_request(chosen: Chosen) -> RunRequest:
     servers, named = int(chosen["servers"]), chosen.get("scenarios", ())
     if others := [_of_other_servers(name) for name in named if servers_of(name) != servers]:
         raise InvalidInput(others)
-    milliseconds = 1000 * chosen["latency"]
-    tail = TAIL * milliseconds if milliseconds else None
     return LabRun(
         of=small_of(
             launch,
             Small(memory_bytes=round(chosen["memory"]), data_bytes=round(chosen["data"]), servers=servers),
-            Settings(latency_ms=milliseconds, latency_p99_ms=tail),
+            latency_settings(chosen),
         ),
         scenarios=named or scenarios_of(servers),
         named=bool(named),
@@ -115,8 +113,21 @@ def run_request(chosen: Chosen) -> RunRequest:
         seed=chosen["seed"],
         volume_mib_s=round(chosen.get("volume_throughput", 0) / MIB),
         short=chosen.get("short", False),
-        command=shlex.join(("warmbase", *sys.argv[1:])),
+        command=command_line(),
     )
+
+
+def latency_settings(chosen: Chosen) -> Settings:
+    """Return the latency of the lab's S3."""
+    from lab.hbase.store.settings import Settings as StoreSettings  # noqa: PLC0415 - see above
+
+    milliseconds = 1000 * chosen["latency"]
+    return StoreSettings(latency_ms=milliseconds, latency_p99_ms=TAIL * milliseconds if milliseconds else None)
+
+
+def command_line() -> str:
+    """Return the command, as a report repeats it."""
+    return shlex.join(("warmbase", *sys.argv[1:]))
 
 
 def _of_other_servers(name: str) -> Problem:

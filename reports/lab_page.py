@@ -22,8 +22,20 @@ HEAL: Final = "lab-heal"
 FILLS: Final = "lab-fills"
 NODE_LOST: Final = "lab-node-lost"
 WRITES: Final = "lab-writes"
-RUNS: Final = (RESULTS, WRITES, THREE_SERVERS, COLD_CACHES, ROLLING_RESTART, COMPACTION, HEAL, FILLS, NODE_LOST)
-"""The runs that may be committed. All but the first two have three RegionServers. NAME.json makes NAME.md."""
+TRINO_CACHE: Final = "lab-trino-cache"
+RUNS: Final = (
+    RESULTS,
+    WRITES,
+    THREE_SERVERS,
+    COLD_CACHES,
+    ROLLING_RESTART,
+    COMPACTION,
+    HEAL,
+    FILLS,
+    NODE_LOST,
+    TRINO_CACHE,
+)
+"""The runs that may be committed, the first two of one RegionServer and the last of Trino. NAME.json makes NAME.md."""
 LEARNT: Final = "lab-learnt.md"
 """Our own conclusions from all runs, if there are any; they follow the targets of the first."""
 PICTURES: Final = "pictures"

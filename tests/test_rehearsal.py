@@ -338,6 +338,7 @@ REASONS: Final[Mapping[str, str]] = {
     "lab-results": LAB,
     "lab-rolling-restart": LAB,
     "lab-three-servers": LAB,
+    "lab-trino-cache": LAB,
     "lab-writes": LAB,
 }
 """The pages with commands that are not rehearsed here, each with the reason."""
