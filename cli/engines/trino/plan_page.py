@@ -101,7 +101,7 @@ def _outcome(plan: TrinoPlan, choice: TrinoChoice) -> Iterator[Row]:
     if lost:
         workers = "a worker" if lost == 1 else f"{lost} workers"
         yield "Lost", f"after losing {workers}, {_time(queries.after_loss_seconds)} in the busiest hour (estimate)"
-    yield "S3", f"at most {plan.gets_per_second:,.1f} GETs/s once warm"
+    yield "S3", f"{plan.gets_per_second:,.1f} GETs/s once warm (estimate)"
     export = plan.export
     copied = f"{format_duration(export.hours * 3600)} and {format_usd(export.usd)} on as many nodes of this type"
     yield "Export", f"HBase's {format_size(export.stored_bytes)} as Parquet: {copied} (estimates; docs/analytics.md)"

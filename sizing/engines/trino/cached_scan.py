@@ -1,7 +1,8 @@
 """The CPU, disk, network and S3 requests that a scan needs, given the share of its pages that are cached.
 
 Trino caches whole pages of a file. A contiguous read of r bytes begins anywhere in a page, so it touches
-1 + (r - 1) / page pages on average: more bytes come from S3, and are kept, than queries read.
+1 + (r - 1) / page pages on average: more bytes come from S3, and are kept, than queries read. Pages that are read
+together are cached together, and one GET fetches all that a read lacks.
 Source: Trino 476 AlluxioInputHelper and AlluxioFileSystemCacheConfig.
 """
 
@@ -14,16 +15,15 @@ from typing import Final
 
 from msgspec import Struct
 
+from sizing.engines.trino.pages import PAGE_BYTES
 from sizing.engines.trino.request import ScanWorkload
 from sizing.hit_ratio import OccupancyRange, hit_ratio
 from sizing.memoized import memoized
 from sizing.popularity import Popularity, block_popularity
 from sizing.resource import EBS_IO_BYTES, NVME_IO_BYTES, DiskKind
-from sizing.units import MIB
 
-__all__ = ["PAGE_BYTES", "CachedScan", "Demand", "demand"]
+__all__ = ["CachedScan", "Demand", "demand"]
 
-PAGE_BYTES: Final = MIB  # fs.cache.page-size: 1MB, which Trino reads as 2^20 bytes
 STEPS: Final = 40  # of a bisection, which leave 10^-12 of the pages
 
 
@@ -95,5 +95,5 @@ def demand(scan: CachedScan, ratio: float, kind: DiskKind) -> Demand:
         disk_bytes=moved,
         disk_ios=moved / PAGE_BYTES * ios_per_page,
         network_bytes=missing * PAGE_BYTES,
-        gets=missing,
+        gets=(1 - ratio) * workload.scanned_bytes / workload.read_bytes,
     )

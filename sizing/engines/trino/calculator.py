@@ -11,9 +11,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sizing.bill import PRIMARY_VOLUMES
-from sizing.engines.trino.cached_scan import PAGE_BYTES
 from sizing.engines.trino.explanations import explanations
 from sizing.engines.trino.export import export
+from sizing.engines.trino.pages import PAGE_BYTES
 from sizing.engines.trino.plan import (
     Queries,
     QueryMemory,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sizing import disks, gp3
-from sizing.engines.trino import cached_scan, export, workers
+from sizing.engines.trino import export, pages, workers
+from sizing.engines.trino.pages import usable_bytes
 from sizing.engines.trino.plan import TrinoPlan
 from sizing.engines.trino.workers import Workers, most_seconds_alone
 from sizing.explanation import Explanation, Explanations, Quantity, constraint, explain
@@ -89,7 +90,7 @@ def _workers(plan: TrinoPlan, chosen: Workers) -> Iterator[tuple[str, Explanatio
 
 def _cache(plan: TrinoPlan, chosen: Workers) -> Iterator[tuple[str, Explanation]]:
     workload, popularity = chosen.choice.workload, chosen.scan
-    page = constant(cached_scan, "PAGE_BYTES", "B")
+    page = constant(pages, "PAGE_BYTES", "B")
     yield (
         "cache.amplification",
         explain(
@@ -116,9 +117,11 @@ def _cache(plan: TrinoPlan, chosen: Workers) -> Iterator[tuple[str, Explanation]
     yield (
         "cache.pages",
         explain(
-            "min(all, workers * cache * gibibyte / page / min(hosts, workers))",
-            "{workers} with {cache} each hold the pages of a file once on each of {hosts} that Trino prefers for it.",
-            "Trino 476 CachingHostAddressProvider",
+            "min(all, workers * usable(cache * gibibyte) / page / min(hosts, workers))",
+            "{workers} with {cache} each, of which Alluxio leaves a part to the file system, hold the pages of a file"
+            " once on each worker that Trino prefers for it: {hosts}.",
+            "Trino 476 CachingHostAddressProvider; Alluxio 2.9 PageStoreType",
+            {"usable": usable_bytes},
             all=figure(plan.cache.working_set_pages, "pages", "cache.working_set_pages"),
             workers=figure(plan.workers.count, "workers", "workers.count"),
             cache=figure(plan.cache.size_gib, "GiB", "cache.size_gib"),
@@ -202,12 +205,11 @@ def _queries(plan: TrinoPlan, chosen: Workers) -> Iterator[tuple[str, Explanatio
     yield (
         "gets_per_second",
         explain(
-            "rate * pages * (whole - ratio)",
-            "Each of {pages} that a query touches is one GET if it is not cached (an upper limit: neighbours can come"
-            " with one GET).",
+            "rate * reads * (whole - ratio)",
+            "A query makes {reads}, and each that is not cached is one GET.",
             COLUMNS,
             rate=setting(mean, "queries/s", "workload.queries"),
-            pages=computed(chosen.scan.pages_of_query, "pages", "sizing.engines.trino.cached_scan"),
+            reads=computed(workload.scanned_bytes / workload.read_bytes, "reads", "workload.scanned / workload.read"),
             whole=WHOLE,
             ratio=figure(warm, "fraction", "hit_ratio.predicted"),
         ),
@@ -228,12 +230,13 @@ def _memory(plan: TrinoPlan, chosen: Workers) -> Iterator[tuple[str, Explanation
     yield (
         "memory.page_index_bytes",
         explain(
-            "round(cache * gibibyte / page * entry)",
+            "round(usable(cache * gibibyte) / page * entry)",
             "The heap holds some {entry} for each cached page (estimate).",
             "an estimate of Alluxio's PageInfo, its key and its place in the LRU list",
+            {"usable": usable_bytes},
             cache=figure(plan.cache.size_gib, "GiB", "cache.size_gib"),
             gibibyte=GIBIBYTE,
-            page=constant(cached_scan, "PAGE_BYTES", "B"),
+            page=constant(pages, "PAGE_BYTES", "B"),
             entry=constant(workers, "PAGES_IN_MEMORY_BYTES", "B"),
         ),
     )

@@ -15,7 +15,8 @@ from typing import Final
 from msgspec import Struct
 
 from sizing.cluster import Volume
-from sizing.engines.trino.cached_scan import PAGE_BYTES, CachedScan, Demand, demand
+from sizing.engines.trino.cached_scan import CachedScan, Demand, demand
+from sizing.engines.trino.pages import PAGE_BYTES, usable_bytes
 from sizing.engines.trino.request import TrinoChoice
 from sizing.inputs import UTILISATION
 from sizing.instance import InstanceType
@@ -105,12 +106,12 @@ class Workers(Struct, frozen=True, kw_only=True, dict=True, eq=False):
     @property
     def page_index_bytes(self) -> int:
         """Return the heap of a worker that the metadata of its cached pages takes (estimate)."""
-        return round(self.cache_gib * GIB / PAGE_BYTES * PAGES_IN_MEMORY_BYTES)
+        return round(usable_bytes(self.cache_gib * GIB) / PAGE_BYTES * PAGES_IN_MEMORY_BYTES)
 
 
 def cached_pages(choice: TrinoChoice, cache_gib: float, servers: int) -> float:
     """Return the distinct pages in the caches of so many workers: each file has a copy on each host that it prefers."""
-    return servers * cache_gib * GIB / PAGE_BYTES / min(choice.preferred_hosts, servers)
+    return servers * usable_bytes(round(cache_gib * GIB)) / PAGE_BYTES / min(choice.preferred_hosts, servers)
 
 
 def most_seconds_alone(choice: TrinoChoice) -> float:

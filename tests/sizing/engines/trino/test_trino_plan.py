@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from sizing import gp3
-from sizing.engines.trino.cached_scan import PAGE_BYTES, CachedScan
+from sizing.engines.trino.cached_scan import CachedScan
 from sizing.engines.trino.calculator import trino_plan
+from sizing.engines.trino.pages import PAGE_BYTES
 from sizing.engines.trino.request import ScanWorkload, TrinoChoice
 from sizing.engines.trino.search import TrinoSearch
 from sizing.engines.trino.workers import COORDINATION_SECONDS, most_seconds_alone
@@ -108,7 +109,7 @@ def cheapest_by_trial(choice: TrinoChoice, types: tuple[str, ...]) -> float:
     for name, count, step in itertools.product(types, range(1 + targets.lost_nodes, 60), range(1, 61)):
         instance, servers = WORLD.instance_types[name], count - targets.lost_nodes
         cache_gib = math.ceil(everything * step / 60 / servers)
-        ratio = scan.hit_ratio(servers * cache_gib * GIB / PAGE_BYTES)
+        ratio = scan.hit_ratio(servers * cache_gib * GIB / 1.05 / PAGE_BYTES)
         if ratio < targets.hit_ratio:
             continue
         size_gib = math.ceil(cache_gib / 0.85)
@@ -124,7 +125,13 @@ def cheapest_by_trial(choice: TrinoChoice, types: tuple[str, ...]) -> float:
                 continue
             disk_rate = servers * min(mib_s * MIB, instance.ebs_sustained_bytes_per_second)
             disk_ios = servers * min(iops, instance.ebs_sustained_iops)
-            alone = max(cpu, network, moved / disk_rate, moved / MIB * 4 / disk_ios, fetched / PAGE_BYTES / 22_000)
+            alone = max(
+                cpu,
+                network,
+                moved / disk_rate,
+                moved / MIB * 4 / disk_ios,
+                fetched / scan.amplification / choice.workload.read_bytes / 22_000,
+            )
             if rate * alone > UTILISATION:
                 continue
             seconds = COORDINATION_SECONDS + alone / (1 - rate * alone)
