@@ -19,6 +19,8 @@ import { filePlans, serverPlans } from "./plans.js";
 
 /** The time from the last change until the page requests the many plans that two plots need. */
 const IDLE_MILLISECONDS = 400;
+/** The longest time that a change waits for the plan of an earlier one. Most plans take less. */
+const PATIENCE_MILLISECONDS = 100;
 
 /** The page with its state. */
 class Page {
@@ -38,6 +40,9 @@ class Page {
     this.drawings = new Drawings(byId("plots"));
     this.isMoving = false;
     this.asked = new AbortController();
+    this.requested = new AbortController();
+    /** @type {Promise<void>} */
+    this.headline = Promise.resolve();
     /** @type {Answer | null} */
     this.answer = null;
     this.#describe();
@@ -127,23 +132,41 @@ class Page {
     this.show();
   }
 
-  /** Request the plan of the current state, and cancel earlier requests. */
+  /**
+   * Request the plan of the current state, and cancel what earlier states still request. The headline shows the plan of
+   * an earlier state if it is ready soon, so that it follows a slider that moves; of the states that wait for it, only
+   * the newest is requested.
+   */
   async #ask() {
     this.asked.abort();
     this.asked = new AbortController();
     const { signal } = this.asked;
-    const headline = byId("headline");
-    headline.setAttribute("aria-busy", "true");
+    byId("headline").setAttribute("aria-busy", "true");
     /** @type {HTMLButtonElement} */ (byId("undo")).disabled = undoDepth() === 0;
     /** @type {HTMLButtonElement} */ (byId("reset")).disabled = Object.keys(this.state.values).length === 0;
+    await Promise.race([this.headline, pause(PATIENCE_MILLISECONDS)]);
+    if (signal.aborted) return;
+    this.requested.abort();
+    this.requested = new AbortController();
+    this.headline = this.#request(signal, this.requested.signal);
+  }
+
+  /**
+   * Show the headline of a state, and the rest of the page if the state has not changed by then.
+   *
+   * @param {AbortSignal} changed
+   * @param {AbortSignal} replaced
+   */
+  async #request(changed, replaced) {
     try {
-      const answer = await this.plans.plan(this.state.values, signal);
-      if (signal.aborted) return;
-      headline.removeAttribute("aria-busy");
+      const answer = await this.plans.plan(this.state.values, replaced);
+      if (!answer.problems) this.#show(answer);
+      if (changed.aborted) return;
+      byId("headline").removeAttribute("aria-busy");
       if (answer.problems) this.#refuse(answer);
-      else await this.#show(answer, signal);
+      else this.#complete(answer, changed);
     } catch (error) {
-      if (!signal.aborted) this.#fail(error);
+      if (!replaced.aborted) this.#fail(error);
     }
   }
 
@@ -165,25 +188,34 @@ class Page {
     );
   }
 
-  /**
-   * @param {Answer} answer
-   * @param {AbortSignal} signal
-   */
-  async #show(answer, signal) {
+  /** @param {Answer} answer */
+  #show(answer) {
     this.answer = answer;
     byId("headline").classList.remove("earlier");
     this.fields.showProblems([]);
     showHeadline(answer);
     setText(byId("values"), this.fields.text);
     setText(byId("place"), `${answer.plan.mode} on ${answer.plan.release}`);
-    await nextFrame();
-    if (signal.aborted) return;
-    this.drawings.show(answer);
-    showText(answer);
-    document.body.dataset.shown = location.hash;
-    await this.#compare(answer, signal);
-    if (!this.report) await this.#follow(answer, signal);
-    document.body.dataset.complete = location.hash;
+  }
+
+  /**
+   * Show the plots and the texts, the comparison, and what needs further plans, until the state changes.
+   *
+   * @param {Answer} answer
+   * @param {AbortSignal} signal
+   */
+  async #complete(answer, signal) {
+    try {
+      await nextFrame();
+      if (signal.aborted) return;
+      this.drawings.show(answer);
+      showText(answer);
+      document.body.dataset.shown = location.hash;
+      await this.#compare(answer, signal);
+      if (!this.report) await this.#follow(answer, signal);
+    } catch (error) {
+      if (!signal.aborted) this.#fail(error);
+    }
   }
 
   /**
@@ -204,6 +236,7 @@ class Page {
    */
   async #follow(answer, signal) {
     await pause(IDLE_MILLISECONDS);
+    if (signal.aborted) return;
     const steps = answer.steps.map((step) => ({ ...step }));
     this.drawings.showPrices(steps, answer.plan);
     for (const step of steps) {

@@ -1,6 +1,6 @@
 /**
- * Opens the page in a browser. Reads `{url, states}`, `{url, report}` or `{url, picture}` from standard input, and
- * prints its observations for the tests in Python. Prints `{skip}` if no browser starts.
+ * Opens the page in a browser. Reads `{observe, url, …}` from standard input, and prints its observations for the tests
+ * in Python. Prints `{skip}` if no browser starts.
  */
 
 import { readFileSync } from "node:fs";
@@ -84,10 +84,34 @@ async function typed(page, states) {
   return observed;
 }
 
-/** Drag a slider, and return the layout shifts during the move, and the figures before it, after it and after Undo. */
+/** Move each slider to some of its places, and return the times until the headline. */
+function slid(page) {
+  return page.evaluate(async () => {
+    const headline = document.getElementById("headline");
+    const times = [];
+    for (const slider of document.querySelectorAll("[type=range]")) {
+      for (const share of [0.25, 0.5, 0.75, 0.6]) {
+        const start = performance.now();
+        slider.value = String(share * Number(slider.max));
+        slider.dispatchEvent(new Event("input"));
+        while (headline.hasAttribute("aria-busy")) await new Promise((resolve) => setTimeout(resolve));
+        times.push(performance.now() - start);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    }
+    return times;
+  });
+}
+
+/**
+ * Drag a slider, and return the layout shifts and the number of prices shown during the move, and the figures before
+ * it, after it and after Undo.
+ */
 async function dragged(page) {
   const before = await figures(page);
-  const shifts = await page.evaluate(async () => {
+  const [shifts, prices] = await page.evaluate(async () => {
+    const price = document.querySelector("#figure-price .text");
+    const prices = new Set();
     let sum = 0;
     const observer = new PerformanceObserver((list) => {
       for (const entry of list.getEntries()) sum += entry.value;
@@ -98,17 +122,18 @@ async function dragged(page) {
       slider.value = String(place);
       slider.dispatchEvent(new Event("input"));
       await new Promise((resolve) => setTimeout(resolve, 30));
+      prices.add(price.textContent);
     }
     slider.dispatchEvent(new Event("change"));
     await new Promise((resolve) => setTimeout(resolve, 400));
-    return sum;
+    return [sum, prices.size];
   });
   await shown(page);
   const [after, hash] = [await figures(page), await page.evaluate(() => location.hash)];
   await page.click("#undo");
   await page.waitForFunction(() => location.hash === "");
   await shown(page);
-  return { shifts, before, after, hash, undone: await figures(page) };
+  return { shifts, prices, before, after, hash, undone: await figures(page) };
 }
 
 /** Use the keyboard alone: the first slider, a plot, and the comparison. */
@@ -177,7 +202,7 @@ async function observeShortly(browser, { url, states }) {
 }
 
 /** Observe the rest: the keyboard, refused values, the dark page on a phone, printing, and the file of a report. */
-async function observe(browser, { url, report }) {
+async function observeWholly(browser, { url, report }) {
   const page = await open(browser, url);
   const observed = { first: await figures(page), keyed: await keyed(page) };
   observed.refused = (await typed(page, [{ "workload.stored": "3 TB" }]))[0];
@@ -199,6 +224,12 @@ async function observe(browser, { url, report }) {
   observed.requests = { explore: page.seen.requests, report: file.seen.requests };
   observed.messages = [page, phone, file].flatMap((one) => one.seen.messages);
   return observed;
+}
+
+/** Observe how soon the headline follows: typed states, and the moves of all sliders. */
+async function time(browser, { url, states }) {
+  const page = await open(browser, url);
+  return { typed: await typed(page, states), slid: await slid(await open(browser, url)) };
 }
 
 /** Draw the picture of the documentation: two states side by side, above the first plots. */
@@ -236,8 +267,8 @@ try {
   process.exit(0);
 }
 try {
-  const observation = request.picture ? draw : request.report ? observe : observeShortly;
-  console.log(JSON.stringify(await observation(browser, request)));
+  const observe = { shortly: observeShortly, wholly: observeWholly, time, draw }[request.observe];
+  console.log(JSON.stringify(await observe(browser, request)));
 } finally {
   await browser.close();
 }

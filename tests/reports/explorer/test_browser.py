@@ -36,6 +36,8 @@ BENCH_STATES: Final = 40
 SECONDS: Final = 300
 """How long the browser may take, and how much longer for each state; a browser that hangs must not hold the tests."""
 STATE_SECONDS: Final = 30
+FEWEST_PRICES: Final = 2
+"""A slider that moves for 600 ms shows the prices of its ends, and some between them."""
 CRASH: Final = "browser has been closed"
 """Part of what playwright prints if the browser ended by itself."""
 PHONE_PIXELS: Final = 360
@@ -109,7 +111,7 @@ def page() -> Observed:
     with pytest.MonkeyPatch.context() as patch, served() as url:
         patch.setattr(answers, "steps", lambda *_: [])
         patch.setitem(answers.ANSWERS, "advice", lambda _: {"advice": []})
-        return observed({"url": url, "states": random_states(QUICK_STATES)})
+        return observed({"observe": "shortly", "url": url, "states": random_states(QUICK_STATES)})
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +120,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Observed:
     file = tmp_path_factory.mktemp("report") / "plan.html"
     assert run("plan", ENVIRONMENT, "--report", str(file)).returncode == 0
     with served() as url:
-        return observed({"url": url, "report": file.as_uri()}) | {"file": file}
+        return observed({"observe": "wholly", "url": url, "report": file.as_uri()}) | {"file": file}
 
 
 def printed(document: Observed) -> dict[str, str]:
@@ -155,7 +157,7 @@ def test_figures_of_many_states_are_those_of_the_command(tmp_path: Path, request
     """The option --inputs sets the number of states."""
     count = request.config.getoption("--inputs") or THOROUGH_STATES
     with served() as url:
-        states = observed({"url": url, "states": random_states(count)})["typed"]
+        states = observed({"observe": "time", "url": url, "states": random_states(count)})["typed"]
     assert len(states) == count
     assert_as_printed(states, tmp_path)
 
@@ -163,14 +165,15 @@ def test_figures_of_many_states_are_those_of_the_command(tmp_path: Path, request
 @pytest.mark.bench
 def test_the_headline_follows_a_change_at_once() -> None:
     with served() as url:
-        states = observed({"url": url, "states": random_states(BENCH_STATES)})["typed"]
-    times = sorted(state["milliseconds"] for state in states)
-    assert statistics.median(times) <= 100, times
-    assert times[int(0.95 * len(times))] <= 250, times
+        found = observed({"observe": "time", "url": url, "states": random_states(BENCH_STATES)})
+    for times in ([state["milliseconds"] for state in found["typed"]], found["slid"]):
+        assert statistics.median(times) <= 100, times
+        assert sorted(times)[int(0.95 * len(times))] <= 250, times
 
 
 def test_the_layout_does_not_shift_while_a_slider_moves(page: Observed) -> None:
     assert page["dragged"]["shifts"] == 0
+    assert page["dragged"]["prices"] > FEWEST_PRICES, "the headline does not follow a slider that moves"
     assert page["dragged"]["hash"].startswith("#workload.stored=")
     assert page["dragged"]["after"]["figures"] != page["dragged"]["before"]["figures"]
 
@@ -267,5 +270,5 @@ def test_the_picture_in_the_documentation_is_current(
     """Compare the figures, because the pixels depend on the fonts of the machine. --update-golden draws the picture."""
     picture = DOCS / "pictures/explore.png" if request.config.getoption("--update-golden") else tmp_path / "explore.png"
     with served("prod") as url:
-        state = observed({"url": url, "picture": str(picture)})
+        state = observed({"observe": "draw", "url": url, "picture": str(picture)})
     golden("prod/explore-picture.json", json.dumps(state["figures"], indent=2) + "\n")
