@@ -80,8 +80,9 @@ def _boost(plan: Plan, server: ServerFill) -> str:
 
 def _loss(plan: Plan, day: FirstDay) -> Iterator[Event]:
     lost, new = plan.bad_hours.lost_node, plan.bad_hours.replaced_node
-    if lost is None or new is None or day.loss_hours is None or day.refilled_hours is None:
+    if lost is None:
         yield Event(text="The cluster has one core node, so its loss is an outage.")
+    if lost is None or new is None or day.loss_hours is None or day.refilled_hours is None:
         return
     offline = (
         f"{format_percent(lost.rows_fraction)} of the rows are offline for {format_duration(lost.offline_seconds)}"

@@ -38,12 +38,17 @@ def test_each_event_names_the_figures_of_the_plan() -> None:
     [
         (replace(PLAN, warm_up=replace(PLAN.warm_up, boosts=())), "would not shorten it"),
         (replace(PLAN, warm_up=replace(PLAN.warm_up, prefetch_seconds=13 * 3600)), "no restart and no loss of a node"),
-        (replace(PLAN, bad_hours=replace(PLAN.bad_hours, replaced_node=None)), "so its loss is an outage"),
+        (plan(with_core(RELAXED, count=1), WORLD), "so its loss is an outage"),
         (plan(with_workload(with_core(PINNED, count=3), reads=CLOSED), WORLD), "the cluster serves "),
     ],
 )  # fmt: skip
 def test_what_a_cluster_lacks_is_said(sized: Plan, sentence: str) -> None:
     assert any(sentence in text for text in texts_of(sized))
+
+
+def test_a_plan_without_a_replacement_says_nothing_of_a_single_node() -> None:
+    texts = texts_of(replace(PLAN, bad_hours=replace(PLAN.bad_hours, replaced_node=None)))
+    assert not any("one core node" in text or "a node is lost" in text for text in texts)
 
 
 def test_a_mode_without_a_cache_has_no_day() -> None:
