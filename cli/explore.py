@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import signal
 import sys
 import webbrowser
@@ -13,10 +12,9 @@ import click
 
 from cli.options import chosen_cluster, cluster_option, complete_environment
 from cli.signals import SIGNALLED, Stopped
-from cli.single_values import require_single_values
 from cli.terminal import echo
-from environments.reader import read_environment
 from environments.reader.assignment import Assignment
+from environments.reader.read import environment_of, read_ranges
 from reports.explorer.server import ExplorerServer
 from reports.explorer.subject import Subject
 from sizing.problem import OperationFailed
@@ -48,7 +46,8 @@ def explore(
     plan for it. The environment file does not change: copy or save the changed file from the page. Without ENV, the
     page shows the environment prod.
 
-    The page needs one value for each input. If the file has ranges, state values with --set.
+    If inputs are ranges, the page shows the plan for the middle of each range, and the cluster that suits all values
+    best.
 
     Only this machine can reach the server, and only the printed address opens the page. Press Ctrl-C to stop the
     server. No request leaves the machine, and you need no AWS account.
@@ -60,8 +59,7 @@ def explore(
       warmbase explore prod --no-browser --port 8080
     """
     values = [Assignment.parse(text) for text in assignments]
-    require_single_values(environment, values, f"warmbase explore {shlex.quote(environment)}")
-    read = read_environment(environment, values)
+    read = environment_of(read_ranges(environment, values).middle)
     subject = Subject.read(environment, chosen_cluster(read, cluster).name, values)
     try:
         server = ExplorerServer(subject, port)

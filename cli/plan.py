@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, Literal, TypedDict, Unpack, get_args
+from typing import TYPE_CHECKING, Final, Literal, TypedDict, Unpack, get_args
 
 import click
 
@@ -21,6 +21,9 @@ from sizing.engines.trino.request import TrinoChoice
 from sizing.frontier import Target
 from sizing.plan import Plan
 from sizing.units import SIZE_UNITS, TIME_UNITS
+
+if TYPE_CHECKING:
+    from environments.samples import Sampling
 
 Page = Literal["why", "cost", "everything"]
 UNITS: Final = {*SIZE_UNITS, *TIME_UNITS, "%"}
@@ -222,10 +225,23 @@ def _write_report(environment: str, options: PlanOptions, pages: Sequence[Page])
     is_other = any(options[name] for name in ("other", "against", "frontier", "tornado", "months"))
     if pages or is_other or options["output"] != "table" or not options["advice"]:
         raise click.UsageError("--report writes one plan: use it only with ENV, --set and --cluster.")
-    from cli.plan_report import write_report  # noqa: PLC0415 - most plans are printed
+    from cli.plan_report import ReportRequest, write_report  # noqa: PLC0415 - most plans are printed
 
-    file = options["report"] or Path()
-    write_report(environment, [Assignment.parse(text) for text in options["assignments"]], options["cluster"], file)
+    write_report(
+        ReportRequest(
+            environment=environment,
+            assignments=tuple(Assignment.parse(text) for text in options["assignments"]),
+            cluster=options["cluster"],
+            sampling=_sampling(options),
+            file=options["report"] or Path(),
+        )
+    )
+
+
+def _sampling(options: PlanOptions) -> Sampling:
+    from environments.samples import Sampling  # noqa: PLC0415 - most plans need no ranges
+
+    return Sampling(count=options["samples"], seed=options["seed"], missed_factor=options["missed_factor"])
 
 
 def _ranged(environment: str, options: PlanOptions) -> RangedDocument:
@@ -239,14 +255,13 @@ def _show_decision(ranged: RangedDocument, options: PlanOptions, pages: Sequence
             "A plan from ranges has its own page: leave out OTHER, --against, --why, --cost and --all."
         )
     from cli.decision import DecisionRequest, show_decision  # noqa: PLC0415 - most plans need no ranges
-    from environments.samples import Sampling  # noqa: PLC0415 - as above
 
     show_decision(
         ranged,
         DecisionRequest(
             cluster=options["cluster"],
             output=options["output"],
-            sampling=Sampling(count=options["samples"], seed=options["seed"], missed_factor=options["missed_factor"]),
+            sampling=_sampling(options),
         ),
     )
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-import shlex
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from cli.options import chosen_cluster
 from cli.plan_document import plan_document
-from cli.single_values import require_single_values
 from cli.terminal import echo
 from environments.planning import advised_plan_of, infeasible
-from environments.reader import read_environment
 from environments.reader.assignment import Assignment
+from environments.reader.read import environment_of, read_ranges
+from environments.samples import Sampling
 from facts.whole_file import write_whole
+from reports.decision_page import decision_page
 from reports.explorer.page_file import is_page
 from reports.explorer.report import report_page
 from reports.explorer.subject import Subject
@@ -25,24 +26,35 @@ from sizing.problem import InvalidInput
 SUFFIX: Final = ".html"
 
 
-def write_report(environment: str, assignments: Sequence[Assignment], cluster: str | None, file: Path) -> None:
+class ReportRequest(Struct, frozen=True, kw_only=True):
+    """The options of `warmbase plan` that matter to a report."""
+
+    environment: str
+    assignments: tuple[Assignment, ...]
+    cluster: str | None
+    sampling: Sampling
+    file: Path
+
+
+def write_report(request: ReportRequest) -> None:
     """Write the page of a plan. Raises Infeasible if the plan misses its targets, after writing the page."""
-    _check_file(file)
-    command = f"warmbase plan {shlex.quote(environment)} --report {shlex.quote(str(file))}"
-    require_single_values(environment, assignments, command)
-    read = read_environment(environment, assignments)
-    choice = chosen_cluster(read, cluster)
+    _check_file(request.file)
+    ranged = read_ranges(request.environment, request.assignments)
+    read = environment_of(ranged.middle)
+    choice = chosen_cluster(read, request.cluster)
     echo("warmbase: computing the plans for the sliders, which takes several seconds", err=True)
     plan = advised_plan_of(read, choice)
     error = None if plan.meets_targets else infeasible(read.source, plan)
-    document = plain(plan_document(read, choice, plan, error))
-    page = report_page(Subject.read(environment, choice.name, assignments), plan, document)
+    decision = decision_page(ranged, choice.name, request.sampling) if ranged.ranges else None
+    document = decision.document() if decision else plain(plan_document(read, choice, plan, error))
+    subject = Subject.read(request.environment, choice.name, request.assignments)
+    page = report_page(subject, plan, decision, document)
     try:
-        write_whole(file, page.encode())
+        write_whole(request.file, page.encode())
     except OSError as failure:
-        raise OSError(failure.errno, failure.strerror, str(file)) from None
-    echo(str(file))
-    if error:
+        raise OSError(failure.errno, failure.strerror, str(request.file)) from None
+    echo(str(request.file))
+    if error and not decision:
         raise error
 
 

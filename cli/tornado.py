@@ -7,7 +7,6 @@ from typing import Final
 
 import click
 
-from cli.decision import value_text
 from cli.options import chosen_cluster
 from cli.plan_summary import cluster_heading
 from cli.terminal import echo, echo_styled
@@ -15,6 +14,7 @@ from environments.reader.ranges import RangedDocument
 from environments.reader.read import environment_of
 from environments.reader.schema_keys import TABLES
 from environments.sensitivity import Sensitivity, sensitivities
+from reports.decision_page import value_text
 from reports.json_text import json_text, plain
 from sizing.units import format_usd
 

@@ -2,8 +2,8 @@
 
 Ranges are independent of each other, except for one that `follows` another.
 
-Only `warmbase plan ENV`, alone or with --tornado, accepts a file with ranges. Everything else needs one value for each
-input.
+Only `warmbase plan ENV`, alone or with --tornado or --report, and `warmbase explore` accept a file with ranges.
+Everything else needs one value for each input.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def range_error(ranges: Iterable[InputRange]) -> InvalidInput:
         Problem(
             where=input_range.where,
             what=input_range.key,
-            why="is a range, which only `warmbase plan ENV` accepts, alone or with --tornado",
+            why="is a range, which only `warmbase plan ENV` and `warmbase explore ENV` accept",
             fix="state one value",
         )
         for input_range in ranges

@@ -10,6 +10,10 @@ from msgspec import Struct
 
 from environments.environment import Environment
 from environments.planning import plan_of, requirements, world
+from environments.reader.ranges import RangedDocument
+from environments.reader.read import environment_of
+from environments.samples import Sampling
+from reports.decision_page import DecisionPage, Row, decision_page, value_text
 from reports.explorer.day import day_document
 from reports.explorer.figures import decisive, figures, verdict
 from reports.explorer.steps import steps
@@ -47,9 +51,14 @@ class State(Struct, frozen=True, kw_only=True, dict=True):
     is_free: bool = False
 
     @cached_property
+    def ranged(self) -> RangedDocument:
+        """Return the file with these values. Raises InvalidInput for a range that the file does not accept."""
+        return self.subject.ranged(self.values)
+
+    @cached_property
     def environment(self) -> Environment:
-        """Return the environment with these values. Raises InvalidInput for a value that the file does not accept."""
-        return self.subject.environment(self.values)
+        """Return the environment with these values, and the middle of each range. Raises InvalidInput as above."""
+        return environment_of(self.ranged.middle)
 
     @cached_property
     def plan(self) -> Plan:
@@ -65,13 +74,20 @@ def plan_answer(state: State) -> Document:
         "figures": plain(figures(plan)),
         "verdict": verdict(plan),
         "decides": decisive(plan),
+        "middle": middle_text(state.ranged),
         "plan": page_plan(plan),
         "day": day_document(plan),
         "cache_price": plain(cache_price(plan, world(state.environment).prices)),
         "yaml": state.subject.yaml(state.values),
         "command": state.subject.command(state.values),
-        "steps": plain(steps(state.subject, state.values, state.environment)),
+        "steps": plain(steps(state.subject, state.values, state.environment, state.ranged.ranges.values())),
     }
+
+
+def middle_text(ranged: RangedDocument) -> str:
+    """Return a sentence that names the middle of each range, for which the plan is; empty without ranges."""
+    middles = [f"{entry.key} {value_text(entry, entry.middle)}" for entry in ranged.ranges.values()]
+    return f"These figures are those of the middle of each range: {', '.join(middles)}." if middles else ""
 
 
 def page_plan(plan: Plan) -> Document:
@@ -85,6 +101,17 @@ def price_answer(state: State) -> Document:
     if not plan.meets_targets:
         return {"usd_per_month": None, "p99_ms": None}
     return {"usd_per_month": plan.cost.usd_per_month, "p99_ms": plan.throughput.p99_latency_ms}
+
+
+def ranges_answer(state: State) -> Document:
+    """Return the rows about the cluster that suits all values of the ranges best; none without ranges."""
+    ranged = state.ranged
+    return {"rows": decision_rows(decision_page(ranged, state.subject.cluster, Sampling())) if ranged.ranges else []}
+
+
+def decision_rows(page: DecisionPage) -> list[Row]:
+    """Return the rows of a decision, each with its label and its text."""
+    return [row for block in page.blocks for row in block]
 
 
 def advice_answer(state: State) -> Document:
@@ -108,6 +135,7 @@ def _setting(option: Alternative) -> str:
 ANSWERS: Final[dict[str, Callable[[State], Document]]] = {
     "plan": plan_answer,
     "price": price_answer,
+    "ranges": ranges_answer,
     "advice": advice_answer,
 }
 

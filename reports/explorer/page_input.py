@@ -9,8 +9,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from environments.draft.draft import written_default
+from environments.input_range import InputRange
 from environments.reader.document import Document, YamlPath, path_text
+from environments.reader.ranges import RangedDocument
 from environments.reader.schema_keys import schema_keys
+from reports.decision_page import value_text
 from sizing.cluster import ClusterChoice
 from sizing.units import GIB, KIB, MIB, SECONDS_PER_HOUR, TIB
 
@@ -122,9 +125,9 @@ MODE: Final = PageInput(
 )
 
 
-def page_inputs(document: Document, cluster: ClusterChoice) -> tuple[PageInput, ...]:
-    """Return the inputs that the page offers for a cluster, with their values in the file."""
-    return tuple(_with_text(document, entry) for entry in _inputs(document, cluster))
+def page_inputs(ranged: RangedDocument, cluster: ClusterChoice) -> tuple[PageInput, ...]:
+    """Return the inputs that the page offers for a cluster, with their values or ranges in the file."""
+    return tuple(_with_text(ranged, entry) for entry in _inputs(ranged.document, cluster))
 
 
 def _inputs(document: Document, cluster: ClusterChoice) -> Iterator[PageInput]:
@@ -147,8 +150,9 @@ def _has(document: Document, path: YamlPath) -> bool:
     return path in document.lines or path in document.assigned or path in document.written
 
 
-def _with_text(document: Document, entry: PageInput) -> PageInput:
+def _with_text(ranged: RangedDocument, entry: PageInput) -> PageInput:
     """Return the input with its description and with its value in the file, or with the default."""
+    document = ranged.document
     path: YamlPath = tuple(entry.key.split("."))
     in_schema = path_text(path[2:]) if path[0] == "clusters" else entry.key
     key = schema_keys()[in_schema]
@@ -158,5 +162,13 @@ def _with_text(document: Document, entry: PageInput) -> PageInput:
         text = document.written.get(
             (*path, "zipf"), "" if _has(document, path) and path not in document.written else text
         )
+        path = (*path, "zipf")
+    if path in ranged.ranges and path not in document.written:
+        text = _range_text(ranged.ranges[path])
     choices = entry.choices if text in entry.choices or entry.kind != "choice" else (*entry.choices, text)
     return replace(entry, text="" if text == "null" else text, choices=choices, description=key.description)
+
+
+def _range_text(entry: InputRange) -> str:
+    """Return the ends of a range that the file writes with more than its ends."""
+    return f"{value_text(entry, entry.low)}..{value_text(entry, entry.high)}"

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from facts.today import today
-from reports.explorer.answer import State, advice_texts, answer
+from reports.decision_page import DecisionPage
+from reports.explorer.answer import State, advice_texts, answer, decision_rows
 from reports.explorer.page_file import single_page
 from reports.explorer.page_input import MODE, Kind, PageInput
 from reports.explorer.subject import Subject, subject_document
@@ -32,14 +33,15 @@ NUMBERS: Final[Mapping[Kind, Callable[[str], float]]] = {
 }
 
 
-def report_page(subject: Subject, plan: Plan, document: Document) -> str:
-    """Return the page; `document` is the plan as `warmbase plan ENV --output json` prints it."""
+def report_page(subject: Subject, plan: Plan, decision: DecisionPage | None, document: Document) -> str:
+    """Return the page; `document` is what `warmbase plan ENV --output json` prints: the plan, or the decision."""
     base = answer("plan", State(subject=subject, values={}))
     priced = [{**step, "price": _price(subject, step)} for step in base.pop("steps")]
     report = {
         "base": {**base, "yaml": "", "steps": priced},
         "variants": dict(_variants(subject)),
         "advice": advice_texts(plan.alternatives),
+        "rows": decision_rows(decision) if decision else [],
         "written": today().isoformat(),
     }
     return single_page({"subject": subject_document(subject), "report": report, "plan": document})

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from msgspec import Struct
 
 from environments.environment import Environment
+from environments.input_range import InputRange
 from environments.sensitivity import REACH
 from reports.explorer.page_input import MODE, Kind, PageInput
-from reports.explorer.subject import Subject
+from reports.explorer.subject import ZIPF, Subject
 from sizing.modes import MODES
 from sizing.units import parse_size
 
@@ -40,9 +41,12 @@ class Step(Struct, frozen=True, kw_only=True):
     free: bool
 
 
-def steps(subject: Subject, values: Mapping[str, str], environment: Environment) -> list[Step]:
-    """Return the plans that both plots need for a state of the page."""
-    return [*_data_steps(subject, values, environment), *_input_steps(subject, values)]
+def steps(
+    subject: Subject, values: Mapping[str, str], environment: Environment, ranges: Iterable[InputRange] = ()
+) -> list[Step]:
+    """Return the plans that both plots need for a state of the page, whose inputs may be ranges."""
+    ends = {entry.key: (entry.text(entry.low), entry.text(entry.high)) for entry in ranges}
+    return [*_data_steps(subject, values, environment), *_input_steps(subject, values, ends)]
 
 
 def _data_steps(subject: Subject, values: Mapping[str, str], environment: Environment) -> Iterator[Step]:
@@ -63,17 +67,23 @@ def _data_steps(subject: Subject, values: Mapping[str, str], environment: Enviro
             )
 
 
-def _input_steps(subject: Subject, values: Mapping[str, str]) -> Iterator[Step]:
+def _input_steps(subject: Subject, values: Mapping[str, str], ends: Mapping[str, tuple[str, str]]) -> Iterator[Step]:
     for key, entry in subject.inputs.items():
-        number = _number(entry, values.get(key, entry.text))
         is_without_codec = key == RATIO and values.get(CODEC, subject.inputs[CODEC].text) == "none"
-        if not key.startswith(VARIED) or not number or is_without_codec:
+        if not key.startswith(VARIED) or is_without_codec:
             continue
-        for factor in (1 - REACH, 1 + REACH):
-            text = WRITTEN[entry.kind](factor * number)
+        name = f"{key}.{ZIPF}" if entry.kind == "skew" else key
+        texts = ends.get(name) or _varied(entry, values.get(key, entry.text))
+        for factor, text in zip((1 - REACH, 1 + REACH), texts, strict=False):
             yield Step(
                 plot="inputs", series=entry.title, x=factor, label=text, values={**values, key: text}, free=False
             )
+
+
+def _varied(entry: PageInput, text: str) -> tuple[str, ...]:
+    """Return an input a fifth smaller and larger, or nothing if it is not a number that can be varied."""
+    number = _number(entry, text)
+    return tuple(WRITTEN[entry.kind](factor * number) for factor in (1 - REACH, 1 + REACH)) if number else ()
 
 
 def _number(entry: PageInput, text: str) -> float | None:

@@ -17,6 +17,7 @@ from environments.edited_text import edited_text
 from environments.environment import Environment
 from environments.reader.assignment import OPTION, Assignment, assigned
 from environments.reader.document import MOST_BYTES, Document, load_document, path_text
+from environments.reader.ranges import RangedDocument, ranges_in
 from environments.reader.read import environment_of, locate, quoted_path
 from environments.regular_file import read_regular_file
 from reports.explorer.page_input import PageInput, page_inputs
@@ -50,15 +51,16 @@ class Subject(Struct, frozen=True, kw_only=True, dict=True):
         text = read_regular_file(path, MOST_BYTES).decode()
         if assignments:
             text, document = edited_text(text, document, assignments), assigned(document, assignments)
-        is_active = environment_of(document).active.name == cluster
+        is_active = environment_of(ranges_in(document).middle).active.name == cluster
         options = (*(() if is_active else ("--cluster", cluster)), *chain.from_iterable(map(_option, assignments)))
         return cls(name=name, text=text, document=document, cluster=cluster, options=options)
 
     @cached_property
     def inputs(self) -> Mapping[str, PageInput]:
         """Return the inputs that the page offers, by their keys."""
-        cluster = environment_of(self.document).clusters[self.cluster]
-        return {entry.key: entry for entry in page_inputs(self.document, cluster)}
+        ranged = ranges_in(self.document)
+        cluster = environment_of(ranged.middle).clusters[self.cluster]
+        return {entry.key: entry for entry in page_inputs(ranged, cluster)}
 
     def assignments(self, values: Mapping[str, str]) -> list[Assignment]:
         """Return the values of the inputs as assignments. Raises InvalidInput with every malformed value."""
@@ -87,9 +89,9 @@ class Subject(Struct, frozen=True, kw_only=True, dict=True):
             return Assignment.at((*path, ZIPF), text, entry.key)
         return Assignment.at(path, f"{{{ZIPF}: {text}}}", entry.key)
 
-    def environment(self, values: Mapping[str, str]) -> Environment:
-        """Return the environment with these values. Raises InvalidInput as `read_environment` does."""
-        return environment_of(assigned(self.document, self.assignments(values)))
+    def ranged(self, values: Mapping[str, str]) -> RangedDocument:
+        """Return the file with these values, of which some may be ranges. Raises InvalidInput as `read_ranges` does."""
+        return ranges_in(assigned(self.document, self.assignments(values)))
 
     def choice(self, environment: Environment, *, is_free: bool = False) -> ClusterChoice:
         """Return the cluster. If it is free, warmbase chooses its core nodes, even if the file states them."""

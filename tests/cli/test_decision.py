@@ -8,11 +8,11 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from cli.decision import pin_text
 from cli.main import warmbase
 from environments.planning import plan_of, requirements, world
 from environments.reader import read_environment
 from environments.reader.assignment import Assignment
+from reports.decision_page import pin_text
 from sizing.regret import Situation
 
 CORE = "clusters.blue.core"

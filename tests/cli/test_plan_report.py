@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 
 from cli import plan_report
+from environments.reader import locate
 from reports.explorer.page_file import single_page
 from tests.command import run
 
@@ -48,3 +51,17 @@ def test_an_earlier_report_may_be_overwritten(tmp_path: Path) -> None:
     file = tmp_path / "plan.html"
     file.write_text(single_page({}))
     plan_report._check_file(file)
+
+
+def test_the_report_of_ranges_has_the_decision_of_the_command(tmp_path: Path) -> None:
+    environment, file = tmp_path / "ranged.yaml", tmp_path / "plan.html"
+    written = locate("dev").read_text().replace("stored: 200 GiB", "stored: 100..1500 GiB")
+    environment.write_text(written.replace("[m8g, r8g, m7g]", "[m7g]"))
+    few = ("plan", str(environment), "--samples", "8")
+    assert run(*few, "--report", str(file)).returncode == 0
+    blocks = dict(re.findall(r'<script type="application/json" id="(\w+)">(.*?)</script>', file.read_text()))
+    assert json.loads(blocks["plan"]) == json.loads(run(*few, "--output", "json").stdout)
+    report, printed = json.loads(blocks["report"]), " ".join(run(*few, columns=120).stdout.split())
+    assert "Buy" in dict(report["rows"])
+    assert all(text in printed for _, text in report["rows"])
+    assert report["base"]["middle"].endswith("workload.stored 387 GiB.")

@@ -74,7 +74,8 @@ export class Drawings {
       parent,
       "plot-inputs",
       "What moves the price",
-      "The price if one input is 20 % smaller or larger. Measure the input with the longest bar first.",
+      "The price if one input is 20 % smaller or larger, or at an end of its range. Measure the input with the longest " +
+        "bar first.",
       8,
     );
   }

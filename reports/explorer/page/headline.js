@@ -2,6 +2,7 @@
  * The headline figures, and the texts above and below the plots.
  *
  * @typedef {import("./types.d.ts").Answer} Answer
+ * @typedef {import("./types.d.ts").Decision} Decision
  * @typedef {import("./types.d.ts").Figure} Figure
  * @typedef {import("./types.d.ts").Problem} Problem
  */
@@ -25,6 +26,7 @@ export function showHeadline(answer) {
   });
   setText(byId("verdict"), answer.verdict);
   setText(byId("decides"), answer.decides);
+  setText(byId("middle"), answer.middle);
   setText(
     byId("strip"),
     answer.figures
@@ -66,6 +68,22 @@ export function showText({ plan, yaml, command }) {
   byId("warnings").replaceChildren(...(warnings.length ? warnings : [element("li", {}, "Nothing.")]));
   setText(byId("yaml"), yaml);
   setText(byId("command"), command);
+}
+
+/**
+ * Show the cluster for all values of the ranges; null while it is being computed.
+ *
+ * @param {boolean} hasRanges
+ * @param {Decision | null} decision
+ */
+export function showDecision(hasRanges, decision) {
+  byId("ranges").hidden = !hasRanges;
+  const problems = decision?.problems?.map(({ text }) => text).join(" ") ?? "";
+  setText(byId("ranges-status"), decision ? problems : "The cluster is being computed, which takes seconds.");
+  const rows = decision?.rows ?? [];
+  byId("decision").replaceChildren(
+    ...rows.flatMap(([label, text]) => [...(label ? [element("dt", {}, label)] : []), element("dd", {}, text)]),
+  );
 }
 
 /** @param {string[]} advice */

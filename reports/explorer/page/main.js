@@ -14,13 +14,13 @@ import { showComparison } from "./comparison.js";
 import { Drawings } from "./drawings.js";
 import { byId, pageData, setText } from "./elements.js";
 import { Fields } from "./fields.js";
-import { showAdvice, showHeadline, showProblems, showText } from "./headline.js";
+import { showAdvice, showDecision, showHeadline, showProblems, showText } from "./headline.js";
 import { filePlans, serverPlans } from "./plans.js";
 
 /** The time from the last change until the page requests the many plans that two plots need. */
 const IDLE_MILLISECONDS = 400;
 /** The longest time that a change waits for the plan of an earlier one. Most plans take less. */
-const PATIENCE_MILLISECONDS = 100;
+const PATIENCE_MILLISECONDS = 200;
 
 /** The page with its state. */
 class Page {
@@ -210,9 +210,11 @@ class Page {
       if (signal.aborted) return;
       this.drawings.show(answer);
       showText(answer);
+      showDecision(this.#hasDecision(answer), null);
       document.body.dataset.shown = location.hash;
       await this.#compare(answer, signal);
-      if (!this.report) await this.#follow(answer, signal);
+      if (this.report) await this.#decide(answer, signal);
+      else await this.#follow(answer, signal);
     } catch (error) {
       if (!signal.aborted) this.#fail(error);
     }
@@ -229,6 +231,27 @@ class Page {
   }
 
   /**
+   * Return whether there is a cluster for the ranges: a report has only that for the values of the file.
+   *
+   * @param {Answer} answer
+   */
+  #hasDecision({ middle }) {
+    return middle !== "" && !(this.report && Object.keys(this.state.values).length > 0);
+  }
+
+  /**
+   * Request the cluster for all values of the ranges, if there are ranges.
+   *
+   * @param {Answer} answer
+   * @param {AbortSignal} signal
+   */
+  async #decide(answer, signal) {
+    if (!this.#hasDecision(answer)) return;
+    const decision = await this.plans.ranges(this.state.values, signal);
+    if (!signal.aborted) showDecision(true, decision);
+  }
+
+  /**
    * Request one price after another, and then the advice, until a change cancels the requests.
    *
    * @param {Answer} answer
@@ -237,6 +260,7 @@ class Page {
   async #follow(answer, signal) {
     await pause(IDLE_MILLISECONDS);
     if (signal.aborted) return;
+    await this.#decide(answer, signal);
     const steps = answer.steps.map((step) => ({ ...step }));
     this.drawings.showPrices(steps, answer.plan);
     for (const step of steps) {

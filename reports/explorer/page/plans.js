@@ -31,6 +31,7 @@ export function serverPlans() {
     },
     price: (step, signal) => request("price", step.values, step.free, signal),
     advice: (values, signal) => request("advice", values, false, signal),
+    ranges: (values, signal) => request("ranges", values, false, signal),
   };
 }
 
@@ -50,6 +51,7 @@ export function filePlans(report) {
     plan: async (values) => variantOf(report, values) ?? report.base,
     price: async (step) => step.price ?? { usd_per_month: null, p99_ms: null },
     advice: async () => ({ advice: report.advice }),
+    ranges: async () => ({ rows: report.rows }),
   };
 }
 

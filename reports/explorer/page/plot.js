@@ -150,10 +150,14 @@ function axisLines(plot, box) {
     const text = shape("text", { x: left - 6, y: y + 4, class: "tick end" }, axisText(plot.y.kind, tick));
     return [shape("line", { class: "grid", x1: left, x2: right, y1: y, y2: y }), text];
   });
+  let end = 0;
   const vertical = axisTicks(plot.x).flatMap((tick) => {
     const text = axisText(plot.x.kind, tick);
-    // The last label stays inside the drawing.
-    const x = Math.min(across(plot.x, box, tick), right + MARGIN.right - (text.length * LETTER_PIXELS) / 2);
+    const half = (text.length * LETTER_PIXELS) / 2;
+    // The last label stays inside the drawing, and no label touches the one before it.
+    const x = Math.min(across(plot.x, box, tick), right + MARGIN.right - half);
+    if (x - half < end) return [];
+    end = x + half + LETTER_PIXELS;
     const second = plot.x.second?.(tick);
     return [
       shape("text", { x, y: bottom + 16, class: "tick middle" }, text),

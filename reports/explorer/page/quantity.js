@@ -11,10 +11,12 @@ const QUANTITY = /^\s*([\d_]*\.?\d+(?:e\d+)?)\s*([A-Za-z%]*)\s*$/;
 const UNIFORM = "uniform";
 /** A slider is logarithmic if the ratio of its ends is at least this. */
 const WIDE = 30;
+/** The logarithm of a range is uniform if the ratio of its ends is at least this. */
+const DECADE = 10;
 const TICKS = 5;
 
 /**
- * Return the quantity in a text, in bytes, seconds or plain numbers; null if the text is not a quantity.
+ * Return the quantity in a text, in bytes, seconds or plain numbers: of a range, the middle; null if the text is neither.
  *
  * @param {Kind} kind
  * @param {string} text
@@ -22,11 +24,27 @@ const TICKS = 5;
  */
 export function parseQuantity(kind, text) {
   if (kind === "skew" && text.trim() === UNIFORM) return 0;
+  if (text.includes("..")) return parseMiddle(kind, text);
   const match = QUANTITY.exec(text);
   if (!match) return null;
   const number = Number((match[1] ?? "").replaceAll("_", ""));
   const factor = unitFactor(kind, match[2] ?? "");
   return factor === null ? null : number * factor;
+}
+
+/**
+ * Return the middle of a range such as `3..12 TiB`, by its logarithm if the ends differ tenfold, as a plan samples it.
+ *
+ * @param {Kind} kind
+ * @param {string} text
+ * @returns {number | null}
+ */
+function parseMiddle(kind, text) {
+  const [first = "", last = ""] = text.split("..");
+  const high = parseQuantity(kind, last);
+  const low = parseQuantity(kind, /[A-Za-z%]/.test(first) ? first : first + (QUANTITY.exec(last)?.[2] ?? ""));
+  if (low === null || high === null) return null;
+  return low > 0 && high / low >= DECADE ? Math.sqrt(low * high) : (low + high) / 2;
 }
 
 /**
@@ -170,7 +188,8 @@ function hoursText(hours) {
  * @returns {number[]}
  */
 export function axisTicks({ kind, least, most }) {
-  const unit = kind === "size" ? largestUnit(SIZES, most)[1] : 1;
+  // Up to two of a unit, steps of the smaller unit are rounder: 200 GiB instead of 0.2 TiB.
+  const unit = kind === "size" ? largestUnit(SIZES, most / 2)[1] : 1;
   const step = roundStep((most - least) / unit / TICKS) * unit;
   const first = Math.ceil(least / step - 1e-9);
   const count = Math.floor(most / step + 1e-6) - first + 1;

@@ -91,6 +91,8 @@ export interface Answer {
   figures: Figure[];
   verdict: string;
   decides: string;
+  /** The middle of each range, for which the plan is; empty without ranges. */
+  middle: string;
   plan: Plan;
   day: Day | null;
   /** Points of (bytes of cache, dollars a month); empty without a cache on EBS volumes. */
@@ -98,6 +100,12 @@ export interface Answer {
   yaml: string;
   command: string;
   steps: Step[];
+  problems?: Problem[];
+}
+
+/** The cluster that suits all values of the ranges: rows of a label and a text. A row without a label continues. */
+export interface Decision {
+  rows?: [string, string][];
   problems?: Problem[];
 }
 
@@ -119,6 +127,7 @@ export interface Subject {
 export interface Report {
   base: Answer;
   advice: string[];
+  rows: [string, string][];
   variants: Record<string, { text: string; answer: Answer }[]>;
   written: string;
 }
@@ -130,6 +139,7 @@ export interface Plans {
   plan(values: Values, signal: AbortSignal): Promise<Answer>;
   price(step: Step, signal: AbortSignal): Promise<Price>;
   advice(values: Values, signal: AbortSignal): Promise<Advice>;
+  ranges(values: Values, signal: AbortSignal): Promise<Decision>;
 }
 
 export interface State {

@@ -208,6 +208,8 @@ async function observeWholly(browser, { url, report }) {
   observed.refused = (await typed(page, [{ "workload.stored": "3 TB" }]))[0];
   observed.message = await page.textContent("#input-workload-stored-message");
   observed.axe = { refused: await accessibility(page) };
+  observed.ranged = await ranged(page);
+  observed.axe.ranged = await accessibility(page);
   observed.sheets = { explore: await sheets(page) };
   const phone = await open(browser, `${url}#workload.stored=1+TiB`, { viewport: PHONE, colorScheme: "dark" });
   observed.axe.dark = await accessibility(phone);
@@ -238,6 +240,14 @@ async function draw(browser, { url, picture }) {
   await page.waitForFunction(() => document.querySelector("#compared tr") && document.querySelector("#plot-hits svg"));
   await page.screenshot({ path: picture });
   return figures(page);
+}
+
+/** Type a range into a field, and return the figures, the text about the middle, and the rows of the decision. */
+async function ranged(page) {
+  const [{ figures }] = await typed(page, [{ "workload.stored": "100..900 GiB" }]);
+  await page.waitForFunction(() => document.querySelector("#decision dd"), null, { timeout: 60_000 });
+  const place = await page.inputValue("#input-workload-stored-slider");
+  return [figures.price, await page.textContent("#middle"), await page.textContent("#decision dd"), place];
 }
 
 /** Keep the plan of the file, choose another storage mode, and return the price of both. */

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import socket
 import struct
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPMessage
+from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
 import pytest
 
+from environments.reader import locate
+from environments.reader.assignment import Assignment
 from reports.explorer import answer as answers
 from reports.explorer.page_file import page_files
 from reports.explorer.server import ExplorerServer
@@ -24,14 +29,20 @@ from tests.command import run
 JSON = {"Content-Type": "application/json"}
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[ExplorerServer]:
-    with ExplorerServer(Subject.read("dev", "blue"), 0) as explorer:
+@contextmanager
+def served(subject: Subject) -> Iterator[ExplorerServer]:
+    with ExplorerServer(subject, 0) as explorer:
         thread = Thread(target=explorer.serve_forever, daemon=True)
         thread.start()
         yield explorer
         explorer.shutdown()
         thread.join()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ExplorerServer]:
+    with served(Subject.read("dev", "blue")) as explorer:
+        yield explorer
 
 
 def request(
@@ -149,9 +160,9 @@ def test_the_answer_is_the_plan_of_the_command(server: ExplorerServer) -> None:
         ({"workload.inspection": "/etc/passwd"}, "workload.inspection", "this page has no such input"),
         ({"targets.hit_ratio": "2"}, "targets.hit_ratio", "a share lies between 0 and 1"),
         (
-            {"workload.stored": "3..12 TiB"},
+            {"workload.stored": "12..3 TiB"},
             "workload.stored",
-            "workload.stored is a range, which only `warmbase plan ENV`",
+            "low, mid and high are not in ascending order",
         ),
         ({"targets.lost_nodes": "-1"}, "targets.lost_nodes", "targets.lost_nodes must be at least 0 and at most 10"),
         (
@@ -167,6 +178,28 @@ def test_a_refused_value_is_named_with_its_reason(
     [problem] = post(server, "plan", values)["problems"]
     assert problem["where"] == where
     assert why in problem["text"]
+
+
+def test_ranges_have_a_plan_for_their_middle_and_the_decision_of_the_command(tmp_path: Path) -> None:
+    file = tmp_path / "ranged.yaml"
+    written, ranged = "  stored: 200 GiB\n", "  stored: {low: 100 GiB, mid: 200 GiB, high: 1500 GiB}\n"
+    file.write_text(locate("dev").read_text().replace(written, ranged))
+    families = Assignment.parse("clusters.blue.core={families: [m7g]}")
+    values = {"workload.row": "4..20 KiB"}
+    with served(Subject.read(str(file), "blue", [families])) as server:
+        assert server.subject.inputs["workload.stored"].text == "100 GiB..1.46 TiB"
+        plan, decision = (post(server, kind, values) for kind in ("plan", "ranges"))
+    assert plan["middle"].endswith("the middle of each range: workload.stored 200 GiB, workload.row 12 KiB.")
+    ends = [step["values"] for step in plan["steps"] if step["series"] == "Bytes read per row"]
+    assert [end["workload.row"] for end in ends] == ["4096 B", "20480 B"]
+    printed = run(*shlex.split(plan["command"])[1:], columns=120).stdout
+    for _, sentence in decision["rows"]:
+        assert sentence in " ".join(printed.split())
+
+
+def test_without_ranges_there_is_no_decision(server: ExplorerServer) -> None:
+    assert post(server, "plan", {})["middle"] == ""
+    assert post(server, "ranges", {}) == {"rows": []}
 
 
 def test_every_refused_value_is_named_at_once(server: ExplorerServer) -> None:
