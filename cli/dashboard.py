@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -43,11 +44,13 @@ def dashboard(environment: str, cluster: str | None, preview: Path, board: str |
     if preview.suffix not in KINDS:
         raise InvalidInput([_other_kind(preview)])
     from lab.preview.page import page_html, page_png  # noqa: PLC0415 - `--help` draws nothing
+    from reports.lab_page import DOCS  # noqa: PLC0415 - as above
 
     read = read_environment(environment)
     plan = launch_of(read, chosen_cluster(read, cluster)).plan
     is_picture = preview.suffix == ".png"
-    content = page_png(plan, read.root, board) if is_picture else page_html(plan, read.root).encode()
+    docs = Path(os.path.relpath(DOCS / "dashboards.md", preview.parent)).as_posix()
+    content = page_png(plan, read.root, board) if is_picture else page_html(plan, read.root, docs).encode()
     try:
         write_whole(preview, content)
     except OSError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from sizing.allocator import ACCEPT_FACTOR, MIN_FACTOR
+from sizing.disks import HDFS_FILL_FRACTION
 from sizing.plan import Plan
 from sizing.system_volume import LIVE_LOGS_BYTES
 from sizing.units import GIB, MIB, format_duration
@@ -26,10 +27,10 @@ def warm_fill(plan: Plan) -> float:
     return ACCEPT_FACTOR * (share if share <= 1 else MIN_FACTOR)
 
 
-def log_percent(plan: Plan) -> float | None:
-    """Return the percentage of HDFS that the write-ahead logs in use take; None where HDFS stores the data."""
+def hdfs_percent(plan: Plan) -> float:
+    """Return the most of HDFS, in percent, that data takes; where S3 stores the data, that write-ahead logs take."""
     if plan.hdfs is not None:
-        return None
+        return 100 * HDFS_FILL_FRACTION
     capacity_bytes = plan.core.volume("system").size_gib * GIB
     return 100 * plan.hdfs_replication * LIVE_LOGS_BYTES / capacity_bytes
 

@@ -6,18 +6,21 @@ Source: CloudWatch API Reference, CloudWatch-Dashboard-Body-Structure.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, Final
 
 from msgspec import Struct
 
-from configurations.metrics import Metric
+from configurations.metrics import Metric, metric
 from dashboards.query import Statistic
 
 MINUTE: Final = 60
 FIVE_MINUTES: Final = 300
 COLUMNS: Final = 24
 HEIGHT: Final = 6
+SEARCHED: Final = re.compile(r'MetricName="([^"]+)"')
 
 
 class Exact(Struct, frozen=True, kw_only=True):
@@ -83,6 +86,20 @@ class Graph(Struct, frozen=True, kw_only=True):
     marks: tuple[Mark, ...] = ()
     period_seconds: int = MINUTE
     width: int = 12
+
+    @property
+    def anchor(self) -> str:
+        """Return the id of the graph's row in docs/dashboards.md."""
+        return f"graph-{re.sub(r'[^a-z0-9]+', '-', self.title.lower()).strip('-')}"
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """Return the metrics that the lines read, each once."""
+        read = (
+            [line.of.metric] if isinstance(line.of, Exact) else map(metric, SEARCHED.findall(line.of))
+            for line in self.lines
+        )
+        return tuple(dict.fromkeys(chain.from_iterable(read)))
 
     def properties(self, region: str) -> dict[str, Any]:
         """Return the `properties` of the graph's widget."""

@@ -31,7 +31,7 @@ def node_graphs(plan: Plan) -> tuple[Graph, ...]:
         *(() if plan.mode.keeps_data_in_s3 else (_locality(), _servers_with_low_locality())),
         *((_pauses(), _disk()) if plan.mode.has_bucket_cache else ()),
         _worst(),
-        _hdfs(),
+        _hdfs(plan),
     )
 
 
@@ -147,9 +147,10 @@ def _worst() -> Graph:
     )
 
 
-def _hdfs() -> Graph:
+def _hdfs(plan: Plan) -> Graph:
+    content = "write-ahead log" if plan.mode.keeps_data_in_s3 else "data and write-ahead log"
     return Graph(
-        title="HDFS capacity in use (write-ahead log)",
+        title=f"HDFS capacity in use ({content})",
         lines=(GraphLine(of=of_cluster("HDFSUtilization"), id="hdfs", label="HDFS"),),
         unit="percent",
         most=100.0,

@@ -16,11 +16,13 @@ from dashboards.alarms import alarms
 from dashboards.boards import boards
 from dashboards.cache import HIT_RATIO_TITLE, WORST_TITLE, cache_graphs
 from dashboards.composite_alarms import composite_alarms
-from dashboards.graph import Exact
+from dashboards.graph import Exact, Graph
+from environments.planning import plan_of
 from environments.reader import read_environment
+from environments.reader.assignment import Assignment
 from environments.root import Root
 from lab.preview.cloudwatch import drawn
-from reports.markdown import bullets, paragraph, section, table
+from reports.markdown import paragraph, section, table
 from sizing.plan import Plan
 from sizing.units import format_usd
 
@@ -211,14 +213,28 @@ def _spans(minutes: Sequence[int]) -> str:
 def _graphs() -> Iterator[str]:
     plan, root = _example()
     yield "## Graphs"
+    titles = {graph.title for graphs in boards(plan, root).values() for graph in graphs}
     for name, graphs in boards(plan, root).items():
         yield f"`{name}`:"
-        yield bullets(
-            *(
-                graph.title + "".join(f"; line: {mark.label} ({mark.value:,.6g})" for mark in graph.marks)
-                for graph in graphs
+        yield _graph_table(graphs)
+    in_hdfs = read_environment(EXAMPLE, [Assignment.parse("storage.mode=hdfs")])
+    others = boards(plan_of(in_hdfs, in_hdfs.active), root)
+    yield "If the storage mode is `hdfs`:"
+    yield _graph_table([graph for graphs in others.values() for graph in graphs if graph.title not in titles])
+
+
+def _graph_table(graphs: Sequence[Graph]) -> str:
+    return table(
+        ("graph", "lines of the plan", "metrics"),
+        (
+            (
+                f'<a id="{graph.anchor}"></a>{graph.title}',
+                "; ".join(f"{mark.label} ({mark.value:,.6g})" for mark in graph.marks),
+                "; ".join(f"`{metric.cloudwatch}`: {metric.meaning}" for metric in graph.metrics),
             )
-        )
+            for graph in graphs
+        ),
+    )
 
 
 def _costs() -> Iterator[str]:

@@ -8,6 +8,7 @@ API Reference, PutCompositeAlarm. Where these say nothing: a quotient by 0 is no
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
@@ -224,6 +225,17 @@ def _if(condition: Value, value: Value, otherwise: Value) -> Value:
     }
 
 
+def _ceil(value: Value) -> Value:
+    """Return each value rounded up."""
+    if isinstance(value, list):
+        return [(name, _ceil_of(series)) for name, series in value]
+    return float(math.ceil(value)) if isinstance(value, float) else _ceil_of(value)
+
+
+def _ceil_of(series: Series) -> Series:
+    return {second: float(math.ceil(value)) for second, value in series.items()}
+
+
 FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
     "SUM": _array(sum),
     "MIN": _array(min),
@@ -231,6 +243,7 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
     "AVG": _array(STATISTICS["Average"]),
     "RATE": _rate,
     "IF": _if,
+    "CEIL": _ceil,
 }
 
 

@@ -1,13 +1,12 @@
 """Dashboards drawn: the same graphs in the same places with the same titles, as one page or one picture.
 
-A graph for which no data was recorded (the locality of HDFS) is not drawn. The page lists these graphs below the
-others, with the values from the plan.
+What was not recorded (HDFS) is drawn from the plan, and says so.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from html import escape
 from textwrap import wrap
@@ -27,7 +26,6 @@ from lab.preview.publication import UNKNOWN, replayed_cluster
 from lab.preview.replay import MINUTE, STRETCH, ReplayedServer, lifetime_ratio, recorded_cluster, three_servers
 from lab.preview.scale import note, recorded_marks
 from sizing.plan import Plan
-from sizing.units import format_number
 
 Spec = dict[str, Any]
 
@@ -55,16 +53,19 @@ STYLE: Final = (
     "color:light-dark(#222,#ddd);background:light-dark(#fff,#161616)}"
     "h2{margin-top:2.5rem;border-bottom:1px solid #8888}"
     "section{display:grid;gap:2rem;grid-template-columns:repeat(auto-fill,minmax(min(100%,480px),1fr))}"
-    "section>svg{width:100%;height:auto;break-inside:avoid}"
+    "figure{margin:0;break-inside:avoid}svg{width:100%;height:auto}figcaption{font-size:.8em}a{color:inherit}"
     "@media print{body{font-size:11px;margin:0}section{grid-template-columns:1fr 1fr;gap:1rem}}"
 )
 
 
-def page_html(plan: Plan, root: Root) -> str:
-    """Return one page that needs nothing else."""
+def page_html(plan: Plan, root: Root, docs: str) -> str:
+    """Return one page that needs nothing else.
+
+    Each graph links to its row in docs/dashboards.md, whose address is `docs`.
+    """
     preview = _Preview(plan=plan, root=root)
     title = escape(f"Dashboards of {plan.environment} {plan.cluster}, previewed")
-    parts = "".join(_section(preview, name, graphs) for name, graphs in boards(plan, root).items())
+    parts = "".join(_section(preview, name, graphs, docs) for name, graphs in boards(plan, root).items())
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -143,34 +144,18 @@ def _series_name(curve: Drawn) -> str:
     return curve.label.replace(f" {UNKNOWN}", "") or "all"
 
 
-def _section(preview: _Preview, name: str, graphs: Sequence[Graph]) -> str:
-    pictures = "".join(
-        _accessible(vl_convert.vegalite_to_svg(_spec(chart, preview, [graph], "currentColor")), graph.title)
-        for graph in graphs
-        if (chart := _graph(graph, preview)) is not None
-    )
-    return f"<h2>{escape(name)}</h2><section>{pictures}</section>" + _not_recorded(preview, graphs)
+def _section(preview: _Preview, name: str, graphs: Sequence[Graph], docs: str) -> str:
+    figures = "".join(_figure(preview, graph, docs) for graph in graphs)
+    return f"<h2>{escape(name)}</h2><section>{figures}</section>"
 
 
-def _accessible(svg: str, title: str) -> str:
-    return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(title)}" ', 1)
-
-
-def _not_recorded(preview: _Preview, graphs: Sequence[Graph]) -> str:
-    """Return the list of the graphs for which no data was recorded."""
-    items = [
-        f"<li>{escape(graph.title)}{escape(_planned_text(graph.marks))}</li>"
-        for graph in graphs
-        if not preview.curves(graph)
-    ]
-    if not items:
-        return ""
-    return f"<p>Also on this dashboard, but not in the recording:</p><ul>{''.join(items)}</ul>"
-
-
-def _planned_text(marks: Iterable[Mark]) -> str:
-    texts = [f"{mark.label}: {format_number(round(mark.value, 3))}" for mark in marks]
-    return f" ({'; '.join(texts)})" if texts else ""
+def _figure(preview: _Preview, graph: Graph, docs: str) -> str:
+    """Return a graph, with a link to its row in the documentation."""
+    svg = vl_convert.vegalite_to_svg(_spec(_graph(graph, preview), preview, [graph], "currentColor"))
+    title = graph.title
+    picture = svg.replace("<svg ", f'<svg role="img" aria-label="{escape(title)}" ', 1)
+    link = f'<a href="{escape(docs)}#{graph.anchor}" aria-label="What is drawn: {escape(title)}">What is drawn</a>'
+    return f"<figure>{picture}<figcaption>{link}</figcaption></figure>"
 
 
 def _together(wanted: Mapping[str, Sequence[Graph]], preview: _Preview) -> Spec:
@@ -183,8 +168,7 @@ def _together(wanted: Mapping[str, Sequence[Graph]], preview: _Preview) -> Spec:
 
 
 def _board(graphs: Sequence[Graph], preview: _Preview) -> alt.ConcatChart:
-    charts = [chart for graph in graphs if (chart := _graph(graph, preview)) is not None]
-    board = alt.concat(*charts, columns=COLUMNS, spacing=28)
+    board = alt.concat(*(_graph(graph, preview) for graph in graphs), columns=COLUMNS, spacing=28)
     apart: alt.ConcatChart = board.resolve_scale(color="independent", x="independent", y="independent")
     return apart
 
@@ -203,11 +187,8 @@ def _config(ink: str) -> Spec:
     return config
 
 
-def _graph(graph: Graph, preview: _Preview) -> alt.LayerChart | alt.FacetChart | None:
-    """Return the graph, or None if no data was recorded for it."""
+def _graph(graph: Graph, preview: _Preview) -> alt.LayerChart | alt.FacetChart:
     rows = preview.rows[graph.title]
-    if not rows:
-        return None
     marks = preview.marks(graph)
     most = graph.most or max([row["value"] for row in rows] + [mark.value for mark in marks], default=0.0)
     chart: alt.LayerChart | alt.FacetChart = alt.layer(
@@ -254,17 +235,17 @@ def _marks(marks: Sequence[Mark], axis: alt.Y) -> alt.LayerChart:
 
 
 def _events(events: Sequence[Spec]) -> alt.LayerChart | alt.FacetChart:
-    """Mark each event with a vertical line and a label at its right; the label of a return is higher."""
+    """Mark each event with a vertical line and a label above the graph; the label of a return is higher."""
     rules = _event(events).mark_rule(color=MARK, strokeWidth=1, opacity=0.7)
     returns = [event for event in events if event["says"] == BACK]
     others = [event for event in events if event["says"] != BACK]
-    marked: alt.LayerChart | alt.FacetChart = alt.layer(rules, _event_labels(others, -4), _event_labels(returns, -15))
+    marked: alt.LayerChart | alt.FacetChart = alt.layer(rules, _event_labels(others, -13), _event_labels(returns, -23))
     return marked
 
 
 def _event_labels(events: Sequence[Spec], dy: float) -> alt.Chart:
     words = _event(events).mark_text(color=MARK, align="left", dx=2, dy=dy, baseline="bottom", fontSize=9)
-    chart: alt.Chart = words.encode(alt.Text("says:N"), y=alt.value(HEIGHT))
+    chart: alt.Chart = words.encode(alt.Text("says:N"), y=alt.value(0))
     return chart
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from configurations.bootstrap import program
 from configurations.metrics import METRICS, MISSES_FOR_ONE, MetricSource, metric
-from dashboards.expected import log_percent
+from dashboards.expected import hdfs_percent
 from dashboards.query import CLUSTER_ID
 from dashboards.reads import of_root
 from environments.root import Root
@@ -44,7 +44,8 @@ def replay(servers: Sequence[ReplayedServer]) -> MetricStore:
 def replayed_cluster(plan: Plan, root: Root) -> MetricStore:
     """Return all that is published of the three servers that were recorded together, and of what is around them.
 
-    HDFS was not recorded: the write-ahead logs take the share of it that the plan expects.
+    HDFS was not recorded: its data, or the write-ahead logs, take the share of it that the plan expects. In a plan that
+    stores the data in HDFS, all files of a server are on its own host.
     """
     servers = three_servers()
     store, around = (
@@ -53,8 +54,14 @@ def replayed_cluster(plan: Plan, root: Root) -> MetricStore:
     )
     store.put(_of_others(around))
     store.put(_of_s3(around, root))
-    if (percent := log_percent(plan)) is not None:
-        store.put(_of_emr("HDFSUtilization", percent, servers[0].seconds))
+    store.put(_of_emr("HDFSUtilization", hdfs_percent(plan), servers[0].seconds))
+    if plan.hdfs is not None:
+        store.put(
+            _point("percentFilesLocal", server.instance, second - 1, 100.0)
+            for server in servers
+            for second in range(0, server.seconds, MINUTE)
+            if server.at(second) is not None
+        )
     return store
 
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from configurations.metrics import metric
 from dashboards.expected import warm_fill
-from dashboards.graph import Exact, Graph, Mark
+from dashboards.graph import Graph, Mark
 from lab.preview.replay import recorded_cluster, three_servers
 from sizing.plan import Plan
 from sizing.units import format_number
@@ -21,7 +21,8 @@ NOTES: Final[Mapping[str, str]] = {
     "VolumeOperations": "Recorded from the volumes of the lab, which have no limit.",
     "CoreNodesRunning": "The core nodes are the recorded servers.",
     "cpu_usage_iowait": "Recorded from the one machine on which all three servers ran.",
-    "HDFSUtilization": "Not recorded. Drawn from the plan: the write-ahead logs in use.",
+    "percentFilesLocal": "Not recorded. Drawn from the plan, in which each server reads from its own disks.",
+    "HDFSUtilization": "Not recorded. Drawn from the plan: the most that it fills HDFS.",
 }
 """The note of a graph that draws this metric."""
 UNLIMITED: Final = ("VolumeBytes", "VolumeOperations")
@@ -61,8 +62,4 @@ def _is_unlimited(graph: Graph) -> bool:
 
 def _draws(graph: Graph, name: str) -> bool:
     """Return whether a line of the graph reads that metric."""
-    wanted = metric(name)
-    return any(
-        line.of.metric == wanted if isinstance(line.of, Exact) else f'MetricName="{wanted.cloudwatch}"' in line.of
-        for line in graph.lines
-    )
+    return metric(name) in graph.metrics

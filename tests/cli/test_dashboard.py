@@ -14,7 +14,7 @@ from cli.main import warmbase
 from dashboards.boards import boards
 from dashboards.cache import HIT_RATIO_TITLE
 from environments.planning import plan_of
-from environments.reader import read_environment
+from environments.reader import locate, read_environment
 from environments.root import Root
 from reports.dashboards_page import PICTURE, write_dashboard_pictures
 from reports.lab_page import DOCS
@@ -26,6 +26,15 @@ EVENTS = ("restart", "kill", "cache lost", "back", "back", "back")
 def draw(*arguments: str) -> tuple[int, str]:
     result = CliRunner().invoke(warmbase, ["dashboard", *arguments])
     return result.exit_code, result.output
+
+
+@pytest.fixture(scope="module")
+def page_of_hdfs(tmp_path_factory: pytest.TempPathFactory) -> str:
+    directory = tmp_path_factory.mktemp("hdfs")
+    environment, file = directory / "hdfs.yaml", directory / "page.html"
+    environment.write_text(f"{locate('dev').read_text()}storage: {{mode: hdfs}}\n")
+    assert draw(str(environment), "--preview", str(file)) == (0, f"{file}\n")
+    return file.read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +54,33 @@ def test_the_page_draws_each_graph(page: str) -> None:
         assert f"<h2>{name}</h2>" in page
         titles += [html.escape(graph.title) for graph in graphs]
     assert drawn == titles
-    assert "not in the recording" not in page
+
+
+def test_what_hdfs_adds_is_drawn_from_the_plan_and_says_so(page_of_hdfs: str) -> None:
+    planned = [picture for picture in page_of_hdfs.split("<svg ") if "Not recorded. Drawn from the plan" in picture]
+    titles = re.findall(r'aria-label="([^"]+)"', "".join(picture.split(">")[0] for picture in planned))
+    assert [title.partition(",")[0].partition(" (")[0] for title in titles] == [
+        "Store files on the server&#x27;s own host",
+        "RegionServers with few store files on their own hosts",
+        "HDFS capacity in use",
+    ]
+
+
+@pytest.mark.parametrize("mode", ["page", "page_of_hdfs"])
+def test_each_graph_links_to_its_row_in_the_documentation(mode: str, request: pytest.FixtureRequest) -> None:
+    html_text: str = request.getfixturevalue(mode)
+    anchors = re.findall(r'<a id="(graph-[^"]+)"></a>', (DOCS / "dashboards.md").read_text(encoding="utf-8"))
+    links = re.findall(r'<a href="([^"]+)#([^"]+)" aria-label="What is drawn: ', html_text)
+    assert len(links) == html_text.count("<svg ")
+    assert {anchor for _, anchor in links} <= set(anchors)
+    assert len(anchors) == len(set(anchors))
+
+
+def test_the_link_starts_where_the_page_is(tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    draw("tests/environments/examples/recovery.yaml", "--preview", str(file))
+    [link] = set(re.findall(r'<a href="([^"#]+)#', file.read_text(encoding="utf-8")))
+    assert (tmp_path / link).resolve() == DOCS / "dashboards.md"
 
 
 def test_each_picture_of_the_page_marks_the_events(page: str) -> None:

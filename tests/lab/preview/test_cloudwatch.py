@@ -45,6 +45,8 @@ def stored(*values: tuple[str, int, float], name: str = "Hits") -> MetricStore:
         ("RATE(all)", [("a", {60: 1 / 60, 120: 1 / 60}), ("b", {60: 1 / 6, 120: 1 / 6})]),
         # ... IF(condition, trueValue, falseValue), of comparisons, which are 1 or 0.
         ("IF(a > 1, b, 0)", {0: 0.0, 60: 20.0, 120: 30.0}),
+        # ... CEIL, of each value.
+        ("CEIL(all / 4)", [("a", {0: 1.0, 60: 1.0, 120: 1.0}), ("b", {0: 3.0, 60: 5.0, 120: 8.0})]),
         # ... arithmetic: TS with S, TS with TS, TS[] with TS.
         ("a / (a + b)", {0: 1 / 11, 60: 1 / 11, 120: 1 / 11}),
         ("all / b", [("a", {0: 0.1, 60: 0.1, 120: 0.1}), ("b", {0: 1.0, 60: 1.0, 120: 1.0})]),
