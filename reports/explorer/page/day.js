@@ -21,14 +21,14 @@ export class DayPlace {
         "times and figures are estimates.",
     );
     this.events = element("ol", { class: "events" });
-    this.plot.canvas.parentElement?.append(this.events);
+    this.plot.figure.append(this.events);
   }
 
   /** @param {Day | null} day */
   show(day) {
     this.events.replaceChildren(...(day?.events ?? []).map(({ text }) => element("li", {}, text)));
     if (!day) {
-      this.plot.explain("This storage mode has no cache to warm.");
+      this.plot.leaveOut();
       return;
     }
     const { hours, course, events } = day;

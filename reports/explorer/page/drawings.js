@@ -105,7 +105,7 @@ export class Drawings {
   #cold({ bad_hours, throughput }) {
     const course = bad_hours.cold?.course ?? [];
     if (course.length === 0) {
-      this.cold.explain("This storage mode has no cache to warm.");
+      this.cold.leaveOut();
       return;
     }
     const end = Math.min(HOURS, Math.max(0.05, course.at(-1)?.[0] ?? 0) * 1.1);

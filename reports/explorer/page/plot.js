@@ -34,7 +34,8 @@ export class PlotPlace {
     this.readout = element("p", { class: "readout", "aria-live": "polite" });
     this.legend = element("p", { class: "legend" });
     const caption = element("figcaption", {}, element("h3", {}, title), element("p", {}, advice));
-    parent.append(element("figure", { id }, caption, this.legend, this.canvas, this.readout));
+    this.figure = element("figure", { id }, caption, this.legend, this.canvas, this.readout);
+    parent.append(this.figure);
     /** @type {LinePlot | null} */
     this.plot = null;
     new ResizeObserver(() => this.#draw()).observe(this.canvas);
@@ -52,8 +53,15 @@ export class PlotPlace {
     this.canvas.replaceChildren(element("p", {}, reason));
   }
 
+  /** Leave the plot out, because the storage mode has nothing to draw in it. */
+  leaveOut() {
+    this.plot = null;
+    this.figure.hidden = true;
+  }
+
   /** @param {LinePlot} plot */
   show(plot) {
+    this.figure.hidden = false;
     this.plot = plot;
     this.#draw();
   }

@@ -221,6 +221,9 @@ async function observeWholly(browser, { url, report }) {
   observed.report = await file.evaluate(() => JSON.parse(document.getElementById("plan").textContent));
   observed.stopped = (await stops(file)).figures;
   observed.modes = await comparedMode(file);
+  observed.plots = await file.$$eval("#plots figure", (plots) =>
+    plots.filter((plot) => plot.hidden).map(({ id }) => id),
+  );
   const unplanned = await open(browser, `${report}#workload.stored=1+GiB`);
   observed.unplanned = [await unplanned.inputValue("#input-workload-stored"), (await figures(unplanned)).figures];
   observed.requests = { explore: page.seen.requests, report: file.seen.requests };

@@ -274,6 +274,11 @@ def test_the_report_has_the_document_of_the_command_and_its_sliders_stop_at_plan
 
 
 @pytest.mark.thorough
+def test_a_mode_without_a_cache_has_no_plots_of_one(whole: Observed) -> None:
+    assert whole["plots"] == ["plot-cold", "plot-day"]
+
+
+@pytest.mark.thorough
 def test_the_picture_in_the_documentation_is_current(
     golden: Callable[[str, str], None], request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
