@@ -11,6 +11,7 @@
 # make bench-plan  measure the CPU time of a plan for ranges, and that of another planner: 5 minutes
 # make check      formatting, lint, types, shell scripts and the page of `explore`, as continuous integration checks them
 # make format     rewrite the code in the project's format
+# make pictures   draw the pictures of the README and of docs/ anew, after a change of what they show
 # make setup      install what sizes and checks; `make demo` and all others add what they need. make setup-dev installs all of it
 # make pyz        build warmbase.pyz, one file with the commands that need no installation; ARGS=linux-aarch64 for another platform
 # make clean      remove everything that these commands have made
@@ -28,7 +29,7 @@ PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal
 # The files with tests of a mark, unless ARGS names files: to collect all others takes a quarter of a minute.
 marked = $(if $(findstring tests/,$(ARGS)),,$(shell grep -rl --include='*.py' 'mark\.$(1)\b' tests))
 
-.PHONY: help setup demo pyz lab lab-setup test test-all test-more test-lab mutants fuzz bench bench-inspect bench-plan check format clean
+.PHONY: help setup demo pyz lab lab-setup test test-all test-more test-lab mutants fuzz bench bench-inspect bench-plan check format pictures clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -109,6 +110,10 @@ format: setup-dev
 	$(BIN)/ruff format .
 	$(BIN)/shfmt -w -i 2 -ci $(SHELLS)
 	$(WITH_NODE) node_modules/.bin/biome check --write .
+
+pictures: setup-dev
+	$(BIN)/pytest -q tests/reports/explorer/test_browser.py tests/cli/test_dashboard.py -k picture --update-golden $(ARGS)
+	$(BIN)/warmbase reference lab-results --write
 
 clean:
 	rm -rf .venv node_modules cdk.out .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis warmbase.pyz

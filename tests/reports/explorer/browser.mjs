@@ -11,6 +11,10 @@ import { chromium as driver } from "playwright-core";
 
 const DESK = { width: 1280, height: 900 };
 const PHONE = { width: 360, height: 740 };
+/** GitHub shows a picture in a column of about 840 pixels. */
+const COLUMN = { width: 830, height: 900 };
+const WIDE = { width: 1120, height: 1400 };
+const SHARP = 1.5;
 /** Options of the locked browser that suit serverless functions, and switch off protections of a normal browser. */
 const LOOSE =
   /^--(single-process|no-zygote|disable-web-security|allow-running-insecure-content|disable-site-isolation)/;
@@ -237,12 +241,26 @@ async function time(browser, { url, states }) {
   return { typed: await typed(page, states), slid: await slid(await open(browser, url)) };
 }
 
-/** Draw the picture of the documentation: two states side by side, above the first plots. */
-async function draw(browser, { url, picture }) {
-  const page = await open(browser, `${url}#workload.stored=12+TiB&kept=`, { viewport: { width: 1280, height: 1150 } });
+/**
+ * Draw the pictures of the documentation for its size on GitHub: two states side by side, and the first day. Return the
+ * texts that they show.
+ */
+async function draw(browser, { url, pictures }) {
+  const page = await open(browser, `${url}#workload.stored=12+TiB&kept=`, { viewport: WIDE, deviceScaleFactor: SHARP });
   await page.waitForFunction(() => document.querySelector("#compared tr") && document.querySelector("#plot-hits svg"));
-  await page.screenshot({ path: picture });
-  return figures(page);
+  const height = await page.$eval("#plot-hits", (plot) => Math.ceil(plot.getBoundingClientRect().bottom) + 6);
+  await page.screenshot({ path: `${pictures}/explore.png`, clip: { x: 0, y: 0, width: WIDE.width, height } });
+  const day = await open(browser, url, { viewport: COLUMN, deviceScaleFactor: SHARP });
+  await day.locator("#plot-day").screenshot({ path: `${pictures}/first-day.png` });
+  return {
+    compared: await texts(page, "#compared :is(th, td)"),
+    plot: await texts(page, "#plot-hits :is(h3, figcaption p, .label, .mark-label)"),
+    day: await texts(day, "#plot-day :is(h3, figcaption p, .legend span, .label, .mark-label, li)"),
+  };
+}
+
+function texts(page, selector) {
+  return page.$$eval(selector, (elements) => elements.map((element) => element.textContent.trim()));
 }
 
 /** Type a range into a field, and return the figures, the text about the middle, and the rows of the decision. */

@@ -25,7 +25,7 @@ from reports.explorer.server import HOST, ExplorerServer
 from reports.explorer.subject import Subject
 from sizing.units import format_duration, format_percent, format_usd
 from tests.command import PROJECT, run
-from tests.pages import DOCS
+from tests.pages import DOCS, README
 
 DRIVER: Final = Path(__file__).with_name("browser.mjs")
 ENVIRONMENT: Final = "dev"
@@ -278,12 +278,33 @@ def test_a_mode_without_a_cache_has_no_plots_of_one(whole: Observed) -> None:
     assert whole["plots"] == ["plot-cold", "plot-day"]
 
 
-@pytest.mark.thorough
-def test_the_picture_in_the_documentation_is_current(
-    golden: Callable[[str, str], None], request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
-    """Compare the figures, because the pixels depend on the fonts of the machine. --update-golden draws the picture."""
-    picture = DOCS / "pictures/explore.png" if request.config.getoption("--update-golden") else tmp_path / "explore.png"
+@pytest.fixture(scope="module")
+def drawn(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Observed:
+    """The texts on the pictures of the documentation. --update-golden draws the pictures anew."""
+    is_anew = request.config.getoption("--update-golden")
+    pictures = DOCS / "pictures" if is_anew else tmp_path_factory.mktemp("pictures")
     with served("prod") as url:
-        state = observed({"observe": "draw", "url": url, "picture": str(picture)})
-    golden("prod/explore-picture.json", json.dumps(state["figures"], indent=2) + "\n")
+        return observed({"observe": "draw", "url": url, "pictures": str(pictures)})
+
+
+@pytest.mark.thorough
+def test_the_pictures_in_the_documentation_are_current(golden: Callable[[str, str], None], drawn: Observed) -> None:
+    """Compare the texts, because the pixels depend on the fonts of the machine."""
+    golden("prod/explore-pictures.json", json.dumps(drawn, indent=2, ensure_ascii=False) + "\n")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("page", [README, DOCS / "explore.md"])
+def test_the_words_about_a_picture_are_those_of_the_picture(page: Path, drawn: Observed) -> None:
+    text = " ".join(page.read_text(encoding="utf-8").split())
+    rows = {drawn["compared"][place]: drawn["compared"][place + 1 : place + 3] for place in range(0, 21, 3)}
+    [(_, price), (before, after)] = rows["Price per month"], rows["Loss of a node"]
+    more = price.partition("+")[2].strip(")")
+    assert f"costs {more} a month more, and rows are offline for {after} instead of {before}" in text
+
+
+@pytest.mark.thorough
+def test_the_readme_says_when_the_caches_of_the_picture_are_full(drawn: Observed) -> None:
+    [full] = [event for event in drawn["day"] if ", the caches are full." in event]
+    hours = full.partition(",")[0].removeprefix("After ")
+    assert f"its caches are full after {hours}." in README.read_text(encoding="utf-8")
