@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Final
+from collections.abc import Mapping
+from pathlib import Path
 
 import click
 
@@ -11,16 +11,22 @@ from cli.options import chosen_cluster, cluster_option, environment_argument, ou
 from cli.terminal import echo, echo_styled
 from environments.planning import compared_plans
 from environments.reader import read_environment
+from reports.compared_modes import mode_table
 from sizing.modes import Mode
 from sizing.plan import Plan
-from sizing.units import SECONDS_PER_HOUR, format_duration, format_percent, format_usd
 
 
 @click.command()
 @environment_argument
 @cluster_option
 @output_option
-def compare(environment: str, cluster: str | None, output: str) -> None:
+@click.option(
+    "--report",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the comparison as an HTML page that needs no server and no network.",
+)
+def compare(environment: str, cluster: str | None, output: str, report: Path | None) -> None:
     """Compare the storage modes for one environment.
 
     Each column is the cheapest cluster that meets the targets in one mode: S3 with a disk cache, S3 without a cache,
@@ -30,7 +36,15 @@ def compare(environment: str, cluster: str | None, output: str) -> None:
     \b
     Example:
       warmbase compare prod
+      warmbase compare prod --report compare.html
     """
+    if report:
+        if output != "table":
+            raise click.UsageError("--report writes a page, which contains the JSON: leave out --output.")
+        from cli.plan_report import write_comparison  # noqa: PLC0415 - most comparisons are printed
+
+        write_comparison(environment, cluster, report)
+        return
     read = read_environment(environment)
     plans = compared_plans(read, chosen_cluster(read, cluster))
     if output == "json":
@@ -45,70 +59,22 @@ def _print(plans: Mapping[Mode, Plan]) -> None:
     from rich.console import Console  # noqa: PLC0415 - for people
     from rich.table import Table  # noqa: PLC0415
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), width=80, header_style="bold")
+    table, modes = (
+        Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), width=80, header_style="bold"),
+        mode_table(plans),
+    )
     table.add_column("")
-    for mode in plans:
-        table.add_column(mode.name)
-    for name, figure in ROWS.items():
-        table.add_row(f"[cyan]{name}[/cyan]", *(figure(plan) for plan in plans.values()))
+    for name in modes.names:
+        table.add_column(name)
+    for name, *texts in modes.rows:
+        table.add_row(f"[cyan]{name}[/cyan]", *texts)
     console = Console(highlight=False, width=80)
     with console.capture() as page:
         console.print(table)
     for line in page.get().splitlines():
         echo_styled(line.rstrip())
     echo()
-    for mode in plans:
-        echo(f"{mode}: {mode.summary}")
+    for summary in modes.summaries:
+        echo(summary)
     for note in {plan.prices for plan in plans.values() if plan.prices.estimate}:
         echo(f"Prices are an {note.described}. To use the real prices, run: {note.refresh}")
-
-
-def _of_cached_tables(plan: Plan) -> str:
-    """Return the words that limit the hit ratio to cached tables; empty if all tables are cached."""
-    return "" if all(table.cached for table in plan.tables) else " of reads of cached tables"
-
-
-CANNOT_SERVE: Final = "-"  # a cluster that cannot serve the load has no price worth comparing
-
-
-def _verdict(plan: Plan) -> str:
-    return "yes" if plan.meets_targets else f"no; nearest: {plan.nearest[0]}" if plan.nearest else "no"
-
-
-def _data_volume(plan: Plan) -> str:
-    volumes = [volume for volume in plan.core.volumes if volume.purpose != "system"]
-    return "".join(f"{volume.count} x {volume.size_gib:,} GiB {volume.type}" for volume in volumes) or "none"
-
-
-def _reads(plan: Plan) -> str:
-    return f"{plan.throughput.reads_per_second:,.0f}/s"
-
-
-def _saturation(plan: Plan) -> str:
-    return f"{plan.throughput.saturation_reads_per_second:,.0f}/s, {plan.throughput.bottleneck}"
-
-
-def _price(plan: Plan) -> str:
-    return format_usd(plan.cost.usd_per_month) if plan.feasible else CANNOT_SERVE
-
-
-def _per_thousand_reads(plan: Plan) -> str:
-    rate = plan.throughput.reads_per_second
-    return f"{format_usd(plan.cost.usd_per_month / rate * 1000)} a month" if plan.feasible else CANNOT_SERVE
-
-
-ROWS: Mapping[str, Callable[[Plan], str]] = {
-    "meets the targets": _verdict,
-    "core nodes": lambda plan: f"{plan.core.count} x {plan.core.instance_type}",
-    "data per node": _data_volume,
-    "reads": _reads,
-    "at most": _saturation,
-    "mean latency": lambda plan: f"{plan.throughput.mean_latency_ms:,.0f} ms",
-    "p99 (estimate)": lambda plan: f"{plan.throughput.p99_latency_ms:,.0f} ms",
-    "from local disks": lambda plan: format_percent(plan.hit_ratio.predicted) + _of_cached_tables(plan),
-    "S3 GETs, warm": lambda plan: f"{plan.s3.gets_per_hour_warm / SECONDS_PER_HOUR:,.0f}/s",
-    "warm after": lambda plan: format_duration(plan.warm_up.prefetch_seconds) if plan.bucket_cache else "no cache",
-    "snapshot import": lambda plan: format_duration(plan.snapshot.restore_seconds),
-    "a month": _price,
-    "for 1,000 reads/s": _per_thousand_reads,
-}

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from msgspec import Struct
+
 from facts.today import today
+from reports.compared_modes import ModeTable
 from reports.decision_page import DecisionPage
 from reports.explorer.answer import State, advice_texts, answer, decision_rows
 from reports.explorer.page_file import single_page
 from reports.explorer.page_input import MODE, Kind, PageInput
 from reports.explorer.subject import Subject, subject_document
+from reports.json_text import plain
 from sizing.plan import Plan
 from sizing.units import format_size, parse_fraction, parse_size
 
@@ -33,38 +37,56 @@ NUMBERS: Final[Mapping[Kind, Callable[[str], float]]] = {
 }
 
 
-def report_page(subject: Subject, plan: Plan, decision: DecisionPage | None, document: Document) -> str:
-    """Return the page; `document` is what `warmbase plan ENV --output json` prints: the plan, or the decision."""
-    base = answer("plan", State(subject=subject, values={}))
-    priced = [{**step, "price": _price(subject, step)} for step in base.pop("steps")]
-    report = {
-        "base": {**base, "yaml": "", "steps": priced},
-        "variants": dict(_variants(subject)),
-        "advice": advice_texts(plan.alternatives),
-        "rows": decision_rows(decision) if decision else [],
-        "written": today().isoformat(),
-    }
-    return single_page({"subject": subject_document(subject), "report": report, "plan": document})
+class Report(Struct, frozen=True, kw_only=True):
+    """A page without a server; `document` is what the command prints with `--output json`.
 
+    `decision` is the cluster for the ranges in the file, and `modes` the storage modes side by side. If `is_free`,
+    warmbase chooses the core nodes, even if the file states them. Such plans come from `command`, and only for the
+    values of the file.
+    """
 
-def _price(subject: Subject, step: Document) -> Document:
-    price = answer("price", State(subject=subject, values=step["values"], is_free=step["free"]))
-    return {"usd_per_month": price.get("usd_per_month"), "p99_ms": price.get("p99_ms")}
+    subject: Subject
+    plan: Plan
+    document: Document
+    decision: DecisionPage | None = None
+    modes: ModeTable | None = None
+    is_free: bool = False
+    command: str = ""
 
+    def page(self) -> str:
+        """Return the page."""
+        base = answer("plan", self._state({}))
+        priced = [{**step, "price": self._price(step)} for step in base.pop("steps")]
+        report = {
+            "base": {**base, "yaml": "", "steps": priced, "command": self.command or base["command"]},
+            "variants": dict(self._variants()),
+            "advice": advice_texts(self.plan.alternatives),
+            "rows": decision_rows(self.decision) if self.decision else [],
+            "modes": plain(self.modes),
+            "written": today().isoformat(),
+        }
+        return single_page({"subject": subject_document(self.subject), "report": report, "plan": self.document})
 
-def _variants(subject: Subject) -> Iterator[tuple[str, list[Document]]]:
-    """Yield the key of each input that has stops, with the plan at each stop."""
-    for key, entry in subject.inputs.items():
-        plans = [plan for text in _stops(entry) for plan in _plan_at(subject, key, text)]
-        if plans:
-            yield key, plans
+    def _state(self, values: Mapping[str, str], *, is_free: bool = False) -> State:
+        return State(subject=self.subject, values=values, is_free=is_free or self.is_free)
 
+    def _price(self, step: Document) -> Document:
+        price = answer("price", self._state(step["values"], is_free=step["free"]))
+        return {"usd_per_month": price.get("usd_per_month"), "p99_ms": price.get("p99_ms")}
 
-def _plan_at(subject: Subject, key: str, text: str) -> Iterator[Document]:
-    """Yield the plan at a stop, or nothing if the value is refused together with the other values of the file."""
-    document = answer("plan", State(subject=subject, values={key: text}))
-    if "plan" in document:
-        yield {"text": text, "answer": {**document, "yaml": "", "steps": []}}
+    def _variants(self) -> Iterator[tuple[str, list[Document]]]:
+        """Yield the key of each input that has stops, with the plan at each stop."""
+        for key, entry in self.subject.inputs.items():
+            plans = [plan for text in _stops(entry) for plan in self._plan_at(key, text)]
+            if plans:
+                yield key, plans
+
+    def _plan_at(self, key: str, text: str) -> Iterator[Document]:
+        """Yield the plan at a stop, or nothing if the value is refused together with the other values of the file."""
+        state = answer("plan", self._state({key: text}))
+        if "plan" in state:
+            more = {"command": ""} if self.command else {}
+            yield {"text": text, "answer": {**state, "yaml": "", "steps": [], **more}}
 
 
 def _stops(entry: PageInput) -> list[str]:

@@ -110,6 +110,11 @@ class Subject(Struct, frozen=True, kw_only=True, dict=True):
         options = chain.from_iterable(map(_option, changes))
         return shlex.join(["warmbase", "plan", self.name, *self.options, *options])
 
+    @property
+    def compare_command(self) -> str:
+        """Return the command that shows the storage modes side by side."""
+        return shlex.join(["warmbase", "compare", self.name, *self.options])
+
 
 def _without_blanks(text: str) -> str:
     return text.replace(" ", "") if text[0].isdigit() else text

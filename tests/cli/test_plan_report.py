@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,15 +54,47 @@ def test_an_earlier_report_may_be_overwritten(tmp_path: Path) -> None:
     plan_report._check_file(file)
 
 
+def blocks_of(file: Path) -> dict[str, Any]:
+    """Return the documents in a report, by their ids."""
+    blocks = re.findall(r'<script type="application/json" id="(\w+)">(.*?)</script>', file.read_text())
+    return {name: json.loads(block) for name, block in blocks}
+
+
+def test_the_report_of_a_comparison_has_each_mode_without_the_pins_of_the_file(tmp_path: Path) -> None:
+    environment, file = tmp_path / "pinned.yaml", tmp_path / "compare.html"
+    environment.write_text(
+        locate("dev").read_text().replace("families: [m8g, r8g, m7g]", "type: r8g.2xlarge, count: 9")
+    )
+    assert run("compare", str(environment), "--report", str(file)).returncode == 0
+    plans = json.loads(run("compare", str(environment), "--output", "json").stdout)
+    blocks = blocks_of(file)
+    assert blocks["plan"] == plans
+    report = blocks["report"]
+    assert report["base"]["command"] == f"warmbase compare {environment}"
+    modes = {variant["text"]: variant["answer"]["plan"] for variant in report["variants"]["storage.mode"]}
+    assert {name: mode["core"] for name, mode in modes.items()} == {name: plans[name]["core"] for name in modes}
+    assert report["base"]["plan"]["core"]["instance_type"] != "r8g.2xlarge"
+    assert report["modes"]["names"] == list(plans)
+    printed = " ".join(run("compare", str(environment)).stdout.split())
+    assert all(f"{name} " in printed for name, *_ in report["modes"]["rows"])
+    assert all(summary in printed for summary in report["modes"]["summaries"])
+
+
+def test_the_report_of_a_comparison_refuses_another_output(tmp_path: Path) -> None:
+    file = tmp_path / "compare.html"
+    assert run("compare", "dev", "--report", str(file), "--output", "json").returncode == 2
+    assert not file.exists()
+
+
 def test_the_report_of_ranges_has_the_decision_of_the_command(tmp_path: Path) -> None:
     environment, file = tmp_path / "ranged.yaml", tmp_path / "plan.html"
     written = locate("dev").read_text().replace("stored: 200 GiB", "stored: 100..1500 GiB")
     environment.write_text(written.replace("[m8g, r8g, m7g]", "[m7g]"))
     few = ("plan", str(environment), "--samples", "8")
     assert run(*few, "--report", str(file)).returncode == 0
-    blocks = dict(re.findall(r'<script type="application/json" id="(\w+)">(.*?)</script>', file.read_text()))
-    assert json.loads(blocks["plan"]) == json.loads(run(*few, "--output", "json").stdout)
-    report, printed = json.loads(blocks["report"]), " ".join(run(*few, columns=120).stdout.split())
+    blocks = blocks_of(file)
+    assert blocks["plan"] == json.loads(run(*few, "--output", "json").stdout)
+    report, printed = blocks["report"], " ".join(run(*few, columns=120).stdout.split())
     assert "Buy" in dict(report["rows"])
     assert all(text in printed for _, text in report["rows"])
     assert report["base"]["middle"].endswith("workload.stored 387 GiB.")

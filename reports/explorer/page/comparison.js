@@ -2,6 +2,7 @@
  * Two states side by side, with the difference in dollars.
  *
  * @typedef {import("./types.d.ts").Answer} Answer
+ * @typedef {import("./types.d.ts").ModeTable} ModeTable
  */
 
 import { byId, element } from "./elements.js";
@@ -22,6 +23,24 @@ export function showComparison(kept, now) {
     return comparedRow(figure.title, before?.text ?? "", text, before?.text !== figure.text);
   });
   byId("compared").replaceChildren(...rows);
+}
+
+/**
+ * Show the storage modes side by side.
+ *
+ * @param {ModeTable} table
+ */
+export function showModes({ names, rows, summaries }) {
+  byId("modes").hidden = false;
+  const head = element("tr", {}, ...["figure", ...names].map((name) => element("th", { scope: "col" }, name)));
+  const body = rows.map(([name = "", ...texts]) => {
+    const cells = texts.map((text) => element("td", {}, text));
+    return element("tr", {}, element("th", { scope: "row" }, name), ...cells);
+  });
+  byId("modes")
+    .querySelector("table")
+    ?.replaceChildren(element("thead", {}, head), element("tbody", {}, ...body));
+  byId("summaries").replaceChildren(...summaries.map((text) => element("li", {}, text)));
 }
 
 /**

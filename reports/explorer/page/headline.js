@@ -67,6 +67,7 @@ export function showText({ plan, yaml, command }) {
   const warnings = plan.warnings.map(({ message, fix }) => element("li", {}, `${message}. Fix: ${fix}.`));
   byId("warnings").replaceChildren(...(warnings.length ? warnings : [element("li", {}, "Nothing.")]));
   setText(byId("yaml"), yaml);
+  byId("file").hidden = command === "";
   setText(byId("command"), command);
 }
 

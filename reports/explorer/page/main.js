@@ -10,7 +10,7 @@
  */
 
 import { stateOf, undoDepth, writeAddress } from "./address.js";
-import { showComparison } from "./comparison.js";
+import { showComparison, showModes } from "./comparison.js";
 import { Drawings } from "./drawings.js";
 import { byId, pageData, setText } from "./elements.js";
 import { Fields } from "./fields.js";
@@ -80,11 +80,12 @@ class Page {
   }
 
   /**
-   * Show the parts of a report that do not follow its sliders: two plots, and the advice.
+   * Show the parts of a report that do not follow its sliders: two plots, the advice, and the modes side by side.
    *
    * @param {Report} report
    */
-  #showFileOnly({ base, advice }) {
+  #showFileOnly({ base, advice, modes }) {
+    if (modes) showModes(modes);
     this.drawings.showPrices(base.steps, base.plan);
     showAdvice(advice);
   }
@@ -283,9 +284,9 @@ function stopsOf({ variants }) {
 }
 
 /** @param {Report} report */
-function noteOf({ written }) {
+function noteOf({ written, modes }) {
   return (
-    `Written on ${written}. Each slider, and the list of storage modes, has only values for which a plan was computed. ` +
+    `Written on ${written}. ${modes ? "warmbase chooses the nodes, even if the file states them. " : ""}Each slider, and the list of storage modes, has only values for which a plan was computed. ` +
     "A change resets all other inputs. The last two plots and the advice do not follow the inputs. For other values, " +
     "run warmbase explore."
   );

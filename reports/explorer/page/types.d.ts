@@ -123,11 +123,19 @@ export interface Subject {
   inputs: Input[];
 }
 
+/** The storage modes side by side: each row has a figure's name, and its text for each mode. */
+export interface ModeTable {
+  names: string[];
+  rows: string[][];
+  summaries: string[];
+}
+
 /** The plans of a page without a server: the plan of the file, and one for each value at which a slider stops. */
 export interface Report {
   base: Answer;
   advice: string[];
   rows: [string, string][];
+  modes: ModeTable | null;
   variants: Record<string, { text: string; answer: Answer }[]>;
   written: string;
 }

@@ -206,7 +206,7 @@ async function observeShortly(browser, { url, states }) {
 }
 
 /** Observe the rest: the keyboard, refused values, the dark page on a phone, printing, and the file of a report. */
-async function observeWholly(browser, { url, report }) {
+async function observeWholly(browser, { url, report, comparison }) {
   const page = await open(browser, url);
   const observed = { first: await figures(page), keyed: await keyed(page) };
   observed.refused = (await typed(page, [{ "workload.stored": "3 TB" }]))[0];
@@ -228,10 +228,15 @@ async function observeWholly(browser, { url, report }) {
   observed.plots = await file.$$eval("#plots figure", (plots) =>
     plots.filter((plot) => plot.hidden).map(({ id }) => id),
   );
+  const modes = await open(browser, comparison, { viewport: PHONE });
+  observed.axe.comparison = await accessibility(modes);
+  observed.width.comparison = await width(modes);
+  observed.sheets.comparison = await sheets(modes);
+  observed.side = await texts(modes, "#modes tr");
   const unplanned = await open(browser, `${report}#workload.stored=1+GiB`);
   observed.unplanned = [await unplanned.inputValue("#input-workload-stored"), (await figures(unplanned)).figures];
   observed.requests = { explore: page.seen.requests, report: file.seen.requests };
-  observed.messages = [page, phone, file].flatMap((one) => one.seen.messages);
+  observed.messages = [page, phone, file, modes].flatMap((one) => one.seen.messages);
   return observed;
 }
 

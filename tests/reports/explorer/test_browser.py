@@ -117,10 +117,12 @@ def page() -> Observed:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Observed:
     """All other observations of the browser, on the page and on the file of a report."""
-    file = tmp_path_factory.mktemp("report") / "plan.html"
+    file, comparison = (tmp_path_factory.mktemp("report") / name for name in ("plan.html", "compare.html"))
     assert run("plan", ENVIRONMENT, "--report", str(file)).returncode == 0
+    assert run("compare", ENVIRONMENT, "--report", str(comparison)).returncode == 0
     with served() as url:
-        return observed({"observe": "wholly", "url": url, "report": file.as_uri()}) | {"file": file}
+        wanted = {"url": url, "report": file.as_uri(), "comparison": comparison.as_uri()}
+        return observed({"observe": "wholly", **wanted}) | {"files": (file, comparison)}
 
 
 def printed(document: Observed) -> dict[str, str]:
@@ -240,20 +242,20 @@ def test_a_range_has_the_figures_of_its_middle_and_a_cluster_of_its_own(whole: O
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("state", ["dark", "refused", "ranged", "report"])
+@pytest.mark.parametrize("state", ["dark", "refused", "ranged", "report", "comparison"])
 def test_axe_finds_no_violation_in_other_states(whole: Observed, state: str) -> None:
     assert whole["axe"][state] == []
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("kind", ["explore", "report"])
+@pytest.mark.parametrize("kind", ["explore", "report", "comparison"])
 def test_the_page_is_printed_on_one_sheet(whole: Observed, kind: str) -> None:
     assert whole["sheets"][kind] == 1
 
 
 @pytest.mark.thorough
 def test_no_request_leaves_the_machine(whole: Observed) -> None:
-    requests, file = whole["requests"], whole["file"].as_uri()
+    requests, file = whole["requests"], whole["files"][0].as_uri()
     assert {url.split("/")[2].partition(":")[0] for url in requests["explore"] if url.startswith("http")} == {HOST}
     assert [url for url in requests["report"] if url not in {file, "data:,"}] == []
     assert whole["messages"] == []
@@ -264,13 +266,21 @@ def test_the_report_has_the_document_of_the_command_and_its_sliders_stop_at_plan
     assert whole["report"] == json.loads(run("plan", ENVIRONMENT, "--output", "json").stdout)
     assert whole["unplanned"] == ["200 GiB", printed(whole["report"])], "an address shows a value without its plan"
     assert whole["width"]["report"] <= PHONE_PIXELS
-    assert whole["file"].stat().st_size <= MOST_BYTES
+    assert all(file.stat().st_size <= MOST_BYTES for file in whole["files"])
     triple = run("plan", ENVIRONMENT, "--set", "workload.stored=600GiB", "--output", "json")
     assert whole["stopped"]["price"] == format_usd(json.loads(triple.stdout)["after"]["usd_per_month"])
     plain = run("plan", ENVIRONMENT, "--set", "storage.mode=s3-plain", "--output", "json")
     before, after = whole["modes"]
     assert before == printed(whole["report"])["price"]
     assert after.startswith(format_usd(json.loads(plain.stdout)["after"]["usd_per_month"]))
+
+
+@pytest.mark.thorough
+def test_the_report_of_a_comparison_shows_the_modes_side_by_side(whole: Observed) -> None:
+    head, *rows = whole["side"]
+    assert head == "figures3-cacheds3-plainhdfs"
+    assert any(row.startswith("a month$") for row in rows)
+    assert whole["width"]["comparison"] <= PHONE_PIXELS
 
 
 @pytest.mark.thorough
