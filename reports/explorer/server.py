@@ -8,23 +8,21 @@ from __future__ import annotations
 import json
 import re
 import secrets
-import signal
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from functools import cached_property
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from multiprocessing import get_context
 from pathlib import PurePath
 from socketserver import TCPServer
 from typing import Any, Final
 
 from msgspec import Struct
 
-from reports.explorer.answer import ANSWERS, Document, State, answer
+from reports.explorer.answer import ANSWERS, State, answer
 from reports.explorer.page_file import HTML, TYPES, page_files, served_page
+from reports.explorer.searches import Searches
 from reports.explorer.subject import Subject, subject_document
 from reports.explorer.turns import Superseded, Turns
 
@@ -39,6 +37,7 @@ LENGTH: Final = re.compile(r"[0-9]{1,9}")
 MOST_ANSWERS: Final = 512
 """The number of answers that the server remembers, for states that the user returns to. An answer has about 20 kB."""
 TOKEN_BYTES: Final = 18
+HEADLINE: Final = "plan"
 RANGES: Final = "ranges"
 SLOW: Final = (RANGES, "advice")
 """The answers that need several plans. Each has a separate queue, so that no headline waits for it."""
@@ -97,6 +96,7 @@ class ExplorerServer(ThreadingHTTPServer):
         self.subject = subject
         self.token = secrets.token_urlsafe(TOKEN_BYTES)
         self.turns = {kind: Turns() for kind in (*SLOW, "")}
+        self.searches = Searches()
         self.answers: OrderedDict[tuple[object, ...], bytes] = OrderedDict()
         super().__init__((HOST, port), Handler)
 
@@ -122,17 +122,10 @@ class ExplorerServer(ThreadingHTTPServer):
         page = served_page({"subject": subject_document(self.subject)})
         return {**page_files(), HTML: page.encode()}
 
-    @cached_property
-    def deciding(self) -> ProcessPoolExecutor:
-        """Return the process that finds the clusters for ranges. It forks, which a process with threads must not do."""
-        silently = (signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends this process, too.
-        return ProcessPoolExecutor(1, get_context("spawn"), initializer=signal.signal, initargs=silently)
-
     def server_close(self) -> None:
-        """Stop listening, and start no further search for a cluster."""
+        """Stop listening, and end all searches."""
         super().server_close()
-        if "deciding" in self.__dict__:
-            self.deciding.shutdown(wait=False, cancel_futures=True)
+        self.searches.end_all()
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - the library's signature
         """Print nothing if the browser has closed the connection; any other error is a bug in the server."""
@@ -142,22 +135,21 @@ class ExplorerServer(ThreadingHTTPServer):
     def answer(self, kind: str, request: PageRequest) -> bytes:
         """Return an answer as JSON. Raises Superseded if the page has sent a newer request."""
         key = (kind, request.is_free, *sorted(request.values.items()))
+        if kind == HEADLINE:
+            self.searches.end(request.page)
         with self.turns[kind if kind in SLOW else ""].turn(request.page, request.number):
             content = self.answers.get(key)
             if content is None:
-                state = State(subject=self.subject, values=request.values, is_free=request.is_free)
-                content = self.answers[key] = json.dumps(self._computed(kind, state)).encode()
+                content = self.answers[key] = self._computed(kind, request)
                 if len(self.answers) > MOST_ANSWERS:
                     self.answers.popitem(last=False)
             return content
 
-    def _computed(self, kind: str, state: State) -> Document:
-        if kind != RANGES:
-            return answer(kind, state)
-        try:
-            return self.deciding.submit(answer, kind, state).result()
-        except BrokenExecutor:
-            raise Refusal(HTTPStatus.SERVICE_UNAVAILABLE) from None
+    def _computed(self, kind: str, request: PageRequest) -> bytes:
+        state = State(subject=self.subject, values=request.values, is_free=request.is_free)
+        if kind == RANGES:
+            return self.searches.answer(request.page, state)
+        return json.dumps(answer(kind, state)).encode()
 
 
 class Handler(BaseHTTPRequestHandler):

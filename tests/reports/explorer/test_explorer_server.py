@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import signal
 import socket
 import struct
 import time
@@ -185,16 +186,33 @@ def test_ranges_have_a_plan_for_their_middle_and_the_decision_of_the_command(tmp
     written, ranged = "  stored: 200 GiB\n", "  stored: {low: 100 GiB, mid: 200 GiB, high: 1500 GiB}\n"
     file.write_text(locate("dev").read_text().replace(written, ranged))
     families = Assignment.parse("clusters.blue.core={families: [m7g]}")
-    values = {"workload.row": "4..20 KiB"}
+    values = {"workload.reads.per_second": "100..400"}
     with served(Subject.read(str(file), "blue", [families])) as server:
         assert server.subject.inputs["workload.stored"].text == "100 GiB..1.46 TiB"
         plan, decision = (post(server, kind, values) for kind in ("plan", "ranges"))
-    assert plan["middle"].endswith("the middle of each range: workload.stored 200 GiB, workload.row 12 KiB.")
-    ends = [step["values"] for step in plan["steps"] if step["series"] == "Bytes read per row"]
-    assert [end["workload.row"] for end in ends] == ["4096 B", "20480 B"]
+    assert plan["middle"].endswith("the middle of each range: workload.stored 200 GiB, workload.reads.per_second 250.")
+    ends = [step["values"] for step in plan["steps"] if step["series"] == "Reads per second"]
+    assert [end["workload.reads.per_second"] for end in ends] == ["100", "400"]
     printed = run(*shlex.split(plan["command"])[1:], columns=120).stdout
     for _, sentence in decision["rows"]:
         assert sentence in " ".join(printed.split())
+
+
+def test_a_search_ends_when_its_page_shows_another_plan(server: ExplorerServer) -> None:
+    body = json.dumps({"page": "searching", "number": 1, "values": {"workload.stored": "1..9 TiB"}})
+    statuses = list[int]()
+    path = f"/{server.token}/ranges"
+    search = Thread(target=lambda: statuses.append(request(server, "POST", path, body=body)[0]))
+    search.start()
+    while "searching" not in server.searches._running:
+        time.sleep(0.001)
+    process = server.searches._running["searching"]
+    post(server, "plan", {}, page="quiet", number=2)
+    assert process.poll() is None
+    post(server, "plan", {}, page="searching", number=2)
+    search.join(10)
+    assert statuses == [409]
+    assert process.returncode == -signal.SIGKILL
 
 
 def test_without_ranges_there_is_no_decision(server: ExplorerServer) -> None:
