@@ -1,6 +1,6 @@
 """The searches for the clusters that suit ranges: each is a process of its own, which can be ended.
 
-A search forks, which a process with threads must not do, and it takes seconds.
+A search computes for seconds. In the process of the server, it would slow every headline meanwhile.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Searches:
         return content
 
     def end(self, page: str) -> None:
-        """End the search of a page, with the processes that it has forked."""
+        """End the search of a page, with the processes that it has started."""
         with self._registering:
             process = self._running.pop(page, None)
         if process is not None and process.poll() is None:
