@@ -11,7 +11,7 @@ import math
 import operator
 from collections import Counter
 from collections.abc import Iterable
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Final
 
 import numpy as np
@@ -43,7 +43,7 @@ WORKLOADS: Final = 32  # whose lengths are cached: those on disk are mostly thos
 TAIL_POINTS: Final = 512  # judgement: the longest block in a thousand is told apart
 
 
-class LengthHistogram(Struct, frozen=True, kw_only=True):
+class LengthHistogram(Struct, frozen=True, kw_only=True, dict=True, cache_hash=True):
     """How many blocks have which cached length: `((bytes, blocks), …)`, ascending, each length once.
 
     Build it with `of`, which sorts and merges. Raises InvalidInput for an empty histogram, or a length or a
@@ -67,12 +67,12 @@ class LengthHistogram(Struct, frozen=True, kw_only=True):
             merged[length] += blocks
         return cls(pairs=tuple(sorted(merged.items())))
 
-    @property
+    @cached_property
     def blocks(self) -> int:
         """How many blocks there are."""
         return sum(map(BLOCKS, self.pairs))
 
-    @property
+    @cached_property
     def total_bytes(self) -> int:
         """Return all lengths added up; no slot rounding."""
         return sum(length * blocks for length, blocks in self.pairs)

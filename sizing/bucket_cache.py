@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 import numpy as np
@@ -33,6 +33,7 @@ LONGEST_QUEUE: Final = 256
 SHORTEST_QUEUE: Final = 4  # judgement: blocks of megabytes need no longer batch to make an fsync cheap
 REFERENCE_BYTES: Final = TIB
 """The cache whose swing is computed. Others swing in proportion to the blocks that they hold."""
+LENGTHS: Final = 32  # whose bucket sizes are cached
 NEARLY: Final = 1 - 1e-9  # a cache that misses holding everything by a hair
 MIB_PER_GIB: Final = GIB // MIB
 
@@ -70,9 +71,7 @@ class CacheDemand(Struct, frozen=True, kw_only=True, dict=True):
     def of(cls, blocks: StoredBlocks, release: Release) -> CacheDemand:
         """Choose the bucket sizes that waste least on these blocks."""
         cacheable = blocks.cacheable
-        sizes = bucket_sizes(cacheable.lengths, must_fit_bytes=cacheable.longest_bytes)
-        allocator = BucketAllocator(capacity_bytes=REFERENCE_BYTES, sizes=sizes)
-        swing = OccupancyRange.of(allocator, cacheable.lengths, promotes=release.promotes_on_second_read)
+        sizes, swing = _buckets(cacheable.lengths, cacheable.longest_bytes, promotes=release.promotes_on_second_read)
         return cls(blocks=blocks, sizes=sizes, swing=swing)
 
     def with_measured_blocks(self, lengths: LengthHistogram) -> CacheDemand:
@@ -84,17 +83,17 @@ class CacheDemand(Struct, frozen=True, kw_only=True, dict=True):
             swing=OccupancyRange.of(allocator, lengths, promotes=self.swing.promotes),
         )
 
-    @property
+    @cached_property
     def cacheable(self) -> StoredBlocks:
         """Return the blocks that compete for the cache."""
         return self.blocks.cacheable
 
-    @property
+    @cached_property
     def claimed_bytes(self) -> float:
         """Capacity for one block in a cache that never evicts: slot, share of a bucket's waste, and what stays free."""
         return REFERENCE_BYTES / self.swing.full_blocks
 
-    @property
+    @cached_property
     def everything_bytes(self) -> float:
         """Cache that holds every block without one eviction."""
         return self.cacheable.count * self.claimed_bytes
@@ -184,7 +183,7 @@ class CacheDemand(Struct, frozen=True, kw_only=True, dict=True):
         sizes, ratios = self._chords
         return self.everything_bytes if wanted > ratios[-1] else float(np.interp(wanted, ratios, sizes))
 
-    @property
+    @cached_property
     def compaction_bytes(self) -> float:
         """Return the part of one RegionServer's cache that a compaction fills a second time."""
         return self.cacheable.compaction_blocks * self.claimed_bytes
@@ -239,3 +238,14 @@ class CacheDemand(Struct, frozen=True, kw_only=True, dict=True):
             writer_threads=WRITER_THREADS,
             writer_queue_length=self.writer_queue_length,
         )
+
+
+@lru_cache(maxsize=LENGTHS)
+def _buckets(lengths: LengthHistogram, longest_bytes: int, *, promotes: bool) -> tuple[tuple[int, ...], OccupancyRange]:
+    """Return the bucket sizes that waste least on blocks of these lengths, and the swing of a cache with these sizes.
+
+    Neither depends on how much is stored or read.
+    """
+    sizes = bucket_sizes(lengths, must_fit_bytes=longest_bytes)
+    allocator = BucketAllocator(capacity_bytes=REFERENCE_BYTES, sizes=sizes)
+    return sizes, OccupancyRange.of(allocator, lengths, promotes=promotes)

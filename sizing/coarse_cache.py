@@ -45,7 +45,11 @@ class CoarseCaches(Struct, frozen=True, kw_only=True, dict=True):
 
     def is_coarse(self, size_mib: int) -> bool:
         """Return whether blocks must be counted bucket by bucket in a cache of that size."""
-        return size_mib * MIB < PROPORTIONAL_BUCKETS * bucket_bytes(self.sizes)
+        return size_mib * MIB < self._proportional_bytes
+
+    @cached_property
+    def _proportional_bytes(self) -> int:
+        return PROPORTIONAL_BUCKETS * bucket_bytes(self.sizes)
 
     def slots(self, size_mib: int) -> Slots:
         """Return the list of sizes that holds the most blocks, and its blocks; none where no bucket fits."""
