@@ -31,6 +31,8 @@ NEWTON_STEPS: Final = 2  # from a time between two of the grid, to 3e-8 of the b
 LONGEST_TIME: Final = 40.0  # in reads of the rarest block; e^-40 of the blocks are then unread
 # judgement: standard deviations by which a size's blocks have once exceeded their mean; it keeps those buckets.
 PEAK: Final = 3.0
+# e^-100 of the blocks is far below rounding, and processors are slow with numbers close to the least float64.
+LEAST_EXPONENT: Final = -100.0
 ROUNDING: Final = 1e-12  # of sums of float64 counts
 CURVE_POINTS: Final = 40
 # judgement: a curve that never rises a thousandth above the straight line is that line.
@@ -261,10 +263,21 @@ def missing_shares(popularity: Popularity, sizes: Floats) -> Floats:
     shortest, longest = grid[above - 1], grid[above]
     times = np.interp(sizes, cached, grid)
     for _ in range(NEWTON_STEPS):
-        unread = np.exp(-times[:, None] * weights)
-        short = sizes - (1 - unread) @ blocks
-        times = np.clip(times + short / (unread @ (weights * blocks)), shortest, longest)
-    return np.exp(-times[:, None] * weights)
+        unread = _unread(times, weights)
+        rates = unread @ (weights * blocks)
+        short = sizes - np.subtract(1, unread, out=unread) @ blocks
+        times = np.clip(times + short / rates, shortest, longest)
+    return _unread(times, weights)
+
+
+def _unread(times: Floats, weights: Floats) -> Floats:
+    """Return the share of each class that is not read in so many reads, at least e^-100; shape (times, classes).
+
+    The array takes about a megabyte. The time to allocate another one is as long as that of its computation.
+    """
+    exponents = -times[:, None] * weights
+    np.maximum(LEAST_EXPONENT, exponents, out=exponents)
+    return np.asarray(np.exp(exponents, out=exponents))
 
 
 @lru_cache(maxsize=POPULARITIES)
@@ -273,4 +286,5 @@ def _characteristic_times(popularity: Popularity) -> tuple[Floats, Floats]:
     weights, blocks = popularity.weights[popularity.weights > 0], popularity.claims[popularity.weights > 0]
     longest = LONGEST_TIME / weights.min()
     grid = np.concatenate(([0.0], np.geomspace(min(1.0, longest), longest, GRID_POINTS)))
-    return grid, -np.expm1(-grid[:, None] * weights) @ blocks
+    exponents = -grid[:, None] * weights
+    return grid, -(np.expm1(exponents, out=exponents) @ blocks)
