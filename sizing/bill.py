@@ -7,14 +7,23 @@ from typing import Final
 
 from sizing.candidate import Candidate
 from sizing.cluster import Volume
-from sizing.cost import Bill, BilledGroup, Cost, cost
+from sizing.cost import Bill, BilledGroup, Cost, bill_usd, cost
 from sizing.inputs import SizingInputs
 from sizing.memory import NotEnoughMemory
 from sizing.read import Hits, missing_blocks
 from sizing.resource import bottleneck
 from sizing.workload import OpenLoad
 
-__all__ = ["PRIMARY_TYPE", "PRIMARY_VOLUMES", "candidate_cost", "gets_per_second", "primary_type"]
+__all__ = [
+    "PRIMARY_TYPE",
+    "PRIMARY_VOLUMES",
+    "billed_groups",
+    "candidate_bill",
+    "candidate_cost",
+    "candidate_usd",
+    "gets_per_second",
+    "primary_type",
+]
 
 PRIMARY_TYPE: Final = "m8g.xlarge"
 """judgement: HMaster, NameNode and ResourceManager of a cluster whose data is not in HDFS fit 16 GiB."""
@@ -38,12 +47,12 @@ KMS_KEYS: Final = 2
 CANDIDATES: Final = 256  # whose bills are cached: a search compares them, and tells them to its other branches
 
 
-def primary_type(candidate: Candidate) -> str:
+def primary_type(question: SizingInputs, core_nodes: int) -> str:
     """Return the pinned type, or one that suits the number of core nodes."""
-    pinned = candidate.question.requirements.cluster.primary_type
+    pinned = question.requirements.cluster.primary_type
     if pinned is not None:
         return pinned
-    return LARGE_PRIMARY_TYPE if candidate.count > LARGE_CLUSTER_NODES else PRIMARY_TYPE
+    return LARGE_PRIMARY_TYPE if core_nodes > LARGE_CLUSTER_NODES else PRIMARY_TYPE
 
 
 def gets_per_second(candidate: Candidate) -> float:
@@ -68,25 +77,40 @@ def _saturation(candidate: Candidate) -> float:
         return 0.0
 
 
-@lru_cache(maxsize=CANDIDATES)
 def candidate_cost(candidate: Candidate) -> Cost:
     """Return the whole environment for a month with this candidate as its cluster."""
-    core = BilledGroup(
-        role="core",
-        instance_type=candidate.instance.name,
-        count=candidate.count,
-        volumes=candidate.layout.volumes,
-    )
     question = candidate.question
-    bill = _bill(question, candidate.count, gets_per_second(candidate), _uploaded_bytes_per_second(candidate))
-    return cost((core, _primaries(question, primary_type(candidate))), bill, question.world.prices)
+    groups = billed_groups(question, candidate.instance.name, candidate.count, candidate.layout.volumes)
+    return cost(groups, candidate_bill(candidate), question.world.prices)
+
+
+@lru_cache(maxsize=CANDIDATES)
+def candidate_usd(candidate: Candidate) -> float:
+    """Return the sum of `candidate_cost`."""
+    question = candidate.question
+    groups = billed_groups(question, candidate.instance.name, candidate.count, candidate.layout.volumes)
+    return bill_usd(groups, candidate_bill(candidate), question.world.prices)
+
+
+def billed_groups(
+    question: SizingInputs, instance_type: str, count: int, volumes: tuple[Volume, ...]
+) -> tuple[BilledGroup, BilledGroup]:
+    """Return these core nodes and the primary nodes beside them."""
+    core = BilledGroup(role="core", instance_type=instance_type, count=count, volumes=volumes)
+    return core, _primaries(question, primary_type(question, count))
+
+
+def candidate_bill(candidate: Candidate) -> Bill:
+    """Return what is billed beside the nodes of the candidate."""
+    gets, uploaded = gets_per_second(candidate), _uploaded_bytes_per_second(candidate)
+    return _bill(candidate.question, candidate.count, gets, uploaded)
 
 
 def fixed_usd(question: SizingInputs) -> float:
     """Return what the environment costs a month before the first core node: less than any candidate's bill."""
     primaries = _primaries(question, question.requirements.cluster.primary_type or PRIMARY_TYPE)
     uploaded = question.written_bytes_per_second if question.mode.keeps_data_in_s3 else 0.0
-    return cost((primaries,), _bill(question, 0, 0.0, uploaded), question.world.prices).usd_per_month
+    return bill_usd((primaries,), _bill(question, 0, 0.0, uploaded), question.world.prices)
 
 
 def _primaries(question: SizingInputs, instance_type: str) -> BilledGroup:
@@ -96,9 +120,11 @@ def _primaries(question: SizingInputs, instance_type: str) -> BilledGroup:
 
 def _uploaded_bytes_per_second(candidate: Candidate) -> float:
     """Return what flushes and compactions send to S3."""
+    written = candidate.question.requirements.workload.write_bytes_per_second
+    if not written:
+        return 0.0
     server = candidate.writing_server
-    cells = candidate.question.requirements.workload.write_bytes_per_second / server.cells.value_bytes
-    return cells * server.uploaded_bytes
+    return written / server.cells.value_bytes * server.uploaded_bytes
 
 
 def _bill(question: SizingInputs, core_nodes: int, gets: float, uploaded_bytes_per_second: float) -> Bill:

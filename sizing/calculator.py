@@ -134,7 +134,9 @@ def _plan(result: SearchResult, nearest: tuple[str, ...]) -> Plan:
 
 def _primary(candidate: Candidate) -> PrimaryGroup:
     count = candidate.question.requirements.cluster.primaries
-    return PrimaryGroup(instance_type=primary_type(candidate), count=count, volumes=PRIMARY_VOLUMES)
+    return PrimaryGroup(
+        instance_type=primary_type(candidate.question, candidate.count), count=count, volumes=PRIMARY_VOLUMES
+    )
 
 
 def _hit_ratio(candidate: Candidate) -> HitRatio:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from msgspec import Struct
 
 from sizing import gp3
 from sizing.cluster import Volume
-from sizing.prices import ESTIMATE, LIST, PriceTable
+from sizing.prices import ESTIMATE, LIST, ComputePrice, PriceTable, ServicePrice
 from sizing.units import GIB, HOURS_PER_MONTH, MIB, SECONDS_PER_HOUR, SECONDS_PER_MONTH, format_percent, format_size
 
-__all__ = ["Bill", "BilledGroup", "Cost", "CostLine", "cost"]
+__all__ = ["Bill", "BilledGroup", "Cost", "CostLine", "bill_usd", "cost"]
 
 S3_GB: Final = GIB  # S3's "GB" is 2^30 bytes: AWS's own examples divide by 1,073,741,824
 NONCURRENT_DAYS: Final = 3  # old versions in the root bucket live so long
@@ -20,8 +21,8 @@ NONCURRENT_DAYS: Final = 3  # old versions in the root bucket live so long
 PUT_BYTES: Final = 64 * MIB
 REQUEST_METRICS: Final = 16  # S3 publishes this many request metrics for a filter, at the price of custom ones
 FEE_BASIS: Final = {LIST: "list price", ESTIMATE: "a quarter of on demand in us-east-1"}
-BillRow = tuple[str, float, str, str]
-"""An item, its amount, the name of its price, and the amount as people read it."""
+BillRow = tuple[str, float, str, Callable[[], str]]
+"""An item, its amount, the name of its price, and a function that returns the amount as people read it."""
 EMR_ROOT_VOLUME: Final = Volume(purpose="root", type="gp3", count=1, size_gib=30, iops=3000, throughput_mib_s=125)
 
 
@@ -32,6 +33,10 @@ class CostLine(Struct, frozen=True, kw_only=True):
     usd_per_month: float
     because: str
     estimate: bool
+
+
+BillItem = tuple[float, Callable[[], CostLine]]
+"""The USD a month of a line, and a function that writes it: most bills are only compared, and writing takes longer."""
 
 
 class Cost(Struct, frozen=True, kw_only=True):
@@ -48,6 +53,11 @@ class BilledGroup(Struct, frozen=True, kw_only=True):
     instance_type: str
     count: int
     volumes: tuple[Volume, ...]
+
+    @property
+    def nodes(self) -> str:
+        """Return the number and the type of the nodes in words."""
+        return f"{self.count} x {self.instance_type}"
 
 
 class Bill(Struct, frozen=True, kw_only=True):
@@ -68,62 +78,84 @@ def cost(groups: Sequence[BilledGroup], bill: Bill, prices: PriceTable) -> Cost:
 
     Without data transfer, snapshots, requests to KMS, flow logs and support, which no figure here decides.
     """
-    lines = [line for group in groups for line in _group_lines(group, prices)]
-    lines += _service_lines(bill, prices)
-    return Cost(usd_per_month=sum(line.usd_per_month for line in lines), lines=tuple(lines))
+    lines = tuple(line() for _, line in _items(groups, bill, prices))
+    return Cost(usd_per_month=sum(line.usd_per_month for line in lines), lines=lines)
 
 
-def _group_lines(group: BilledGroup, prices: PriceTable) -> list[CostLine]:
+def bill_usd(groups: Sequence[BilledGroup], bill: Bill, prices: PriceTable) -> float:
+    """Return the sum of the bill that `cost` returns."""
+    return sum(usd for usd, _ in _items(groups, bill, prices))
+
+
+def _items(groups: Sequence[BilledGroup], bill: Bill, prices: PriceTable) -> Iterator[BillItem]:
+    for group in groups:
+        yield from _group_items(group, prices)
+    yield from _service_items(bill, prices)
+
+
+def _group_items(group: BilledGroup, prices: PriceTable) -> Iterator[BillItem]:
     price = prices.compute[group.instance_type]
-    nodes = f"{group.count} x {group.instance_type}"
-    lines = [
-        CostLine(
-            item=f"{group.role} instances",
-            usd_per_month=group.count * price.ec2_usd_per_hour * HOURS_PER_MONTH,
-            because=f"{nodes} at ${price.ec2_usd_per_hour:.4f}/h on demand{_less(prices)}, {HOURS_PER_MONTH} h"
-            f"{_mark(price.ec2_confidence)}",
-            estimate=price.ec2_confidence == ESTIMATE,
-        ),
-        CostLine(
-            item=f"{group.role} EMR fee{' (estimate)' if price.emr_fee_confidence == ESTIMATE else ''}",
-            usd_per_month=group.count * price.emr_fee_usd_per_hour * HOURS_PER_MONTH,
-            because=f"{nodes} at ${price.emr_fee_usd_per_hour:.4f}/h, {FEE_BASIS[price.emr_fee_confidence]}",
-            estimate=price.emr_fee_confidence == ESTIMATE,
-        ),
-    ]
-    lines += [_volume_line(group, volume, prices) for volume in (*group.volumes, EMR_ROOT_VOLUME)]
-    return lines
+    ec2_usd = group.count * price.ec2_usd_per_hour * HOURS_PER_MONTH
+    yield ec2_usd, lambda: _instances_line(group, ec2_usd, prices)
+    fee_usd = group.count * price.emr_fee_usd_per_hour * HOURS_PER_MONTH
+    yield fee_usd, lambda: _fee_line(group, fee_usd, price)
+    for volume in (*group.volumes, EMR_ROOT_VOLUME):
+        volumes_usd = group.count * gp3.usd_per_month(volume, prices)
+        yield volumes_usd, partial(_volume_line, group, volume, volumes_usd, prices)
 
 
-def _less(prices: PriceTable) -> str:
-    return f" less {format_percent(prices.discount)}" if prices.discount else ""
+def _instances_line(group: BilledGroup, usd_per_month: float, prices: PriceTable) -> CostLine:
+    price = prices.compute[group.instance_type]
+    less = f" less {format_percent(prices.discount)}" if prices.discount else ""
+    return CostLine(
+        item=f"{group.role} instances",
+        usd_per_month=usd_per_month,
+        because=f"{group.nodes} at ${price.ec2_usd_per_hour:.4f}/h on demand{less}, {HOURS_PER_MONTH} h"
+        f"{_mark(price.ec2_confidence)}",
+        estimate=price.ec2_confidence == ESTIMATE,
+    )
+
+
+def _fee_line(group: BilledGroup, usd_per_month: float, price: ComputePrice) -> CostLine:
+    estimate = price.emr_fee_confidence == ESTIMATE
+    return CostLine(
+        item=f"{group.role} EMR fee{' (estimate)' if estimate else ''}",
+        usd_per_month=usd_per_month,
+        because=f"{group.nodes} at ${price.emr_fee_usd_per_hour:.4f}/h, {FEE_BASIS[price.emr_fee_confidence]}",
+        estimate=estimate,
+    )
 
 
 def _mark(confidence: str) -> str:
     return ", ESTIMATE" if confidence == ESTIMATE else ""
 
 
-def _volume_line(group: BilledGroup, volume: Volume, prices: PriceTable) -> CostLine:
+def _volume_line(group: BilledGroup, volume: Volume, usd_per_month: float, prices: PriceTable) -> CostLine:
     confidence = prices.services["gp3-gib-month"].confidence
     return CostLine(
         item=f"{group.role} {volume.purpose} volumes",
-        usd_per_month=group.count * gp3.usd_per_month(volume, prices),
+        usd_per_month=usd_per_month,
         because=f"{group.count} x {volume.count} x {volume.size_gib} GiB {volume.type}, {volume.iops} IOPS, "
         f"{volume.throughput_mib_s} MiB/s{_mark(confidence)}",
         estimate=confidence == ESTIMATE,
     )
 
 
-def _service_lines(bill: Bill, prices: PriceTable) -> list[CostLine]:
-    return [
-        CostLine(
-            item=item,
-            usd_per_month=amount * prices.usd(price),
-            because=f"{amount_text} at ${_plain(prices.usd(price))} ({prices.services[price].confidence})",
-            estimate=prices.services[price].confidence == ESTIMATE,
-        )
-        for item, amount, price, amount_text in (*_storage_rows(bill), *_other_rows(bill))
-    ]
+def _service_items(bill: Bill, prices: PriceTable) -> Iterator[BillItem]:
+    for row in (*_storage_rows(bill), *_other_rows(bill)):
+        _, amount, name, _ = row
+        price = prices.services[name]
+        yield amount * price.usd, partial(_service_line, row, price)
+
+
+def _service_line(row: BillRow, price: ServicePrice) -> CostLine:
+    item, amount, _, amount_text = row
+    return CostLine(
+        item=item,
+        usd_per_month=amount * price.usd,
+        because=f"{amount_text()} at ${_plain(price.usd)} ({price.confidence})",
+        estimate=price.confidence == ESTIMATE,
+    )
 
 
 def _storage_rows(bill: Bill) -> Iterator[BillRow]:
@@ -131,12 +163,20 @@ def _storage_rows(bill: Bill) -> Iterator[BillRow]:
     stored_gb = bill.stored_bytes / S3_GB
     old_gb = bill.written_bytes_per_second * SECONDS_PER_HOUR * 24 * NONCURRENT_DAYS / S3_GB
     puts_per_second = bill.written_bytes_per_second / PUT_BYTES
-    put_text = f"{puts_per_second:,.2f} PUTs/s of {format_size(PUT_BYTES)}"
-    get_text = f"{bill.gets_per_second:,.1f} GETs/s once warm"
-    yield "S3 storage", stored_gb, "s3-gb-month", f"{stored_gb:,.0f} GiB"
-    yield "S3 old versions", old_gb, "s3-gb-month", f"{old_gb:,.0f} GiB of {NONCURRENT_DAYS} days' rewriting"
-    yield "S3 writes", puts_per_second * SECONDS_PER_MONTH, "s3-put", put_text
-    yield "S3 reads", bill.gets_per_second * SECONDS_PER_MONTH, "s3-get", get_text
+    yield "S3 storage", stored_gb, "s3-gb-month", lambda: f"{stored_gb:,.0f} GiB"
+    yield "S3 old versions", old_gb, "s3-gb-month", lambda: f"{old_gb:,.0f} GiB of {NONCURRENT_DAYS} days' rewriting"
+    yield (
+        "S3 writes",
+        puts_per_second * SECONDS_PER_MONTH,
+        "s3-put",
+        lambda: f"{puts_per_second:,.2f} PUTs/s of {format_size(PUT_BYTES)}",
+    )
+    yield (
+        "S3 reads",
+        bill.gets_per_second * SECONDS_PER_MONTH,
+        "s3-get",
+        lambda: f"{bill.gets_per_second:,.1f} GETs/s once warm",
+    )
 
 
 def _other_rows(bill: Bill) -> Sequence[BillRow]:
@@ -147,26 +187,26 @@ def _other_rows(bill: Bill) -> Sequence[BillRow]:
             "CloudWatch metrics",
             metrics,
             "cloudwatch-metric-month",
-            f"{metrics} metrics{f', {REQUEST_METRICS} of them of S3 requests' if bill.stored_bytes else ''}",
+            lambda: f"{metrics} metrics{f', {REQUEST_METRICS} of them of S3 requests' if bill.stored_bytes else ''}",
         ),
         (
             "CloudWatch dashboards",
             bill.dashboards,
             "cloudwatch-dashboard-month",
-            f"{bill.dashboards} dashboards",
+            lambda: f"{bill.dashboards} dashboards",
         ),
         (
             "CloudWatch alarms",
             bill.alarms,
             "cloudwatch-alarm-month",
-            f"{bill.alarms} alarms, one for each node that a query finds, five for a composite one",
+            lambda: f"{bill.alarms} alarms, one for each node that a query finds, five for a composite one",
         ),
-        ("KMS keys", bill.kms_keys, "kms-key-month", f"{bill.kms_keys} keys"),
+        ("KMS keys", bill.kms_keys, "kms-key-month", lambda: f"{bill.kms_keys} keys"),
         (
             "interface endpoints",
             bill.interface_endpoints * HOURS_PER_MONTH,
             "interface-endpoint-hour",
-            f"{bill.interface_endpoints} in one zone, {HOURS_PER_MONTH} h",
+            lambda: f"{bill.interface_endpoints} in one zone, {HOURS_PER_MONTH} h",
         ),
     )
 

@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
-from sizing.bill import candidate_cost
+from sizing.bill import candidate_usd
 from sizing.candidate import Candidate
 from sizing.cost_grid import CostGrid
 from sizing.cures import (
@@ -49,7 +49,7 @@ class Bounds(Struct, dict=True):
 
     def offer(self, candidate: Candidate) -> None:
         """Remember a cluster that serves, if it is the cheapest so far."""
-        usd = candidate_cost(candidate).usd_per_month
+        usd = candidate_usd(candidate)
         if usd < self.usd:
             self.usd, self.best = usd, candidate
 
@@ -82,7 +82,7 @@ class GridPoints(Struct, kw_only=True, eq=False, dict=True):
         size, speed = (int(index) for index in np.unravel_index(usd.argmin(), usd.shape))
         least = self.least_usd() + ROUNDING_USD
         candidate = self._candidate(size, speed)
-        exact = candidate_cost(candidate).usd_per_month
+        exact = candidate_usd(candidate)
         # The part that the grid left out is added to the cost of all its points.
         self.common_usd = max(self.common_usd, exact - float(usd[size, speed]))
         if exact <= least:

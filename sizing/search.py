@@ -17,7 +17,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from sizing.bill import candidate_cost, fixed_usd
+from sizing.bill import candidate_usd, fixed_usd
 from sizing.candidate import FEWEST_SURVIVORS, Candidate
 from sizing.cost_grid import CostGrid, NodeChoice, cost_grid, instances_usd, least_storage_usd
 from sizing.disks import Storage, storages
@@ -111,7 +111,7 @@ class Search(Struct, kw_only=True, dict=True):
 
     def evaluate(self, candidate: Candidate) -> Evaluation:
         """Return a candidate with its bill and its shortfalls; it is remembered if it is the nearest of its type."""
-        usd_per_month = candidate_cost(candidate).usd_per_month
+        usd_per_month = candidate_usd(candidate)
         missed = (*shortfalls(candidate), *budget_missed(self.question, usd_per_month))
         tried = Evaluation(candidate=candidate, usd_per_month=usd_per_month, shortfalls=missed)
         self.evaluated += 1

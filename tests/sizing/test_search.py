@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from environments.planning import requirements, world
 from environments.reader import read_environment
 from sizing import gp3, search
-from sizing.bill import candidate_cost
+from sizing.bill import candidate_usd
 from sizing.candidate import Candidate
 from sizing.cluster import Layout, Volume
 from sizing.cost_grid import NodeChoice, cost_grid
@@ -187,7 +187,7 @@ def test_nothing_that_serves_is_a_hundredth_cheaper(seed: int) -> None:
     wins = [
         (round(usd), candidate.instance.name, candidate.count, candidate.layout)
         for usd, candidate in cheaper
-        if candidate_cost(candidate).usd_per_month < most and not shortfalls(candidate)
+        if candidate_usd(candidate) < most and not shortfalls(candidate)
     ]
     assert not wins, (best and (round(best.usd_per_month), best.candidate), wins[:3])
 
@@ -228,7 +228,7 @@ def test_with_writes_no_point_of_a_grid_that_serves_is_a_hundredth_cheaper(seed:
         return
     limit = CHEAPER * best.usd_per_month if best.serves else float("inf")
     for candidate in sampled(question, random.Random(seed)):
-        usd_per_month = candidate_cost(candidate).usd_per_month
+        usd_per_month = candidate_usd(candidate)
         assert usd_per_month >= limit or shortfalls(candidate), (best.usd_per_month, usd_per_month, candidate)
 
 
@@ -252,9 +252,9 @@ def test_a_larger_cache_frees_the_processors_that_the_writes_lack() -> None:
     best = search.search(SizingInputs.new(replace(REQUIREMENTS, workload=workload, targets=targets), world)).best
     assert best.serves
     assert best.candidate.count == 2  # one node may be lost
-    cheapest = candidate_cost(best.candidate).usd_per_month
+    cheapest = candidate_usd(best.candidate)
     smaller = replace(best.candidate, layout=replace(best.candidate.layout, cache_mib=2_048))
-    assert candidate_cost(smaller).usd_per_month <= cheapest
+    assert candidate_usd(smaller) <= cheapest
     assert {shortfall.target for shortfall in shortfalls(smaller)} == {"reads", "writes"}
 
 
