@@ -12,7 +12,7 @@ from sizing.workload import Reads
 __all__ = ["ClusterChoice", "CoreChoice", "Layout", "Volume"]
 
 
-class Volume(Struct, frozen=True, kw_only=True):
+class Volume(Struct, frozen=True, kw_only=True, cache_hash=True):
     """One kind of data volume on every node of a group. EBS sells whole GiB and whole MiB/s.
 
     `purpose` is `cache` (BucketCache file and its index), `data` (HDFS that holds the data) or `system` (the

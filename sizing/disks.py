@@ -9,6 +9,7 @@ lies on volumes of the nodes: on several if one would be larger than EMR documen
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Final, Literal
 
 import numpy as np
@@ -26,7 +27,7 @@ from sizing.popularity import Floats
 from sizing.read import Hits
 from sizing.resource import disk_bytes_per_read, disk_ios_per_read
 from sizing.shortfalls import Shortfall
-from sizing.system_volume import RESERVED_SIZES_GIB, distinct_size, system_volume
+from sizing.system_volume import RESERVED_SIZES_GIB, SERVERS, distinct_size, system_volume
 from sizing.units import GIB, MIB
 
 __all__ = [
@@ -72,7 +73,9 @@ def layout(question: SizingInputs, storage: Storage, choice: VolumeChoice, serve
     """Return the volumes of each node, if this many nodes share the data."""
     if storage == "pinned":
         return pinned_layout(question, question.requirements.cluster.core.volumes or (), servers)
-    system = system_volume(question, choice.instance, choice.cache_mib, servers)
+    # Without writes, the cache makes no difference to the system volume, so all caches share one.
+    written = question.requirements.workload.write_bytes_per_second > 0
+    system = system_volume(question, choice.instance, choice.cache_mib if written else 0, servers)
     if storage == "none":
         return Layout(cache_mib=0, volumes=(system,))
     if storage == "nvme":
@@ -181,9 +184,14 @@ def pinned_layout(question: SizingInputs, volumes: tuple[Volume, ...], servers: 
     cache = next(volume for volume in volumes if volume.purpose == "cache")
     fill = FILL_FRACTION if cache.type == "nvme" else PINNED_FILL_FRACTION
     room_bytes = cache.size_bytes * fill / (1 / cache.count + index_fraction(question.demand))
-    everything_mib = int(whole_files_mib(np.array(question.demand.size_mib(1.0, servers)), cache.count))
     room_mib = math.floor(room_bytes / GIB / cache.count) * cache.count * MIB_PER_GIB
-    return Layout(cache_mib=min(everything_mib, room_mib), volumes=volumes)
+    return Layout(cache_mib=min(_everything_mib(question, servers, cache.count), room_mib), volumes=volumes)
+
+
+@lru_cache(maxsize=SERVERS)
+def _everything_mib(question: SizingInputs, servers: int, files: int) -> int:
+    """Return the cache of each server in this many files if the servers together hold all data."""
+    return int(whole_files_mib(np.array(question.demand.size_mib(1.0, servers)), files))
 
 
 def _hdfs_node_gib(question: SizingInputs, servers: int) -> int:

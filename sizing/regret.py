@@ -18,9 +18,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from sizing.bill import candidate_cost
+from sizing.bill import billed_groups, candidate_bill
 from sizing.candidate import FEWEST_SURVIVORS, Candidate
-from sizing.cluster import Volume
+from sizing.cluster import Layout, Volume
+from sizing.cost import Bill, bill_usd
 from sizing.disks import hdfs_volumes, pinned_layout
 from sizing.evaluation import budget_missed
 from sizing.inputs import SizingInputs
@@ -41,7 +42,7 @@ PARTS: Final = 4
 SHUFFLES: Final = 25  # judgement: random splits, whose gain is chance; their mean is subtracted
 
 
-class ClusterOption(Struct, frozen=True, kw_only=True):
+class ClusterOption(Struct, frozen=True, kw_only=True, dict=True, cache_hash=True):
     """The core nodes of a cluster that could be bought: their type and number, and the volumes of each."""
 
     instance_type: str
@@ -52,6 +53,11 @@ class ClusterOption(Struct, frozen=True, kw_only=True):
     def family(self) -> str:
         """Return the instance family, such as r8g."""
         return self.instance_type.partition(".")[0]
+
+    @cached_property
+    def unsized_volumes(self) -> tuple[Volume, ...]:
+        """Return the volumes without their sizes, which decide only their price and the size of the cache."""
+        return tuple(replace(volume, size_gib=0) for volume in self.volumes)
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -91,25 +97,41 @@ class Situation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     @cached_property
     def outcome(self) -> Callable[[ClusterOption], Outcome]:
         """Return a function of an option: its bill, and the targets that it misses."""
-        return memoized(lambda option: _outcome(self.question, option))
+        return memoized(self._outcome)
 
+    def _outcome(self, option: ClusterOption) -> Outcome:
+        """Return the outcome of an option as if it were pinned; its cache is as large as its volumes allow."""
+        question, prices = self.question, self.world.prices
+        survivors = max(FEWEST_SURVIVORS, option.count - self.requirements.targets.lost_nodes)
+        cache_mib = pinned_layout(question, option.volumes, survivors).cache_mib
+        bill, missed = self._evaluation(
+            option.instance_type, option.count, Layout(cache_mib=cache_mib, volumes=option.unsized_volumes)
+        )
+        groups = billed_groups(question, option.instance_type, option.count, option.volumes)
+        usd_per_month = bill_usd(groups, bill, prices)
+        return Outcome(
+            usd_per_month=usd_per_month,
+            node_usd_per_month=prices.compute[option.instance_type].usd_per_hour * HOURS_PER_MONTH,
+            missed=(
+                *_impossible(question, option),
+                *missed,
+                *(shortfall.target for shortfall in budget_missed(question, usd_per_month)),
+            ),
+        )
 
-def _outcome(question: SizingInputs, option: ClusterOption) -> Outcome:
-    """Return the outcome of an option as if the environment pinned it; its cache is as large as its volumes allow."""
-    world, survivors = question.world, max(FEWEST_SURVIVORS, option.count - question.requirements.targets.lost_nodes)
-    candidate = Candidate(
-        question=question,
-        instance=world.instance_types[option.instance_type],
-        count=option.count,
-        layout=pinned_layout(question, option.volumes, survivors),
-    )
-    usd_per_month = candidate_cost(candidate).usd_per_month
-    missed = [*shortfalls(candidate), *budget_missed(question, usd_per_month)]
-    return Outcome(
-        usd_per_month=usd_per_month,
-        node_usd_per_month=world.prices.compute[option.instance_type].usd_per_hour * HOURS_PER_MONTH,
-        missed=(*_impossible(question, option), *(shortfall.target for shortfall in missed)),
-    )
+    @cached_property
+    def _evaluation(self) -> Callable[[str, int, Layout], tuple[Bill, tuple[str, ...]]]:
+        """Return a function of nodes and their layout: what is billed beside them, and the targets that they miss.
+
+        The budget is not among these targets. Many options differ only in the size of their volumes, and where all data
+        fit, their caches are equally large.
+        """
+        return memoized(self._evaluated)
+
+    def _evaluated(self, instance_type: str, count: int, layout: Layout) -> tuple[Bill, tuple[str, ...]]:
+        instance = self.world.instance_types[instance_type]
+        candidate = Candidate(question=self.question, instance=instance, count=count, layout=layout)
+        return candidate_bill(candidate), tuple(shortfall.target for shortfall in shortfalls(candidate))
 
 
 def _impossible(question: SizingInputs, option: ClusterOption) -> Iterator[str]:
