@@ -6,12 +6,8 @@ in every sample.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
-from functools import partial
-from typing import Any, Final, TypeVar
+from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 from msgspec import Struct
@@ -19,12 +15,11 @@ from msgspec.structs import replace
 
 from sizing.popularity import Floats
 from sizing.problem import Infeasible
-from sizing.regret import MISSED_FACTOR, ClusterOption, Decision, Outcome, Situation
+from sizing.regret import MISSED_FACTOR, ClusterOption, Decision, Situation
 from sizing.requirements import Requirements
 
 __all__ = ["Proposal", "proposal"]
 
-FEWEST_FOR_PROCESSES: Final = 24  # judgement: the start of the processes takes as long as a few samples
 SCREENS: Final = ((16, 48), (4, 24))
 """judgement: an option that 48 others beat over every 16th sample, or 24 over every fourth, does not win over all."""
 FEWEST_SCREENED: Final = 8  # judgement: fewer samples say too little about an option
@@ -32,9 +27,6 @@ LEADERS: Final = 4
 """The number of best options whose neighbours are tried."""
 ROUNDS: Final = 3
 """The most times that neighbours are tried; the first round usually ends the search."""
-
-T = TypeVar("T")
-Application = Callable[[Callable[[Situation], T], Sequence[int]], list[T]]
 
 
 class Proposal(Struct, frozen=True, kw_only=True):
@@ -55,19 +47,18 @@ def proposal(samples: Sequence[Situation], middle: Situation, missed_factor: flo
     Raises Infeasible where no cluster meets the targets in any sample.
     `middle` is the sample in which every range has its middle.
     """
-    with _mapping(samples) as apply:
-        optima = apply(_cheapest, range(len(samples)))
-        if not any(optima):
-            raise _none_serves(middle.requirements, len(samples))
-        expected = middle.cheapest
-        options = tuple(dict.fromkeys(option for option, _ in filter(None, [expected, *optima])))
-        trials = _Trials(
-            apply=apply,
-            cheapest_usd=np.array([np.nan if optimum is None else optimum[1] for optimum in optima]),
-            count_is_fixed=middle.requirements.cluster.core.count is not None,
-            missed_factor=missed_factor,
-        )
-        decision = trials.improved(trials.finalists(options))
+    optima = [sample.cheapest for sample in samples]
+    if not any(optima):
+        raise _none_serves(middle.requirements, len(samples))
+    expected = middle.cheapest
+    options = tuple(dict.fromkeys(option for option, _ in filter(None, [expected, *optima])))
+    trials = _Trials(
+        samples=samples,
+        cheapest_usd=np.array([np.nan if optimum is None else optimum[1] for optimum in optima]),
+        count_is_fixed=middle.requirements.cluster.core.count is not None,
+        missed_factor=missed_factor,
+    )
+    decision = trials.improved(trials.finalists(options))
     return Proposal(
         decision=decision,
         middle=None if expected is None else decision.options.index(expected[0]),
@@ -75,18 +66,10 @@ def proposal(samples: Sequence[Situation], middle: Situation, missed_factor: flo
     )
 
 
-def _cheapest(sample: Situation) -> tuple[ClusterOption, float] | None:
-    return sample.cheapest
-
-
-def _outcomes(sample: Situation, options: Sequence[ClusterOption]) -> list[Outcome]:
-    return [sample.outcome(option) for option in options]
-
-
 class _Trials(Struct, frozen=True, kw_only=True):
-    """The evaluation of options in samples; one option in one sample takes about a millisecond."""
+    """The evaluation of options in samples; one option in one sample takes about a tenth of a millisecond."""
 
-    apply: Application[list[Outcome]]
+    samples: Sequence[Situation]
     cheapest_usd: Floats
     count_is_fixed: bool
     missed_factor: float
@@ -95,7 +78,7 @@ class _Trials(Struct, frozen=True, kw_only=True):
         """Return the decision between these options over every sample, or over every `step`th one."""
         return Decision(
             options=options,
-            outcomes=self.apply(partial(_outcomes, options=options), range(0, len(self.cheapest_usd), step)),
+            outcomes=[[sample.outcome(option) for option in options] for sample in self.samples[::step]],
             cheapest_usd=self.cheapest_usd[::step],
             missed_factor=self.missed_factor,
         )
@@ -145,44 +128,6 @@ class _Trials(Struct, frozen=True, kw_only=True):
             if option.instance_type == other.instance_type
         ]
         return tuple(dict.fromkeys(option for option in others if option not in decision.options))
-
-
-@contextmanager
-def _mapping(samples: Sequence[Situation]) -> Iterator[Application[Any]]:
-    """Yield a function that applies another function to the samples with the given numbers.
-
-    Where it saves time, there is one process for each processor. The same process always evaluates the same samples,
-    because it remembers what it has computed for them.
-    """
-    processors = os.cpu_count() or 1
-    if len(samples) < FEWEST_FOR_PROCESSES or processors == 1:
-        yield lambda function, numbers: [function(samples[number]) for number in numbers]
-        return
-    pools = [ProcessPoolExecutor(1, initializer=_remember, initargs=(samples,)) for _ in range(processors)]
-
-    def apply(function: Callable[[Situation], T], numbers: Sequence[int]) -> list[T]:
-        running = [
-            pools[number * processors // len(samples)].submit(_of_sample, function, number) for number in numbers
-        ]
-        return [future.result() for future in running]
-
-    try:
-        yield apply
-    finally:
-        for pool in pools:
-            pool.shutdown(cancel_futures=True)
-
-
-_samples: list[Situation] = []  # all samples; filled only in a process that evaluates some of them
-
-
-def _remember(samples: Sequence[Situation]) -> None:
-    """Keep the samples in this process. A method of the list would extend a copy where processes are not forked."""
-    _samples.extend(samples)
-
-
-def _of_sample(function: Callable[[Situation], T], number: int) -> T:
-    return function(_samples[number])
 
 
 def _none_serves(middle: Requirements, count: int) -> Infeasible:

@@ -496,7 +496,6 @@ NO_FIGURE = {
     "growth.ASSUMED_GROWTH": "the growth of a table for which none is stated; test_growth holds it",
     "growth.WORTHWHILE_FRACTION": "when a new cluster is proposed; test_growth holds what is bought otherwise",
     "regret.SHUFFLES": "how well chance is known; test_regret holds what an input without influence is worth",
-    "deciding.FEWEST_FOR_PROCESSES": "how long a decision takes",
     "deciding.SCREENS": "how soon options are dropped; test_deciding compares the proposal with all plans",
     "deciding.FEWEST_SCREENED": "how soon options are dropped; test_deciding compares the proposal with all plans",
     "bucket_sizes.BOUND_PASSES": "how fast bucket sizes are found; which, test_bucket_sizes holds against brute force",
