@@ -165,7 +165,8 @@ class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
             handlers=1,
             imbalance=self.question.at_peak.imbalance(servers),
         )
-        return without_writes(cluster, self.writing_server, self.question.requirements.workload.write_bytes_per_second)
+        written = self.question.requirements.workload.write_bytes_per_second
+        return without_writes(cluster, self.writing_server, written) if written else cluster
 
     @cached_property
     def writing_server(self) -> WritingServer:

@@ -18,6 +18,7 @@ from sizing.candidate import FEWEST_SURVIVORS, Candidate
 from sizing.disks import Storage, VolumeChoice, cache_volumes_gib, layout
 from sizing.inputs import SizingInputs
 from sizing.instance import InstanceType
+from sizing.region_server import ServerShare, has_room
 from sizing.units import GIB, HOURS_PER_MONTH, MIB, SECONDS_PER_MONTH
 from sizing.volume_counts import NodeVolumes, data_volumes, fewest_cache_volumes, may_carry
 
@@ -84,6 +85,12 @@ class CostGrid(Struct, frozen=True, kw_only=True):
         volumes = layout(nodes.question, nodes.storage, choice, nodes.survivors)
         return Candidate(question=nodes.question, instance=nodes.instance, count=nodes.count, layout=volumes)
 
+    def fits_memory(self, size: int) -> bool:
+        """Return whether the instance has room for the heap and the index of the cache in that row."""
+        nodes = self.nodes
+        share = ServerShare.of(nodes.question.demand, int(self.cache_mib[size]), nodes.survivors)
+        return has_room(nodes.instance, share, nodes.question)
+
 
 def cost_grid(nodes: NodeChoice) -> CostGrid | None:
     """Return the grid of these nodes; None if no volume is large or fast enough."""
@@ -135,7 +142,8 @@ def _provisioned(nodes: NodeChoice, volumes: NodeVolumes) -> CostGrid | None:
     gets_usd = _gets_usd(nodes, volumes.cache_mib)[:, None] if question.mode.keeps_data_in_s3 else 0.0
     usd = gets_usd + nodes.count * volumes.count[:, None] * provisioned_usd
     # A speed that is not on sale becomes the fastest one again.
-    again = np.diff(throughput, axis=1, prepend=0) + np.diff(operations, axis=1, prepend=0) == 0
+    again = np.zeros_like(usd, dtype=bool)
+    again[:, 1:] = np.diff(throughput) + np.diff(operations) == 0
     return CostGrid(
         nodes=nodes,
         cache_mib=volumes.cache_mib,

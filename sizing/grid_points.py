@@ -66,6 +66,7 @@ class GridPoints(Struct, kw_only=True, eq=False, dict=True):
     bounds: Bounds
     screened_usd: float = math.nan
     candidates: dict[tuple[int, int], Candidate] = field(default_factory=dict)
+    counted: set[tuple[int, int]] = field(default_factory=set)
 
     @property
     def instance_name(self) -> str:
@@ -227,16 +228,26 @@ class GridPoints(Struct, kw_only=True, eq=False, dict=True):
     def _largest(self) -> int:
         """Return the row of the largest cache that memory allows, or of the smallest cache if it allows none."""
         largest = len(self.grid.cache_mib) - 1
-        if self._candidate(largest, 0).fits_memory:
+        if self._fits_memory(largest):
             return largest
-        return max(0, _first(range(largest), lambda size: not self._candidate(size, 0).fits_memory) - 1)
+        return max(0, _first(range(largest), lambda size: not self._fits_memory(size)) - 1)
+
+    def _fits_memory(self, size: int) -> bool:
+        self._count(size, 0)
+        return self.grid.fits_memory(size)
 
     def _candidate(self, size: int, speed: int) -> Candidate:
         """Return a cluster of the grid, always the same one, because it remembers what it has computed."""
         if (size, speed) not in self.candidates:
             self.candidates[size, speed] = self.grid.candidate(size, speed)
-            self.bounds.candidates += 1
+            self._count(size, speed)
         return self.candidates[size, speed]
+
+    def _count(self, size: int, speed: int) -> None:
+        """Count a cluster of the grid, once."""
+        if (size, speed) not in self.counted:
+            self.counted.add((size, speed))
+            self.bounds.candidates += 1
 
 
 def _first(sizes: range, holds: Callable[[int], bool]) -> int:

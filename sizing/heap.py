@@ -15,9 +15,7 @@ Source: HBase 2.6.2 BucketCache, MemorySizeUtil.checkForClusterFreeHeapMemoryLim
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -123,7 +121,7 @@ def heap(needs: HeapNeeds, collector: str) -> Heap:
     """
     fixed = needs.total_bytes - needs.l1_bytes - needs.memstore_bytes
     shares = (needs.l1_bytes, needs.memstore_bytes)
-    xmx_mib = max(MINIMUM_MIB, *(_stepped(least) for least in _least_bytes(fixed, shares)))
+    xmx_mib = max(MINIMUM_MIB, _stepped(_least_bytes(fixed, *shares)))
     while True:
         l1_fraction, memstore_fraction = (_fraction(share, xmx_mib) for share in shares)
         used = l1_fraction + memstore_fraction + fixed / (xmx_mib * MIB)
@@ -137,11 +135,18 @@ def heap(needs: HeapNeeds, collector: str) -> Heap:
         xmx_mib += STEP_MIB
 
 
-def _least_bytes(fixed: float, shares: tuple[float, float]) -> Iterator[float]:
-    """Yield lower bounds of the heap: each share takes its bytes, and at least its least fraction of the heap."""
-    for chosen in itertools.product(*(((share, 0.0), (0.0, MINIMUM_FRACTION)) for share in shares)):
-        needed, fractions = (sum(column) for column in zip(*chosen, strict=True))
-        yield (fixed + needed) / (1 - FREE_FRACTION - fractions)
+def _least_bytes(fixed: int, l1_bytes: int, memstore_bytes: int) -> float:
+    """Return a lower bound of the heap: each share takes its bytes, and at least its least fraction of the heap."""
+
+    def bound(needed_bytes: int, *, least_fractions: int) -> float:
+        return (fixed + needed_bytes) / (1 - FREE_FRACTION - least_fractions * MINIMUM_FRACTION)
+
+    return max(
+        bound(l1_bytes + memstore_bytes, least_fractions=0),
+        bound(l1_bytes, least_fractions=1),
+        bound(memstore_bytes, least_fractions=1),
+        bound(0, least_fractions=2),
+    )
 
 
 def _fraction(need_bytes: int, xmx_mib: int) -> float:

@@ -127,7 +127,8 @@ def _writes_missed(candidate: Candidate) -> list[Shortfall]:
 
 
 def _warm_up_missed(candidate: Candidate) -> list[Shortfall]:
-    wanted, cold = candidate.question.requirements.targets.warm_up_seconds, candidate.cold_start(candidate.survivors)
+    wanted = candidate.question.requirements.targets.warm_up_seconds
+    cold = candidate.cold_start(candidate.survivors) if wanted else None
     got = cold.prefetch_seconds_against(wanted) if cold and wanted else 0.0
     if wanted is None or got <= wanted:
         return []
@@ -148,10 +149,8 @@ def _offline_long(candidate: Candidate) -> list[Shortfall]:
 
 
 def _carried_late(candidate: Candidate) -> list[Shortfall]:
-    wanted, cold = (
-        candidate.question.requirements.targets.carries_load_within_seconds,
-        candidate.cold_start(candidate.survivors),
-    )
+    wanted = candidate.question.requirements.targets.carries_load_within_seconds
+    cold = candidate.cold_start(candidate.survivors) if wanted else None
     got = cold.carried_seconds_against(wanted) if cold and wanted else 0.0
     if wanted is None or cold is None or got <= wanted:
         return []
