@@ -90,7 +90,8 @@ class Zipf(Struct, frozen=True, kw_only=True):
 
     def reads_of_hottest(self, ranks: Floats, rows: float) -> Floats:
         """Generalised harmonic numbers, the first SINGLE_RANKS summed, the others by the midpoint integral."""
-        return self._harmonic(ranks) / self._harmonic(np.array([rows]))
+        harmonic = self._harmonic(np.append(ranks, rows))
+        return harmonic[:-1] / harmonic[-1]
 
     def _harmonic(self, ranks: Floats) -> Floats:
         single = np.concatenate(([0.0], np.cumsum(np.arange(1, SINGLE_RANKS + 1) ** -self.theta)))

@@ -127,8 +127,8 @@ def _row_weights(popularity: RowPopularity, rows: float, remembered: float) -> _
     steps = int(np.log(max(1.0, ranks / single[-1])) / np.log(CLASS_RATIO))
     edges = np.concatenate((single[-1] * CLASS_RATIO ** np.arange(steps + 1), popularity.breaks(ranks), [ranks]))
     edges = distinct(np.clip(edges, single[-1], ranks))
-    reads = np.diff(popularity.reads_of_hottest(single, ranks))
-    others, counts = np.diff(popularity.reads_of_hottest(edges, ranks)), np.diff(edges)
+    shares, counts = np.diff(popularity.reads_of_hottest(np.append(single, edges[1:]), ranks)), np.diff(edges)
+    reads, others = np.split(shares, [len(single) - 1])
     squared = np.divide(others**2, counts, out=np.zeros_like(others), where=counts > 0)
     total = float(reads.sum() + others.sum())
     if total <= 0:
