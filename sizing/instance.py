@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from msgspec import Struct
 
 from sizing.release import Version
@@ -9,7 +11,7 @@ from sizing.release import Version
 __all__ = ["InstanceType"]
 
 
-class InstanceType(Struct, frozen=True, kw_only=True):
+class InstanceType(Struct, frozen=True, kw_only=True, dict=True):
     """The resources of one node of this type.
 
     `*_sustained_*` holds for ever. `*_burst_*` lasts about 30 minutes a day: it is no capacity, but a boost can use it.
@@ -32,7 +34,7 @@ class InstanceType(Struct, frozen=True, kw_only=True):
     nvme_disk_iops: int
     emr_since: Version | None
 
-    @property
+    @cached_property
     def family(self) -> str:
         """Return the part before the point: `r8g` of `r8g.2xlarge`."""
         return self.name.partition(".")[0]

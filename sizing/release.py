@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from functools import cached_property
 
 from msgspec import Struct
 
@@ -29,7 +30,7 @@ class Improvement(Struct, frozen=True, kw_only=True):
     concerns: str = ""
 
 
-class Release(Struct, frozen=True, kw_only=True):
+class Release(Struct, frozen=True, kw_only=True, dict=True):
     """One EMR release with HBase 2.6. Amazon's own backports are unknown, so the gates say what upstream HBase has.
 
     `support_until` is the last day of standard support. If the release's page was not read, it is the day of the next
@@ -48,7 +49,7 @@ class Release(Struct, frozen=True, kw_only=True):
     trino: int | None = None
     support_until: date | None = None
 
-    @property
+    @cached_property
     def emr(self) -> Version:
         """Return the label's numbers: (7, 12, 0) of `emr-7.12.0`."""
         return parse_version(self.label.removeprefix("emr-"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Final
 
 from environments.pins import PINNED, PLANNED
@@ -167,11 +168,11 @@ def _types_not_offered(file: RawSection) -> Iterator[Refusal]:
 def _families_not_offered(file: RawSection) -> Iterator[Refusal]:
     """Refuse a family without a type that the release lists, because the calculator chooses only listed types."""
     release = _release(file)
-    listed = {instance.family for instance in instance_types().values() if release and instance.offered_by(release.emr)}
     for at, core in (*_cores(file), *_workers(file)):
         families = core.values.get("families", list(GRAVITON_MEMORY_FAMILIES))
         if not (release and isinstance(families, list) and families and core.text("type", "auto") == "auto"):
             continue
+        listed = _listed_families(release)
         known = [family for family in families if isinstance(family, str) and family in FAMILIES]
         absent = [family for family in known if family not in listed]
         unheard = [family for family in absent if _only_ec2(family)]
@@ -182,6 +183,11 @@ def _families_not_offered(file: RawSection) -> Iterator[Refusal]:
                 why=f"{release.label} lists no type of {', '.join(names)}" + _only_ec2(names[0]),
                 fix=f"name one that it lists: {', '.join(sorted(listed))}" + _how_to_list(names[0], release),
             )
+
+
+@cache
+def _listed_families(release: Release) -> frozenset[str]:
+    return frozenset(instance.family for instance in instance_types().values() if instance.offered_by(release.emr))
 
 
 FAMILIES: Final = frozenset(instance.family for instance in instance_types().values())
