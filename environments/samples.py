@@ -64,7 +64,8 @@ def samples_of(ranged: RangedDocument, cluster: str, sampling: Sampling) -> Samp
     ]
     environments = tuple(_environments(ranged, values))
     # All of a file's environments offer the same at the same discount.
-    worlds = {environment.discount: world(environment) for environment in environments}
+    discounts = {environment.discount: environment for environment in environments}
+    worlds = {discount: world(environment) for discount, environment in discounts.items()}
     return Samples(
         values=values,
         situations=tuple(

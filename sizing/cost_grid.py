@@ -7,6 +7,7 @@ meets the targets. That takes longer, and only happens for points that could win
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -19,6 +20,7 @@ from sizing.disks import Storage, VolumeChoice, cache_volumes_gib, layout
 from sizing.inputs import SizingInputs
 from sizing.instance import InstanceType
 from sizing.region_server import ServerShare, has_room
+from sizing.system_volume import SERVERS
 from sizing.units import GIB, HOURS_PER_MONTH, MIB, SECONDS_PER_MONTH
 from sizing.volume_counts import NodeVolumes, data_volumes, fewest_cache_volumes, may_carry
 
@@ -100,7 +102,7 @@ def cost_grid(nodes: NodeChoice) -> CostGrid | None:
         return _hdfs(nodes)
     if nodes.storage == "gp3" and not may_carry(nodes.question, nodes.instance, nodes.survivors):
         return None
-    sizes = _cache_sizes_mib(nodes)
+    sizes = _cache_sizes_mib(nodes.question, nodes.survivors)
     if nodes.storage == "nvme":
         return _on_drives(nodes, sizes)
     volumes = fewest_cache_volumes(nodes.question, nodes.instance, sizes, nodes.survivors)
@@ -154,11 +156,12 @@ def _provisioned(nodes: NodeChoice, volumes: NodeVolumes) -> CostGrid | None:
     )
 
 
-def _cache_sizes_mib(nodes: NodeChoice) -> Floats:
+@lru_cache(maxsize=SERVERS)
+def _cache_sizes_mib(question: SizingInputs, survivors: int) -> Floats:
     """Return a node's caches, from the smallest that meets the hit ratio to one that holds all data; shape (sizes,)."""
-    demand, survivors = nodes.question.demand, nodes.survivors
+    demand = question.demand
     everything = demand.everything_bytes
-    least = min(everything, max(demand.capacity_bytes(nodes.question.requirements.targets.hit_ratio), survivors * GIB))
+    least = min(everything, max(demand.capacity_bytes(question.requirements.targets.hit_ratio), survivors * GIB))
     steps = math.ceil(math.log(everything / least) / math.log(SIZE_STEP))
     totals = np.append(least * SIZE_STEP ** np.arange(steps), everything)
     return demand.least_sizes_mib(totals / survivors + demand.compaction_bytes)

@@ -51,7 +51,7 @@ def least_gib(iops: Floats | float) -> Floats:
 
     Shape as iops.
     """
-    return np.where(np.asarray(iops) <= INCLUDED_IOPS, 1.0, np.ceil(np.asarray(iops) / IOPS_PER_GIB))
+    return np.asarray(np.maximum(1.0, np.ceil(iops / IOPS_PER_GIB) * (iops > INCLUDED_IOPS)))
 
 
 class Provisions(Struct, frozen=True, kw_only=True):
@@ -98,9 +98,9 @@ def usd_per_month(volume: Volume, prices: PriceTable) -> float:
     """
     if volume.type == "nvme":
         return 0.0
-    one = (
-        volume.size_gib * prices.usd("gp3-gib-month")
-        + max(0, volume.iops - INCLUDED_IOPS) * prices.usd("gp3-iops-month")
-        + max(0, volume.throughput_mib_s - INCLUDED_MIB_S) * prices.usd("gp3-mib-s-month")
-    )
+    one = volume.size_gib * prices.usd("gp3-gib-month")
+    if volume.iops > INCLUDED_IOPS:
+        one += (volume.iops - INCLUDED_IOPS) * prices.usd("gp3-iops-month")
+    if volume.throughput_mib_s > INCLUDED_MIB_S:
+        one += (volume.throughput_mib_s - INCLUDED_MIB_S) * prices.usd("gp3-mib-s-month")
     return one * volume.count

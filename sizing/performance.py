@@ -151,13 +151,13 @@ def performance(question: SizingInputs, cluster: ServingCluster, hits: Hits, vcp
 def reads_in_progress(load: Load, servers: int, limits: Sequence[Resource]) -> float:
     """Return how many reads the busiest server works on at once under the load, with room for queues.
 
-    `limits` are the resources of servers with one handler each. By Little's law. For an open load that is too large, it
-    is what the hardware and S3 allow; for a closed load, an even share of its requests.
+    `limits` are the resources of servers with one handler each, and the handlers come last. By Little's law. For an
+    open load that is too large, it is what the hardware and S3 allow; for a closed load, an even share of its requests.
     """
     if isinstance(load, ClosedLoad):
         return min(load.concurrency, load.concurrency / servers / UTILISATION)
-    one_handler = next(limit for limit in limits if limit.name == "handlers")
-    carried = bottleneck(limit for limit in limits if limit is not one_handler).max_reads_per_second
+    *others, one_handler = limits
+    carried = bottleneck(others).max_reads_per_second
     return min(load.reads_per_second / UTILISATION, carried) / one_handler.max_reads_per_second / UTILISATION
 
 

@@ -91,7 +91,7 @@ class Zipf(Struct, frozen=True, kw_only=True):
     def reads_of_hottest(self, ranks: Floats, rows: float) -> Floats:
         """Generalised harmonic numbers, the first SINGLE_RANKS summed, the others by the midpoint integral."""
         harmonic = self._harmonic(np.append(ranks, rows))
-        return harmonic[:-1] / harmonic[-1]
+        return np.asarray(harmonic[:-1] / harmonic[-1])
 
     def _harmonic(self, ranks: Floats) -> Floats:
         single = np.concatenate(([0.0], np.cumsum(np.arange(1, SINGLE_RANKS + 1) ** -self.theta)))

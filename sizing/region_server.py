@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final
 
 from msgspec import Struct
@@ -84,19 +84,58 @@ class ServerShare(Struct, frozen=True, kw_only=True):
         return FileWriting(cached_fraction=0.0, caches=self.cached_blocks > 0, compresses=workload.compressed)
 
 
-class RegionServer(Struct, frozen=True, kw_only=True):
-    """One RegionServer, settled: everything about it that does not depend on the load."""
+class RegionServer(Struct, frozen=True, kw_only=True, eq=False, dict=True):
+    """One RegionServer, settled: everything about it that does not depend on the load.
 
+    A search asks only for the fields, so the other figures are computed when they are read.
+    """
+
+    instance: InstanceType
+    share: ServerShare
+    question: SizingInputs
+    disk_bytes_per_second: float
     heap: Heap
     heap_needs: HeapNeeds
     memory: NodeMemory
     handlers: int
     call_queues: CallQueues
-    prefetch_threads: int
-    open_region_threads: int
-    s3_connections: int
-    persistence: Persistence
-    restart: Restart
+
+    @property
+    def prefetch_threads(self) -> int:
+        """Return `hbase.hfile.thread.prefetch`."""
+        return self.question.requirements.pins.prefetch_threads or prefetch_threads(self.instance)
+
+    @property
+    def open_region_threads(self) -> int:
+        """Return `hbase.regionserver.executor.openregion.threads`."""
+        share, workload = self.share, self.question.demand.blocks.workload
+        return self.question.requirements.pins.open_region_threads or _open_region_threads(share, workload)
+
+    @property
+    def s3_connections(self) -> int:
+        """Return `fs.s3a.connection.maximum`."""
+        pinned = self.question.requirements.pins.s3_connections
+        return pinned or s3_connections(self.handlers, self.prefetch_threads)
+
+    @property
+    def persistence(self) -> Persistence:
+        """Return how the index of the cache is kept on disk."""
+        rate = self.disk_bytes_per_second or INFINITE
+        return persistence(self.share.cached_blocks, rate, index_format(self.question.world.release))
+
+    @cached_property
+    def restart(self) -> Restart:
+        """Return a restart, without the margin of its retention window if a target requires that and no pin forbids it.
+
+        Raises ValueError if the master cannot wait for it.
+        """
+        pinned, most = (
+            self.question.requirements.pins.retain_retries,
+            self.question.requirements.targets.offline_after_crash_seconds,
+        )
+        load = _restart_of(self.heap, self.share, self.open_region_threads, self.question.world.release)
+        timing = restart(load, pinned)
+        return timing if most is None or pinned else shortened(timing, most)
 
 
 def region_server(
@@ -106,22 +145,19 @@ def region_server(
 
     Raises NotEnoughMemory when the heap it needs leaves too little of the instance's RAM.
     """
-    demand, release, pins = question.demand, question.world.release, question.requirements.pins
+    pins, workload = question.requirements.pins, question.demand.blocks.workload
     needs, sized_heap = server_heap(question, replace(share, reads_in_progress=0.0))
-    workload, threads = demand.blocks.workload, pins.prefetch_threads or prefetch_threads(instance)
-    openers = pins.open_region_threads or _open_region_threads(share, workload)
     threads_that_answer = pins.handlers or handlers(instance, workload, sized_heap, share.reads_in_progress)
     return RegionServer(
+        instance=instance,
+        share=share,
+        question=question,
+        disk_bytes_per_second=disk_bytes_per_second,
         heap=sized_heap,
         heap_needs=needs,
         memory=split_memory(instance.memory_bytes, sized_heap, threads_that_answer),
         handlers=threads_that_answer,
         call_queues=call_queues(threads_that_answer, pins.read_fraction, writes=workload.write_bytes_per_second > 0),
-        prefetch_threads=threads,
-        open_region_threads=openers,
-        s3_connections=pins.s3_connections or s3_connections(threads_that_answer, threads),
-        persistence=persistence(share.cached_blocks, disk_bytes_per_second or INFINITE, index_format(release)),
-        restart=_restart(restart(_restart_of(sized_heap, share, openers, release), pins.retain_retries), question),
     )
 
 
@@ -137,14 +173,6 @@ def server_heap(question: SizingInputs, share: ServerShare) -> tuple[HeapNeeds, 
     release = question.world.release
     needs = _heap_needs(share, question.demand, release)
     return needs, heap(needs, release.collector)
-
-
-def _restart(timing: Restart, question: SizingInputs) -> Restart:
-    """Return the restart without the margin of its retention window if a target requires that and no pin forbids it."""
-    most = question.requirements.targets.offline_after_crash_seconds
-    if most is None or question.requirements.pins.retain_retries:
-        return timing
-    return shortened(timing, most)
 
 
 def index_format(release: Release) -> IndexFormat:

@@ -6,6 +6,7 @@ volumes, whose busiest one limits them (`cache_volumes`).
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -19,6 +20,7 @@ from sizing.inputs import SizingInputs
 from sizing.instance import InstanceType
 from sizing.popularity import Floats
 from sizing.read import Hits
+from sizing.system_volume import SERVERS
 from sizing.units import MIB
 
 NEARLY: Final = 1 - 1e-9  # the rounding of an interpolated load
@@ -78,6 +80,7 @@ def may_carry(question: SizingInputs, instance: InstanceType, servers: int) -> b
     )
 
 
+@lru_cache(maxsize=SERVERS)
 def _loads(question: SizingInputs, servers: int) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return the bytes and operations a second of each server's volumes without hits, and with nothing but hits."""
     none, every = (volume_load(question, servers, Hits(ratio=ratio)) for ratio in (0.0, 1.0))
