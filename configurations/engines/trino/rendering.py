@@ -17,8 +17,9 @@ from environments.names import emr_cluster_name
 from sizing.engines.trino.plan import TrinoPlan
 from sizing.engines.trino.request import TrinoChoice
 
-APPLICATIONS: Final = ("AmazonCloudWatchAgent", "Hadoop", "Trino")
-"""The applications that EMR installs on an analytics cluster."""
+APPLICATIONS: Final = ("Hadoop", "Trino")
+"""The applications that EMR installs on an analytics cluster. The CloudWatch agent knows nothing of Trino's cache; it
+would publish 34 metrics of each node that nobody draws, each at a price."""
 
 
 class TrinoLaunch(Struct, frozen=True, kw_only=True):
