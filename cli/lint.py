@@ -12,8 +12,9 @@ from msgspec.structs import replace
 
 from cli.lint_page import LintPage, unfilled
 from cli.mend import MendOptions, mend_file
-from cli.options import ANSWER_IS_NO, chosen_cluster, cluster_option, yes_option
+from cli.options import ANSWER_IS_NO, chosen_analytics, chosen_cluster, cluster_option, yes_option
 from cli.terminal import echo, echo_styled, page_columns
+from configurations.engines.trino.rendering import trino_launch_of, trino_spec
 from configurations.launch import launch_of
 from configurations.planned_spec import planned_spec
 from emr.cluster_spec import ClusterSpec
@@ -158,6 +159,8 @@ def _subject(environment: str | None, options: LintOptions) -> ClusterSpec:
     if release is not None:
         raise click.UsageError("--release needs --file; ENV states its own release")
     read = read_environment(environment or "")
+    if analytics := chosen_analytics(read, cluster):
+        return trino_spec(trino_launch_of(read, analytics))
     return planned_spec(launch_of(read, chosen_cluster(read, cluster)))
 
 

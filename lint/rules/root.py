@@ -17,6 +17,13 @@ READ_POLICY: Final = "fs.s3a.experimental.input.fadvise"
 MAJOR: Final = "hbase.hregion.majorcompaction"
 ON_S3: Final = "EMR Release Guide, emr-hbase-s3"
 BOTH: Final = ("primary", "core")
+FILE_SYSTEM_CACHE: Final = {
+    "hive.cache.enabled": "fs.cache.enabled",
+    "hive.cache.location": "fs.cache.directories",
+    "hive.cache.disk-usage-percentage": "fs.cache.max-disk-usage-percentages",
+    "hive.cache.ttl": "fs.cache.ttl",
+}
+"""The key of Trino's file-system cache for each key of RubiX that has one (Trino 476 AlluxioFileSystemCacheConfig)."""
 
 
 @rule(
@@ -160,7 +167,9 @@ def _rubix(node: LintedNode) -> Iterator[Violation]:
     for (path, key), setting in node.settings.items():
         in_catalog = path.startswith(("presto", "trino")) and key.startswith("hive.cache.")
         if in_catalog or key.startswith(("rubix.", "fs.rubix.")) or setting.value.startswith("rubix://"):
-            yield Violation(at=setting, message=f"{key} in {path} configures RubiX, which EMR removed in 7.3")
+            successor = FILE_SYSTEM_CACHE.get(key)
+            message = f"{key} in {path} configures RubiX, which EMR removed in 7.3"
+            yield Violation(at=setting, message=f"{message}; now it is {successor}" if successor else message)
 
 
 @rule(

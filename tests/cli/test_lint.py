@@ -67,6 +67,16 @@ def test_lint_of_an_environment_without_errors_ends_well() -> None:
     assert max(len(line) for line in result.stdout.splitlines()) <= 80
 
 
+def test_lint_of_an_analytics_cluster_names_no_fault_of_hbase(tmp_path: Path) -> None:
+    file = tmp_path / "prod.yaml"
+    lake = "  lake: {engine: trino, workload: {working_set: 1 TiB, scanned: 10 GiB, queries: {per_hour: 30}}}\n"
+    text = (PROJECT / "environments/prod.yaml").read_text()
+    file.write_text(text.replace("alarms:", f"{lake}alarms:"))
+    result = run("lint", str(file), "--cluster", "lake")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.splitlines()[-1] == "0 errors, 0 warnings, 0 info"
+
+
 def test_lint_as_json_has_every_key() -> None:
     document = json.loads(run("lint", "--file", RECIPE, "--output", "json").stdout)
     assert set(document) == {"source", "release", "findings", "replaced_release"}

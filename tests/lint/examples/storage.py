@@ -103,7 +103,7 @@ STORAGE = (
         faulty=File(others={"trino-connector-hive": {"hive.cache.enabled": "true"}}),
         right=File(others={"trino-connector-hive": {"fs.cache.enabled": "true"}}),
         at="trino-connector-hive hive.cache.enabled",
-        says="RubiX",
+        says="RubiX, which EMR removed in 7.3; now it is fs.cache.enabled",
     ),
     Case(
         id="WB613",
