@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -18,8 +17,6 @@ from lab.hbase.paths import LabPaths, free_ports, unused_ports
 from lab.hbase.store.client import StoreClient, StoreCounters
 from lab.hbase.store.processes import store
 from lab.hbase.store.settings import Settings
-
-STOP_SECONDS = 30.0
 
 
 class QueryWindow(Struct, frozen=True, kw_only=True):
@@ -62,17 +59,6 @@ class TrinoBench(Struct, frozen=True, kw_only=True):
             f"{window.read.hit_ratio:.3f}, {window.store.store_file_gets} GETs"
         )
         return window
-
-    def restart(self) -> float:
-        """Stop the first worker, kill the others, start all; return the seconds until they are given splits."""
-        began = time.monotonic()
-        first, *others = (self.cluster.running[worker] for worker in self.cluster.workers)
-        first.stop(STOP_SECONDS)
-        for other in others:
-            other.kill()
-        self.cluster.start(*self.cluster.workers)
-        self.say(f"  the workers are back after {time.monotonic() - began:.0f} s")
-        return time.monotonic() - began
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +16,7 @@ from lab.engines.trino.overlay import ENVIRONMENT, HEAP_MIB, Catalog, properties
 from lab.engines.trino.software import TrinoSoftware
 from lab.hbase.jvm import FIRST_TIER
 from lab.hbase.paths import LabPaths
-from lab.hbase.process import POLL_SECONDS, Command, RunningProcess, start, stop_together
+from lab.hbase.process import Command, RunningProcess, start, stop_together
 from sizing.problem import OperationFailed
 
 WORKERS: Final = 2
@@ -35,6 +35,9 @@ START_SECONDS: Final = 180.0  # judgement: three servers on two cores take about
 STOP_SECONDS: Final = 30.0
 RING_SECONDS: Final = 6.0
 """The coordinator looks every 5 s which workers there are (ConsistentHashingHostAddressProvider)."""
+ANNOUNCED_SECONDS: Final = 30.0
+"""The time for which the coordinator counts on an announcement of a worker that has died (`discovery.max-age`)."""
+POLL_SECONDS: Final = 0.5
 RESTORED: Final = re.compile(r"PageStore \((?P<root>\S+)\) restored with (?P<pages>\d+) pages")
 STORE_TYPE: Final = "LOCAL"
 """The directory below a cache directory in which Alluxio's page store in local files has its pages."""
@@ -71,19 +74,31 @@ class TrinoCluster(Struct, kw_only=True):
 
     def begin(self) -> float:
         """Start every server and wait until the workers can be given splits; return the seconds."""
-        return self.start(COORDINATOR, *self.workers)
+        return self._start(COORDINATOR, *self.workers, active_seconds=0.0)
 
-    def start(self, *nodes: str) -> float:
-        """Start these servers and wait until all workers can be given splits; return the seconds."""
+    def restart(self) -> float:
+        """Stop the first worker, kill the others, and start all; return the seconds until they are active for good.
+
+        Until the announcements of the old processes have expired, the coordinator may lose a worker again, and give its
+        files to another.
+        """
+        first, *others = (self.running[worker] for worker in self.workers)
+        first.stop(STOP_SECONDS)
+        for other in others:
+            other.kill()
+        return self._start(*self.workers, active_seconds=ANNOUNCED_SECONDS)
+
+    def _start(self, *nodes: str, active_seconds: float) -> float:
+        """Start servers; return the seconds until all workers are active, and stay so for at least that time."""
         began = time.monotonic()
         for node in nodes:
             self.running[node] = start(self._command(node))
         for node in nodes:
             client = TrinoClient(port=self._port(node))
             self.running[node].wait_until(client.is_ready, START_SECONDS, "answer that it has started")
-        self._wait(lambda: self._active() >= set(self.workers), "every worker is active")
+        active = self._wait_until_active(active_seconds)
         time.sleep(RING_SECONDS)
-        return time.monotonic() - began
+        return active - began
 
     def end(self) -> None:
         """End every server that runs."""
@@ -112,17 +127,20 @@ class TrinoCluster(Struct, kw_only=True):
         answer = self.client.run("SELECT node_id FROM system.runtime.nodes WHERE state = 'active'")
         return {str(node) for (node,) in answer.rows}
 
-    def _wait(self, ready: Callable[[], bool], what: str) -> None:
-        deadline = time.monotonic() + START_SECONDS
-        while not ready():
+    def _wait_until_active(self, seconds: float) -> float:
+        """Wait until all workers have been active for so many seconds; return the moment at which that began."""
+        deadline, active = time.monotonic() + START_SECONDS, None
+        while active is None or time.monotonic() - active < seconds:
             if time.monotonic() > deadline:
                 raise OperationFailed.of(
                     where="the Trino cluster",
-                    what=f"not within {START_SECONDS:.0f} s: {what}",
+                    what=f"its workers are not all active for {seconds:.0f} s within {START_SECONDS:.0f} s",
                     why="",
                     fix=f"read the logs in {self.place.logs}",
                 )
+            active = (active or time.monotonic()) if self._active() >= set(self.workers) else None
             time.sleep(POLL_SECONDS)
+        return active
 
     def _port(self, node: str) -> int:
         return self.ports[(COORDINATOR, *self.workers).index(node)]

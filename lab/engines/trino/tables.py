@@ -52,7 +52,7 @@ class LabTable(Struct, frozen=True, kw_only=True):
 ONE_FILE: Final = LabTable(name="one_file", scale="0.15", session=(("writer_scaling_min_data_processed", "1TB"),))
 SEVERAL_FILES: Final = LabTable(
     name="several_files",
-    scale="0.3",
+    scale="0.2",
     session=(("scale_writers", "false"), ("task_scale_writers_enabled", "false"), ("task_min_writer_count", "8")),
 )
 
