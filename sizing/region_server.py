@@ -32,7 +32,15 @@ from sizing.restart import RestartLoad as RestartOf
 from sizing.units import MIB
 from sizing.workload import Workload
 
-__all__ = ["RegionServer", "ServerShare", "has_room", "index_format", "prefetch_threads", "region_server"]
+__all__ = [
+    "RegionServer",
+    "ServerShare",
+    "flush_writing",
+    "has_room",
+    "index_format",
+    "prefetch_threads",
+    "region_server",
+]
 
 DEFAULT_HANDLERS: Final = 30  # hbase.regionserver.handler.count
 # judgement: small changes of the load then change no setting of a running cluster.
@@ -78,10 +86,6 @@ class ServerShare(Struct, frozen=True, kw_only=True):
             regions=workload.regions / servers,
             write_bytes_per_second=workload.write_bytes_per_second / servers,
         )
-
-    def files(self, workload: Workload) -> FileWriting:
-        """Return how a flush writes to S3, and to the cache where there is one."""
-        return FileWriting(cached_fraction=0.0, caches=self.cached_blocks > 0, compresses=workload.compressed)
 
 
 class RegionServer(Struct, frozen=True, kw_only=True, eq=False, dict=True):
@@ -171,7 +175,7 @@ def has_room(instance: InstanceType, share: ServerShare, question: SizingInputs)
 def server_heap(question: SizingInputs, share: ServerShare) -> tuple[HeapNeeds, Heap]:
     """Return the needs on the heap of a RegionServer with this share, and the heap that holds them on any instance."""
     release = question.world.release
-    needs = _heap_needs(share, question.demand, release)
+    needs = _heap_needs(share, question)
     return needs, heap(needs, release.collector)
 
 
@@ -212,17 +216,31 @@ def _open_region_threads(share: ServerShare, workload: Workload) -> int:
     return open_region_threads(share.regions, round(workload.regions / share.regions), S3_TRIP_SECONDS)
 
 
-def _heap_needs(share: ServerShare, demand: CacheDemand, release: Release) -> HeapNeeds:
-    workload = demand.blocks.workload
-    writes = WriteShare.of(demand.blocks, share.write_bytes_per_second, share.regions)
+def _heap_needs(share: ServerShare, question: SizingInputs) -> HeapNeeds:
+    demand, collector = question.demand, question.world.release.collector
     queued_blocks = 2 * WRITER_THREADS * demand.writer_queue_length if share.cached_blocks else 0
     return HeapNeeds(
         l1_bytes=l1_bytes(share.index_and_bloom_bytes, data_blocks=not share.cache_bytes),
-        memstore_bytes=memstore_bytes(writes, share.files(workload)),
-        index_bytes=share.cached_blocks * index_bytes_per_block(release.collector),
+        memstore_bytes=_memstore_bytes(
+            question, share.write_bytes_per_second, share.regions, caches=share.cached_blocks > 0
+        ),
+        index_bytes=share.cached_blocks * index_bytes_per_block(collector),
         write_queue_bytes=math.ceil(queued_blocks * demand.cacheable.cached_bytes),
         persist_chunk_bytes=chunk_heap_bytes(share.cached_blocks),
     )
+
+
+@lru_cache(maxsize=SHARES)
+def _memstore_bytes(question: SizingInputs, write_bytes_per_second: float, regions: float, *, caches: bool) -> int:
+    """Return the memstore for these writes to so many regions."""
+    blocks = question.demand.blocks
+    writes = WriteShare.of(blocks, write_bytes_per_second, regions)
+    return memstore_bytes(writes, flush_writing(blocks.workload, caches=caches))
+
+
+def flush_writing(workload: Workload, *, caches: bool) -> FileWriting:
+    """Return how a flush writes to S3, and to the cache where there is one."""
+    return FileWriting(cached_fraction=0.0, caches=caches, compresses=workload.compressed)
 
 
 def _restart_of(sized_heap: Heap, share: ServerShare, openers: int, release: Release) -> RestartOf:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
 from functools import cached_property
 
@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from sizing.cluster import ClusterChoice
 from sizing.instance import InstanceType
+from sizing.memoized import memoized
 from sizing.modes import Mode
 from sizing.pins import NO_PINS, Pins
 from sizing.prices import PriceTable
@@ -58,3 +59,8 @@ class World(Struct, frozen=True, kw_only=True, dict=True):
             for name, instance_type in self.instance_types.items()
             if instance_type.offered_by(self.release.emr) and name in self.prices.compute
         )
+
+    @cached_property
+    def offered_in(self) -> Callable[[tuple[str, ...]], tuple[InstanceType, ...]]:
+        """Return a function of families: the types that are offered in them."""
+        return memoized(lambda families: tuple(one for one in self.offered if one.family in families))

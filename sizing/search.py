@@ -250,7 +250,7 @@ def _instances(question: SizingInputs) -> Sequence[InstanceType]:
     choice, world = question.requirements.cluster.core, question.world
     if choice.type is not None:
         return [world.instance_types[choice.type]]
-    return [instance for instance in world.offered if instance.family in choice.families]
+    return world.offered_in(choice.families)
 
 
 def fewest_nodes(question: SizingInputs) -> int:

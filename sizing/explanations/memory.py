@@ -10,6 +10,7 @@ from sizing.explanation import Explanation, Quantity, explain
 from sizing.explanations.quantities import MEBIBYTE, WHOLE, computed, constant, fact, figure, setting
 from sizing.heap import HeapNeeds
 from sizing.memstore import flush_room_bytes
+from sizing.region_server import flush_writing
 from sizing.system_volume import write_share
 from sizing.units import MIB
 
@@ -134,7 +135,7 @@ def _on_heap_cache(candidate: Candidate) -> Explanation:
 
 def _memstore(candidate: Candidate) -> Explanation:
     share = write_share(candidate.question, candidate.survivors)
-    files = candidate.share.files(candidate.question.requirements.workload)
+    files = flush_writing(candidate.question.requirements.workload, caches=candidate.share.cached_blocks > 0)
     least = constant(memstore, "MINIMUM_MEMSTORE_BYTES", "B")
     fraction_of_heap = {
         "heap": figure(candidate.region_server.heap.xmx_bytes, "B", "heap.xmx_mib"),
