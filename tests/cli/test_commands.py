@@ -285,8 +285,8 @@ def test_compare_sets_three_modes_side_by_side() -> None:
 
 @pytest.mark.speed
 def test_plan_is_quick() -> None:
-    """The whole process, advice included, takes 9.3 loops; with data classes instead of structs it took 15."""
-    assert loops_of_children(lambda: run_process("plan", "prod"), attempts=8) < 14
+    """The whole process, advice included, takes 7 loops; with data classes instead of structs it took 15."""
+    assert loops_of_children(lambda: run_process("plan", "prod"), attempts=8) < 11
 
 
 @pytest.mark.parametrize(
