@@ -50,7 +50,7 @@ def chosen_cluster(environment: Environment, cluster_name: str | None) -> Cluste
             where=environment.source,
             what=f"clusters.{cluster_name}",
             why="this is a cluster of Trino, and the command is for clusters of HBase",
-            fix="for Trino, use warmbase plan, explain, render and lint",
+            fix="for Trino, use warmbase plan, explain, render, lint, reconfigure and teardown",
         )
     if cluster_name not in environment.clusters:
         raise InvalidInput.of(

@@ -28,8 +28,8 @@ def trino_tuning_of(aws: Aws, cluster: PlannedTrino, *, everything: bool = False
     running = read_running_cluster(aws, launch)
     check_record(launch.environment, launch.plan.cluster, cluster.record, running.cluster.id)
     release = releases()[launch.plan.release]
-    found = changes(running.subject, trino_spec(launch), ROLES, release, running.immutable)
-    pending = [by_reconfiguration(change) for change in found]
+    differences = changes(running.subject, trino_spec(launch), ROLES, release, running.immutable)
+    pending = [by_reconfiguration(change) for change in differences]
     new = tuple(change for change in pending if change.applied is Applied.NEW_CLUSTER)
     rest = [change for change in pending if change.applied is not Applied.NEW_CLUSTER]
     small = () if everything else tuple(small_changes(rest))

@@ -1,4 +1,4 @@
-"""What is watched of an analytics cluster."""
+"""The dashboards and alarms of an analytics cluster, for its monitoring stack."""
 
 from __future__ import annotations
 

@@ -38,11 +38,12 @@ class TrinoRoles(Roles):
         super().__init__(scope, rootless, storage, name, writes=False)
         prefixes = [url.removeprefix("s3://") for url in data]
         owned = in_account(self.nodes)
-        allow(self.nodes, "Tables", ["s3:GetObject"], *(bucket_arn(f"{each}*") for each in prefixes), conditions=owned)
+        objects = (bucket_arn(f"{prefix}*") for prefix in prefixes)
+        allow(self.nodes, "Tables", ["s3:GetObject"], *objects, conditions=owned)
         buckets = sorted({prefix.partition("/")[0] for prefix in prefixes})
         lists = ["s3:GetBucketLocation", "s3:ListBucket"]
         allow(self.nodes, "TableLists", lists, *map(bucket_arn, buckets), conditions=owned)
-        suppress_objects(self.nodes, *(f"{each}*" for each in prefixes))
+        suppress_objects(self.nodes, *(f"{prefix}*" for prefix in prefixes))
         catalog = [regional_arn("glue", "catalog"), *(resources_arn("glue", kind) for kind in GLUE_RESOURCES)]
         allow(self.nodes, "Catalog", CATALOG_ACTIONS, *catalog)
         suppress(
