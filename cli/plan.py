@@ -17,7 +17,6 @@ from environments.reader import read_environment
 from environments.reader.assignment import Assignment
 from environments.reader.ranges import RangedDocument
 from environments.reader.read import read_ranges
-from sizing.engines.trino.request import TrinoChoice
 from sizing.frontier import Target
 from sizing.plan import Plan
 from sizing.units import SIZE_UNITS, TIME_UNITS
@@ -169,6 +168,9 @@ def plan(environment: str, **options: Unpack[PlanOptions]) -> None:
     if options["frontier"] or options["months"] or options["tornado"]:
         _show_steps(environment, options, pages)
         return
+    if options["cluster"] and chosen_analytics(unchanged := read_environment(environment), options["cluster"]):
+        _show_trino(environment, unchanged, options, pages)
+        return
     if (ranged := _ranged(environment, options)).ranges:
         _show_decision(ranged, options, pages)
         return
@@ -178,9 +180,6 @@ def plan(environment: str, **options: Unpack[PlanOptions]) -> None:
         _show_comparison(environment, options)
         return
     read = read_environment(environment)
-    if analytics := chosen_analytics(read, options["cluster"]):
-        _show_trino(environment, read, analytics, options, pages)
-        return
     choice = chosen_cluster(read, options["cluster"])
     sized = (advised_plan_of if options["advice"] else plan_of)(read, choice)
     error = None if sized.meets_targets else infeasible(read.source, sized)
@@ -281,10 +280,17 @@ def _show_comparison(environment: str, options: PlanOptions) -> None:
     )
 
 
-def _show_trino(
-    name: str, environment: Environment, cluster: TrinoChoice, options: PlanOptions, pages: Sequence[Page]
-) -> None:
-    """Print the plan of an analytics cluster. Raises Infeasible after it, if it misses its targets."""
+def _show_trino(name: str, environment: Environment, options: PlanOptions, pages: Sequence[Page]) -> None:
+    """Print the plan of an analytics cluster, or the difference that other values make.
+
+    Raises Infeasible after it, if the plan misses its targets.
+    """
+    if options["other"] or options["against"] or options["output"] == "markdown":
+        raise click.UsageError("A plan of Trino can be compared by --set alone, and has no Markdown.")
+    if options["assignments"]:
+        _show_trino_comparison(name, environment, options)
+        return
+    cluster = environment.analytics[options["cluster"] or ""]
     from cli.engines.trino.plan_page import trino_page, trino_summary  # noqa: PLC0415 - most plans are of HBase
     from environments.engines.trino.planning import trino_infeasible, trino_plan_of  # noqa: PLC0415 - as above
 
@@ -301,6 +307,19 @@ def _show_trino(
         echo_styled(trino_summary(name, environment, plan, page_columns()))
     if error:
         raise error
+
+
+def _show_trino_comparison(name: str, environment: Environment, options: PlanOptions) -> None:
+    from cli.engines.trino.comparison import trino_comparison, trino_plans  # noqa: PLC0415 - most plans are of HBase
+
+    changed = read_environment(name, [Assignment.parse(text) for text in options["assignments"]])
+    before, after = trino_plans((environment, changed), options["cluster"] or "")
+    if options["output"] == "json":
+        from reports.json_text import json_text, plain  # noqa: PLC0415 - as above
+
+        echo(json_text({"before": plain(before), "after": plain(after)}))
+    else:
+        echo_styled(trino_comparison(before, after, page_columns()))
 
 
 def _show_plan(name: str, environment: Environment, plan: Plan, pages: Sequence[Page] = ()) -> None:

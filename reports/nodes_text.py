@@ -13,8 +13,13 @@ if TYPE_CHECKING:
 
 def nodes_text(option: ClusterOption) -> str:
     """Return the nodes of an option with the size of the volumes that they read from."""
-    volumes = [_size_text(volume) for volume in option.volumes if volume.purpose != "system"]
-    return ", ".join([f"{option.count} x {option.instance_type}", *volumes])
+    return nodes_of(option.count, option.instance_type, option.volumes)
+
+
+def nodes_of(count: int, instance_type: str, volumes: Iterable[Volume]) -> str:
+    """Return nodes with the size of the volumes that they read from."""
+    sizes = [_size_text(volume) for volume in volumes if volume.purpose != "system"]
+    return ", ".join([f"{count} x {instance_type}", *sizes])
 
 
 def purchase_text(instance_type: str, count: int, volumes: Iterable[Volume]) -> str:

@@ -1,0 +1,98 @@
+"""The commands that know an analytics cluster, as a user sees them, and what the others say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from configurations.engines.trino.layout import COORDINATOR_CACHE
+from tests.command import run as warmbase
+
+PROJECT = Path(__file__).parents[4]
+FILE = str(PROJECT / "docs/analytics.yaml")
+LAKE = ("--cluster", "lake")
+
+
+def test_the_summary_says_what_to_buy_and_fits_a_terminal() -> None:
+    page = warmbase("plan", FILE, *LAKE).stdout
+    assert "9 x i8g.xlarge workers" in page
+    assert "beside HBase" in " ".join(page.split())
+    assert len(page.splitlines()) <= 32
+    assert all(len(line) <= 80 for line in page.splitlines() if "warmbase" not in line)
+
+
+def test_json_is_the_plan_with_its_reasons() -> None:
+    plan = json.loads(warmbase("plan", FILE, *LAKE, "--output", "json").stdout)
+    assert plan["engine"] == "trino"
+    assert plan["workers"]["count"] == 9
+    assert {"cache.size_gib", "queries.mean_seconds", "export.hours"} <= plan["because"].keys()
+
+
+def test_every_page_of_the_plan_has_its_sections() -> None:
+    page = warmbase("plan", FILE, *LAKE, "--all").stdout
+    assert [title in page for title in ("Why\n", "Watch\n", "Cost per month\n", "Rejected")] == [True] * 4
+    assert "$0.00" not in page
+
+
+def test_another_value_is_compared() -> None:
+    result = warmbase("plan", FILE, *LAKE, "--set", "clusters.lake.targets.query_time=40s")
+    assert result.returncode == 0
+    assert "$3,296 → $3,635 a month (+$339, +10.3 %)" in result.stdout
+    assert "warmbase reconfigure" in result.stdout
+    plans = json.loads(
+        warmbase("plan", FILE, *LAKE, "--set", "clusters.lake.preferred_hosts=2", "--output", "json").stdout
+    )
+    assert plans["after"]["cache"]["preferred_hosts"] == 2
+
+
+def test_a_target_that_no_cluster_meets_is_an_answer_of_no(tmp_path: Path) -> None:
+    file = tmp_path / "shop.yaml"
+    file.write_text(Path(FILE).read_text().replace("query_time: 60 s", "query_time: 1.01 s"))
+    result = warmbase("plan", str(file), *LAKE)
+    assert result.returncode == 3
+    assert "query_time" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        ("cold", "With empty caches"),
+        ("fs.cache.directories", "/warmbase/cache/trino"),
+        ("hive.metastore", "Glue"),
+        ("memory", "EMR writes jvm.config itself"),
+        ("cache.pages", "1 host"),
+    ],
+)
+def test_words_properties_and_figures_are_explained(words: str, part: str) -> None:
+    assert part in " ".join(warmbase("explain", FILE, words, *LAKE).stdout.split())
+
+
+def test_an_unknown_word_has_a_suggestion() -> None:
+    result = warmbase("explain", FILE, "fs.cache.directory", *LAKE)
+    assert result.returncode == 2
+    assert "did you mean fs.cache.directories" in result.stderr
+
+
+def test_classifications_are_rendered_for_each_group() -> None:
+    core = json.loads(warmbase("render", FILE, *LAKE).stdout)
+    primary = json.loads(warmbase("render", FILE, *LAKE, "--group", "primary").stdout)
+    of = {
+        name: {each["Classification"]: each["Properties"] for each in group}
+        for name, group in (("core", core), ("primary", primary))
+    }
+    assert of["core"]["trino-connector-hive"]["fs.cache.directories"] == "/warmbase/cache/trino"
+    assert of["primary"]["trino-connector-hive"]["fs.cache.directories"] == COORDINATOR_CACHE
+    assert of["core"]["trino-connector-hive"]["fs.cache.max-sizes"] == "303GB"
+    assert warmbase("render", FILE, *LAKE, "--format", "hbase-site").returncode == 2
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("compare", FILE, *LAKE), ("plan", FILE, *LAKE, "--months", "12"), ("dashboard", FILE, *LAKE, "--preview", "x.html")],
+)
+def test_a_command_for_hbase_says_so(command: tuple[str, ...]) -> None:
+    result = warmbase(*command)
+    assert result.returncode == 2
+    assert "cluster of Trino" in result.stderr
