@@ -36,7 +36,7 @@ check_arguments() {
     problems+=("--catalog='${argument[catalog]}': must be a catalog's name in small letters")
   fi
   if [[ ! ${argument[least_hit_rate]} =~ ^0\.[0-9]+$ ]]; then
-    problems+=("--least-hit-rate='${argument[least_hit_rate]}': must be a fraction from 0.0 up to, but without, 1")
+    problems+=("--least-hit-rate='${argument[least_hit_rate]}': must be a fraction of at least 0.0 and below 1")
   fi
 }
 

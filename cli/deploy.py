@@ -157,7 +157,7 @@ def _clusters(proposed: Proposal) -> Iterator[str]:
             yield from (f"  {line}" for line in trino_tuning_page(cluster_name, proposed.tunings[cluster_name]))
             continue
         nodes = f"{trino.workers.count} x {trino.workers.instance_type}, 1 x {trino.coordinator.instance_type}"
-        yield from _wrapped(f"{cluster_name}: a new cluster of Trino {trino.trino}, {nodes}, {trino.release}")
+        yield from _wrapped(f"{cluster_name}: a new Trino {trino.trino} cluster, {nodes}, {trino.release}")
 
 
 def _silences(proposed: Proposal) -> Iterator[str]:

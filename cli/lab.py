@@ -159,9 +159,9 @@ def _run_trino(context: click.Context, chosen: Chosen, files: RunFiles, say: Cal
     if others or unsuited:
         raise InvalidInput.of(
             where=f"--scenario {name}",
-            what=f"does not go with {', '.join([*others, *unsuited])}",
-            why="it runs Trino, and by itself",
-            fix="leave the others out, or run them in a command of their own",
+            what=f"cannot be combined with {', '.join([*others, *unsuited])}",
+            why="it runs alone, and takes only the options that apply to Trino",
+            fix="leave them out, or run the other scenarios with a separate command",
         )
     read = read_environment(chosen["environment"])
     request = TrinoRequest(

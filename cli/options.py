@@ -49,7 +49,7 @@ def chosen_cluster(environment: Environment, cluster_name: str | None) -> Cluste
         raise InvalidInput.of(
             where=environment.source,
             what=f"clusters.{cluster_name}",
-            why="this is a cluster of Trino, and the command is for clusters of HBase",
+            why="this is a Trino cluster, and the command is for HBase clusters",
             fix="for Trino, use warmbase plan, explain, render, lint, reconfigure and teardown",
         )
     if cluster_name not in environment.clusters:

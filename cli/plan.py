@@ -283,10 +283,10 @@ def _show_comparison(environment: str, options: PlanOptions) -> None:
 def _show_trino(name: str, environment: Environment, options: PlanOptions, pages: Sequence[Page]) -> None:
     """Print the plan of an analytics cluster, or the difference that other values make.
 
-    Raises Infeasible after it, if the plan misses its targets.
+    Raises Infeasible after printing, if the plan misses its targets.
     """
     if options["other"] or options["against"] or options["output"] == "markdown":
-        raise click.UsageError("A plan of Trino can be compared by --set alone, and has no Markdown.")
+        raise click.UsageError("A Trino cluster's plan can be compared with --set only, and has no Markdown output.")
     if options["assignments"]:
         _show_trino_comparison(name, environment, options)
         return

@@ -72,7 +72,7 @@ def _trino_text(launch: TrinoLaunch, form: str, group: str) -> str:
     if form == "run-job-flow":
         return json.dumps(write_run_job_flow(trino_spec(launch)), indent=2) + "\n"
     if form != "emr":
-        raise click.UsageError(f"--format {form} is for clusters of HBase. Use emr or run-job-flow.")
+        raise click.UsageError(f"--format {form} is for HBase clusters. Use emr or run-job-flow.")
     return json.dumps(write_classifications(launch.settings.effective(group)), indent=2) + "\n"
 
 

@@ -91,8 +91,8 @@ def _head() -> Iterator[str]:
     yield paragraph(
         f"*The dashboard `{next(iter(boards(plan, root)))}`, drawn from the counters of a real HBase. Reads warm "
         "three RegionServers; then one is restarted, one is killed, and one returns without its cache. One recorded "
-        f"second is drawn as {STRETCH}. In the first graph, the mean since the start falls whenever a server starts "
-        "anew, although hardly a read misses; the hit ratio of the minute falls only after the loss of a cache.* "
+        f"second is drawn as {STRETCH}. In the first graph, the mean since the start falls whenever a server "
+        "restarts, although hardly any read misses; the hit ratio of the minute falls only after the loss of a cache.* "
         f"`warmbase dashboard {EXAMPLE} --preview FILE.html` draws all dashboards for "
         "the plan of an environment. You need no account. `warmbase lab run` with the scenario `dashboards` makes such "
         "a recording on your machine, with every figure that the graphs draw."

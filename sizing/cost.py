@@ -193,7 +193,7 @@ def _other_rows(bill: Bill) -> Sequence[BillRow]:
             "CloudWatch dashboards",
             bill.dashboards,
             "cloudwatch-dashboard-month",
-            lambda: f"{bill.dashboards} dashboards",
+            lambda: f"{bill.dashboards} dashboard{'s' * (bill.dashboards != 1)}",
         ),
         (
             "CloudWatch alarms",
@@ -201,7 +201,7 @@ def _other_rows(bill: Bill) -> Sequence[BillRow]:
             "cloudwatch-alarm-month",
             lambda: f"{bill.alarms} alarms, one for each node that a query finds, five for a composite one",
         ),
-        ("KMS keys", bill.kms_keys, "kms-key-month", lambda: f"{bill.kms_keys} keys"),
+        ("KMS keys", bill.kms_keys, "kms-key-month", lambda: f"{bill.kms_keys} key{'s' * (bill.kms_keys != 1)}"),
         (
             "interface endpoints",
             bill.interface_endpoints * HOURS_PER_MONTH,

@@ -89,7 +89,7 @@ def _one_writer(file: RawSection) -> Iterator[Refusal]:
     if file.section("clusters").values and not active:
         yield Refusal(
             at=("clusters",),
-            why="no cluster of HBase is active, so nothing would write to the root",
+            why="no HBase cluster is active, so nothing would write to the root",
             fix="make one of them active",
         )
 
@@ -275,7 +275,7 @@ def _trino_unknown(file: RawSection) -> Iterator[Refusal]:
         if release and not release.trino:
             yield Refusal(
                 at=at,
-                why=f"warmbase does not know which Trino {release.label} has",
+                why=f"warmbase does not know which version of Trino {release.label} has",
                 fix=f"use one of {', '.join(known)}, or add its version to facts/releases.csv from the Release Guide",
             )
         if file.section("security").gives("kerberos"):

@@ -67,7 +67,7 @@ DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "Alarms": {"email": "The mail address that is notified of alarms."},
     "SnapshotsSection": {"mappers": "How many mappers copy a snapshot. The default is one for each core node."},
     "ClusterSection": {
-        "engine": "hbase: a cluster of HBase over the root. trino: an analytics cluster, which has keys of its own.",
+        "engine": "hbase: an HBase cluster over the root. trino: an analytics cluster, which has its own keys.",
         "role": "active: the cluster that writes to the root. replica: a cluster that only reads it.",
         "primaries": "The number of primary nodes: 1 or 3. With three, HBase stays available if one fails.",
         "primary": "The primary nodes.",
@@ -78,8 +78,8 @@ DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "TrinoSection": {
         "engine": "trino: an analytics cluster whose workers cache files of S3. It neither reads nor writes the root.",
         "catalog": "The connector of the tables: Hive, Iceberg or Delta Lake. The files of one catalog are cached.",
-        "preferred_hosts": "On how many workers Trino prefers to read a file. Each comes to hold a copy of it, so two"
-        " need twice the cache, and keep the cache warm if one is lost.",
+        "preferred_hosts": "The number of workers on which Trino prefers to read a file. Each of them caches a copy of"
+        " it: with two, the caches must be twice as large, and stay warm if a worker is lost.",
         "data": "The prefixes in S3 below which the tables lie, each s3://BUCKET/PREFIX/ in a bucket of this account."
         " The nodes may read only what lies below them, and write nothing.",
         "workload": "The queries and the files that they read.",
@@ -88,9 +88,10 @@ DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "workers": "The workers, on the core nodes.",
     },
     "ScanSection": {
-        "working_set": "The size of all files, or columns of files, that queries read while these should stay cached.",
-        "scanned": "What one query reads on average, as stored (compressed), after partitions and columns are left out."
-        " Trino calls it the physical input of a query.",
+        "working_set": "The size of all files, or columns of files, that should stay cached, because they are read"
+        " again.",
+        "scanned": "The compressed bytes that one query reads on average, without the partitions and columns that Trino"
+        " skips. Trino calls it the physical input of a query.",
         "queries": "The rate of the queries.",
         "file_format": "The format of the files.",
         "file": "The mean size of a file.",
@@ -123,7 +124,8 @@ DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "volumes": "The volumes of each core node. By default, the calculator chooses them.",
     },
     "VolumeSection": {
-        "purpose": "cache: a volume for the BucketCache alone. system: a volume for HDFS, YARN and logs.",
+        "purpose": "cache: a volume for the BucketCache, or Trino's file-system cache, alone. system: a volume for"
+        " HDFS, YARN and logs.",
         "type": "gp3: an EBS volume. nvme: the instance's own NVMe drive.",
         "count": "The number of volumes of this kind on each core node.",
         "size": "The size of each volume, in whole GiB.",
@@ -154,8 +156,8 @@ DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         " Each table has the keys of `workload`. All tables share the cache.",
     },
     "PopularitySection": {
-        "zipf": "The exponent of a Zipf distribution over rows, such as YCSB's 0.99.",
-        "hot": "The share of rows in the hot set, such as 10 %. It needs `of_reads`.",
+        "zipf": "The exponent of a Zipf distribution over rows, or over a Trino cluster's files, such as YCSB's 0.99.",
+        "hot": "The share of rows, or of a Trino cluster's files, in the hot set, such as 10 %. It needs `of_reads`.",
         "of_reads": "The share of reads that go to the hot set, such as 90 %. It needs `hot`.",
         "curve": "The CSV file with the measured popularity, relative to the environment file.",
     },

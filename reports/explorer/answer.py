@@ -85,9 +85,9 @@ def plan_answer(state: State) -> Document:
 
 
 def middle_text(ranged: RangedDocument) -> str:
-    """Return a sentence that names the middle of each range, for which the plan is; empty without ranges."""
+    """Return a sentence that names the middle of each range, for which the plan is made; empty without ranges."""
     middles = [f"{entry.key} {value_text(entry, entry.middle)}" for entry in ranged.ranges.values()]
-    return f"These figures are those of the middle of each range: {', '.join(middles)}." if middles else ""
+    return f"These figures are for the middle of each range: {', '.join(middles)}." if middles else ""
 
 
 def page_plan(plan: Plan) -> Document:

@@ -36,7 +36,7 @@ def trino_comparison(before: TrinoPlan, after: TrinoPlan, width: int) -> str:
     ]
     prices = f"{format_usd(was)} → {format_usd(now)} a month ({change})"
     head = f"{cluster_heading(before.environment, before.cluster)}   {prices}"
-    applied = wrap(f"Applied to a running cluster {_applied(before, after)}.", width, break_on_hyphens=False)
+    applied = wrap(f"To change a running cluster: {_applied(before, after)}.", width, break_on_hyphens=False)
     return "\n".join((head, "", *rows, "", *applied))
 
 
@@ -59,5 +59,5 @@ def _applied(before: TrinoPlan, after: TrinoPlan) -> str:
     was, now = before.workers, after.workers
     fixed = (was.instance_type, was.volumes, before.coordinator.instance_type, before.release)
     if fixed != (now.instance_type, now.volumes, after.coordinator.instance_type, after.release):
-        return "by a new cluster, whose caches are empty"
-    return "in place, by `warmbase reconfigure`; EMR restarts Trino, and removed workers take their pages with them"
+        return "launch a new cluster, whose caches are empty"
+    return "run `warmbase reconfigure`. EMR restarts Trino, and the pages of removed workers are lost"

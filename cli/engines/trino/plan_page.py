@@ -15,7 +15,7 @@ from sizing.inputs import UTILISATION
 from sizing.problem import fix_line
 from sizing.units import format_duration, format_percent, format_size, format_usd
 
-OVERLOADED = "more queries than the cluster serves"
+OVERLOADED = "more than the cluster can serve"
 
 
 def trino_summary(name: str, environment: Environment, plan: TrinoPlan, width: int) -> str:
@@ -80,27 +80,28 @@ def _head(plan: TrinoPlan) -> str:
 
 def _purchase(plan: TrinoPlan) -> Iterator[Row]:
     workers = (
-        f"{plan.workers.count} x {plan.workers.instance_type} workers, each with {volumes_text(plan.workers.volumes)}"
+        f"workers: {plan.workers.count} x {plan.workers.instance_type}, each with {volumes_text(plan.workers.volumes)}"
     )
-    yield "Buy", f"{workers}; 1 x {plan.coordinator.instance_type} coordinator"
+    yield "Buy", f"{workers}; coordinator: 1 x {plan.coordinator.instance_type}"
     basis = "estimated prices" if plan.prices.estimate else f"prices of {plan.prices.as_of}"
     rate = f"less {format_percent(plan.prices.discount)}" if plan.prices.discount else "on demand"
-    yield "", f"{format_usd(plan.cost.usd_per_month)} a month {rate} ({basis}; --cost), beside HBase's clusters"
+    monthly = f"{format_usd(plan.cost.usd_per_month)} a month {rate} ({basis}; --cost)"
+    yield "", f"{monthly}, in addition to the HBase clusters"
 
 
 def _outcome(plan: TrinoPlan, choice: TrinoChoice) -> Iterator[Row]:
     queries = plan.queries
     hits = f"{format_percent(plan.hit_ratio.predicted)} of the pages that queries read come from local disks"
-    mean = f"{_rate(queries.per_hour)} in {_time(queries.mean_seconds)} on average (estimate)"
-    yield "Warm", f"{mean}; {hits}; at most {_rate(queries.most_per_hour)}"
+    mean = f"{_rate(queries.per_hour)}: {_time(queries.mean_seconds)}"
+    yield "Warm", f"{mean}; {hits}; at most {_rate(queries.most_per_hour)} (estimate)"
     if queries.peak_per_hour != queries.per_hour:
-        yield "Peak hour", f"{_rate(queries.peak_per_hour)} in {_time(queries.peak_mean_seconds)} (estimate)"
-    warm = f"caches warm after {plan.warmth.queries:,.0f} queries, {format_duration(plan.warmth.hours * 3600)}"
-    yield "Cold", f"{_time(queries.cold_seconds)} at first; {warm} at this rate (estimates)"
+        yield "Peak hour", f"{_rate(queries.peak_per_hour)}: {_time(queries.peak_mean_seconds)}"
+    warm = f"caches are warm after {plan.warmth.queries:,.0f} queries, {format_duration(plan.warmth.hours * 3600)}"
+    yield "Cold", f"at first {_time(queries.cold_seconds)}; {warm} at this rate (estimates)"
     lost = choice.targets.lost_nodes
     if lost:
         workers = "a worker" if lost == 1 else f"{lost} workers"
-        yield "Lost", f"after losing {workers}, {_time(queries.after_loss_seconds)} in the busiest hour (estimate)"
+        yield "Lost", f"after losing {workers}, in the busiest hour: {_time(queries.after_loss_seconds)}"
     yield "S3", f"{plan.gets_per_second:,.1f} GETs/s once warm (estimate)"
     export = plan.export
     copied = f"{format_duration(export.hours * 3600)} and {format_usd(export.usd)} on as many nodes of this type"
@@ -112,7 +113,7 @@ def _rate(per_hour: float) -> str:
 
 
 def _time(seconds: float | None) -> str:
-    return OVERLOADED if seconds is None else format_duration(seconds)
+    return OVERLOADED if seconds is None else f"{format_duration(seconds)} on average (estimate)"
 
 
 def _reasons(environment: Environment, plan: TrinoPlan, choice: TrinoChoice) -> Iterator[Row]:

@@ -39,12 +39,10 @@ def feasible_trino_plan_of(environment: Environment, cluster: TrinoChoice) -> Tr
 
 def trino_infeasible(source: str, plan: TrinoPlan) -> Infeasible:
     """Return the error of a plan that misses its targets."""
-    missed = "; ".join(
-        f"{one.target} is {one.actual:,.4g} {one.unit}, and the limit {one.limit:,.4g}" for one in plan.missed
-    )
+    missed = "; ".join(f"{one.target} ({one.actual:,.4g} {one.unit}; limit {one.limit:,.4g})" for one in plan.missed)
     return Infeasible.of(
         where=source,
         what=f"clusters.{plan.cluster}: no cluster meets the targets",
-        why=f"the nearest is {plan.workers.count} x {plan.workers.instance_type}, whose {missed}",
+        why=f"the nearest is {plan.workers.count} x {plan.workers.instance_type}, which misses {missed}",
         fix=f"relax clusters.{plan.cluster}.targets, or lower what its queries scan",
     )

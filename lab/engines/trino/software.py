@@ -93,9 +93,9 @@ def _problems() -> Iterator[str]:
 
 
 def set_up(say: Callable[[str], None], repository: Repository | None = None) -> None:
-    """Has everything that the Trino lab needs; quick when it is there, and to be run again when it was interrupted.
+    """Install what the Trino lab needs and does not have yet; run it again if it was interrupted.
 
-    Raises OperationFailed where something cannot be had: no such platform, too little space, no network.
+    Raises OperationFailed where something cannot be installed: no such platform, too little space, no network.
     """
     with set_up_alone():
         missing = [*missing_jars(STORE), *([] if _server().exists() else [SERVER])]

@@ -34,7 +34,7 @@ LIMITS: Final = (
         "seconds are no measure of a cluster's speed."
     ),
     (
-        "The JVMs compile with their first compiler only. The cache that is too small is measured first, so that the "
+        "The JVMs use only the C1 compiler. The cache that is too small is measured first, so that the "
         "cold runs after it do not measure cold JVMs; the first query after the restart does."
     ),
     (
@@ -141,8 +141,8 @@ def _copies(bench: TrinoBench) -> list[Measurement]:
                 name="copies of a page",
                 measured=sum(cached) / pages,
                 predicted=1.0 if hosts else None,
-                because="pages of both caches over pages of the table. A file is read, and cached, by its preferred "
-                "workers (`fs.cache.preferred-hosts-count`)",
+                because="pages of both caches divided by pages of the table. A file is read, and cached, by its "
+                "preferred workers (`fs.cache.preferred-hosts-count`)",
                 target=EXACT if hosts else None,
             ),
         ]
@@ -174,7 +174,7 @@ def _figures(case: str, window: QueryWindow, predicted: QueryBytes) -> list[Meas
             unit="",
             measured=window.read.hit_ratio,
             predicted=predicted.hit_ratio,
-            because="bytes from the cache over all bytes",
+            because="bytes from the cache divided by all bytes",
             target=at_least(1) if predicted.hit_ratio == 1 else CLOSE,
         ),
         figure(
@@ -199,7 +199,7 @@ def _figures(case: str, window: QueryWindow, predicted: QueryBytes) -> list[Meas
                 unit="B",
                 measured=window.store.bytes_down,
                 predicted=predicted.fetched_bytes,
-                because="counted in front of the S3 server, with the heads of its answers",
+                because="counted in front of the S3 server, with the headers of its responses",
                 target=CLOSE,
             )
         )
@@ -207,4 +207,4 @@ def _figures(case: str, window: QueryWindow, predicted: QueryBytes) -> list[Meas
 
 
 def _seconds(case: str, seconds: float) -> Measurement:
-    return Measurement(case=case, name="time", unit="s", measured=seconds, because="by the client's clock")
+    return Measurement(case=case, name="time", unit="s", measured=seconds, because="measured by the client")

@@ -80,7 +80,7 @@ export function showText({ plan, yaml, command }) {
 export function showDecision(hasRanges, decision) {
   byId("ranges").hidden = !hasRanges;
   const problems = decision?.problems?.map(({ text }) => text).join(" ") ?? "";
-  setText(byId("ranges-status"), decision ? problems : "The cluster is being computed, which takes seconds.");
+  setText(byId("ranges-status"), decision ? problems : "The cluster is being computed, which takes a few seconds.");
   const rows = decision?.rows ?? [];
   byId("decision").replaceChildren(
     ...rows.flatMap(([label, text]) => [...(label ? [element("dt", {}, label)] : []), element("dd", {}, text)]),

@@ -91,7 +91,7 @@ export interface Answer {
   figures: Figure[];
   verdict: string;
   decides: string;
-  /** The middle of each range, for which the plan is; empty without ranges. */
+  /** The middle of each range, for which the plan is made; empty without ranges. */
   middle: string;
   plan: Plan;
   day: Day | null;

@@ -40,7 +40,7 @@ MOST_READS: Final = 1e6  # in reads of the whole working set: beyond it, the res
 
 
 class TrinoQuestion(Struct, frozen=True, kw_only=True):
-    """An analytics cluster of an environment, as asked for. `stored_bytes` is what HBase stores beside it."""
+    """The request for one analytics cluster of an environment. `stored_bytes` is what HBase stores beside it."""
 
     environment: str
     choice: TrinoChoice
@@ -139,7 +139,7 @@ def _queries(workers: Workers) -> Queries:
 
 
 def _after_loss_seconds(workers: Workers) -> float:
-    """Return the mean time of a query in the busiest hour, just after as many workers as may be lost are gone."""
+    """Return the mean time of a query in the busiest hour, just after the loss of `lost_nodes` workers."""
     if workers.survivors < 1:
         return math.inf
     rate = workers.choice.workload.peak_queries_per_second
@@ -221,5 +221,5 @@ def _warnings(plan: TrinoPlan, workers: Workers) -> Iterator[TrinoWarning]:
         id="build-unconfirmed",
         severity="info",
         message=f"nobody has confirmed that Amazon's build of Trino {plan.trino} has the file-system cache",
-        fix="run warmbase verify after the launch; docs/unconfirmed.md lists what it checks",
+        fix="check it after the launch; docs/unconfirmed.md says how",
     )

@@ -49,8 +49,9 @@ def _workers(plan: TrinoPlan, chosen: Workers) -> Iterator[tuple[str, Explanatio
             "workers.count",
             constraint(
                 "count - lost >= floor(cpu / (seconds * cores))",
-                "The cheapest count with which {count} less {lost} keep a query to {seconds} alone. CPU alone asks for"
-                " {cpu} of {cores} on each worker; the disks, the network and S3 may ask for more.",
+                "The cheapest count: with {count}, of which {lost} may be lost, a query that runs alone keeps no"
+                " resource busy for longer than {seconds}. It needs {cpu} of CPU time, and each worker has {cores}; the"
+                " disks, the network and S3 may need more workers.",
                 SEARCH,
                 count=figure(plan.workers.count, "workers", "workers.count"),
                 lost=setting(choice.targets.lost_nodes, "workers", "targets.lost_nodes"),
@@ -66,7 +67,7 @@ def _workers(plan: TrinoPlan, chosen: Workers) -> Iterator[tuple[str, Explanatio
             "workers.volumes.cache.size_gib",
             constraint(
                 "size * count * fill >= cache",
-                "{count} of {size} hold the cache ({cache}) and stay below {fill}.",
+                "The cache ({cache}) fits {count} of {size}, filled to {fill} at most.",
                 "a volume that is full stops the cache, and YARN calls a disk over 90 % unhealthy",
                 size=figure(chosen.cache.size_gib, "GiB", "workers.volumes.cache.size_gib"),
                 count=figure(chosen.cache.count, "volumes", "workers.volumes.cache.count"),
@@ -78,8 +79,8 @@ def _workers(plan: TrinoPlan, chosen: Workers) -> Iterator[tuple[str, Explanatio
             "workers.volumes.cache.throughput_mib_s",
             constraint(
                 "throughput >= included",
-                "The least throughput on sale with which {survivors} keep a query within its time, and at least what"
-                " gp3 includes ({included}).",
+                "The lowest throughput that keeps a query within its time on {survivors}, and at least what gp3"
+                " includes ({included}).",
                 "EBS User Guide, general-purpose volumes",
                 throughput=figure(chosen.cache.throughput_mib_s, "MiB/s", "workers.volumes.cache.throughput_mib_s"),
                 included=constant(gp3, "INCLUDED_MIB_S", "MiB/s"),
@@ -95,7 +96,7 @@ def _cache(plan: TrinoPlan, chosen: Workers) -> Iterator[tuple[str, Explanation]
         "cache.amplification",
         explain(
             "whole + (page - whole) / read",
-            "Trino fetches and keeps whole pages of {page}, and a read of {read} begins anywhere in one.",
+            "Trino fetches and caches whole pages of {page}, and a read of {read} may begin anywhere in one.",
             COLUMNS,
             whole=WHOLE,
             page=page,
@@ -118,8 +119,8 @@ def _cache(plan: TrinoPlan, chosen: Workers) -> Iterator[tuple[str, Explanation]
         "cache.pages",
         explain(
             "min(all, workers * usable(cache * gibibyte) / page / min(hosts, workers))",
-            "{workers} with {cache} each, of which Alluxio leaves a part to the file system, hold the pages of a file"
-            " once on each worker that Trino prefers for it: {hosts}.",
+            "The distinct pages in the caches of {workers}, of {cache} each: Alluxio leaves a part of that to the file"
+            " system, and Trino caches each file on {hosts}.",
             "Trino 476 CachingHostAddressProvider; Alluxio 2.9 PageStoreType",
             {"usable": usable_bytes},
             all=figure(plan.cache.working_set_pages, "pages", "cache.working_set_pages"),
@@ -134,7 +135,7 @@ def _cache(plan: TrinoPlan, chosen: Workers) -> Iterator[tuple[str, Explanation]
         "cache.size_gib",
         constraint(
             "ratio >= target",
-            "The cheapest cache with which {survivors} answer {ratio} of page reads; the target is {target}.",
+            "The cheapest cache: on {survivors}, it answers {ratio} of page reads; the target is {target}.",
             LRU,
             survivors=computed(chosen.survivors, "workers", "workers.count less targets.lost_nodes"),
             ratio=computed(chosen.hit_ratio(max(1, chosen.survivors)), "fraction", "sizing.hit_ratio.hit_ratio"),
@@ -145,7 +146,7 @@ def _cache(plan: TrinoPlan, chosen: Workers) -> Iterator[tuple[str, Explanation]
         "hit_ratio.predicted",
         explain(
             "hits(pages)",
-            "The caches hold {pages} of {all} pages, those that were read last.",
+            "The caches hold {pages} of {all}: those that were read most recently.",
             LRU,
             {"hits": chosen.scan.hit_ratio},
             pages=figure(plan.cache.pages, "pages", "cache.pages"),
@@ -159,12 +160,12 @@ def _queries(plan: TrinoPlan, chosen: Workers) -> Iterator[tuple[str, Explanatio
     warm = chosen.hit_ratio(count)
     mean, peak = workload.queries_per_second, workload.peak_queries_per_second
     times = (
-        ("mean_seconds", "warm caches", count, warm, mean, "queries.per_hour"),
-        ("peak_mean_seconds", "warm caches in the busiest hour", count, warm, peak, "queries.peak_per_hour"),
-        ("cold_seconds", "empty caches", count, 0.0, mean, "queries.per_hour"),
+        ("mean_seconds", "With warm caches", count, warm, mean, "queries.per_hour"),
+        ("peak_mean_seconds", "In the busiest hour, with warm caches", count, warm, peak, "queries.peak_per_hour"),
+        ("cold_seconds", "With empty caches", count, 0.0, mean, "queries.per_hour"),
         (
             "after_loss_seconds",
-            "the busiest hour after a loss",
+            "In the busiest hour after a loss",
             chosen.survivors,
             chosen.ratio_after_loss,
             peak,
@@ -178,8 +179,8 @@ def _queries(plan: TrinoPlan, chosen: Workers) -> Iterator[tuple[str, Explanatio
             f"queries.{name}",
             explain(
                 "coordination + alone / (whole - rate / hour * alone)",
-                f"With {when}, a query keeps the busiest resource of {{servers}} busy for {{alone}} when it runs alone;"
-                " {rate} share it.",
+                f"{when}, a query that runs alone keeps the busiest resource of {{servers}} busy for {{alone}}. Queries"
+                " that run at the same time share it; the rate is {rate}.",
                 SHARING,
                 coordination=constant(workers, "COORDINATION_SECONDS", "s"),
                 alone=computed(
@@ -206,7 +207,7 @@ def _queries(plan: TrinoPlan, chosen: Workers) -> Iterator[tuple[str, Explanatio
         "gets_per_second",
         explain(
             "rate * reads * (whole - ratio)",
-            "A query makes {reads}, and each that is not cached is one GET.",
+            "A query makes {reads}, and each read that is not cached takes one GET.",
             COLUMNS,
             rate=setting(mean, "queries/s", "workload.queries"),
             reads=computed(workload.scanned_bytes / workload.read_bytes, "reads", "workload.scanned / workload.read"),
@@ -222,7 +223,7 @@ def _memory(plan: TrinoPlan, chosen: Workers) -> Iterator[tuple[str, Explanation
         explain(
             "floor(ram * share)",
             "EMR writes jvm.config itself, and documents no value; the plan assumes {share} of {ram}.",
-            "an assumption; warmbase verify reads the heap of a running worker",
+            "an assumption; docs/unconfirmed.md says how to check it on a worker",
             ram=fact(chosen.instance.memory_bytes, "B", f"instance type {chosen.instance.name}"),
             share=constant(workers, "HEAP_FRACTION", "fraction"),
         ),
@@ -231,7 +232,7 @@ def _memory(plan: TrinoPlan, chosen: Workers) -> Iterator[tuple[str, Explanation
         "memory.page_index_bytes",
         explain(
             "round(usable(cache * gibibyte) / page * entry)",
-            "The heap holds some {entry} for each cached page (estimate).",
+            "The heap holds about {entry} for each cached page (estimate).",
             "an estimate of Alluxio's PageInfo, its key and its place in the LRU list",
             {"usable": usable_bytes},
             cache=figure(plan.cache.size_gib, "GiB", "cache.size_gib"),
@@ -254,7 +255,7 @@ def _memory(plan: TrinoPlan, chosen: Workers) -> Iterator[tuple[str, Explanation
         "memory.query_bytes",
         explain(
             "worker * survivors",
-            "{survivors} lend a query {worker} each; Trino's own default is 20 GB, however many workers there are.",
+            "A query may take {worker} per worker, on {survivors}; Trino's own default is 20 GB for the whole cluster.",
             "Trino documentation, resource management: query.max-memory",
             worker=figure(plan.memory.query_bytes_per_worker, "B", "memory.query_bytes_per_worker"),
             survivors=computed(chosen.survivors, "workers", "workers.count less targets.lost_nodes"),
@@ -265,7 +266,7 @@ def _memory(plan: TrinoPlan, chosen: Workers) -> Iterator[tuple[str, Explanation
 def _export(plan: TrinoPlan, chosen: Workers) -> Explanation:
     return explain(
         "stored / (workers * cores * rate) / hour",
-        "{workers} with {cores} each read {stored} from a snapshot and write it as Parquet, {rate} for each core"
+        "Hive reads {stored} from a snapshot and writes it as Parquet on {workers} of {cores}: {rate} per core"
         " (estimate).",
         "an estimate; nobody measured the rate",
         stored=setting(plan.export.stored_bytes, "B", "workload.stored"),

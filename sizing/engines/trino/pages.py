@@ -27,7 +27,7 @@ STORE_OVERHEAD_FRACTION: Final = 0.05
 
 
 class ByteRange(Struct, frozen=True):
-    """The bytes of an object from `begin` up to, but without, `end`."""
+    """The bytes of an object from `begin` up to, but not including, `end`."""
 
     begin: int
     end: int

@@ -246,12 +246,13 @@ class TrinoSearch(Struct, frozen=True, kw_only=True, dict=True):
 
 
 def shortfalls(workers: Workers) -> Iterator[Shortfall]:
-    """Yield each target that the cluster misses after losing as many workers as it may lose, in the busiest hour."""
+    """Yield each target that the cluster misses in the busiest hour, after the loss of `lost_nodes` workers."""
     choice = workers.choice
     targets, rate = choice.targets, choice.workload.peak_queries_per_second
     servers = workers.count - targets.lost_nodes
     if servers < 1:
-        yield Shortfall(target="lost_nodes", actual=workers.count, limit=targets.lost_nodes + 1, unit="workers")
+        unit = "worker" if workers.count == 1 else "workers"
+        yield Shortfall(target="lost_nodes", actual=workers.count, limit=targets.lost_nodes + 1, unit=unit)
         return
     ratio = workers.hit_ratio(servers)
     if ratio < targets.hit_ratio - ROUNDING:
@@ -265,5 +266,5 @@ def shortfalls(workers: Workers) -> Iterator[Shortfall]:
 
 
 def _cache_gib(choice: TrinoChoice, pages: float, servers: int) -> int:
-    """Return the whole GiB of each worker's cache, so that so many workers hold these distinct pages."""
+    """Return the size of each worker's cache in whole GiB, with which `servers` workers hold these distinct pages."""
     return max(1, math.ceil(pages / cached_pages(choice, 1, servers)))

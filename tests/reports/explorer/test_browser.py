@@ -236,7 +236,7 @@ def test_a_range_has_the_figures_of_its_middle_and_a_cluster_of_its_own(whole: O
     price, middle, ranges, place = whole["ranged"]
     planned = run("plan", ENVIRONMENT, "--set", "workload.stored=500GiB", "--output", "json")
     assert price == format_usd(json.loads(planned.stdout)["after"]["usd_per_month"])
-    assert middle == "These figures are those of the middle of each range: workload.stored 500 GiB."
+    assert middle == "These figures are for the middle of each range: workload.stored 500 GiB."
     assert ranges == "workload.stored 100 GiB to 900 GiB"
     assert place == "60", "the slider is at the middle"
 

@@ -17,8 +17,8 @@ LAKE = ("--cluster", "lake")
 
 def test_the_summary_says_what_to_buy_and_fits_a_terminal() -> None:
     page = warmbase("plan", FILE, *LAKE).stdout
-    assert "9 x i8g.xlarge workers" in page
-    assert "beside HBase" in " ".join(page.split())
+    assert "workers: 9 x i8g.xlarge" in page
+    assert "in addition to the HBase clusters" in " ".join(page.split())
     assert len(page.splitlines()) <= 32
     assert all(len(line) <= 80 for line in page.splitlines() if "warmbase" not in line)
 
@@ -95,4 +95,4 @@ def test_classifications_are_rendered_for_each_group() -> None:
 def test_a_command_for_hbase_says_so(command: tuple[str, ...]) -> None:
     result = warmbase(*command)
     assert result.returncode == 2
-    assert "cluster of Trino" in result.stderr
+    assert "Trino cluster" in result.stderr

@@ -102,8 +102,8 @@ def test_each_server_and_catalog_has_a_cache_directory_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        (["--scenario", "restart"], "does not go with restart"),
-        (["--data", "128 MiB", "--resume"], "does not go with --data, --resume"),
+        (["--scenario", "restart"], "cannot be combined with restart"),
+        (["--data", "128 MiB", "--resume"], "cannot be combined with --data, --resume"),
     ],
 )
 def test_options_of_hbase_are_refused(arguments: list[str], what: str) -> None:

@@ -139,5 +139,5 @@ def test_a_cluster_without_data_is_not_deployed(tmp_path: Path) -> None:
 
 
 def test_a_command_for_hbase_refuses_it_by_name(shop: Shop) -> None:
-    with pytest.raises(InvalidInput, match="cluster of Trino"):
+    with pytest.raises(InvalidInput, match="Trino cluster"):
         chosen_cluster(shop.environment, LAKE)
