@@ -90,7 +90,11 @@ def test_classifications_are_rendered_for_each_group() -> None:
 
 @pytest.mark.parametrize(
     "command",
-    [("compare", FILE, *LAKE), ("plan", FILE, *LAKE, "--months", "12"), ("dashboard", FILE, *LAKE, "--preview", "x.html")],
+    [
+        ("compare", FILE, *LAKE),
+        ("plan", FILE, *LAKE, "--months", "12"),
+        ("dashboard", FILE, *LAKE, "--preview", "x.html"),
+    ],
 )
 def test_a_command_for_hbase_says_so(command: tuple[str, ...]) -> None:
     result = warmbase(*command)
