@@ -51,6 +51,7 @@ pyz: setup-dev
 
 lab-setup: setup-lab
 	@$(BIN)/warmbase lab setup
+	@$(BIN)/warmbase lab setup --engine trino
 
 lab: lab-setup
 	@$(BIN)/warmbase lab run $(ARGS)

@@ -162,14 +162,14 @@ def plan(environment: str, **options: Unpack[PlanOptions]) -> None:
     if options["assignments"] and (other := options["other"]) in UNITS:
         raise click.UsageError(f"{other!r} is apart from its number. Put the option in quotes: --set 'a.b=1 TiB'.")
     pages = [page for page in PAGES if options[page]]
+    if options["cluster"] and chosen_analytics(unchanged := read_environment(environment), options["cluster"]):
+        _show_trino(environment, unchanged, options, pages)
+        return
     if options["report"]:
         _write_report(environment, options, pages)
         return
     if options["frontier"] or options["months"] or options["tornado"]:
         _show_steps(environment, options, pages)
-        return
-    if options["cluster"] and chosen_analytics(unchanged := read_environment(environment), options["cluster"]):
-        _show_trino(environment, unchanged, options, pages)
         return
     if (ranged := _ranged(environment, options)).ranges:
         _show_decision(ranged, options, pages)
@@ -285,8 +285,11 @@ def _show_trino(name: str, environment: Environment, options: PlanOptions, pages
 
     Raises Infeasible after printing, if the plan misses its targets.
     """
-    if options["other"] or options["against"] or options["output"] == "markdown":
-        raise click.UsageError("A Trino cluster's plan can be compared with --set only, and has no Markdown output.")
+    of_hbase = (options["other"], options["against"], options["report"], options["frontier"], options["months"])
+    if any(of_hbase) or options["tornado"] or options["output"] == "markdown":
+        raise click.UsageError(
+            "OTHER, --against, --report, --frontier, --tornado, --months and --output markdown are for HBase clusters."
+        )
     if options["assignments"]:
         _show_trino_comparison(name, environment, options)
         return

@@ -82,7 +82,9 @@ REASONS = {
     "ClaimHolder": "a primary node asks whether the cluster that holds the claim is running; its id is not known in"
     " advance",
     "Tables": "Trino reads the files of the tables, only below the prefixes that the environment file names",
-    "TableLists": "Trino lists the files of a table, and asks for the bucket's region",
+    "TableLists": "Trino lists the files of a table, only below the prefixes that the environment file names",
+    "TableBuckets": "Trino asks for the region of a bucket that holds tables",
+    "Root": "an analytics cluster never reads or writes HBase's root, whatever prefixes the environment file names",
     "Catalog": "Trino reads which tables there are, and where their files lie, from the Glue Data Catalog",
     "Logs": "EMR's agent on each node copies its logs there; nothing reads them back",
     "Keys": "EMR encrypts the disks with the environment's key, and HBase the objects of a new root",

@@ -286,6 +286,22 @@ def _trino_unknown(file: RawSection) -> Iterator[Refusal]:
             )
 
 
+def _data_is_not_the_root(file: RawSection) -> Iterator[Refusal]:
+    """Refuse to let Trino read the HBase root, its bucket, or the logs."""
+    root, own = file.section("storage").text("root", "new") or "", f"s3://warmbase-{file.text('name')}-"
+    for cluster_name, cluster in _trino_clusters(file):
+        data = cluster.values.get("data")
+        for number, url in enumerate(data if isinstance(data, list) else []):
+            near = f"{root.rstrip('/')}/"
+            overlaps = root != "new" and (str(url).startswith(near) or near.startswith(str(url)))
+            if overlaps or str(url).startswith((f"{own}root-", f"{own}logs-")):
+                yield Refusal(
+                    at=("clusters", cluster_name, "data", number),
+                    why="it is, contains or lies in the HBase root or the logs, which Trino must not read",
+                    fix="keep exports below a prefix of their own, such as s3://our-lake/tables/",
+                )
+
+
 def _release(file: RawSection) -> Release | None:
     return releases().get(file.text("release") or "")
 
@@ -325,6 +341,7 @@ ACROSS: Final[tuple[Rule, ...]] = (
     _needs_s3,
     _root_without_use,
     _trino_unknown,
+    _data_is_not_the_root,
     _types_not_offered,
     _families_not_offered,
     _check_surviving_nodes,

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
+from changes.recorded_launch import recorded_spec
 from configurations.engines.trino.rendering import TrinoLaunch, trino_classifications, trino_launch_of, trino_spec
 from environments.engines.trino.planning import trino_plan_of
 from environments.environment import Environment
@@ -77,6 +78,14 @@ def replanned_trino(environment: Environment, choice: TrinoChoice, record: Launc
             what="launch record",
             why="it has no plan, which every record of an analytics cluster has",
             fix="write it again: warmbase pin",
+        )
+    catalogs = {path for path, key in recorded_spec(record).effective("core") if key == "fs.cache.enabled"}
+    if catalogs and f"trino-connector-{choice.catalog}" not in catalogs:
+        raise InvalidInput.of(
+            where=environment.source,
+            what=f"clusters.{choice.name}.catalog",
+            why=f"the cluster was launched with {', '.join(sorted(catalogs))}, whose cache its nodes watch",
+            fix="write the catalog of the launch again; to change it, tear the cluster down and deploy it again",
         )
     workers = CoreChoice(
         type=at_launch.core.instance_type,

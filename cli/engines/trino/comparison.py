@@ -14,7 +14,7 @@ from sizing.engines.trino.plan import TrinoPlan
 from sizing.units import format_duration, format_percent, format_usd
 
 LABEL: Final = 18
-COLUMN: Final = 30
+GAP: Final = 2
 
 
 def trino_plans(environments: Sequence[Environment], cluster_name: str) -> tuple[TrinoPlan, TrinoPlan]:
@@ -30,10 +30,9 @@ def trino_comparison(before: TrinoPlan, after: TrinoPlan, width: int) -> str:
     """Return the page: the two prices, what differs, and how a running cluster gets from one to the other."""
     was, now = before.cost.usd_per_month, after.cost.usd_per_month
     change = f"{'+' if now >= was else '-'}{format_usd(abs(now - was))}, {(now - was) / was:+.1%}".replace("%", " %")
-    rows = [
-        f"{label:<{LABEL}}{old:<{COLUMN}}{'the same' if old == new else new}".rstrip()
-        for (label, old), (_, new) in zip(_rows(before), _rows(after), strict=True)
-    ]
+    pairs = [(label, old, new) for (label, old), (_, new) in zip(_rows(before), _rows(after), strict=True)]
+    column = max(len(old) for _, old, _ in pairs) + GAP
+    rows = [f"{label:<{LABEL}}{old:<{column}}{'the same' if old == new else new}" for label, old, new in pairs]
     prices = f"{format_usd(was)} → {format_usd(now)} a month ({change})"
     head = f"{cluster_heading(before.environment, before.cluster)}   {prices}"
     applied = wrap(f"To change a running cluster: {_applied(before, after)}.", width, break_on_hyphens=False)

@@ -102,10 +102,9 @@ def _outcome(plan: TrinoPlan, choice: TrinoChoice) -> Iterator[Row]:
     if lost:
         workers = "a worker" if lost == 1 else f"{lost} workers"
         yield "Lost", f"after losing {workers}, in the busiest hour: {_time(queries.after_loss_seconds)}"
-    yield "S3", f"{plan.gets_per_second:,.1f} GETs/s once warm (estimate)"
     export = plan.export
-    copied = f"{format_duration(export.hours * 3600)} and {format_usd(export.usd)} on as many nodes of this type"
-    yield "Export", f"HBase's {format_size(export.stored_bytes)} as Parquet: {copied} (estimates; docs/analytics.md)"
+    copied = f"{format_size(export.stored_bytes)} as Parquet in {format_duration(export.hours * 3600)}"
+    yield "Export", f"{copied} for {format_usd(export.usd)} (estimates; docs/analytics.md)"
 
 
 def _rate(per_hour: float) -> str:
@@ -133,8 +132,11 @@ def _reasons(environment: Environment, plan: TrinoPlan, choice: TrinoChoice) -> 
 
 
 def _watch(plan: TrinoPlan) -> Iterator[Row]:
-    for number, warning in enumerate(plan.warnings):
-        yield ("" if number else "Watch"), warning.message
+    """Yield the first thing to know before deploying; the others are counted."""
+    first, *others = plan.warnings
+    yield "Watch", first.message
+    if others:
+        yield "", f"{len(others)} more (--why)"
 
 
 def _next(environment: str, plan: TrinoPlan) -> Iterator[tuple[str, str]]:

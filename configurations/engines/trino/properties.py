@@ -32,6 +32,8 @@ METASTORE_KEYS: Final[Mapping[Catalog, str]] = {
 FS_CACHE: Final = "Trino 476 documentation, file system cache"
 MEMORY: Final = "Trino 476 documentation, resource management"
 SPILLING: Final = "Trino 476 documentation, spill to disk"
+CONNECTORS: Final[Mapping[Catalog, str]] = {"hive": "hive", "iceberg": "iceberg", "delta": "delta_lake"}
+TABLE_FORMATS: Final = "EMR Release Guide, emr-iceberg-use-trino-cluster and Deltacluster-trino"
 GLUE: Final = "EMR Release Guide, emr-trino-getting-started-launch"
 COPIES: Final = 2
 COORDINATOR_CACHE_SIZE: Final = "1GB"  # judgement: it holds the footers and manifests that planning reads
@@ -48,6 +50,8 @@ class TrinoProperty(Struct, frozen=True, kw_only=True):
     groups: frozenset[PropertyScope] = BOTH
     figure: str = ""
     applied: Applied = Applied.ROLLING_RESTART
+    catalogs: tuple[Catalog, ...] = CATALOGS
+    """The catalogs that have it."""
 
     def at(self, plan: TrinoPlan) -> SettingKey:
         """Return the classification and the key, which differ between catalogs."""
@@ -171,6 +175,30 @@ PROPERTIES: Final = (
         reason="tables are in the AWS Glue Data Catalog, which outlives the cluster",
         source=GLUE,
         applied=Applied.ROLLING_RESTART,
+    ),
+    TrinoProperty(
+        classification=CATALOG,
+        key="connector.name",
+        value=lambda plan: CONNECTORS[plan.catalog],
+        catalogs=("iceberg", "delta"),
+        reason="the connector of the catalog; EMR states it for Hive alone",
+        source=TABLE_FORMATS,
+    ),
+    TrinoProperty(
+        classification="iceberg-defaults",
+        key="iceberg.enabled",
+        value=_fixed("true"),
+        catalogs=("iceberg",),
+        reason="EMR puts the libraries of Iceberg in place",
+        source=TABLE_FORMATS,
+    ),
+    TrinoProperty(
+        classification="delta-defaults",
+        key="delta.enabled",
+        value=_fixed("true"),
+        catalogs=("delta",),
+        reason="EMR puts the libraries of Delta Lake in place",
+        source=TABLE_FORMATS,
     ),
     TrinoProperty(
         classification="trino-connector-jmx",

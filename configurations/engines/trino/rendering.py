@@ -61,4 +61,5 @@ def trino_spec(launch: TrinoLaunch) -> ClusterSpec:
 
 
 def _group(plan: TrinoPlan, group: PropertyScope) -> tuple[Classification, ...]:
-    return of_settings({entry.at(plan): entry.value(plan) for entry in PROPERTIES if group in entry.groups})
+    entries = (entry for entry in PROPERTIES if group in entry.groups and plan.catalog in entry.catalogs)
+    return of_settings({entry.at(plan): entry.value(plan) for entry in entries})

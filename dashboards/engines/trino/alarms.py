@@ -26,8 +26,9 @@ LOW_MINUTES: Final = 30
 # judgement: a query or two of new data read this much from S3 in half an hour, and nobody waits for more than these.
 MIN_REMOTE_BYTES: Final = 10 * GIB
 SILENT_MINUTES: Final = 5  # judgement: Trino starts in one or two minutes, and waits for the pages of a large cache
-MIN_FILL_OF_PLAN: Final = 0.9
-"""judgement: a cache with less than this share of its planned pages is still filling; Alluxio uses 0.95 of its size."""
+MIN_FILL_OF_PLAN: Final = 0.5
+"""judgement: a cache with less than this share of its planned pages is still filling. Files are spread by a hash, so a
+worker of a few has less than the mean for good."""
 
 
 def trino_alarms(plan: TrinoPlan) -> tuple[Alarm, ...]:

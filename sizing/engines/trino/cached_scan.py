@@ -89,11 +89,12 @@ def demand(scan: CachedScan, ratio: float, kind: DiskKind) -> Demand:
     """Return what one query needs at this hit ratio: hits are read from the disks, and missed pages written to them."""
     workload, missing = scan.workload, (1 - ratio) * scan.pages_of_query
     moved = ratio * workload.scanned_bytes + missing * PAGE_BYTES
-    ios_per_page = ceil(PAGE_BYTES / (EBS_IO_BYTES if kind == "ebs" else NVME_IO_BYTES))
+    io_bytes = EBS_IO_BYTES if kind == "ebs" else NVME_IO_BYTES
+    reads = workload.scanned_bytes / workload.read_bytes
     return Demand(
         cpu_seconds=workload.cpu_seconds,
         disk_bytes=moved,
-        disk_ios=moved / PAGE_BYTES * ios_per_page,
+        disk_ios=ratio * reads * ceil(workload.read_bytes / io_bytes) + missing * ceil(PAGE_BYTES / io_bytes),
         network_bytes=missing * PAGE_BYTES,
-        gets=(1 - ratio) * workload.scanned_bytes / workload.read_bytes,
+        gets=(1 - ratio) * reads,
     )

@@ -34,6 +34,7 @@ from sizing.units import SECONDS_PER_HOUR, format_duration, format_size, format_
 
 __all__ = ["TrinoQuestion", "trino_plan"]
 
+FILES_PER_WORKER: Final = 4  # judgement: with fewer, the fullest worker has some twice the mean
 WARM: Final = 0.01  # judgement: a cache within a point of its final hit ratio is warm
 CURVE_STEPS: Final = 20
 MOST_READS: Final = 1e6  # in reads of the whole working set: beyond it, the rest is never read
@@ -208,6 +209,24 @@ def _warnings(plan: TrinoPlan, workers: Workers) -> Iterator[TrinoWarning]:
             message=f"with empty caches, a query takes {format_duration(cold)} on average (estimate), longer than the"
             " target",
             fix="run the queries that matter most once before users do",
+        )
+    after, target = plan.queries.after_loss_seconds, workers.choice.targets.query_seconds
+    if target is not None and after is not None and after > target:
+        yield TrinoWarning(
+            id="after-loss",
+            severity="warning",
+            message=f"just after a loss, before the other workers have read the lost pages, a query in the busiest hour"
+            f" takes {format_duration(after)} (estimate), longer than the target",
+            fix="set preferred_hosts to 2, so that each file has a second copy, or pin one worker more",
+        )
+    files = workload.scanned_bytes / workload.file_bytes
+    if files < FILES_PER_WORKER * plan.workers.count:
+        yield TrinoWarning(
+            id="few-files",
+            severity="info",
+            message=f"a query reads {max(1, files):,.0f} files of {format_size(workload.file_bytes)}, too few to spread"
+            f" evenly over {plan.workers.count} workers, so it waits for the one that has most of them",
+            fix="write smaller files, or raise preferred_hosts",
         )
     if workload.queries_per_second and plan.queries.bottleneck == "cpu":
         yield TrinoWarning(

@@ -8,7 +8,7 @@ from sizing import disks, gp3
 from sizing.engines.trino import export, pages, workers
 from sizing.engines.trino.pages import usable_bytes
 from sizing.engines.trino.plan import TrinoPlan
-from sizing.engines.trino.workers import Workers, most_seconds_alone
+from sizing.engines.trino.workers import Workers, most_seconds_alone, straggling
 from sizing.explanation import Explanation, Explanations, Quantity, constraint, explain
 from sizing.explanations.quantities import GIBIBYTE, WHOLE, computed, constant, fact, figure, setting
 from sizing.units import SECONDS_PER_HOUR
@@ -58,7 +58,11 @@ def _workers(plan: TrinoPlan, chosen: Workers) -> Iterator[tuple[str, Explanatio
                 cpu=computed(
                     choice.workload.cpu_seconds, "core-seconds", "scanned bytes x workload.cpu_seconds_per_gib"
                 ),
-                seconds=computed(most_seconds_alone(choice), "s", "sizing.engines.trino.workers.most_seconds_alone"),
+                seconds=computed(
+                    most_seconds_alone(choice, max(1, chosen.survivors)),
+                    "s",
+                    "sizing.engines.trino.workers.most_seconds_alone",
+                ),
                 cores=fact(chosen.instance.vcpus, "cores", f"instance type {chosen.instance.name}"),
             ),
         )
@@ -178,7 +182,7 @@ def _queries(plan: TrinoPlan, chosen: Workers) -> Iterator[tuple[str, Explanatio
         yield (
             f"queries.{name}",
             explain(
-                "coordination + alone / (whole - rate / hour * alone)",
+                "coordination + alone * straggling / (whole - rate / hour * alone)",
                 f"{when}, a query that runs alone keeps the busiest resource of {{servers}} busy for {{alone}}. Queries"
                 " that run at the same time share it; the rate is {rate}.",
                 SHARING,
@@ -186,6 +190,7 @@ def _queries(plan: TrinoPlan, chosen: Workers) -> Iterator[tuple[str, Explanatio
                 alone=computed(
                     chosen.seconds_alone(servers, ratio), "s", "sizing.engines.trino.workers.Workers.resources"
                 ),
+                straggling=computed(straggling(chosen.choice, servers), "", "sizing.engines.trino.workers.straggling"),
                 whole=WHOLE,
                 rate=figure(rate * SECONDS_PER_HOUR, "queries an hour", path),
                 hour=HOUR,

@@ -194,14 +194,14 @@ class TrinoSearch(Struct, frozen=True, kw_only=True, dict=True):
             yield self._workers(instance, count, room_gib if has_mib is None else has_mib * MIB // GIB, pinned)
             return
         system = gp3.gp3_volume("system", SYSTEM_GIB, (gp3.INCLUDED_MIB_S, gp3.INCLUDED_IOPS))
-        most_gib = _cache_gib(self.choice, self.scan.popularity.total_blocks, servers)
         if instance.nvme_disks == 1:
             drive = nvme_volume(instance)
-            cache_gib = min(most_gib, math.floor(drive.size_gib * FILL_FRACTION))
-            yield self._workers(instance, count, cache_gib, (drive, system.beside(drive)))
+            room_gib = math.floor(drive.size_gib * FILL_FRACTION)
+            yield self._workers(instance, count, room_gib, (drive, system.beside(drive)))
         for cache_gib in sorted({_cache_gib(self.choice, pages, servers) for pages in self._capacities}):
             for volume in self._cache_volumes(instance, cache_gib, servers):
-                yield self._workers(instance, count, cache_gib, (volume, system.beside(volume)))
+                whole_gib = volume.count * math.ceil(cache_gib / volume.count)
+                yield self._workers(instance, count, whole_gib, (volume, system.beside(volume)))
 
     @cached_property
     def _capacities(self) -> tuple[float, ...]:
@@ -224,13 +224,14 @@ class TrinoSearch(Struct, frozen=True, kw_only=True, dict=True):
         """
         ratio = self.scan.hit_ratio(cached_pages(self.choice, cache_gib, servers))
         needed, most = demand(self.scan, ratio, "ebs"), gp3.Provisions.of(instance)
-        seconds = max(most_seconds_alone(self.choice), ROUNDING)
+        seconds = max(most_seconds_alone(self.choice, servers), ROUNDING)
         mib_s, ios = needed.disk_bytes / seconds / servers / MIB, needed.disk_ios / seconds / servers
         holding = math.ceil(cache_gib / FILL_FRACTION / gp3.EMR_DOCUMENTED_GIB)
         carrying = max(holding, math.ceil(mib_s / most.mib_s), math.ceil(ios / most.iops))
         for count in {min(number, gp3.EMR_MOST_VOLUMES) for number in (holding, carrying)}:
             throughput, iops = most.sufficient(np.array(mib_s / count), np.array(ios / count))
-            size_gib = max(math.ceil(cache_gib / count / FILL_FRACTION), int(gp3.least_gib(float(iops))))
+            share_gib = math.ceil(cache_gib / count)
+            size_gib = max(math.ceil(share_gib / FILL_FRACTION), int(gp3.least_gib(float(iops))))
             if size_gib <= gp3.EMR_DOCUMENTED_GIB:
                 yield gp3.gp3_volume("cache", distinct_size(size_gib), (int(throughput), int(iops)), count)
 
@@ -260,6 +261,9 @@ def shortfalls(workers: Workers) -> Iterator[Shortfall]:
     utilisation = workers.utilisation(servers, ratio, rate)
     if utilisation > UTILISATION * (1 + ROUNDING):
         yield Shortfall(target="load", actual=utilisation, limit=UTILISATION, unit="utilisation")
+    at_loss = workers.utilisation(servers, workers.ratio_after_loss, rate)
+    if at_loss >= 1:
+        yield Shortfall(target="load_after_loss", actual=at_loss, limit=1.0, unit="utilisation")
     seconds = workers.query_seconds(servers, ratio, rate)
     if targets.query_seconds is not None and seconds > targets.query_seconds * (1 + ROUNDING):
         yield Shortfall(target="query_time", actual=seconds, limit=targets.query_seconds, unit="s")

@@ -3,7 +3,7 @@
 Each query is spread over all workers, so the cluster is one server that all running queries share equally. For such a
 server the mean time of a query depends only on the load: alone / (1 - utilisation), whatever the sizes of the queries
 are (M/G/1 processor sharing; Kleinrock, Queueing Systems II, 4.4). Reading, decoding and waiting overlap, so a query
-alone takes as long as its busiest resource does.
+alone takes as long as its busiest resource does, on the worker that has most of its files.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sizing.instance import InstanceType
 from sizing.resource import DISK_RESOURCES, S3_GETS_PER_SECOND_PER_PREFIX, DiskKind, Resource, bottleneck
 from sizing.units import GIB
 
-__all__ = ["COORDINATION_SECONDS", "Workers", "cached_pages", "most_seconds_alone"]
+__all__ = ["COORDINATION_SECONDS", "Workers", "cached_pages", "most_seconds_alone", "straggling"]
 
 COORDINATION_SECONDS: Final = 1.0  # judgement: parsing, planning, listing files and starting the stages of a query
 PAGES_IN_MEMORY_BYTES: Final = 500  # judgement: the metadata of a page on the heap: its key, its entry and the LRU list
@@ -78,7 +78,7 @@ class Workers(Struct, frozen=True, kw_only=True, dict=True, eq=False):
         """Return the mean time of a query at this rate; infinite under overload."""
         alone = self.seconds_alone(servers, ratio)
         free = 1 - queries_per_second * alone
-        return COORDINATION_SECONDS + alone / free if free > 0 else math.inf
+        return COORDINATION_SECONDS + alone * straggling(self.choice, servers) / free if free > 0 else math.inf
 
     @property
     def survivors(self) -> int:
@@ -114,17 +114,29 @@ def cached_pages(choice: TrinoChoice, cache_gib: float, servers: int) -> float:
     return servers * usable_bytes(round(cache_gib * GIB)) / PAGE_BYTES / min(choice.preferred_hosts, servers)
 
 
-def most_seconds_alone(choice: TrinoChoice) -> float:
-    """Return how long a query may take alone, so that utilisation and mean time stay within their limits.
+def straggling(choice: TrinoChoice, servers: int) -> float:
+    """Return by which factor the worker with most files of a query takes longer than the mean.
 
-    Solves coordination + s / (1 - rate x s) <= target for s. Returns 0 or less where no cluster is fast enough.
+    Trino sends each file to a worker that a hash of its path chooses. Of k files on n workers, the fullest has some
+    sqrt(2 ln n x n / k) more than the mean (balls into bins; Raab and Steger, 1998), and at most all of them.
+    """
+    files = max(1.0, choice.workload.scanned_bytes / choice.workload.file_bytes) * min(choice.preferred_hosts, servers)
+    uneven = 1 + math.sqrt(2 * math.log(servers) * servers / files)
+    return min(float(servers), max(uneven, servers / files))
+
+
+def most_seconds_alone(choice: TrinoChoice, servers: int = 1) -> float:
+    """Return how long so many workers may be busy with a query, so that utilisation and mean time keep their limits.
+
+    Solves coordination + f x s / (1 - rate x s) <= target for s, where f is how much longer the slowest worker takes.
+    Returns 0 where no cluster is fast enough.
     """
     rate, target = choice.workload.peak_queries_per_second, choice.targets.query_seconds
     longest = UTILISATION / rate
     if target is None:
         return longest
     executing = target - COORDINATION_SECONDS
-    return min(longest, executing / (1 + rate * executing)) if executing > 0 else 0.0
+    return min(longest, executing / (straggling(choice, servers) + rate * executing)) if executing > 0 else 0.0
 
 
 def _resources(workers: Workers, servers: int, demanded: Demand) -> Iterator[Resource]:

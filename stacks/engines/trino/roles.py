@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from environments.environment import Environment, Wal
 from sizing.modes import HDFS
 from stacks.nag_suppressions import suppress, suppress_objects
-from stacks.roles import Roles, allow, bucket_arn, in_account, regional_arn, resources_arn
+from stacks.roles import Roles, allow, bucket_arn, deny, in_account, regional_arn, resources_arn
 from stacks.storage import StorageStack
 
 # AWS Glue Developer Guide, actions of the Data Catalog: what a query engine reads of databases, tables and partitions.
@@ -41,8 +41,13 @@ class TrinoRoles(Roles):
         objects = (bucket_arn(f"{prefix}*") for prefix in prefixes)
         allow(self.nodes, "Tables", ["s3:GetObject"], *objects, conditions=owned)
         buckets = sorted({prefix.partition("/")[0] for prefix in prefixes})
-        lists = ["s3:GetBucketLocation", "s3:ListBucket"]
-        allow(self.nodes, "TableLists", lists, *map(bucket_arn, buckets), conditions=owned)
+        allow(self.nodes, "TableBuckets", ["s3:GetBucketLocation"], *map(bucket_arn, buckets), conditions=owned)
+        below = {"StringLike": {"s3:prefix": sorted(f"{prefix.partition('/')[2]}*" for prefix in prefixes)}}
+        allow(self.nodes, "TableLists", ["s3:ListBucket"], *map(bucket_arn, buckets), conditions={**owned, **below})
+        # Also where somebody names a prefix of the root under another name: a denial wins over what allows it.
+        root = [f"{environment.root.bucket}/{key}" for key in environment.root.objects]
+        deny(self.nodes, "Root", ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"], *map(bucket_arn, root))
+        suppress_objects(self.nodes, *(pattern for pattern in root if pattern.endswith("*")))
         suppress_objects(self.nodes, *(f"{prefix}*" for prefix in prefixes))
         catalog = [regional_arn("glue", "catalog"), *(resources_arn("glue", kind) for kind in GLUE_RESOURCES)]
         allow(self.nodes, "Catalog", CATALOG_ACTIONS, *catalog)

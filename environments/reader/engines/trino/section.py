@@ -23,6 +23,7 @@ from sizing.engines.trino.request import (
     ScanWorkload,
     TrinoChoice,
 )
+from sizing.engines.trino.workers import COORDINATION_SECONDS
 from sizing.popularity import UNIFORM
 from sizing.units import GIB, KIB, MIB, SECONDS_PER_HOUR
 
@@ -32,7 +33,13 @@ WORKER_FAMILIES = ("m8g", "r8g", "r8gd", "i8g")
 PER_HOUR = Bounds(most=1_000_000, reason="one coordinator starts no more")  # judgement
 SCANNED = Bounds(least=MIB, most=bounds.PIB, text=size_text, reason="a query reads a file at least")  # judgement
 FILE = Bounds(least=MIB, most=100 * GIB, text=size_text, reason="Trino reads files of that size in splits")  # judgement
-READ = Bounds(least=KIB, most=GIB, text=size_text, reason="it is one contiguous read of a file")  # judgement
+READ = Bounds(least=64 * KIB, most=GIB, text=size_text, reason="it is one contiguous read of a file")  # judgement
+QUERY_TIME = Bounds(
+    above=COORDINATION_SECONDS,
+    most=bounds.TIME.most,
+    text=bounds.TIME.text,
+    reason="planning and starting a query takes a second",
+)
 CPU = Bounds(most=10_000, reason="a core reads a GiB within three hours")  # judgement
 HOSTS = Bounds(least=1, most=10, reason="each host that Trino prefers for a file has a copy of it")  # judgement
 WORKERS = Bounds(least=1, most=10_000, reason="no EMR cluster has more core nodes")  # judgement
@@ -106,7 +113,7 @@ class QueryTargetsSection(Section):
     """The targets that the plan of an analytics cluster has to meet."""
 
     hit_ratio: Annotated[Share, bounds.HIT_RATIO] = 0.9
-    query_time: Annotated[Annotated[Duration, bounds.TIME] | None, Field(examples=["60 s"])] = None
+    query_time: Annotated[Annotated[Duration, QUERY_TIME] | None, Field(examples=["60 s"])] = None
     lost_nodes: Annotated[int, bounds.LOST_NODES] = 1
     budget_usd_per_month: Annotated[Annotated[float, bounds.BUDGET] | None, Field(examples=[9000])] = None
 

@@ -136,11 +136,10 @@ def test_a_worker_that_publishes_nothing_is_missed() -> None:
     assert in_alarm(silent, MetricStore(), 600)
 
 
-def test_a_cache_is_filling_until_it_has_nine_tenths_of_its_planned_pages() -> None:
+def test_a_cache_is_filling_until_it_has_half_of_its_planned_pages() -> None:
     threshold = alarm("cache-filling").threshold
-    assert threshold == pytest.approx(0.9 * PLAN.cache.pages * PLAN.cache.page_bytes / PLAN.workers.count)
-    # Alluxio leaves 5 % of a cache's size free, so a full cache is not filling.
-    assert threshold < PLAN.cache.size_gib * GIB / 1.05
+    assert threshold == pytest.approx(0.5 * PLAN.cache.pages * PLAN.cache.page_bytes / PLAN.workers.count)
+    # Files are spread by a hash, so the emptiest worker has less than the mean when all are full.
 
 
 @pytest.mark.parametrize("choice", [CHOICE, PINNED], ids=["one volume", "three volumes"])

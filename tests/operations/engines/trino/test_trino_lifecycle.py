@@ -69,7 +69,7 @@ def test_its_launch_is_recorded_and_confirmed(shop: Shop) -> None:
     record = launch_records(shop.environment)[LAKE]
     assert record.identity.role == "analytics"
     assert record.plan is not None
-    assert record.plan.core.instance_type == "i8g.xlarge"
+    assert record.plan.core.instance_type == "i8g.2xlarge"
     pinned = check_pinned(shop.aws, shop.environment, LAKE)
     assert pinned.confirmed > 10
     assert not read_protection(shop.aws, "shop", LAKE).missing
@@ -83,7 +83,7 @@ def test_a_changed_file_never_replaces_it(shop: Shop, tmp_path: Path) -> None:
     template = json.loads((assembly / "warmbase-shop-lake-cluster.template.json").read_text())
     [cluster] = [each for each in template["Resources"].values() if each["Type"] == "AWS::EMR::Cluster"]
     assert cluster["Properties"]["ReleaseLabel"] == "emr-7.12.0"
-    assert cluster["Properties"]["Instances"]["CoreInstanceGroup"]["InstanceType"] == "i8g.xlarge"
+    assert cluster["Properties"]["Instances"]["CoreInstanceGroup"]["InstanceType"] == "i8g.2xlarge"
 
 
 def test_nothing_is_tuned_where_nothing_changed(shop: Shop) -> None:
@@ -109,7 +109,7 @@ def test_status_shows_it_beside_hbase(shop: Shop) -> None:
     assert clusters[LAKE].role == "analytics"
     assert clusters[LAKE].recorded
     assert clusters[LAKE].differences == 0
-    assert clusters[LAKE].usd_per_month == pytest.approx(3_280, rel=0.02)
+    assert clusters[LAKE].usd_per_month == pytest.approx(3_504, rel=0.01)
     assert clusters["blue"].role == "active"
 
 
@@ -126,7 +126,14 @@ def test_its_nodes_have_no_access_to_the_root(shop: Shop) -> None:
     templates = read_templates(synthesised(shop.file.read_text()))
     text = json.dumps(templates["warmbase-shop-lake-cluster"])
     assert "shop-lake/tables/*" in text
-    assert "warmbase-shop-root" not in text
+    statements = [
+        statement
+        for each in templates["warmbase-shop-lake-cluster"]["Resources"].values()
+        if each["Type"] == "AWS::IAM::Policy"
+        for statement in each["Properties"]["PolicyDocument"]["Statement"]
+    ]
+    of_root = {one["Effect"] for one in statements if "warmbase-shop-root" in json.dumps(one)}
+    assert of_root == {"Deny"}
     assert "s3:PutObject" in text, "logs are written"
     assert "emrwal" not in text
 
@@ -136,6 +143,29 @@ def test_a_cluster_without_data_is_not_deployed(tmp_path: Path) -> None:
     file.write_text(TEXT.replace('    data: ["s3://shop-lake/tables/"]\n', ""))
     with pytest.raises(InvalidInput, match=r"clusters\.lake\.data"):
         app.synthesise(str(file), str(tmp_path / "cdk.out"))
+
+
+@pytest.mark.parametrize(
+    ("root", "data"),
+    [
+        ("s3://shop-lake/tables/hbase/", "s3://shop-lake/tables/"),
+        ("s3://shop-lake/hbase/", "s3://shop-lake/hbase/data/"),
+        ("new", "s3://warmbase-shop-root-123456789012-us-east-1/hbase/"),
+        ("new", "s3://warmbase-shop-logs-123456789012-us-east-1/"),
+    ],
+)
+def test_the_root_is_no_data_to_read(tmp_path: Path, root: str, data: str) -> None:
+    file = tmp_path / "shop.yaml"
+    text = TEXT.replace("s3://shop-lake/tables/", data)
+    file.write_text(text.replace("\nworkload:", f"\nstorage: {{root: '{root}'}}\nworkload:", 1))
+    with pytest.raises(InvalidInput, match="which Trino must not read"):
+        read_environment(str(file))
+
+
+def test_another_catalog_needs_another_cluster(shop: Shop) -> None:
+    shop.edit("engine: trino", "engine: trino\n    catalog: iceberg")
+    with pytest.raises(InvalidInput, match="was launched with trino-connector-hive"):
+        deployable_trino_cluster(shop.environment, shop.environment.analytics[LAKE])
 
 
 def test_a_command_for_hbase_refuses_it_by_name(shop: Shop) -> None:

@@ -19,7 +19,7 @@ from sizing.engines.trino.calculator import trino_plan
 from sizing.engines.trino.pages import PAGE_BYTES
 from sizing.engines.trino.request import ScanWorkload, TrinoChoice
 from sizing.engines.trino.search import TrinoSearch
-from sizing.engines.trino.workers import COORDINATION_SECONDS, most_seconds_alone
+from sizing.engines.trino.workers import COORDINATION_SECONDS, most_seconds_alone, straggling
 from sizing.explanation import Kind
 from sizing.inputs import UTILISATION
 from sizing.popularity import UNIFORM, Zipf
@@ -134,7 +134,7 @@ def cheapest_by_trial(choice: TrinoChoice, types: tuple[str, ...]) -> float:
             )
             if rate * alone > UTILISATION:
                 continue
-            seconds = COORDINATION_SECONDS + alone / (1 - rate * alone)
+            seconds = COORDINATION_SECONDS + alone * straggling(choice, servers) / (1 - rate * alone)
             if targets.query_seconds is not None and seconds > targets.query_seconds:
                 continue
             volumes = (
@@ -211,10 +211,30 @@ def test_mean_time_is_that_of_simulated_processor_sharing() -> None:
     assert sum(times) / len(times) == pytest.approx(predicted, rel=0.05)
 
 
+@pytest.mark.parametrize(("files", "servers"), [(4, 9), (40, 9), (160, 9), (400, 20), (1_000, 4)])
+def test_the_fullest_worker_is_that_of_simulated_hashing(files: int, servers: int) -> None:
+    """The estimate is not below the mean of a simulation, and at most a quarter above it."""
+    choice = with_scans(CHOICE, scanned_bytes=files * 256 * MIB, file_bytes=256 * MIB)
+    generator, fullest = random.Random(5), list[int]()
+    for _ in range(2_000):
+        counts = [0] * servers
+        for _ in range(files):
+            counts[generator.randrange(servers)] += 1
+        fullest.append(max(counts))
+    simulated = sum(fullest) / len(fullest) / (files / servers)
+    assert 0.98 * simulated <= straggling(choice, servers) <= 1.25 * simulated
+
+
+@given(choice=choices())
+def test_every_directory_has_a_whole_share_of_the_cache(choice: TrinoChoice) -> None:
+    plan = trino_plan(question(choice), WORLD)
+    assert plan.cache.size_gib % plan.cache.directories == 0
+
+
 def test_longest_time_alone_is_where_the_target_is_just_met() -> None:
     choice = with_query_targets(CHOICE, query_seconds=30.0)
-    alone, rate = most_seconds_alone(choice), choice.workload.peak_queries_per_second
-    assert COORDINATION_SECONDS + alone / (1 - rate * alone) == pytest.approx(30.0)
+    alone, rate = most_seconds_alone(choice, 8), choice.workload.peak_queries_per_second
+    assert COORDINATION_SECONDS + alone * straggling(choice, 8) / (1 - rate * alone) == pytest.approx(30.0)
     assert most_seconds_alone(with_query_targets(CHOICE, query_seconds=0.5)) == 0
 
 
@@ -230,7 +250,7 @@ def test_a_second_preferred_host_needs_twice_the_cache_and_survives_a_loss() -> 
 def test_pinned_workers_are_evaluated_and_say_what_they_miss() -> None:
     volumes = (gp3_volume("cache", 200), gp3_volume("system", 64))
     plan = trino_plan(question(with_workers(CHOICE, type="r8g.xlarge", count=3, volumes=volumes)), WORLD)
-    assert {one.target for one in plan.missed} == {"hit_ratio", "load", "query_time"}
+    assert {one.target for one in plan.missed} == {"hit_ratio", "load", "load_after_loss", "query_time"}
     assert plan.workers.count == 3
 
 
