@@ -11,12 +11,17 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from msgspec.structs import replace
 
+from configurations.engines.trino.rendering import trino_launch_of
 from configurations.launch import launch_of
 from environments.environment import Environment, Network, Wal
 from environments.kerberos import ExternalKdc, Kerberos
 from environments.reader import read_environment
 from environments.root import Root
+from sizing.cluster import CoreChoice
+from sizing.engines.trino.request import QueryTargets, ScanWorkload, TrinoChoice
 from sizing.modes import HDFS, S3_PLAIN
+from sizing.popularity import UNIFORM
+from sizing.units import GIB, TIB
 
 if TYPE_CHECKING:
     from stacks.app import App
@@ -28,6 +33,23 @@ REALM: Final = Kerberos(
     realm="EXAMPLE.COM",
     admin_password="{{resolve:secretsmanager:kdc}}",  # noqa: S106 - a reference, no password
     external=ExternalKdc(kdc="kdc.example.com", admin_server="kdc.example.com"),
+)
+LAKE: Final = TrinoChoice(
+    name="lake",
+    workload=ScanWorkload(
+        working_set_bytes=TIB,
+        scanned_bytes=10 * GIB,
+        queries_per_second=0.01,
+        peak_queries_per_second=0.01,
+        popularity=UNIFORM,
+        file_format="parquet",
+    ),
+    targets=QueryTargets(hit_ratio=0.9, query_seconds=None, lost_nodes=1, budget_usd_per_month=None),
+    workers=CoreChoice(type=None, count=None, volumes=None, families=("i8g",)),
+    coordinator_type=None,
+    catalog="hive",
+    preferred_hosts=1,
+    data=("s3://our-lake/tables/",),
 )
 Templates: TypeAlias = Mapping[str, Mapping[str, Any]]
 
@@ -57,6 +79,7 @@ SHAPES: Final[Mapping[str, Callable[[Environment], Environment]]] = {
     "existing root": _existing,
     "s3-plain": lambda base: replace(base, mode=S3_PLAIN),
     "hdfs": lambda base: replace(base, mode=HDFS),
+    "analytics": lambda base: replace(base, release="emr-7.12.0", analytics={LAKE.name: LAKE}),
 }
 """The shapes by name; together they have every statement that a policy of warmbase can contain."""
 
@@ -65,6 +88,8 @@ def shape_app(shape: str, directory: str) -> App:
     """Return the app of a shape, not yet synthesised: the stacks of all its clusters."""
     from stacks.app import new_app  # noqa: PLC0415 - aws_cdk is loaded only by what synthesises
     from stacks.cluster import ClusterStack  # noqa: PLC0415 - see above
+    from stacks.engines.trino.cluster import TrinoClusterStack  # noqa: PLC0415 - see above
+    from stacks.engines.trino.monitoring import watched_trino  # noqa: PLC0415 - see above
     from stacks.monitoring import MonitoringStack, watched_hbase  # noqa: PLC0415 - see above
     from stacks.network import NetworkStack  # noqa: PLC0415 - see above
     from stacks.storage import StorageStack  # noqa: PLC0415 - see above
@@ -77,6 +102,10 @@ def shape_app(shape: str, directory: str) -> App:
     for cluster in environment.clusters.values():
         launch = launch_of(environment, cluster)
         MonitoringStack(app, environment, watched_hbase(launch), ClusterStack(app, launch, network, storage))
+    for analytics in environment.analytics.values():
+        trino = trino_launch_of(environment, analytics)
+        stack = TrinoClusterStack(app, trino, network, storage)
+        MonitoringStack(app, environment, watched_trino(trino), stack)
     return app
 
 

@@ -320,6 +320,7 @@ OFFLINE: Final = "test_readme.py runs the commands with output in this process: 
 LAB: Final = "a real HBase for minutes to hours; `make test-lab` runs the scenarios"
 REASONS: Final[Mapping[str, str]] = {
     "README": f"{OFFLINE}; the operations on `mine` run here on `dev`, and CI is `make demo` and `make test`",
+    "analytics": f"{OFFLINE}; tests/operations/engines deploys, tunes and removes the cluster",
     "check": OFFLINE,
     "clients": OFFLINE,
     "planning": OFFLINE,

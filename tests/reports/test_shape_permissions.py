@@ -22,6 +22,9 @@ WILDCARDS = {
         "VolumesBack",
         "arn:aws:ec2:REGION:ACCOUNT:volume/*",
     ): "only volumes that a boost has tagged; their ids are not known",
+    ("Catalog", "arn:aws:glue:REGION:ACCOUNT:database/*"): "queries may name any database of the catalog",
+    ("Catalog", "arn:aws:glue:REGION:ACCOUNT:table/*"): "queries may name any table of the catalog",
+    ("Tables", "arn:aws:s3:::our-lake/tables/*"): "writers of tables name their files",
     ("ClaimHolder", "arn:aws:elasticmapreduce:REGION:ACCOUNT:cluster/*"): "the id of the holder is not known",
     ("Logs", "arn:aws:s3:::warmbase-env-logs-ACCOUNT-us-east-1/emr/*"): "EMR names the objects below its log URI",
     ("Metrics", "*"): "a condition names the two namespaces; only OTLP data sets have ARNs",
@@ -42,7 +45,7 @@ WILDCARDS = {
     ("AgentFiles", "arn:aws:s3:::aws-ssm-us-east-1/*"): "a public repository",
     ("SystemLogs", "arn:aws:s3:::aws157-logs-prod/*"): "EMR names its logs",
 }
-WITHOUT_CONDITION = {"ClaimHolder", "SessionChannels", "SessionRegistration", "WriteAheadLog"}
+WITHOUT_CONDITION = {"Catalog", "ClaimHolder", "SessionChannels", "SessionRegistration", "WriteAheadLog"}
 
 
 def permissions() -> Iterator[Permission]:

@@ -141,4 +141,3 @@ def _watch(plan: TrinoPlan) -> Iterator[Row]:
 
 def _next(environment: str, plan: TrinoPlan) -> Iterator[tuple[str, str]]:
     yield f"warmbase plan {environment} --cluster {plan.cluster} --why", "every figure and its reason"
-    yield f"warmbase render {environment} --cluster {plan.cluster}", "the classifications"
