@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import pickle
+import signal
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import nullcontext
 from datetime import UTC, datetime
@@ -43,6 +44,10 @@ os.environ["PYTHONPATH"] = str(PROJECT)
 
 # Support ends and prices age, but no test may depend on the day.
 os.environ["SOURCE_DATE_EPOCH"] = str(int(datetime(2026, 11, 23, tzinfo=UTC).timestamp()))
+
+# A shell without job control starts background jobs with Ctrl-C ignored, and processes that tests start inherit that.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 Templates = Mapping[str, Mapping[str, Any]]
 
