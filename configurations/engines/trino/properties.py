@@ -174,7 +174,6 @@ PROPERTIES: Final = (
         value=_fixed("glue"),
         reason="tables are in the AWS Glue Data Catalog, which outlives the cluster",
         source=GLUE,
-        applied=Applied.ROLLING_RESTART,
     ),
     TrinoProperty(
         classification=CATALOG,
@@ -235,7 +234,7 @@ PROPERTIES: Final = (
 
 
 def reason_of(classification: ClassificationPath, key: str) -> str:
-    """Return why a property of an analytics cluster is set; for any other property, that nobody knows it."""
+    """Return why a property of an analytics cluster is set; for one that is not in the catalogue, say so."""
     places = ((entry.at_catalog(catalog), entry.reason) for entry in PROPERTIES for catalog in CATALOGS)
     known = (reason for at, reason in places if at == (classification, key))
     return next(known, "not in our catalogue: assumed to need a restart")

@@ -35,7 +35,7 @@ from sizing.units import SECONDS_PER_HOUR, format_duration, format_size, format_
 __all__ = ["TrinoQuestion", "trino_plan"]
 
 FILES_PER_WORKER: Final = 4  # judgement: with fewer, the fullest worker has some twice the mean
-WARM: Final = 0.01  # judgement: a cache within a point of its final hit ratio is warm
+WARM_TOLERANCE: Final = 0.01  # judgement: a cache within a point of its final hit ratio is warm
 CURVE_STEPS: Final = 20
 MOST_READS: Final = 1e6  # in reads of the whole working set: beyond it, the rest is never read
 
@@ -157,9 +157,9 @@ def _warmth(workers: Workers) -> Warmth:
     cached = min(scan.popularity.total_blocks, cached_pages(workers.choice, workers.cache_gib, workers.count))
     swing = OccupancyRange(full_blocks=cached, blocks_after_eviction=cached)
     low, high = 0.0, MOST_READS * scan.popularity.total_blocks
-    while high - low > max(1.0, low * WARM):
+    while high - low > max(1.0, low * WARM_TOLERANCE):
         middle = (low + high) / 2
-        low, high = (low, middle) if misses(scan.popularity, swing, middle).cold <= WARM else (middle, high)
+        low, high = (low, middle) if misses(scan.popularity, swing, middle).cold <= WARM_TOLERANCE else (middle, high)
     queries = high / scan.pages_of_query * min(workers.choice.preferred_hosts, workers.count)
     return Warmth(queries=queries, hours=queries / workers.choice.workload.queries_per_second / SECONDS_PER_HOUR)
 

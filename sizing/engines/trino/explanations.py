@@ -8,7 +8,7 @@ from sizing import disks, gp3
 from sizing.engines.trino import export, pages, workers
 from sizing.engines.trino.pages import usable_bytes
 from sizing.engines.trino.plan import TrinoPlan
-from sizing.engines.trino.workers import Workers, most_seconds_alone, straggling
+from sizing.engines.trino.workers import Workers, most_seconds_alone, straggler_factor
 from sizing.explanation import Explanation, Explanations, Quantity, constraint, explain
 from sizing.explanations.quantities import GIBIBYTE, WHOLE, computed, constant, fact, figure, setting
 from sizing.units import SECONDS_PER_HOUR
@@ -19,7 +19,7 @@ HOUR = Quantity(value=SECONDS_PER_HOUR, unit="s/h", source="unit")
 SEARCH = "exhaustive search over types, counts, caches and volumes"
 SHARING = "M/G/1 processor sharing: the mean time is the time alone / (1 - utilisation)"
 LRU = "Che, Tung, Wang, 2002, for LRU over pages of 1 MiB"
-COLUMNS = "Trino 476 AlluxioInputHelper: whole pages are fetched and kept"
+WHOLE_PAGES = "Trino 476 AlluxioInputHelper: whole pages are fetched and kept"
 
 
 def explanations(plan: TrinoPlan, chosen: Workers) -> Explanations:
@@ -101,7 +101,7 @@ def _cache(plan: TrinoPlan, chosen: Workers) -> Iterator[tuple[str, Explanation]
         explain(
             "whole + (page - whole) / read",
             "Trino fetches and caches whole pages of {page}, and a read of {read} may begin anywhere in one.",
-            COLUMNS,
+            WHOLE_PAGES,
             whole=WHOLE,
             page=page,
             read=setting(workload.read_bytes, "B", "workload.read"),
@@ -113,7 +113,7 @@ def _cache(plan: TrinoPlan, chosen: Workers) -> Iterator[tuple[str, Explanation]
             "working_set * amplification / page",
             "The queries read {working_set} of files, and the pages that these reads touch are {amplification} times as"
             " many bytes.",
-            COLUMNS,
+            WHOLE_PAGES,
             working_set=setting(workload.working_set_bytes, "B", "workload.working_set"),
             amplification=figure(popularity.amplification, "", "cache.amplification"),
             page=page,
@@ -182,7 +182,7 @@ def _queries(plan: TrinoPlan, chosen: Workers) -> Iterator[tuple[str, Explanatio
         yield (
             f"queries.{name}",
             explain(
-                "coordination + alone * straggling / (whole - rate / hour * alone)",
+                "coordination + alone * straggler_factor / (whole - rate / hour * alone)",
                 f"{when}, a query that runs alone keeps the busiest resource of {{servers}} busy for {{alone}}. Queries"
                 " that run at the same time share it; the rate is {rate}.",
                 SHARING,
@@ -190,7 +190,9 @@ def _queries(plan: TrinoPlan, chosen: Workers) -> Iterator[tuple[str, Explanatio
                 alone=computed(
                     chosen.seconds_alone(servers, ratio), "s", "sizing.engines.trino.workers.Workers.resources"
                 ),
-                straggling=computed(straggling(chosen.choice, servers), "", "sizing.engines.trino.workers.straggling"),
+                straggler_factor=computed(
+                    straggler_factor(chosen.choice, servers), "", "sizing.engines.trino.workers.straggler_factor"
+                ),
                 whole=WHOLE,
                 rate=figure(rate * SECONDS_PER_HOUR, "queries an hour", path),
                 hour=HOUR,
@@ -213,7 +215,7 @@ def _queries(plan: TrinoPlan, chosen: Workers) -> Iterator[tuple[str, Explanatio
         explain(
             "rate * reads * (whole - ratio)",
             "A query makes {reads}, and each read that is not cached takes one GET.",
-            COLUMNS,
+            WHOLE_PAGES,
             rate=setting(mean, "queries/s", "workload.queries"),
             reads=computed(workload.scanned_bytes / workload.read_bytes, "reads", "workload.scanned / workload.read"),
             whole=WHOLE,
@@ -243,7 +245,7 @@ def _memory(plan: TrinoPlan, chosen: Workers) -> Iterator[tuple[str, Explanation
             cache=figure(plan.cache.size_gib, "GiB", "cache.size_gib"),
             gibibyte=GIBIBYTE,
             page=constant(pages, "PAGE_BYTES", "B"),
-            entry=constant(workers, "PAGES_IN_MEMORY_BYTES", "B"),
+            entry=constant(workers, "PAGE_METADATA_BYTES", "B"),
         ),
     )
     yield (

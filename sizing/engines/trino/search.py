@@ -98,16 +98,16 @@ class TrinoSearch(Struct, frozen=True, kw_only=True, dict=True):
         Raises LookupError if no type that may be used exists.
         """
         best: dict[str, Evaluated] = {}
-        served_usd = math.inf
+        cheapest_usd = math.inf
         for instance in self._instances():
             for count in self._counts(instance):
-                if self._nodes_usd(instance, count) > served_usd:
+                if self._nodes_usd(instance, count) > cheapest_usd:
                     break
                 for tried in map(self.evaluate, self._candidates(instance, count)):
                     if instance.name not in best or tried.rank < best[instance.name].rank:
                         best[instance.name] = tried
                     if not tried.shortfalls:
-                        served_usd = min(served_usd, tried.cost.usd_per_month)
+                        cheapest_usd = min(cheapest_usd, tried.cost.usd_per_month)
         if not best:
             raise LookupError(f"no instance type of {', '.join(self.choice.workers.families)} can be a worker")
         return tuple(sorted(best.values(), key=lambda tried: tried.rank))
@@ -186,12 +186,10 @@ class TrinoSearch(Struct, frozen=True, kw_only=True, dict=True):
         """Yield the clusters of this many workers: with the pinned volumes, the instance's drive, or gp3 volumes."""
         servers = max(1, count - self.choice.targets.lost_nodes)
         if (pinned := self.choice.workers.volumes) is not None:
-            cache, has_mib = (
-                next(volume for volume in pinned if volume.purpose == "cache"),
-                self.choice.workers.cache_mib,
-            )
+            cache = next(volume for volume in pinned if volume.purpose == "cache")
+            cache_mib = self.choice.workers.cache_mib
             room_gib = cache.count * math.floor(cache.size_gib * FILL_FRACTION)
-            yield self._workers(instance, count, room_gib if has_mib is None else has_mib * MIB // GIB, pinned)
+            yield self._workers(instance, count, room_gib if cache_mib is None else cache_mib * MIB // GIB, pinned)
             return
         system = gp3.gp3_volume("system", SYSTEM_GIB, (gp3.INCLUDED_MIB_S, gp3.INCLUDED_IOPS))
         if instance.nvme_disks == 1:
@@ -205,9 +203,9 @@ class TrinoSearch(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def _capacities(self) -> tuple[float, ...]:
-        """Return the distinct pages that the target hit ratio needs, and larger steps of a scale that ends at all.
+        """Return the distinct pages that the target hit ratio needs, and larger steps up to the whole working set.
 
-        The scale is the same for every target, so a lower target leaves every choice of a higher one.
+        The steps are the same for every target, so a lower target has every choice that a higher one has.
         """
         everything = self.scan.popularity.total_blocks
         least = self.scan.pages_for(self.choice.targets.hit_ratio)

@@ -23,10 +23,10 @@ from sizing.instance import InstanceType
 from sizing.resource import DISK_RESOURCES, S3_GETS_PER_SECOND_PER_PREFIX, DiskKind, Resource, bottleneck
 from sizing.units import GIB
 
-__all__ = ["COORDINATION_SECONDS", "Workers", "cached_pages", "most_seconds_alone", "straggling"]
+__all__ = ["COORDINATION_SECONDS", "Workers", "cached_pages", "most_seconds_alone", "straggler_factor"]
 
 COORDINATION_SECONDS: Final = 1.0  # judgement: parsing, planning, listing files and starting the stages of a query
-PAGES_IN_MEMORY_BYTES: Final = 500  # judgement: the metadata of a page on the heap: its key, its entry and the LRU list
+PAGE_METADATA_BYTES: Final = 500  # judgement: the metadata of a page on the heap: its key, its entry and the LRU list
 S3_PREFIXES: Final = 4  # judgement: a query reads several partitions, and each has S3's rate of its own
 
 # judgement: EMR writes jvm.config itself and documents no value; Trino's guide recommends 70 to 85 % of the memory.
@@ -78,7 +78,7 @@ class Workers(Struct, frozen=True, kw_only=True, dict=True, eq=False):
         """Return the mean time of a query at this rate; infinite under overload."""
         alone = self.seconds_alone(servers, ratio)
         free = 1 - queries_per_second * alone
-        return COORDINATION_SECONDS + alone * straggling(self.choice, servers) / free if free > 0 else math.inf
+        return COORDINATION_SECONDS + alone * straggler_factor(self.choice, servers) / free if free > 0 else math.inf
 
     @property
     def survivors(self) -> int:
@@ -106,7 +106,7 @@ class Workers(Struct, frozen=True, kw_only=True, dict=True, eq=False):
     @property
     def page_index_bytes(self) -> int:
         """Return the heap of a worker that the metadata of its cached pages takes (estimate)."""
-        return round(usable_bytes(self.cache_gib * GIB) / PAGE_BYTES * PAGES_IN_MEMORY_BYTES)
+        return round(usable_bytes(self.cache_gib * GIB) / PAGE_BYTES * PAGE_METADATA_BYTES)
 
 
 def cached_pages(choice: TrinoChoice, cache_gib: float, servers: int) -> float:
@@ -114,7 +114,7 @@ def cached_pages(choice: TrinoChoice, cache_gib: float, servers: int) -> float:
     return servers * usable_bytes(round(cache_gib * GIB)) / PAGE_BYTES / min(choice.preferred_hosts, servers)
 
 
-def straggling(choice: TrinoChoice, servers: int) -> float:
+def straggler_factor(choice: TrinoChoice, servers: int) -> float:
     """Return by which factor the worker with most files of a query takes longer than the mean.
 
     Trino sends each file to a worker that a hash of its path chooses. Of k files on n workers, the fullest has some
@@ -136,7 +136,7 @@ def most_seconds_alone(choice: TrinoChoice, servers: int = 1) -> float:
     if target is None:
         return longest
     executing = target - COORDINATION_SECONDS
-    return min(longest, executing / (straggling(choice, servers) + rate * executing)) if executing > 0 else 0.0
+    return min(longest, executing / (straggler_factor(choice, servers) + rate * executing)) if executing > 0 else 0.0
 
 
 def _resources(workers: Workers, servers: int, demanded: Demand) -> Iterator[Resource]:

@@ -74,7 +74,7 @@ def most_of_s3() -> tuple[str, float]:
 
 
 ROWS: list[tuple[str, Callable[[], object], object]] = [
-    ("calculator.WARM", figure("warmth.queries"), 596.923828125),
+    ("calculator.WARM_TOLERANCE", figure("warmth.queries"), 596.923828125),
     ("calculator.FILES_PER_WORKER", lambda: "few-files" in {one.id for one in planned("few files").warnings}, True),
     ("export.EXPORT_BYTES_PER_CORE_SECOND", figure("export.hours"), 2.9693601058765435),
     ("plan.HIT_RATE_MARGIN", lambda: planned("lake").hit_rate - planned("lake").least_hit_rate, 0.10),
@@ -88,7 +88,7 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
     ("search.SYSTEM_GIB", figure("workers.volumes.system.size_gib"), 256),
     ("workers.COORDINATION_SECONDS", figure("queries.mean_seconds"), 50.575520567436286),
     ("workers.HEAP_FRACTION", figure("memory.heap_bytes"), 24051816857),
-    ("workers.PAGES_IN_MEMORY_BYTES", figure("memory.page_index_bytes"), 361_325_714),
+    ("workers.PAGE_METADATA_BYTES", figure("memory.page_index_bytes"), 361_325_714),
     ("workers.S3_PREFIXES", most_of_s3, ("s3-requests", 215.177726)),
 ]
 

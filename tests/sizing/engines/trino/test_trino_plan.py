@@ -19,7 +19,7 @@ from sizing.engines.trino.calculator import trino_plan
 from sizing.engines.trino.pages import PAGE_BYTES
 from sizing.engines.trino.request import ScanWorkload, TrinoChoice
 from sizing.engines.trino.search import TrinoSearch
-from sizing.engines.trino.workers import COORDINATION_SECONDS, most_seconds_alone, straggling
+from sizing.engines.trino.workers import COORDINATION_SECONDS, most_seconds_alone, straggler_factor
 from sizing.explanation import Kind
 from sizing.inputs import UTILISATION
 from sizing.popularity import UNIFORM, Zipf
@@ -134,7 +134,7 @@ def cheapest_by_trial(choice: TrinoChoice, types: tuple[str, ...]) -> float:
             )
             if rate * alone > UTILISATION:
                 continue
-            seconds = COORDINATION_SECONDS + alone * straggling(choice, servers) / (1 - rate * alone)
+            seconds = COORDINATION_SECONDS + alone * straggler_factor(choice, servers) / (1 - rate * alone)
             if targets.query_seconds is not None and seconds > targets.query_seconds:
                 continue
             volumes = (
@@ -222,7 +222,7 @@ def test_the_fullest_worker_is_that_of_simulated_hashing(files: int, servers: in
             counts[generator.randrange(servers)] += 1
         fullest.append(max(counts))
     simulated = sum(fullest) / len(fullest) / (files / servers)
-    assert 0.98 * simulated <= straggling(choice, servers) <= 1.25 * simulated
+    assert 0.98 * simulated <= straggler_factor(choice, servers) <= 1.25 * simulated
 
 
 def test_every_directory_has_a_whole_share_of_the_cache() -> None:
@@ -237,7 +237,7 @@ def test_every_directory_has_a_whole_share_of_the_cache() -> None:
 def test_longest_time_alone_is_where_the_target_is_just_met() -> None:
     choice = with_query_targets(CHOICE, query_seconds=30.0)
     alone, rate = most_seconds_alone(choice, 8), choice.workload.peak_queries_per_second
-    assert COORDINATION_SECONDS + alone * straggling(choice, 8) / (1 - rate * alone) == pytest.approx(30.0)
+    assert COORDINATION_SECONDS + alone * straggler_factor(choice, 8) / (1 - rate * alone) == pytest.approx(30.0)
     assert most_seconds_alone(with_query_targets(CHOICE, query_seconds=0.5)) == 0
 
 
