@@ -10,8 +10,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from changes.engines.trino.planned import PlannedTrino, deployable_trino_clusters
+from changes.engines.trino.planned import PlannedTrino, deployable_trino_clusters, replanned_trino
 from changes.planned_cluster import PlannedCluster, deployable_clusters
+from configurations.engines.trino.rendering import TrinoLaunch
 from configurations.launch import Launch
 from emr.classification import flattened
 from environments.environment import Environment
@@ -270,7 +271,10 @@ def proposed(
         },
         current_usd_per_month={
             **{cluster_name: _current_usd(launches[cluster_name], tuning) for cluster_name, tuning in of_hbase.items()},
-            **{name: plan.cost.usd_per_month for name, plan in analytics.items() if name in records},
+            **{
+                name: _current_trino_usd(clusters.trino[name].launch, records[name], tuning)
+                for name, tuning in of_trino.items()
+            },
         },
     )
 
@@ -281,6 +285,14 @@ def _current_usd(launch: Launch, tuning: Tuning) -> float:
     choice = environment.clusters[launch.plan.cluster]
     count = tuning.running.cluster.groups["core"].count
     return plan_of(environment, replace(choice, core=replace(choice.core, count=count))).cost.usd_per_month
+
+
+def _current_trino_usd(launch: TrinoLaunch, record: LaunchRecord, tuning: Tuning) -> float:
+    """Return the monthly cost with the number of workers that the cluster has now."""
+    choice = launch.environment.analytics[launch.plan.cluster]
+    workers = replace(choice.workers, count=tuning.running.cluster.groups["core"].count)
+    running = replanned_trino(launch.environment, replace(choice, workers=workers), record)
+    return running.plan.cost.usd_per_month
 
 
 def _stack_changes(work: Work) -> Iterator[StackChange]:

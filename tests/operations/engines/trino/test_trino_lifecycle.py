@@ -10,7 +10,8 @@ import pytest
 from moto import mock_aws
 
 import app
-from changes.engines.trino.planned import deployable_trino_cluster
+from changes.engines.trino.planned import deployable_trino_cluster, deployable_trino_clusters
+from changes.planned_cluster import deployable_clusters
 from cli.options import chosen_cluster
 from environments.environment import Environment
 from environments.reader import read_environment
@@ -20,6 +21,7 @@ from operations.aws import Aws
 from operations.engines.trino.tuning import trino_tuning_of
 from operations.pinning import check_pinned, pin
 from operations.progress import carry_out
+from operations.proposal import DeployableClusters, Work, proposed
 from operations.protection import protect, read_protection
 from operations.reconfiguration import reconfiguration
 from operations.state import state
@@ -102,6 +104,17 @@ def test_a_changed_plan_is_applied_in_place(shop: Shop) -> None:
     assert "copy" in hosts.why
     carry_out(list(reconfiguration(shop.aws, tuning)), Cut())
     assert trino_tuning_of(shop.aws, planned).group_changes == ()
+
+
+def test_a_deployment_shows_the_price_of_the_workers_that_run_now(shop: Shop, tmp_path: Path) -> None:
+    shop.edit("engine: trino", "engine: trino\n    workers: {count: 7}")
+    environment = shop.environment
+    clusters = DeployableClusters(hbase=deployable_clusters(environment), trino=deployable_trino_clusters(environment))
+    work = Work(name=str(shop.file), aws=shop.aws, variables={}, directory=tmp_path)
+    changes = proposed(work, environment, clusters, [])
+    worker = (changes.usd_per_month[LAKE] - changes.current_usd_per_month[LAKE]) / 2
+    assert changes.current_usd_per_month[LAKE] == pytest.approx(3_504, rel=0.01)
+    assert 500 < worker < 700
 
 
 def test_status_shows_it_beside_hbase(shop: Shop) -> None:
