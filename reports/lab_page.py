@@ -22,10 +22,12 @@ HEAL: Final = "lab-heal"
 FILLS: Final = "lab-fills"
 NODE_LOST: Final = "lab-node-lost"
 WRITES: Final = "lab-writes"
+TABLES: Final = "lab-tables"
 TRINO_CACHE: Final = "lab-trino-cache"
 RUNS: Final = (
     RESULTS,
     WRITES,
+    TABLES,
     THREE_SERVERS,
     COLD_CACHES,
     ROLLING_RESTART,
@@ -35,7 +37,7 @@ RUNS: Final = (
     NODE_LOST,
     TRINO_CACHE,
 )
-"""The runs that may be committed, the first two of one RegionServer and the last of Trino. NAME.json makes NAME.md."""
+"""The runs that may be committed, the first three of one RegionServer and the last of Trino. NAME.json makes NAME.md."""
 LEARNT: Final = "lab-learnt.md"
 """Our own conclusions from all runs, if there are any; they follow the targets of the first."""
 PICTURES: Final = "pictures"

@@ -338,6 +338,7 @@ REASONS: Final[Mapping[str, str]] = {
     "lab-node-lost": LAB,
     "lab-results": LAB,
     "lab-rolling-restart": LAB,
+    "lab-tables": LAB,
     "lab-three-servers": LAB,
     "lab-trino-cache": LAB,
     "lab-writes": LAB,

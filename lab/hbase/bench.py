@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Final
 
@@ -69,29 +69,39 @@ class Bench(Struct, kw_only=True, dict=True):
         """Fill the table and compact it to one file for each region; return its blocks.
 
         It has as many regions as the scaled plan, where no number is stated. A table that is there already is left as
-        it is. Raises OperationFailed where it is not stored in so many files.
+        it is, and others are dropped. Raises OperationFailed where it is not stored in so many files.
         """
-        if table.name in self.filled:
-            return self.filled[table.name]
-        for other in tuple(self.filled):
+        return self.tables({table: family}, regions)[0]
+
+    def tables(self, wanted: Mapping[YcsbTable, TableFamily], regions: int | None = None) -> list[StoreFileBlocks]:
+        """Fill several tables, each as `table` does; return the blocks of each."""
+        names = [table.name for table in wanted]
+        # Other tables would be prefetched too, and take room in the cache.
+        self._drop(name for name in tuple(self.filled) if name not in names)
+        for table, family in wanted.items():
+            if table.name not in self.filled:
+                self.filled[table.name] = self._fill(table, family, regions or self.cluster.miniature.regions)
+        return [self.filled[name] for name in names]
+
+    def _drop(self, names: Iterable[str]) -> None:
+        for name in names:
             # Only a RegionServer can tell the master where its regions are.
             if not self.cluster.serves:
                 self.serve(LabServer(varied=LOADING), cold=True)
-            # Otherwise it would be prefetched too, and take room in the cache.
-            self.admin.drop(other)
-            del self.filled[other]
+            self.admin.drop(name)
+            del self.filled[name]
+
+    def _fill(self, table: YcsbTable, family: TableFamily, regions: int) -> StoreFileBlocks:
         self.say(f"filling {table.name}: {table.rows:,} rows of {table.value_bytes:,} B")
         self.store.set(Settings())
         self.serve(LabServer(varied=LOADING), cold=True)
-        regions = regions or self.cluster.miniature.regions
         self.admin.create(TableDefinition(name=table.name, families=(family,), regions=regions))
         self.ycsb.fill(table)
         self.admin.flush(table.name)
         self.admin.major_compact(table.name)
-        self.filled[table.name] = self._measured_experiment(table, regions)
-        return self.filled[table.name]
+        return self._stored_blocks(table, regions)
 
-    def _measured_experiment(self, table: YcsbTable, regions: int) -> StoreFileBlocks:
+    def _stored_blocks(self, table: YcsbTable, regions: int) -> StoreFileBlocks:
         """Stop the servers, which deletes the earlier files, and return the blocks of the table's store files."""
         self.cluster.stop_servers()
         blocks = self.admin.blocks(table.name, table.family, self.cluster.place.objects / ROOT)

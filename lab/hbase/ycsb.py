@@ -53,6 +53,8 @@ class YcsbLoad(Struct, frozen=True, kw_only=True):
     updates: float = 0.0
     read_modify_writes: float = 0.0
     keys_per_read: int = 1
+    rows_per_scan: int = 0
+    """The rows of each scan; 0 reads single rows by their keys. A load that scans does nothing else."""
     target_per_second: float | None = None
     """The target rate of all threads together; None sets no limit."""
     seed: int = 1
@@ -173,7 +175,7 @@ class Ycsb(Struct, frozen=True, kw_only=True):
 def measured(report: str) -> YcsbResult:
     """Return what a report of YCSB says. Raises KeyError for a text that is none."""
     sections = _results(report)
-    reads = sections.get("READ", {})
+    reads = sections.get("READ") or sections.get("SCAN", {})
     failed = sum(
         int(value)
         for kind in sections.values()
@@ -243,10 +245,12 @@ def operations(load: YcsbLoad) -> dict[str, str]:
     return popularity | {
         "operationcount": str(ENDLESS),
         "maxexecutiontime": str(round(load.seconds)),
-        "readproportion": str(load.reads),
+        "readproportion": "0" if load.rows_per_scan else str(load.reads),
         "updateproportion": str(load.updates),
         "readmodifywriteproportion": str(load.read_modify_writes),
-        "scanproportion": "0",
+        "scanproportion": "1" if load.rows_per_scan else "0",
+        "minscanlength": str(load.rows_per_scan),
+        "maxscanlength": str(load.rows_per_scan),
         "insertproportion": "0",
         "readallfields": "true",
         "multiget": str(load.keys_per_read),

@@ -30,6 +30,7 @@ BENCHED: Final[Mapping[str, str]] = {
     "oversubscribed": "scenarios.oversubscribed",
     "compressed": "scenarios.compressed",
     "index": "scenarios.index",
+    "tables": "scenarios.tables",
     "writes": "scenarios.writes",
     "compactions": "scenarios.compactions",
     "skew": "scenarios.skew",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
@@ -21,6 +22,8 @@ STORE_FILES: Final = b"/data/"
 SYSTEM_TABLES: Final = b"/data/hbase/"
 """The path of HBase's own tables, in which each starting client looks up every region."""
 OF_BUCKET: Final = re.compile(rb"/[^/]*/?")
+TABLE: Final = re.compile(rb"/data/default/([^/]+)/")
+"""The path of the objects of a table, whose name it has."""
 PARTS: Final = re.compile(rb"(^|&)uploadId=")
 
 
@@ -63,12 +66,13 @@ class StoreCounters(Struct, frozen=True, kw_only=True):
 
 
 class Tally:
-    """The proxy's running counters, one entry for each field of StoreCounters."""
+    """The proxy's running counters: `counts` has each field of StoreCounters, `table_gets` the GETs of each table."""
 
-    __slots__ = ("counts",)
+    __slots__ = ("counts", "table_gets")
 
     def __init__(self) -> None:
         self.counts = dict.fromkeys((field.name for field in fields(StoreCounters)), 0)
+        self.table_gets: Counter[str] = Counter()
 
     def request(self, method: bytes, target: bytes) -> None:
         """Count one request."""
@@ -77,6 +81,8 @@ class Tally:
         self.counts[kind] += 1
         if kind == "gets":
             self.counts["store_file_gets"] += STORE_FILES in path and SYSTEM_TABLES not in path
+            if table := TABLE.search(path):
+                self.table_gets[table[1].decode()] += 1
 
     def add(self, name: str, count: int) -> None:
         """Add to one counter."""
@@ -86,6 +92,7 @@ class Tally:
         """Start counting from zero again; open connections stay counted."""
         open_connections = self.counts["open_connections"]
         self.counts = dict.fromkeys(self.counts, 0) | {"open_connections": open_connections}
+        self.table_gets.clear()
 
 
 KINDS: Final = {b"HEAD": "heads", b"PUT": "puts", b"POST": "posts", b"DELETE": "deletes"}
@@ -123,6 +130,10 @@ class StoreClient(Struct, frozen=True, kw_only=True):
     def counters(self) -> StoreCounters:
         """Return the counts since the start or the last reset."""
         return StoreCounters.of(self._ask("GET", "/counters"))
+
+    def table_gets(self) -> Counter[str]:
+        """Return the GETs of the store files of each table since the start or the last reset."""
+        return Counter(self._ask("GET", "/table-gets"))
 
     def settings(self) -> Settings:
         """Return the settings in force."""

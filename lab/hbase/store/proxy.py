@@ -1,8 +1,8 @@
 """`python -m lab.hbase.store.proxy`: stands between HBase and its S3 server; counts, delays, paces and refuses.
 
 One process, one thread, the standard library only: on a machine of two cores its CPU is HBase's. Bytes are passed on as
-they came, so that what a client signed stays signed. Control, on a port of its own: GET /counters, GET and POST
-/settings, POST /reset, all JSON.
+they came, so that what a client signed stays signed. Control, on a port of its own: GET /counters, GET
+/table-gets, GET and POST /settings, POST /reset, all JSON.
 """
 
 from __future__ import annotations
@@ -66,6 +66,8 @@ class Control:
         match method, path:
             case "get", "/counters":
                 return self._proxied.tally.counts | {"cpu_seconds": time.process_time() - self._cpu_before}
+            case "get", "/table-gets":
+                return dict(self._proxied.tally.table_gets)
             case "get", "/settings":
                 return asdict(self._proxied.conditions.settings)
             case "post", "/settings":

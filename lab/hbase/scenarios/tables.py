@@ -1,0 +1,222 @@
+"""A table that is read by row and a table that is scanned, in one cache: the hit ratio of each."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from typing import Final
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from configurations.metrics import MISSES_FOR_ONE
+from lab.hbase.bench import FRESH_SECONDS
+from lab.hbase.cluster import LabServer
+from lab.hbase.experiment import Experiment, ScenarioResult, within
+from lab.hbase.overlay import varied
+from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
+from lab.hbase.table_spec import TableFamily
+from lab.hbase.ycsb import YcsbLoad, YcsbResult, YcsbTable
+from lab.model.ycsb_draws import zipfian_drawn
+from sizing.allocator import BucketAllocator
+from sizing.block import LengthHistogram
+from sizing.bucket_cache import CacheDemand
+from sizing.hit_ratio import OccupancyRange, table_curves
+from sizing.popularity import UNIFORM, mixed_popularity
+from sizing.stored_blocks import StoredBlocks, stored_blocks
+from sizing.units import KIB, MIB
+from sizing.workload import OpenLoad, Reads, Workload
+
+TITLE: Final = "A hot table and a scanned table"
+QUESTION: Final = (
+    "Does the hit ratio of each table agree with the calculator if a hot and a scanned table share a cache?"
+)
+SHARES: Final = (0.35, 0.65)
+HOT_FRACTION: Final = 1 / 3
+"""The fraction of the rows that the hot table has."""
+SCANNED_BLOCK_BYTES: Final = 128 * KIB
+ROWS_PER_SCAN: Final = 300
+READS_PER_SECOND: Final = 150.0
+SCANS_PER_SECOND: Final = 40.0
+THREADS: Final = 2
+"""Clients of each table: two reads of one store file at once cost S3A one more GET, and two clients seldom collide."""
+SETTLING_SECONDS: Final = 45.0
+WINDOWS: Final = 4
+"""Windows of the experiment's length: the scans of one are too few for a hit ratio that is certain to a point."""
+
+
+class TwoTables(Struct, frozen=True, kw_only=True):
+    """A table that is read by row and one that is scanned, their blocks, and the bucket sizes that a plan chooses."""
+
+    hot: YcsbTable
+    scanned: YcsbTable
+    blocks: tuple[StoredBlocks, StoredBlocks]
+    """The blocks of the hot table, and those of the scanned one."""
+    bucket_sizes: tuple[int, ...]
+    everything_bytes: float
+    """The cache that would hold all blocks, by the plan."""
+
+    @classmethod
+    def filled(cls, lab: Experiment) -> TwoTables:
+        """Fill tables of the environment's cells, as large together as the lab's own table; return them.
+
+        The plan knows only how large cells are; the blocks are those of the store files.
+        """
+        one, rows = lab.miniature.workload, round(lab.miniature.rows * HOT_FRACTION)
+        whole_bytes = lab.miniature.workload.stored_bytes
+        plain = replace(one, codec="none", compression_ratio=1.0, encoding="NONE")
+        hot = replace(
+            plain,
+            name="hot",
+            stored_bytes=round(whole_bytes * HOT_FRACTION),
+            reads=Reads(load=OpenLoad(reads_per_second=READS_PER_SECOND)),
+        )
+        scanned = replace(
+            plain,
+            name="scanned",
+            stored_bytes=whole_bytes - hot.stored_bytes,
+            block_bytes=SCANNED_BLOCK_BYTES,
+            popularity=UNIFORM,
+            reads=Reads(load=OpenLoad(reads_per_second=SCANS_PER_SECOND), kind="scan", rows=ROWS_PER_SCAN),
+        )
+        demand = CacheDemand.of(stored_blocks(Workload.of([hot, scanned])), lab.release)
+        table = partial(YcsbTable, value_bytes=lab.table.value_bytes)
+        tables = [table(name="hot", rows=rows), table(name="scanned", rows=lab.miniature.rows - rows)]
+        files = lab.bench.tables(
+            {
+                table: TableFamily(name=table.family, compression="NONE", block_bytes=part.block_bytes)
+                for table, part in zip(tables, (hot, scanned), strict=True)
+            }
+        )
+        of_hot, of_scanned = (
+            replace(planned, count=stored.lengths.blocks, lengths=stored.lengths)
+            for planned, stored in zip(demand.blocks.tables, files, strict=True)
+        )
+        return cls(
+            hot=tables[0],
+            scanned=tables[1],
+            blocks=(of_hot, of_scanned),
+            bucket_sizes=demand.sizes,
+            everything_bytes=demand.everything_bytes,
+        )
+
+    def hit_ratios(self, cache_mib: int, window: SharedWindow, *, promotes: bool) -> tuple[float, float]:
+        """Return the hit ratio of the hot table and that of the scanned one, for the shares of the load as measured."""
+        hot, scanned = self.blocks
+        lookups = [window.rows.reads * hot.per_read, window.scans.reads * scanned.per_read]
+        popularity = mixed_popularity(
+            [zipfian_drawn(self.hot.rows, hot.count), scanned.popularity],
+            [count / sum(lookups) for count in lookups],
+            [hot.cached_bytes, scanned.cached_bytes],
+        )
+        allocator = BucketAllocator(capacity_bytes=cache_mib * MIB, sizes=self.bucket_sizes)
+        lengths = LengthHistogram.of((*hot.lengths.pairs, *scanned.lengths.pairs))
+        swing = OccupancyRange.of(allocator, lengths, promotes=promotes)
+        of_hot, of_scanned = table_curves(popularity, swing, np.ones(1)).tables[0].tolist()
+        return of_hot, of_scanned
+
+
+class SharedWindow(Struct, frozen=True, kw_only=True):
+    """A window in which both tables were read, and the misses of each table."""
+
+    rows: YcsbResult
+    scans: YcsbResult
+    hits: int
+    misses: float
+    gets: Counter[str]
+
+    def hit_ratio(self, table: str, lookups: float) -> float:
+        """Return the hit ratio of a table, given how many of its blocks were read.
+
+        HBase counts the misses of all tables together. They are divided in the proportion of the tables' GETs, as each
+        miss sends one, but for a few that two clients send at once.
+        """
+        return 1 - self.misses * self.gets[table] / self.gets.total() / lookups
+
+
+def run(lab: Experiment) -> ScenarioResult:
+    """Read both tables at once with two sizes of the cache; in the short form, with the smaller one."""
+    tables = TwoTables.filled(lab)
+    shares = SHARES[:1] if lab.short else SHARES
+    return ScenarioResult(
+        figures=tuple(figure for share in shares for figure in _figures(lab, tables, share)),
+        limits=(
+            (
+                "S3 has no added latency here, so that there are many misses; latency does not change which blocks "
+                "are cached."
+            ),
+            "HBase has no counters for each table, so the misses are divided by the GETs of each table's store files.",
+        ),
+    )
+
+
+def _figures(lab: Experiment, tables: TwoTables, share: float) -> Iterator[Measurement]:
+    bench, (hot, scanned) = lab.bench, tables.blocks
+    cache_mib = round(share * tables.everything_bytes / MIB)
+    settings = {
+        "hbase.bucketcache.size": str(cache_mib),
+        "hbase.bucketcache.bucket.sizes": ",".join(map(str, tables.bucket_sizes)),
+        "hbase.rs.prefetchblocksonopen": "false",
+    }
+    bench.serve(LabServer(varied=varied(settings, "the two tables of this scenario")), cold=True)
+    _read(lab, tables, SETTLING_SECONDS, seed=lab.seed + 1000)
+    window = _read(lab, tables, WINDOWS * lab.seconds, seed=lab.seed)
+    predicted = tables.hit_ratios(cache_mib, window, promotes=lab.release.promotes_on_second_read)
+    figure = partial(Measurement, case=f"cache of {share:g} of the data")
+    for table, blocks, ratio, count in (
+        ("hot", hot, predicted[0], window.rows.reads),
+        ("scanned", scanned, predicted[1], window.scans.reads),
+    ):
+        yield figure(
+            name=f"hit ratio of the {table} table",
+            unit="",
+            measured=window.hit_ratio(table, count * blocks.per_read),
+            predicted=ratio,
+            because="Che's approximation with one characteristic time for the blocks of both tables",
+            target=MeasurementTarget(kind=TargetKind.WITHIN_DIFFERENCE, bound=0.02),
+        )
+    lookups = window.hits + window.misses - window.rows.reads * (hot.per_read + hot.count / hot.rows)
+    yield figure(
+        name="blocks looked up by one scan",
+        unit="",
+        measured=lookups / max(1, window.scans.reads),
+        predicted=scanned.per_read,
+        because=f"the blocks that {ROWS_PER_SCAN} neighbouring rows lie in",
+        target=within(0.05),
+    )
+
+
+def _read(lab: Experiment, tables: TwoTables, seconds: float, seed: int) -> SharedWindow:
+    bench = lab.bench
+    rows = YcsbLoad(
+        seconds=seconds,
+        threads=THREADS,
+        distribution="zipfian",
+        target_per_second=READS_PER_SECOND,
+        seed=seed,
+    )
+    scans = YcsbLoad(
+        seconds=seconds,
+        threads=THREADS,
+        rows_per_scan=ROWS_PER_SCAN,
+        target_per_second=SCANS_PER_SECOND,
+        seed=seed + 1,
+    )
+    before, gets = bench.sample(0.0).cache, bench.store.table_gets()
+    running = [bench.ycsb.start(tables.hot, rows, "ycsb-rows"), bench.ycsb.start(tables.scanned, scans, "ycsb-scans")]
+    of_rows, of_scans = (bench.ycsb.finish(one, load) for one, load in zip(running, (rows, scans), strict=True))
+    bench.say(
+        f"  {of_rows.reads / seconds:,.0f} rows/s and {of_scans.reads / seconds:,.0f} scans/s for {seconds:.0f} s"
+    )
+    time.sleep(FRESH_SECONDS)
+    after = bench.sample(0.0).cache
+    return SharedWindow(
+        rows=of_rows,
+        scans=of_scans,
+        hits=after.l2_hits - before.l2_hits,
+        misses=(after.l2_misses - before.l2_misses) / MISSES_FOR_ONE,
+        gets=bench.store.table_gets() - gets,
+    )
