@@ -7,7 +7,7 @@ below its value to a fifth above it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -23,7 +23,7 @@ from sizing.popularity import Zipf
 from sizing.problem import Infeasible, InvalidInput
 from sizing.workload import OpenLoad, Workload
 
-__all__ = ["REACH", "Sensitivity", "sensitivities"]
+__all__ = ["REACH", "Figures", "Sensitivity", "figures_of", "sensitivities"]
 
 REACH: Final = 0.2  # judgement: a careful estimate of a workload may be wrong by a fifth
 
@@ -64,12 +64,21 @@ The value is None if the workload or the table has no such number.
 """
 
 
+Figures = tuple[float, float] | tuple[None, None]
+"""The price in USD a month and the p99 in ms; None if no cluster meets the targets or a value is refused."""
+
+
 class Sensitivity(Struct, frozen=True, kw_only=True):
-    """The price and the p99 at both ends of an input; None if no cluster meets the targets or the value is refused."""
+    """The price and the p99 at both ends of an input."""
 
     one: InputRange
     usd_per_month: tuple[float | None, float | None]
     p99_ms: tuple[float | None, float | None]
+
+    @classmethod
+    def between(cls, one: InputRange, low: Figures, high: Figures) -> Sensitivity:
+        """Return the sensitivity to an input, given the price and the p99 at its ends."""
+        return cls(one=one, usd_per_month=(low[0], high[0]), p99_ms=(low[1], high[1]))
 
     @property
     def span_usd(self) -> float:
@@ -110,13 +119,15 @@ def _numbers(workload: Workload) -> Iterator[tuple[tuple[str, ...], str, float]]
 
 
 def _sensitivity(middle: Document, path: YamlPath, one: InputRange, cluster: str) -> Sensitivity:
-    ends = [_figures(middle, Assignment.at(path, one.text(value), one.where), cluster) for value in (one.low, one.high)]
-    return Sensitivity(one=one, usd_per_month=(ends[0][0], ends[1][0]), p99_ms=(ends[0][1], ends[1][1]))
+    changes = (Assignment.at(path, one.text(value), one.where) for value in (one.low, one.high))
+    low, high = (figures_of(middle, cluster, [change]) for change in changes)
+    return Sensitivity.between(one, low, high)
 
 
-def _figures(middle: Document, change: Assignment, cluster: str) -> tuple[float, float] | tuple[None, None]:
+def figures_of(document: Document, cluster: str, changes: Sequence[Assignment] = ()) -> Figures:
+    """Return the price in USD a month and the p99 in ms of a cluster's plan; None if no cluster meets the targets."""
     try:
-        environment = environment_of(assigned(middle, [change]))
+        environment = environment_of(assigned(document, changes))
         plan = plan_of(environment, environment.clusters[cluster])
     except (Infeasible, InvalidInput):
         return None, None

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cli.main import warmbase
+from environments.judgements import JUDGEMENTS
 from environments.planning import plan_of
 from environments.reader import read_environment
 from environments.reader.assignment import Assignment
@@ -22,8 +23,13 @@ def run(*options: str) -> Result:
 
 
 @pytest.fixture(scope="module")
-def inputs() -> list[dict[str, Any]]:
-    return list(json.loads(run("--output", "json").stdout)["inputs"])
+def document() -> dict[str, Any]:
+    return dict(json.loads(run("--output", "json").stdout))
+
+
+@pytest.fixture(scope="module")
+def inputs(document: dict[str, Any]) -> list[dict[str, Any]]:
+    return list(document["inputs"])
 
 
 def test_the_input_that_moves_the_price_most_comes_first(inputs: list[dict[str, Any]]) -> None:
@@ -37,6 +43,23 @@ def test_each_end_is_the_plan_for_that_value(inputs: list[dict[str, Any]]) -> No
     for stored, usd in zip(("100 GiB", "1500 GiB"), inputs[0]["usd_per_month"], strict=True):
         environment = read_environment("dev", [Assignment.parse(CORE), Assignment.parse(f"workload.stored={stored}")])
         assert plan_of(environment, environment.active).cost.usd_per_month == pytest.approx(usd)
+
+
+def test_every_judgement_is_in_the_document(document: dict[str, Any]) -> None:
+    judgements = document["judgements"]
+    assert [one["key"] for one in judgements if one["key"] == "memory of other daemons"]
+    assert len(judgements) == len(JUDGEMENTS)
+    spans = [abs(one["usd_per_month"][1] - one["usd_per_month"][0]) for one in judgements]
+    assert spans == sorted(spans, reverse=True)
+
+
+def test_the_page_shows_the_judgements_that_matter_and_counts_the_others(document: dict[str, Any]) -> None:
+    page = run().stdout
+    shown = [one for one in document["judgements"] if one["key"] in page]
+    for one in document["judgements"]:
+        (low, high), (fast, slow) = one["usd_per_month"], one["p99_ms"]
+        assert (one in shown) == (abs(high - low) > 0.001 * low or abs(slow - fast) > 0.05 * fast)
+    assert f"{len(document['judgements']) - len(shown)} other judgements move the price by 0.1 % at most" in page
 
 
 def test_the_page_fits_the_terminal_and_names_an_end_that_nothing_serves() -> None:

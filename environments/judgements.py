@@ -1,0 +1,184 @@
+"""How far the judgements of the model move the price and the p99 of a plan.
+
+A judgement is a constant that nobody has measured for your cluster, such as the time to the first byte from S3. Its
+range is that of its source, or else half to twice its value. The judgements here describe hardware, S3 and HBase.
+Others, such as the number of points of a curve, decide only how exactly the model computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec import Struct
+
+from environments.altered_constants import altered_constants
+from environments.input_range import InputRange
+from environments.reader.document import Document
+from environments.sensitivity import Figures, Sensitivity
+
+__all__ = ["JUDGEMENTS", "Judgement", "judgement_sensitivities"]
+
+KIB_64: Final = 65_536
+
+
+class Judgement(Struct, frozen=True, kw_only=True):
+    """A judgement: what it is, and its lowest and highest plausible value in `unit`.
+
+    `constants` has the constants that express it, by module and name, each with the factor from that unit to its own.
+    """
+
+    name: str
+    low: float
+    high: float
+    unit: str
+    constants: Mapping[str, float]
+
+    @property
+    def as_range(self) -> InputRange:
+        """Return its values as a range, with its constants as the place where it is stated."""
+        return InputRange(key=self.name, where=", ".join(self.constants), low=self.low, high=self.high, unit=self.unit)
+
+    def at(self, value: float) -> dict[str, float]:
+        """Return the constants that express this value."""
+        exact = {constant: factor * value for constant, factor in self.constants.items()}
+        return {constant: int(value) if value.is_integer() else value for constant, value in exact.items()}
+
+
+JUDGEMENTS: Final = (
+    Judgement(
+        name="S3: time to the first byte",
+        low=0.1,
+        high=0.2,
+        unit="s",
+        constants={"sizing.read.S3_FIRST_BYTE_SECONDS": 1.0, "sizing.latency.S3_MEDIAN_SECONDS": 2**0.5 / 1.5},
+    ),
+    Judgement(
+        name="S3: bytes a second of one stream",
+        low=40e6,
+        high=90e6,
+        unit="B",
+        constants={"sizing.read.S3_STREAM_BYTES_PER_SECOND": 1.0},
+    ),
+    Judgement(
+        name="CPU of a GET from S3",
+        low=0.9e-3,
+        high=3.7e-3,
+        unit="s",
+        constants={"sizing.read.S3_GET_CPU_SECONDS": 1.0},
+    ),
+    Judgement(
+        name="CPU of a call",
+        low=25e-6,
+        high=100e-6,
+        unit="s",
+        constants={"sizing.read.RPC_CPU_SECONDS": 1.0},
+    ),
+    Judgement(
+        name="CPU of 64 KiB from the cache",
+        low=40e-6,
+        high=160e-6,
+        unit="s",
+        constants={"sizing.read.BLOCK_CPU_SECONDS_PER_BYTE": 1 / KIB_64},
+    ),
+    Judgement(
+        name="CPU to decompress 64 KiB",
+        low=60e-6,
+        high=200e-6,
+        unit="s",
+        constants={"sizing.read.DECOMPRESS_CPU_SECONDS_PER_BYTE": 1 / KIB_64},
+    ),
+    Judgement(
+        name="CPU to cache a block",
+        low=60e-6,
+        high=205e-6,
+        unit="s",
+        constants={"sizing.warm_up.CPU_SECONDS_PER_BLOCK": 1.0},
+    ),
+    Judgement(
+        name="fsync of a cache file",
+        low=2e-3,
+        high=10e-3,
+        unit="s",
+        constants={"sizing.warm_up.FSYNC_SECONDS": 1.0},
+    ),
+    Judgement(
+        name="latency of a volume",
+        low=0.5e-3,
+        high=2e-3,
+        unit="s",
+        constants={"sizing.resource.DISK_LATENCY_SECONDS": 1.0},
+    ),
+    Judgement(
+        name="CPU to write a cell",
+        low=1e-6,
+        high=4e-6,
+        unit="s",
+        constants={"sizing.file_writing.CELL_CPU_SECONDS": 1.0},
+    ),
+    Judgement(
+        name="write amplification, at least",
+        low=1.0,
+        high=4.0,
+        unit="",
+        constants={"sizing.inputs.LEAST_AMPLIFICATION": 1.0},
+    ),
+    Judgement(
+        name="utilisation that a plan allows",
+        low=60,
+        high=80,
+        unit="%",
+        constants={"sizing.inputs.UTILISATION": 0.01},
+    ),
+    Judgement(
+        name="memory of other daemons",
+        low=2 * 2**30,
+        high=8 * 2**30,
+        unit="B",
+        constants={"sizing.memory.DAEMON_BYTES": 1.0},
+    ),
+    Judgement(
+        name="memory for the page cache",
+        low=5,
+        high=20,
+        unit="%",
+        constants={"sizing.memory.PAGE_CACHE_FRACTION": 0.01},
+    ),
+    Judgement(
+        name="row key",
+        low=12,
+        high=96,
+        unit="B",
+        constants={"sizing.workload.ROW_KEY_BYTES": 1.0},
+    ),
+    Judgement(
+        name="spread of the compression ratio",
+        low=10,
+        high=40,
+        unit="%",
+        constants={"sizing.stored_blocks.COMPRESSION_SPREAD": 0.01},
+    ),
+    Judgement(
+        name="disk of HDFS that data may fill",
+        low=60,
+        high=80,
+        unit="%",
+        constants={"sizing.disks.HDFS_FILL_FRACTION": 0.01},
+    ),
+)
+
+
+def judgement_sensitivities(document: Document, cluster: str) -> list[Sensitivity]:
+    """Return the price and the p99 at both ends of each judgement; the one that moves the price most is first."""
+    results = []
+    for judgement in JUDGEMENTS:
+        low, high = (_figures(document, cluster, judgement.at(end)) for end in (judgement.low, judgement.high))
+        results.append(Sensitivity.between(judgement.as_range, low, high))
+    return sorted(results, key=lambda result: -result.span_usd)
+
+
+def _figures(document: Document, cluster: str, constants: Mapping[str, float]) -> Figures:
+    with altered_constants(constants):
+        from environments.sensitivity import figures_of  # noqa: PLC0415 - the module with the altered constants
+
+        return figures_of(document, cluster)
