@@ -16,7 +16,7 @@ from environments.planning import advised_plan_of, infeasible, plan_of
 from environments.reader import read_environment
 from environments.reader.assignment import Assignment
 from environments.reader.ranges import RangedDocument
-from environments.reader.read import read_ranges
+from environments.reader.read import environment_of, read_ranges
 from sizing.frontier import Target
 from sizing.plan import Plan
 from sizing.units import SIZE_UNITS, TIME_UNITS
@@ -95,7 +95,9 @@ class PlanOptions(TypedDict):
     type=click.Choice(["hit_ratio", "p99", "lost_nodes"]),
     help="Print what each step of this target costs.",
 )
-@click.option("--tornado", is_flag=True, help="Print how far each input moves the price and the p99.")
+@click.option(
+    "--tornado", is_flag=True, help="Print how far each input and each judgement moves the price and the p99."
+)
 @click.option(
     "--months",
     type=click.IntRange(1, 120),
@@ -171,7 +173,7 @@ def plan(environment: str, **options: Unpack[PlanOptions]) -> None:
     if options["frontier"] or options["months"] or options["tornado"]:
         _show_steps(environment, options, pages)
         return
-    if (ranged := _ranged(environment, options)).ranges:
+    if (ranged := _ranged(environment, options).today).ranges:
         _show_decision(ranged, options, pages)
         return
     if options["other"] or options["assignments"] or options["against"] or options["output"] == "markdown":
@@ -179,7 +181,7 @@ def plan(environment: str, **options: Unpack[PlanOptions]) -> None:
             raise click.UsageError("--why, --cost and --all print one plan. For two, use --output json.")
         _show_comparison(environment, options)
         return
-    read = read_environment(environment)
+    read = environment_of(ranged.document)
     choice = chosen_cluster(read, options["cluster"])
     sized = (advised_plan_of if options["advice"] else plan_of)(read, choice)
     error = None if sized.meets_targets else infeasible(read.source, sized)
@@ -206,18 +208,25 @@ def _show_steps(environment: str, options: PlanOptions, pages: Sequence[Page]) -
     if options["tornado"]:
         from cli.tornado import show_tornado  # noqa: PLC0415 - each page loads what it needs
 
-        show_tornado(_ranged(environment, options), options["cluster"], options["output"])
+        show_tornado(_ranged(environment, options).today, options["cluster"], options["output"])
+        return
+    if months:
+        from cli.growth import GrowthRequest, show_growth  # noqa: PLC0415 - as above
+
+        request = GrowthRequest(
+            cluster=options["cluster"],
+            months=months,
+            rate=options["growth"],
+            sampling=_sampling(options),
+            output=options["output"],
+        )
+        show_growth(_ranged(environment, options), request)
         return
     read = read_environment(environment, [Assignment.parse(text) for text in options["assignments"]])
-    cluster = chosen_cluster(read, options["cluster"])
     if target:
         from cli.frontier import show_frontier  # noqa: PLC0415 - as above
 
-        show_frontier(read, cluster, target, options["output"])
-    elif months:
-        from cli.growth import show_growth  # noqa: PLC0415 - as above
-
-        show_growth(read, cluster, months, options["growth"], options["output"])
+        show_frontier(read, chosen_cluster(read, options["cluster"]), target, options["output"])
 
 
 def _write_report(environment: str, options: PlanOptions, pages: Sequence[Page]) -> None:
@@ -244,7 +253,7 @@ def _sampling(options: PlanOptions) -> Sampling:
 
 
 def _ranged(environment: str, options: PlanOptions) -> RangedDocument:
-    """Return the environment file with its ranges; if there are two, the newer one."""
+    """Return the environment file with its ranges; if there are two files, the newer one."""
     return read_ranges(options["other"] or environment, [Assignment.parse(text) for text in options["assignments"]])
 
 

@@ -42,7 +42,7 @@ class ReportRequest(Struct, frozen=True, kw_only=True):
 def write_report(request: ReportRequest) -> None:
     """Write the page of a plan. Raises Infeasible if the plan misses its targets, after writing the page."""
     _check_file(request.file)
-    ranged = read_ranges(request.environment, request.assignments)
+    ranged = read_ranges(request.environment, request.assignments).today
     read = environment_of(ranged.middle)
     choice = chosen_cluster(read, request.cluster)
     echo(COMPUTING, err=True)

@@ -19,7 +19,7 @@ from sizing.requirements import Requirements, World
 from sizing.search import MOST_NODES
 from sizing.workload import OpenLoad, Workload
 
-__all__ = ["ASSUMED_GROWTH", "GrowthStep", "growing", "grown", "growth_steps", "split_month"]
+__all__ = ["ASSUMED_GROWTH", "GrowthStep", "growing", "grown", "growth_steps", "outgrown_month", "split_month"]
 
 ASSUMED_GROWTH: Final = 0.08
 """judgement: data that grows by 8 % a month is 2.5 times as much in a year. Many services that succeed grow faster."""
@@ -102,6 +102,15 @@ def growth_steps(requirements: Requirements, world: World, months: int) -> Itera
         if step.option is None:
             return
         option = step.option
+
+
+def outgrown_month(situation: Situation, option: ClusterOption, months: int) -> int | None:
+    """Return the first month in which an option misses a target of a growing workload, or None."""
+    for month in range(months + 1):
+        later = Situation(requirements=grown(situation.requirements, month), world=situation.world)
+        if later.outcome(option).missed:
+            return month
+    return None
 
 
 def split_month(requirements: Requirements, months: int) -> int | None:

@@ -2,8 +2,8 @@
 
 Ranges are independent of each other, except for one that `follows` another.
 
-Only `warmbase plan ENV`, alone or with --tornado or --report, and `warmbase explore` accept a file with ranges.
-Everything else needs one value for each input.
+Only `warmbase plan ENV`, alone or with --tornado, --months or --report, and `warmbase explore` accept a file with
+ranges. Everything else needs one value for each input.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from sizing.problem import InvalidInput, Problem
 from sizing.units import SIZE_UNITS, TIME_UNITS, parse_fraction
 
 SECTIONS: Final = frozenset({"workload", "targets", "discount"})
-QUANTITY: Final = r"\s*(\d[\d_]*(?:\.\d+)?)\s*([A-Za-z%]*)\s*"
+QUANTITY: Final = r"\s*(\d[\d_]*(?:\.\d+)?)\s*(% a month|[A-Za-z%]*)\s*"
 RANGE: Final = re.compile(rf"{QUANTITY}\.\.{QUANTITY}")
 END: Final = re.compile(QUANTITY)
+GROWTH: Final = "growth"
 KEYS: Final = frozenset({"low", "mid", "high"})
 EXAMPLE: Final = "3..12 TiB or {low: 3 TiB, mid: 5 TiB, high: 12 TiB, confidence: 90 %}"
 
@@ -43,6 +44,14 @@ class RangedDocument(Struct, frozen=True, kw_only=True):
                 for (path, input_range), value in zip(self.ranges.items(), values, strict=True)
             ),
         )
+
+    @property
+    def today(self) -> RangedDocument:
+        """Return the file with the middle of each growth, which changes no figure of a plan for today."""
+        growths = {path: entry for path, entry in self.ranges.items() if path[-1] == GROWTH}
+        values = (Assignment.at(path, entry.text(entry.middle), entry.where) for path, entry in growths.items())
+        ranges = {path: entry for path, entry in self.ranges.items() if path not in growths}
+        return RangedDocument(document=assigned(self.document, values), ranges=ranges)
 
     @property
     def middle(self) -> Document:
@@ -67,20 +76,22 @@ def range_error(ranges: Iterable[InputRange]) -> InvalidInput:
         Problem(
             where=input_range.where,
             what=input_range.key,
-            why="is a range, which only `warmbase plan ENV` and `warmbase explore ENV` accept",
+            why=f"is a range, which only {_accepting(input_range)} accept",
             fix="state one value",
         )
         for input_range in ranges
     )
 
 
-def _range_entries(value: object, path: YamlPath) -> Iterator[tuple[YamlPath, object]]:
-    """Yield the entries that are written as ranges, in the sections that may have ranges.
+def _accepting(input_range: InputRange) -> str:
+    """Return the commands that accept a range of this input."""
+    steps = " and `warmbase plan ENV --months N`" if input_range.key.endswith(f".{GROWTH}") else ""
+    return f"`warmbase plan ENV`{steps or ' and `warmbase explore ENV`'}"
 
-    `growth` may not be a range, because it changes no figure of a plan for today.
-    """
-    is_growth = path[-1:] == ("growth",) and path[-2:-1] != ("tables",)
-    if is_growth or (path and path[0] not in SECTIONS):
+
+def _range_entries(value: object, path: YamlPath) -> Iterator[tuple[YamlPath, object]]:
+    """Yield the entries that are written as ranges, in the sections that may have ranges."""
+    if path and path[0] not in SECTIONS:
         return
     if isinstance(value, str) and ".." in value and RANGE.fullmatch(value):
         yield path, value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
@@ -56,7 +57,6 @@ def test_the_growth_of_each_table_is_printed_if_it_differs() -> None:
     ("value", "why"),
     [
         ("8 %", "'8 %' is not a growth per month"),
-        ("4..12 %", "'4..12 %' is not a growth per month"),
         ("0.08", "0.08 is not a growth per month"),
         ("101 % a month", "must be at least 0 and at most 1, not 1.01"),
     ],
@@ -65,6 +65,42 @@ def test_a_growth_is_a_percentage_a_month(value: str, why: str) -> None:
     error = months("--set", f"workload.growth={value}").exception
     assert isinstance(error, InvalidInput)
     assert why in str(error)
+
+
+RANGES = ("--set", "workload.growth=4..30 % a month", "--set", "workload.stored=100..1500 GiB", "--samples", "16")
+
+
+def test_ranges_say_when_the_first_cluster_is_outgrown() -> None:
+    document = json.loads(months(*RANGES, "--output", "json").stdout)
+    outgrown = document["outgrown_months"]
+    assert len(outgrown) == 16
+    assert document["growth"] == 0.17
+    page = months(*RANGES).stdout
+    assert "The table is for the middle of each range. Over 16 samples of the ranges" in page
+    assert max(map(len, page.splitlines())) <= 80
+
+
+def test_faster_growth_outgrows_a_cluster_sooner() -> None:
+    slow, fast = (
+        json.loads(months("--set", f"workload.growth={growth} % a month", "--output", "json").stdout)["outgrown_months"]
+        for growth in ("2..3", "20..30")
+    )
+    assert all(
+        later is None or (sooner is not None and sooner <= later) for sooner, later in zip(fast, slow, strict=True)
+    )
+    assert fast != slow
+
+
+def test_a_range_of_growth_changes_nothing_of_a_plan_for_today(tmp_path: Path) -> None:
+    def plan(growth: str) -> str:
+        file = tmp_path / "dev.yaml"
+        text = Path("environments/dev.yaml").read_text()
+        file.write_text(text.replace("workload:\n", f"workload:\n  growth: {growth}\n", 1))
+        result = CliRunner().invoke(warmbase, ["plan", str(file)])
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    assert plan("4..12 % a month") == plan("8 % a month")
 
 
 @pytest.mark.parametrize("options", [["--frontier", "p99"], ["--why"], ["--output", "markdown"]])
