@@ -6,13 +6,15 @@ in every sample.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sizing.cluster import Volume
+from sizing.gp3 import least_gib
 from sizing.popularity import Floats
 from sizing.problem import Infeasible
 from sizing.regret import MISSED_FACTOR, ClusterOption, Decision, Situation
@@ -20,13 +22,16 @@ from sizing.requirements import Requirements
 
 __all__ = ["Proposal", "proposal"]
 
-SCREENS: Final = ((16, 48), (4, 24))
-"""judgement: an option that 48 others beat over every 16th sample, or 24 over every fourth, does not win over all."""
+SCREENS: Final = ((16, 64), (4, 40))
+"""judgement: an option that 64 others beat over every 16th sample, or 40 over every fourth, does not win over all."""
 FEWEST_SCREENED: Final = 8  # judgement: fewer samples say too little about an option
 LEADERS: Final = 4
 """The number of best options whose neighbours are tried."""
 ROUNDS: Final = 3
 """The most times that neighbours are tried; the first round usually ends the search."""
+VARIANTS: Final = 8  # judgement: sizes and rates of a cache volume that are tried, out of a hundred that differ little
+COARSE: Final = 4
+"""Variants of a volume are compared over every fourth sample; the best of them are evaluated in all."""
 
 
 class Proposal(Struct, frozen=True, kw_only=True):
@@ -55,6 +60,7 @@ def proposal(samples: Sequence[Situation], middle: Situation, missed_factor: flo
     trials = _Trials(
         samples=samples,
         cheapest_usd=np.array([np.nan if optimum is None else optimum[1] for optimum in optima]),
+        optima=options,
         count_is_fixed=middle.requirements.cluster.core.count is not None,
         missed_factor=missed_factor,
     )
@@ -71,6 +77,8 @@ class _Trials(Struct, frozen=True, kw_only=True):
 
     samples: Sequence[Situation]
     cheapest_usd: Floats
+    optima: Sequence[ClusterOption]
+    """The cheapest cluster of each sample, without repetitions."""
     count_is_fixed: bool
     missed_factor: float
 
@@ -104,11 +112,11 @@ class _Trials(Struct, frozen=True, kw_only=True):
     def improved(self, decision: Decision) -> Decision:
         """Return the decision with the neighbours of its best options, repeated while a neighbour is the best.
 
-        The cheapest cluster of one sample has no capacity to spare there. With one more node, or with the volumes of
-        another option, it may suit more samples.
+        The cheapest cluster of one sample has no capacity to spare there. With one more node, or with larger or faster
+        volumes, it may suit more samples.
         """
         for _ in range(ROUNDS):
-            before, others = decision.best, self._neighbours(decision)
+            before, others = decision.best, (*self._neighbours(decision), *self._best_variants(decision))
             if not others:
                 break
             decision = decision.with_options(self.decision(others))
@@ -128,6 +136,54 @@ class _Trials(Struct, frozen=True, kw_only=True):
             if option.instance_type == other.instance_type
         ]
         return tuple(dict.fromkeys(option for option in others if option not in decision.options))
+
+    def _best_variants(self, decision: Decision) -> tuple[ClusterOption, ...]:
+        """Return the best option with the best few other sizes, or other rates, of its cache volume.
+
+        They are those of the cheapest clusters with such nodes. The volume of one sample's cluster is seldom both
+        large enough and fast enough for the others.
+        """
+        best = decision.options[decision.best]
+        variants = [option for option in self._variants(best) if option not in decision.options]
+        if not variants:
+            return ()
+        coarse = self.decision((best, *variants), COARSE if len(self.cheapest_usd) >= COARSE * FEWEST_SCREENED else 1)
+        order = [number for number in np.argsort(coarse.mean_regrets)[:LEADERS] if number]
+        return tuple(coarse.options[number] for number in order)
+
+    def _variants(self, best: ClusterOption) -> Iterator[ClusterOption]:
+        cache = next((volume for volume in best.volumes if volume.purpose == "cache" and volume.type == "gp3"), None)
+        if cache is None:
+            return
+        alike = [
+            volume
+            for option in self.optima
+            if option.instance_type == best.instance_type
+            for volume in option.volumes
+            if (volume.purpose, volume.type, volume.count) == (cache.purpose, cache.type, cache.count)
+        ]
+        sizes = {replace(cache, size_gib=volume.size_gib) for volume in alike}
+        rates = {replace(cache, iops=volume.iops, throughput_mib_s=volume.throughput_mib_s) for volume in alike}
+        for volumes in (sorted(sizes, key=_size), sorted(rates, key=_rates)):
+            for volume in _spread(volumes):
+                if volume.size_gib >= least_gib(volume.iops):
+                    others = (other if other is not cache else volume for other in best.volumes)
+                    yield replace(best, volumes=tuple(others))
+
+
+def _size(volume: Volume) -> int:
+    return volume.size_gib
+
+
+def _rates(volume: Volume) -> tuple[int, int]:
+    return volume.throughput_mib_s, volume.iops
+
+
+def _spread(volumes: Sequence[Volume]) -> Iterator[Volume]:
+    """Yield at most `VARIANTS` of the volumes, spread evenly over their order."""
+    step = max(1.0, (len(volumes) - 1) / (VARIANTS - 1))
+    for number in range(min(VARIANTS, len(volumes))):
+        yield volumes[round(number * step)]
 
 
 def _none_serves(middle: Requirements, count: int) -> Infeasible:

@@ -53,6 +53,29 @@ def test_no_plan_of_a_sample_has_less_regret(proposal: Proposal, samples: Sample
     assert (proposal.decision.regrets >= 0).all()
 
 
+def test_the_proposal_may_have_a_volume_that_no_sample_would_buy() -> None:
+    """The volume of one sample's cluster is seldom both large enough and fast enough for the other samples."""
+    document = ranged(
+        "workload.stored=814..2566 GiB",
+        "workload.reads.per_second=1640..5118",
+        "workload.popularity={zipf: 0.95}",
+        "workload.row=1 KiB",
+        "workload.block_size=16 KiB",
+        "workload.regions=40",
+        "targets.hit_ratio=0.5",
+        "targets.lost_nodes=0",
+    )
+    samples = samples_of(document, "blue", Sampling(count=32))
+    decision = proposal_of(document, "blue", samples).decision
+    optima = [option for option, _ in filter(None, (one.cheapest for one in samples.situations))]
+    rows = [[one.outcome(option) for option in optima] for one in samples.situations]
+    both = decision.with_options(replace(decision, options=optima, outcomes=rows))
+    of_optima = both.mean_regrets[len(decision.options) :]
+    best = decision.options[decision.best]
+    assert best.volumes not in {option.volumes for option in optima}
+    assert both.mean_regrets[decision.best] < 0.97 * of_optima.min()
+
+
 def test_an_option_costs_as_much_as_the_plan_of_the_pinned_cluster(proposal: Proposal, samples: Samples) -> None:
     option = proposal.decision.options[proposal.decision.best]
     document = ranged(*STORED)
