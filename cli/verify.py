@@ -11,14 +11,18 @@ from typing import Final
 
 import click
 
+from changes.engines.trino.planned import deployable_trino_cluster
 from changes.planned_cluster import deployable_cluster
 from cli.change_lines import WIDTH
 from cli.errors import answer_document
-from cli.options import chosen_cluster, cluster_option, environment_argument, output_option
+from cli.options import chosen_analytics, chosen_cluster, cluster_option, environment_argument, output_option
 from cli.terminal import echo
+from configurations.engines.trino.rendering import TrinoLaunch
 from configurations.launch import Launch
+from environments.environment import Environment
 from environments.reader import read_environment
-from operations.aws import examining
+from operations.aws import Aws, examining
+from operations.engines.trino.verification import trino_verification
 from operations.identity import environment_aws
 from operations.verification import CheckResult, unsettled, verification
 from reports.json_text import json_text
@@ -36,29 +40,43 @@ def verify(environment: str, cluster: str | None, output: str) -> None:
     """Check a running cluster against our documentation.
 
     warmbase asks EMR, EC2, CloudWatch and CloudFormation, and inspects every core node through Systems Manager (units,
-    mounts, the JVM and its flags, logs, the settings in force, the cache and its index) and the first primary node
-    through an EMR step. It changes nothing. A dated report is written beside the environment file; if it shows a
-    mismatch, please send it to us.
+    mounts, the JVM and its flags, logs, the settings in force, the cache and its index) and the first primary node of
+    HBase through an EMR step. It inspects the workers and the coordinator of a Trino cluster through Systems Manager.
+    It changes nothing. A dated report is written beside the environment file; if it shows a mismatch, please send it to
+    us.
 
     \b
     Example:
       warmbase verify prod
+      warmbase verify shop --cluster lake
 
     Exit codes: 3 there is a mismatch.
     """
     read = read_environment(environment)
-    cluster_name = chosen_cluster(read, cluster).name
-    launch = deployable_cluster(read, cluster_name).launch
-    aws = environment_aws(read, os.environ, examining)
-    findings = verification(aws, launch, lambda line: echo(line, err=True))
-    report = _write(Path(read.source), cluster_name, launch, findings)
-    error = _mismatch(f"cluster {cluster_name} of {read.name}", findings, report)
+    launch = _launch(read, cluster)
+    findings = _findings(environment_aws(read, os.environ, examining), launch)
+    report = _write(Path(read.source), launch, findings)
+    error = _mismatch(f"cluster {launch.plan.cluster} of {read.name}", findings, report)
     if output == "json":
         echo(json_text(answer_document({"findings": findings, "report": str(report)}, error)))
     else:
         echo("\n".join([*_page(findings), f"report: {report}"]))
     if error:
         raise error
+
+
+def _launch(environment: Environment, cluster_name: str | None) -> Launch | TrinoLaunch:
+    analytics = chosen_analytics(environment, cluster_name)
+    if analytics is not None:
+        return deployable_trino_cluster(environment, analytics).launch
+    return deployable_cluster(environment, chosen_cluster(environment, cluster_name).name).launch
+
+
+def _findings(aws: Aws, launch: Launch | TrinoLaunch) -> tuple[CheckResult, ...]:
+    def say(line: str) -> None:
+        echo(line, err=True)
+
+    return trino_verification(aws, launch, say) if isinstance(launch, TrinoLaunch) else verification(aws, launch, say)
 
 
 def _mismatch(subject: str, findings: Sequence[CheckResult], report: Path) -> Drifted | None:
@@ -89,30 +107,34 @@ def _page(findings: Sequence[CheckResult]) -> Iterator[str]:
     yield f"{good} of {len(findings)} as expected"
 
 
-def _write(source: Path, cluster_name: str, launch: Launch, findings: tuple[CheckResult, ...]) -> Path:
+def _write(source: Path, launch: Launch | TrinoLaunch, findings: tuple[CheckResult, ...]) -> Path:
     today = datetime.now(UTC).date().isoformat()
-    file = source.with_suffix(".verified") / f"{cluster_name}-{today}.md"
+    file = source.with_suffix(".verified") / f"{launch.plan.cluster}-{today}.md"
     file.parent.mkdir(exist_ok=True)
-    file.write_text(_report(cluster_name, today, launch, findings), encoding="utf-8")
+    file.write_text(_report(today, launch, findings), encoding="utf-8")
     return file
 
 
-def _report(cluster_name: str, today: str, launch: Launch, findings: tuple[CheckResult, ...]) -> str:
+def _report(today: str, launch: Launch | TrinoLaunch, findings: tuple[CheckResult, ...]) -> str:
     plan = launch.plan
     rows = (
         (finding.check, finding.expected, finding.found, VERDICTS[finding.good], finding.todo) for finding in findings
     )
-    open_rows = unsettled(findings)
+    open_rows = unsettled(findings, on_trino=isinstance(launch, TrinoLaunch))
     return (
         section(
-            f"# Cluster {cluster_name} of {plan.environment}, verified on {today}",
-            paragraph(
-                f"{plan.release}, {plan.core.count} x {plan.core.instance_type}, {plan.mode}. "
-                "Written by `warmbase verify`."
-            ),
+            f"# Cluster {plan.cluster} of {plan.environment}, verified on {today}",
+            paragraph(f"{plan.release}, {_nodes(launch)}. Written by `warmbase verify`."),
             table(("check", "expected", "found", "verdict", "to do"), rows),
             "## Statements of docs/unconfirmed.md that you still have to check yourself",
             table(("statement", "check"), open_rows),
         )
         + "\n"
     )
+
+
+def _nodes(launch: Launch | TrinoLaunch) -> str:
+    if isinstance(launch, TrinoLaunch):
+        workers = launch.plan.workers
+        return f"{workers.count} x {workers.instance_type}, Trino {launch.plan.trino}"
+    return f"{launch.plan.core.count} x {launch.plan.core.instance_type}, {launch.plan.mode}"

@@ -1,7 +1,7 @@
 """Core nodes of a local cluster: their HBase, and the shell texts that Systems Manager runs on them.
 
-A program that inspects a machine, which is text of Python that comes through a pipe, does not run: it would describe
-the machine of the local AWS. Its command ends with success and without an answer, as moto lets every command end.
+A program that inspects a machine, which the text writes to a file and runs, does not run: it would describe the machine
+of the local AWS. Its command ends with success and without an answer, as moto lets every command end.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from local_aws.moto_internals import Untyped
 
-INSPECTION = "base64 -d | /usr/bin/python3"
+INSPECTION = 'base64 -d >"$program"'
 ENDED = {True: ("Success", 0), False: ("Failed", 1)}
 
 

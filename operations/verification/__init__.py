@@ -7,6 +7,7 @@ the rows that no check confirms, with the check that you make by hand.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -17,12 +18,13 @@ from operations.aws_errors import translated
 from operations.cluster_step import PrimaryShell
 from operations.description import described_cluster
 from operations.progress import Say
-from operations.verification.check import CheckResult, VerificationContext
+from operations.verification.check import CheckResult, HBaseContext
 from operations.verification.endpoints import ENDPOINT_CHECKS
+from operations.verification.hbase_cluster import HBASE_CHECKS
 from operations.verification.launch import LAUNCH_CHECKS
 from operations.verification.monitoring import MONITORING_CHECKS
 from operations.verification.nodes import NODE_CHECKS
-from operations.verification.probe import probe_caches, probe_core_nodes, probe_primary
+from operations.verification.probe import NodeProgram, probe_caches, probe_nodes, probe_primary
 from operations.verification.region_server import READ_ONLY, REGION_SERVER_CHECKS, SITES
 from operations.verification.volumes import VOLUME_CHECKS
 
@@ -30,8 +32,13 @@ __all__ = ["PAGE", "ROW", "CheckResult", "unsettled", "verification"]
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "unconfirmed.md"
 ROW: Final = re.compile(r"^\| (?!what \||---)(?P<what>.+?) \| (?P<why>.*) \| (?P<check>.*) \|$", re.MULTILINE)
-CHECKS: Final = (
+SECTION: Final = re.compile("^###? ", re.MULTILINE)
+TRINO: Final = "Trino"
+"""The word in the headings of the sections about analytics clusters."""
+PROGRAM: Final = "probe_hbase.py"
+CHECKS: Final[tuple[Callable[[HBaseContext], Iterator[CheckResult]], ...]] = (
     *LAUNCH_CHECKS,
+    *HBASE_CHECKS,
     *ENDPOINT_CHECKS,
     *VOLUME_CHECKS,
     *MONITORING_CHECKS,
@@ -45,12 +52,13 @@ def verification(aws: Aws, launch: Launch, say: Say) -> tuple[CheckResult, ...]:
     plan = launch.plan
     with translated(f"cluster {plan.cluster} could not be verified", "run the same command again"):
         cluster = described_cluster(aws, plan.environment, plan.cluster)
-        nodes = probe_core_nodes(aws, cluster.id, _keys(launch), say)
+        nodes = probe_nodes(aws, cluster.id, "CORE", NodeProgram(PROGRAM, _keys(launch)), say)
         logs = launch.environment.in_account(launch.environment.log_bucket, aws.account)
         shell = PrimaryShell(aws=aws, cluster_id=cluster.id, log_bucket=logs)
-        context = VerificationContext(
+        context = HBaseContext(
             aws=aws,
             launch=launch,
+            core=plan.core,
             cluster=cluster,
             nodes=nodes,
             primary=probe_primary(shell, say),
@@ -60,13 +68,17 @@ def verification(aws: Aws, launch: Launch, say: Say) -> tuple[CheckResult, ...]:
         return tuple(finding for check in CHECKS for finding in check(context))
 
 
-def unsettled(findings: tuple[CheckResult, ...]) -> tuple[tuple[str, str], ...]:
-    """Return the rows of docs/unconfirmed.md that no check confirms or refutes, each with its check by hand."""
+def unsettled(findings: tuple[CheckResult, ...], *, on_trino: bool) -> tuple[tuple[str, str], ...]:
+    """Return the rows of docs/unconfirmed.md that no check confirms or refutes, each with its check by hand.
+
+    They are the rows in the sections about Trino, or those in all other sections.
+    """
     rows = [finding.row for finding in findings if finding.row and finding.good is not None]
-    page = PAGE.read_text(encoding="utf-8")
+    sections = SECTION.split(PAGE.read_text(encoding="utf-8"))
+    text = "".join(section for section in sections if (TRINO in section.partition("\n")[0]) == on_trino)
     return tuple(
         (match["what"], match["check"])
-        for match in ROW.finditer(page)
+        for match in ROW.finditer(text)
         if not any(match["what"].startswith(row) for row in rows)
     )
 

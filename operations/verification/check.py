@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from configurations.engines.trino.rendering import TrinoLaunch
 from configurations.launch import Launch
 from operations.aws import Aws
 from operations.description import DescribedCluster
 from operations.hbase_control import CacheContents
+from sizing.plan import CoreGroup
 
 Facts = Mapping[str, Any]
 """The state of one node, as the node reports it."""
@@ -58,32 +60,46 @@ class Check(NamedTuple):
         good, observed = verdict(primary)
         return self.result(observed, good=good)
 
-    def results_by_node(self, nodes: Nodes, verdict: Callable[[Facts], tuple[bool, str]]) -> Iterator[CheckResult]:
-        """Yield one result for all nodes that answered; it shows the value of the first node that differs."""
+    def results_by_node(
+        self, nodes: Nodes, verdict: Callable[[Facts], tuple[bool | None, str]]
+    ) -> Iterator[CheckResult]:
+        """Yield one result for all nodes that answered; it shows the value of the first node that differs.
+
+        A node for which the verdict is unknown counts only where no other node has one.
+        """
         results = {instance: verdict(facts) for instance, facts in nodes.items() if facts is not None}
-        bad = {instance: observed for instance, (good, observed) in results.items() if not good}
+        bad = {instance: observed for instance, (good, observed) in results.items() if good is False}
         if not results:
             yield self.result("no node answered", good=None)
         elif bad:
             instance, observed = next(iter(bad.items()))
             yield self.result(f"{len(bad)} of {len(results)} nodes differ; {instance}: {observed}", good=False)
         else:
-            yield self.result(next(iter(results.values()))[1], good=True)
+            good, observed = max(results.values(), key=lambda result: bool(result[0]))
+            yield self.result(observed, good=good)
 
 
-class VerificationContext(Struct, frozen=True, dict=True):
+class VerificationContext(Struct, frozen=True, dict=True, kw_only=True):
     """A running cluster with its facts, and the launch that it should match."""
 
     aws: Aws
-    launch: Launch
+    launch: Launch | TrinoLaunch
+    core: CoreGroup
+    """The core nodes of the plan, which an analytics cluster calls workers."""
     cluster: DescribedCluster
     nodes: Nodes
-    primary: Facts | str
-    """The facts of the first primary node; the reason where it does not answer."""
-    caches: Mapping[str, CacheContents] | str
-    """The contents of each core node's cache, by its persisted index; the reason where they cannot be read."""
 
     @cached_property
     def instances(self) -> list[str]:
         """Return the ids of the core nodes."""
         return sorted(self.nodes)
+
+
+class HBaseContext(VerificationContext, frozen=True, kw_only=True):
+    """A running cluster of HBase."""
+
+    launch: Launch
+    primary: Facts | str
+    """The facts of the first primary node; the reason where it does not answer."""
+    caches: Mapping[str, CacheContents] | str
+    """The contents of each core node's cache, by its persisted index; the reason where they cannot be read."""

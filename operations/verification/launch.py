@@ -1,4 +1,4 @@
-"""Checks of the cluster's groups, security, volumes and claim, and of edits since the deployment."""
+"""Checks of the cluster's groups, security and volumes, and of edits since the deployment, on every cluster."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from environments.names import cluster_stack
-from operations.claims import claim_of
-from operations.environment_cluster import FORGOTTEN
 from operations.pinning import check_pinned
 from operations.stack_drift import stack_edits
 from operations.verification.check import Check, CheckResult, Facts, VerificationContext
 from sizing.problem import Drifted, OperationFailed
 
 READY: Final = frozenset({"RUNNING", "WAITING"})
+EBS: Final = "gp3"
 OLD_RANGE_GIB: Final = 1024
 """The largest volume that EMR's pages once named."""
-FIXED_HEAP: Final = "hbase.regionserver.fixed.heap.enabled"
 
 
 def _launch_is_as_pinned(context: VerificationContext) -> Iterator[CheckResult]:
@@ -59,7 +57,7 @@ def _protection_stays(context: VerificationContext) -> Iterator[CheckResult]:
 
 
 def _settings_are_applied(context: VerificationContext) -> Iterator[CheckResult]:
-    """Check the version of each group's settings, and a property that is set for one group."""
+    """Check the version of each group's settings."""
     groups: Any = context.aws.emr.list_instance_groups(ClusterId=context.cluster.id)["InstanceGroups"]
     versions = {
         group["Id"]: (group.get("ConfigurationsVersion"), group.get("LastSuccessfullyAppliedConfigurationsVersion"))
@@ -77,19 +75,10 @@ def _settings_are_applied(context: VerificationContext) -> Iterator[CheckResult]
         ),
         good=all(requested == applied for requested, applied in reconfigured.values()) if reconfigured else None,
     )
-    if any(FIXED_HEAP in setting.properties for setting in context.launch.settings.core):
-        has = any(FIXED_HEAP in setting.properties for setting in context.cluster.groups["core"].settings)
-        yield Check(
-            "heap of the core group",
-            "`hbase.regionserver.fixed.heap.enabled` can be set",
-            f"the cluster runs, and EMR lists {FIXED_HEAP} for its core group",
-            "set the property for the whole cluster",
-        ).result(
-            f"{'listed' if has else 'not listed'}; the cluster is {context.cluster.state}", good=has and _runs(context)
-        )
 
 
-def _runs(context: VerificationContext) -> bool:
+def runs(context: VerificationContext) -> bool:
+    """Return whether EMR says that the cluster runs."""
     return context.cluster.state in READY
 
 
@@ -116,19 +105,7 @@ def _security_is_understood(context: VerificationContext) -> Iterator[CheckResul
             "EMR unpacks a zip of PEM files",
             "the cluster runs",
             "read the reason for the cluster's state in the EMR console",
-        ).result(context.cluster.state, good=_runs(context))
-
-
-def _strangers_are_refused(context: VerificationContext) -> Iterator[CheckResult]:
-    """Check that HBase ends the connection of a client without credentials."""
-    if context.launch.security.kerberos is None:
-        return
-    yield from Check(
-        "client without a ticket",
-        "EMR sets `hbase.security.authentication` to `kerberos`",
-        "the RegionServer refuses it",
-        "close the ports of HBase (`access`), and read hbase.security.* in /etc/hbase/conf/hbase-site.xml of that node",
-    ).results_by_node(context.nodes, lambda facts: (facts["stranger"] == "refused", facts["stranger"] or "no answer"))
+        ).result(context.cluster.state, good=runs(context))
 
 
 def _network_suffices(context: VerificationContext) -> Iterator[CheckResult]:
@@ -138,18 +115,18 @@ def _network_suffices(context: VerificationContext) -> Iterator[CheckResult]:
             "Five interface endpoints and the S3 gateway endpoint",
             "the cluster runs",
             "read in the EMR console which service the nodes could not reach; add its endpoint in stacks/network.py",
-        ).result(context.cluster.state, good=_runs(context))
+        ).result(context.cluster.state, good=runs(context))
 
 
 def _accepts_large_volumes(context: VerificationContext) -> Iterator[CheckResult]:
-    largest = max(volume.size_gib for volume in context.launch.plan.core.volumes)
+    largest = max(volume.size_gib for volume in context.core.volumes if volume.type == EBS)
     if largest > OLD_RANGE_GIB:
         yield Check(
             "large volumes",
             "EMR accepts cache volumes larger than 1,024 GiB",
             f"a cluster with volumes of {largest:,} GiB runs",
             "configure more and smaller volumes",
-        ).result(context.cluster.state, good=_runs(context))
+        ).result(context.cluster.state, good=runs(context))
 
 
 def _volumes_are_encrypted(context: VerificationContext) -> Iterator[CheckResult]:
@@ -201,61 +178,15 @@ def _nothing_was_edited(context: VerificationContext) -> Iterator[CheckResult]:
     yield check.result(observed, good=not differences and resources > 0)
 
 
-def _distinguishes_unknown_clusters(context: VerificationContext) -> Iterator[CheckResult]:
-    """Check how EMR answers for an unknown cluster, by which warmbase judges whether a claim is stale."""
-    yield Check(
-        "unknown cluster id",
-        "EMR answers `DescribeCluster` for an id that it has forgotten",
-        " and ".join(FORGOTTEN),
-        "correct FORGOTTEN in operations/environment_cluster.py and in bootstrap-actions/programs/claim_root.py",
-    ).result_of_primary(
-        context.primary,
-        lambda facts: (all(part in facts["forgotten"] for part in FORGOTTEN), facts["forgotten"].strip()[:200]),
-    )
-
-
-def _the_master_has_no_cache(context: VerificationContext) -> Iterator[CheckResult]:
-    if not context.launch.plan.mode.has_bucket_cache:
-        return
-
-    def verdict(facts: Facts) -> tuple[bool | None, str]:
-        lines = facts["master_caches"]
-        if lines is None:
-            return None, "the log of the master cannot be read"
-        return lines == 0, f"{lines} lines mention a BucketCache"
-
-    yield Check(
-        "cache of the master",
-        "The master ignores `hbase.bucketcache.persistent.path`",
-        "the log of the master mentions no BucketCache",
-        "read the log of the master; set the cache properties for the core group only",
-    ).result_of_primary(context.primary, verdict)
-
-
-def _claim_is_ours(context: VerificationContext) -> Iterator[CheckResult]:
-    environment = context.launch.environment
-    if not environment.mode.keeps_data_in_s3 or environment.clusters[context.launch.plan.cluster].role != "active":
-        return
-    claim = claim_of(context.aws, environment.root)
-    holder = claim.cluster if claim else "nobody"
-    yield Check("claim of the root", "", context.cluster.id, "warmbase claim").result(
-        holder, good=holder == context.cluster.id
-    )
-
-
 LAUNCH_CHECKS = (
     _launch_is_as_pinned,
     _nodes_answer,
     _protection_stays,
     _settings_are_applied,
     _security_is_understood,
-    _strangers_are_refused,
     _network_suffices,
     _accepts_large_volumes,
     _volumes_are_encrypted,
     _nothing_was_edited,
-    _claim_is_ours,
-    _distinguishes_unknown_clusters,
-    _the_master_has_no_cache,
 )
 """Every check, in the order of the report."""

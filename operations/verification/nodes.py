@@ -1,4 +1,4 @@
-"""Checks of the core nodes: systemd units, bootstrap actions, volumes and disks."""
+"""Checks of the core nodes of every cluster: bootstrap actions, volumes and disks."""
 
 from __future__ import annotations
 
@@ -6,40 +6,18 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from configurations.layout import cache_mounts
-from operations.verification.check import Check, CheckResult, Facts, VerificationContext
+from operations.verification.check import Check, CheckResult, Facts, Nodes, VerificationContext
 from sizing.units import GIB
 
 VOLUME_FRACTION: Final = 0.02  # judgement: the share of a volume that the file system uses for itself
 OLDEST_PYTHON: Final = (3, 9)
 EMR_PART_GIB: Final = (4.0, 6.0)
 DROP_IN: Final = "10-warmbase.conf"
-DAEMON: Final = "hbase-daemon.sh"
 
 
-def _unit_checks(context: VerificationContext) -> Iterator[CheckResult]:
-    """Check the drop-ins and commands of the systemd units."""
-    server, data = "hbase-regionserver.service", "hadoop-hdfs-datanode.service"
-    yield from Check(
-        "systemd drop-in of the RegionServer",
-        "The systemd unit is named `hbase-regionserver.service`",
-        DROP_IN,
-        "correct the unit's name in bootstrap-actions/guard-regionserver.sh",
-    ).results_by_node(context.nodes, _in_unit(server, "DropInPaths", DROP_IN))
-    yield from Check(
-        "stop command of the RegionServer",
-        "EMR's unit stops a RegionServer with `hbase-daemon.sh`",
-        DAEMON,
-        "set only TimeoutStopSec: HBASE_STOP_TIMEOUT has no effect",
-    ).results_by_node(context.nodes, _in_unit(server, "ExecStop", DAEMON))
-    yield from Check(
-        "systemd drop-in of the DataNode",
-        "The systemd unit of a DataNode is named",
-        DROP_IN,
-        "correct the unit's name in bootstrap-actions/mount-volumes.sh",
-    ).results_by_node(context.nodes, _in_unit(data, "DropInPaths", DROP_IN))
+def in_unit(unit: str, key: str, wanted: str) -> Callable[[Facts], tuple[bool, str]]:
+    """Return the verdict on a property of a systemd unit."""
 
-
-def _in_unit(unit: str, key: str, wanted: str) -> Callable[[Facts], tuple[bool, str]]:
     def check(facts: Facts) -> tuple[bool, str]:
         value = (facts["units"].get(unit) or {}).get(key, "")
         return wanted in value, value[:200] or f"no {key}"
@@ -47,8 +25,17 @@ def _in_unit(unit: str, key: str, wanted: str) -> Callable[[Facts], tuple[bool, 
     return check
 
 
-def _action_checks(context: VerificationContext) -> Iterator[CheckResult]:
-    """Check the node's Python, and that every bootstrap action is complete."""
+def active_timer(timer: str) -> Callable[[Facts], tuple[bool, str]]:
+    """Return the verdict on a timer of systemd, which should be active."""
+
+    def check(facts: Facts) -> tuple[bool, str]:
+        state = (facts["units"].get(timer) or {}).get("ActiveState", "")
+        return state == "active", f"the timer is {state or 'not installed'}"
+
+    return check
+
+
+def _python_checks(context: VerificationContext) -> Iterator[CheckResult]:
     yield from Check(
         "Python of the node",
         "Python 3.9 is `/usr/bin/python3`",
@@ -57,27 +44,16 @@ def _action_checks(context: VerificationContext) -> Iterator[CheckResult]:
     ).results_by_node(
         context.nodes, lambda facts: (tuple(map(int, facts["python"].split("."))) >= OLDEST_PYTHON, facts["python"])
     )
+
+
+def completed_actions(nodes: Nodes, row: str) -> Iterator[CheckResult]:
+    """Check that every bootstrap action is complete, which confirms a row of docs/unconfirmed.md."""
     yield from Check(
         "bootstrap actions",
-        "Java 21 is on the node when bootstrap actions run",
+        row,
         "every bootstrap action is done",
         "read /var/log/bootstrap-actions on that node",
-    ).results_by_node(context.nodes, _actions_completed)
-
-    yield from Check(
-        "watch of the claim",
-        "",
-        "the timer is active",
-        "run systemctl enable --now warmbase-claim.timer on that node",
-    ).results_by_node(context.nodes, _claim_watched)
-
-
-def _claim_watched(facts: Facts) -> tuple[bool, str]:
-    """Return whether the node reads the claim each minute; a node that was launched without the watch is no fault."""
-    if "watch-claim" not in facts["actions"]:
-        return True, "none: this cluster was launched without it"
-    state = (facts["units"].get("warmbase-claim.timer") or {}).get("ActiveState", "")
-    return state == "active", f"the timer is {state or 'not installed'}"
+    ).results_by_node(nodes, _actions_completed)
 
 
 def _actions_completed(facts: Facts) -> tuple[bool, str]:
@@ -88,11 +64,10 @@ def _actions_completed(facts: Facts) -> tuple[bool, str]:
 
 def _volume_checks(context: VerificationContext) -> Iterator[CheckResult]:
     """Check the size of each volume that has a path of its own."""
-    for volume in context.launch.plan.core.volumes:
+    for volume in context.core.volumes:
         if volume.purpose == "data":
             continue
-        core = context.launch.plan.core
-        for path in cache_mounts(core) if volume.purpose == "cache" else ("/warmbase/system",):
+        for path in cache_mounts(context.core) if volume.purpose == "cache" else ("/warmbase/system",):
             yield from Check(
                 f"volume at {path}",
                 "EMR formats and mounts data volumes before bootstrap actions run",
@@ -117,12 +92,18 @@ def _mounted(path: str, size_gib: int) -> Callable[[Facts], tuple[bool, str]]:
 def _disk_checks(context: VerificationContext) -> Iterator[CheckResult]:
     """Check how EMR and HDFS use the volumes."""
     yield from Check(
+        "systemd drop-in of the DataNode",
+        "The systemd unit of a DataNode is named",
+        DROP_IN,
+        "correct the unit's name in bootstrap-actions/mount-volumes.sh",
+    ).results_by_node(context.nodes, in_unit("hadoop-hdfs-datanode.service", "DropInPaths", DROP_IN))
+    yield from Check(
         "EMR's partition",
         "EMR uses about 5 GiB of the first data volume",
         "one partition of 4 to 6 GiB, and another one with the rest of the volume",
         "no harm: bootstrap-actions/disks.sh takes the largest partition; correct its comment",
     ).results_by_node(context.nodes, _emr_partition)
-    if any(volume.purpose == "system" for volume in context.launch.plan.core.volumes):
+    if any(volume.purpose == "system" for volume in context.core.volumes):
         yield from Check(
             "owner of the DataNode's directory",
             "A DataNode creates its own directory in `/warmbase/system`",
@@ -150,5 +131,5 @@ def _owner_verdict(owner: str | None) -> tuple[bool, str]:
     return owner is not None and owner.startswith("hdfs "), owner or "the directory does not exist"
 
 
-NODE_CHECKS = (_unit_checks, _action_checks, _volume_checks, _disk_checks)
+NODE_CHECKS = (_python_checks, _volume_checks, _disk_checks)
 """Every check, in the order of the report."""

@@ -1,12 +1,17 @@
-"""Inspects each core node by a program that Systems Manager runs there, and the first primary node by an EMR step."""
+"""Inspects nodes by a program that Systems Manager runs there, and HBase's first primary node by an EMR step."""
 
 from __future__ import annotations
 
 import base64
+import io
 import json
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+from msgspec import Struct
 
 from configurations.launch import Launch
 from operations.aws import Aws
@@ -19,25 +24,56 @@ from operations.progress import Say
 from operations.verification.check import Facts, Nodes
 from sizing.problem import OperationFailed
 
-PROGRAM: Final = Path(__file__).parents[1] / "on_node" / "probe.py"
+GroupType = Literal["CORE", "MASTER"]
+"""The name that EMR gives an instance group."""
+NAMES: Final = {"CORE": "core nodes", "MASTER": "primary nodes"}
+ON_NODE: Final = Path(__file__).parents[1] / "on_node"
+PACKAGES: Final = ("operations", "operations/on_node")
+SHARED: Final = "node_facts.py"
+RUN: Final = (
+    'program=$(mktemp) && trap \'rm -f "$program"\' EXIT && echo {packed} | base64 -d >"$program"'
+    ' && /usr/bin/python3 "$program" {arguments}'
+)
 # judgement: Systems Manager delivers within seconds, and the program runs for two seconds.
 ANSWER_SECONDS: Final = 120.0
 
 
-def probe_core_nodes(aws: Aws, cluster_id: str, keys: list[str], say: Say) -> Nodes:
-    """Return the facts of each core node. Raises botocore's errors."""
+class NodeProgram(Struct, frozen=True):
+    """A program of `on_node` with its arguments."""
+
+    name: str
+    arguments: Sequence[str]
+
+    @property
+    def packed(self) -> bytes:
+        """Return the program with the module that all of them import, as a zip that Python runs."""
+        files = {f"{package}/__init__.py": b"" for package in PACKAGES}
+        files[f"{PACKAGES[-1]}/{SHARED}"] = (ON_NODE / SHARED).read_bytes()
+        files["__main__.py"] = (ON_NODE / self.name).read_bytes()
+        packed = io.BytesIO()
+        with ZipFile(packed, "w") as archive:
+            for path, content in files.items():
+                archive.writestr(ZipInfo(path), content, ZIP_DEFLATED)
+        return packed.getvalue()
+
+    @property
+    def text(self) -> str:
+        """Return the shell text that runs it on a node."""
+        return RUN.format(packed=base64.b64encode(self.packed).decode(), arguments=shlex.join(self.arguments))
+
+
+def probe_nodes(aws: Aws, cluster_id: str, group: GroupType, program: NodeProgram, say: Say) -> Nodes:
+    """Return the facts of each node of an instance group, as the program prints them. Raises botocore's errors."""
     pages: Any = aws.emr.get_paginator("list_instances").paginate(
-        ClusterId=cluster_id, InstanceGroupTypes=["CORE"], InstanceStates=["RUNNING"]
+        ClusterId=cluster_id, InstanceGroupTypes=[group], InstanceStates=["RUNNING"]
     )
     instances = [instance["Ec2InstanceId"] for page in pages for instance in page["Instances"]]
-    program = base64.b64encode(PROGRAM.read_bytes()).decode()
-    command = f"echo {program} | base64 -d | /usr/bin/python3 - {' '.join(keys)}"
     facts: dict[str, Facts | None] = dict.fromkeys(instances)
     sent: dict[str, str] = {}
-    say(f"inspecting {len(instances)} core nodes through Systems Manager")
+    say(f"inspecting {len(instances)} {NAMES[group]} through Systems Manager")
     for instance in instances:
         # One command for each instance: an instance that Systems Manager does not know would fail the command for all.
-        identity = send(aws, instance, command, ANSWER_SECONDS)
+        identity = send(aws, instance, program.text, ANSWER_SECONDS)
         if identity is not None:
             sent[instance] = identity
     for instance, identity in sent.items():

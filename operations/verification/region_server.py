@@ -12,7 +12,7 @@ from configurations.node_files import exported, region_server_flags
 from configurations.properties import CATALOGUE
 from emr.classification import flattened
 from operations.hbase_control import CacheContents
-from operations.verification.check import Check, CheckResult, Facts, VerificationContext
+from operations.verification.check import Check, CheckResult, Facts, HBaseContext
 from sizing.units import GIB, MIB
 
 SITES: Final = ("core-site", "hbase-site")
@@ -24,7 +24,7 @@ EMR_CACHE_BYTES: Final = 8 * GIB  # EMR Release Guide, emr-hbase-s3: the default
 ALLOCATOR: Final = "org.apache.hadoop.hbase.io.hfile.bucket.BucketAllocator"
 
 
-def _java_checks(context: VerificationContext) -> Iterator[CheckResult]:
+def _java_checks(context: HBaseContext) -> Iterator[CheckResult]:
     """Check the Java version, the user and the JVM flags of the RegionServer."""
     variables = exported(context.launch.settings.effective("core"))
     home = Path(variables.get("JAVA_HOME", "")).name
@@ -70,7 +70,7 @@ def _flags(arguments: list[str], wanted: list[str]) -> tuple[bool, str]:
     return not missing, f"missing: {' '.join(missing)}" if missing else f"all flags; {' '.join(heaps)}"
 
 
-def _log_checks(context: VerificationContext) -> Iterator[CheckResult]:
+def _log_checks(context: HBaseContext) -> Iterator[CheckResult]:
     """Check the garbage collector's log, and that the RegionServer applies our log levels."""
     core = context.launch.settings.effective("core")
     if any(GC_LOG in flag for flag in region_server_flags(exported(core))):
@@ -97,7 +97,7 @@ def _size_verdict(size: int | None) -> tuple[bool, str]:
     return bool(size), "the file does not exist" if size is None else f"{size:,} B"
 
 
-def _setting_checks(context: VerificationContext) -> Iterator[CheckResult]:
+def _setting_checks(context: HBaseContext) -> Iterator[CheckResult]:
     """Compare the properties that the RegionServer has read with those that warmbase rendered."""
     core = context.launch.settings.effective("core")
     account = context.aws.account
@@ -127,7 +127,7 @@ def _setting_checks(context: VerificationContext) -> Iterator[CheckResult]:
     ).results_by_node(context.nodes, same)
 
 
-def _replica_checks(context: VerificationContext) -> Iterator[CheckResult]:
+def _replica_checks(context: HBaseContext) -> Iterator[CheckResult]:
     """Check that HBase is read-only on each node of a replica, by the property on which the watch relies."""
     if context.launch.environment.clusters[context.launch.plan.cluster].role != "replica":
         return
@@ -144,7 +144,7 @@ def _replica_checks(context: VerificationContext) -> Iterator[CheckResult]:
     ).results_by_node(context.nodes, is_read_only)
 
 
-def _cache_checks(context: VerificationContext) -> Iterator[CheckResult]:
+def _cache_checks(context: HBaseContext) -> Iterator[CheckResult]:
     if not context.launch.plan.mode.has_bucket_cache:
         return
     size_mib = context.launch.plan.cache.size_mib
@@ -161,7 +161,7 @@ def _cache_checks(context: VerificationContext) -> Iterator[CheckResult]:
     ).results_by_node(context.nodes, size)
 
 
-def _index_checks(context: VerificationContext) -> Iterator[CheckResult]:
+def _index_checks(context: HBaseContext) -> Iterator[CheckResult]:
     """Compare the number of blocks in each persisted index with the count of the RegionServer."""
     if not context.launch.plan.mode.has_bucket_cache:
         return
@@ -199,7 +199,7 @@ def _counts(facts: Facts | None, cache: CacheContents) -> tuple[int, int | None]
     return sum(file.blocks for file in cache.files.values()), None if counted is None else int(counted)
 
 
-def _default_checks(context: VerificationContext) -> Iterator[CheckResult]:
+def _default_checks(context: HBaseContext) -> Iterator[CheckResult]:
     """Check EMR's default cache where warmbase configures none, and short-circuit reads from HDFS."""
     mode = context.launch.plan.mode
     if mode.keeps_data_in_s3 and not mode.has_bucket_cache:

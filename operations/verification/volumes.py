@@ -8,12 +8,12 @@ from typing import Final
 
 from operations.boost_state import BoostState, moment
 from operations.cluster_boost import read_boost
-from operations.verification.check import Check, CheckResult, VerificationContext
+from operations.verification.check import Check, CheckResult, HBaseContext
 
 RUNNING: Final = "RUNNING"
 
 
-def _boost_ends(context: VerificationContext) -> Iterator[CheckResult]:
+def _boost_ends(context: HBaseContext) -> Iterator[CheckResult]:
     """Check the volumes and schedules; the row about EMR is confirmed only while volumes are raised."""
     state = read_boost(context.aws, context.launch, context.cluster)
     if state is None:

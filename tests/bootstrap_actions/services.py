@@ -97,6 +97,9 @@ class Handler(BaseHTTPRequestHandler):
             self.say(200, json.dumps(there if self.held.meta else missing))
         elif self.path.startswith("/jmx?qry="):
             self.say(200, json.dumps({"beans": [] if self.held.bean is None else [self.held.bean]}))
+        elif self.path == "/v1/info" and self.held.trino is not None:
+            version = {"nodeVersion": {"version": "476-amzn-1"}, "environment": "emr", "uptime": "1.39m"}
+            self.say(200, json.dumps({**version, "coordinator": False, "starting": False}))
         elif self.path.startswith("/v1/jmx/mbean/"):
             self.trino_bean(unquote(self.path.removeprefix("/v1/jmx/mbean/")))
         elif (fault := self.held.fault("s3")) is not None:

@@ -23,7 +23,7 @@ from operations.boosting import WINDOW_SECONDS
 from operations.cluster_boost import ClusterBoost, read_boost
 from operations.lock import environment_lock
 from operations.plan_drift import read_running_cluster
-from operations.verification.check import VerificationContext
+from operations.verification.check import HBaseContext
 from operations.verification.volumes import VOLUME_CHECKS
 from operations.warming import read_progress
 from sizing.problem import InvalidInput, OperationFailed, Refused
@@ -105,8 +105,9 @@ def test_volumes_are_raised_shown_and_go_back_by_themselves(here: Deployed) -> N
 
 def results(here: Deployed) -> dict[str, bool | None]:
     cluster = read_running_cluster(here.aws, here.launch).cluster
-    context = VerificationContext(
-        aws=here.aws, launch=here.launch, cluster=cluster, nodes={}, primary="not asked", caches="not asked"
+    core, unread = here.launch.plan.core, "not asked"
+    context = HBaseContext(
+        aws=here.aws, launch=here.launch, core=core, cluster=cluster, nodes={}, primary=unread, caches=unread
     )
     return {result.check: result.good for check in VOLUME_CHECKS for result in check(context)}
 

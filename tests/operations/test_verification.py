@@ -22,9 +22,10 @@ from environments.kerberos import HBaseSecurity, Kerberos
 from hfile.cache_index import CachedFile
 from local_aws.extension import install
 from operations import verification as module
+from operations.engines import trino
 from operations.hbase_control import CacheContents
 from operations.verification import PAGE, ROW, CheckResult, monitoring, unsettled, verification
-from operations.verification.launch import LAUNCH_CHECKS
+from operations.verification.hbase_cluster import HBASE_CHECKS
 from operations.verification.nodes import NODE_CHECKS
 from operations.verification.region_server import READ_ONLY, REGION_SERVER_CHECKS
 from sizing.units import GIB, MIB
@@ -32,6 +33,7 @@ from tests.operations.deployed import Deployed, deployed
 from tests.operations.mocked_aws import clients
 
 BLOCKS = 1000
+SOURCES = (*Path(module.__file__).parent.glob("*.py"), *Path(trino.__file__).parent.glob("*.py"))
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +47,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
 @pytest.fixture
 def _node_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out the checks that ask AWS."""
-    monkeypatch.setattr(module, "CHECKS", (*NODE_CHECKS, *REGION_SERVER_CHECKS))
+    monkeypatch.setattr(module, "CHECKS", (*HBASE_CHECKS, *NODE_CHECKS, *REGION_SERVER_CHECKS))
 
 
 def facts_of(here: Deployed) -> dict[str, Any]:
@@ -114,7 +116,7 @@ def results(
     other = copy.deepcopy(healthy)
     if change is not None:
         change(other)
-    monkeypatch.setattr(module, "probe_core_nodes", lambda *_: {"i-1": healthy, "i-2": other})
+    monkeypatch.setattr(module, "probe_nodes", lambda *_: {"i-1": healthy, "i-2": other})
     monkeypatch.setattr(module, "probe_primary", lambda *_: PRIMARY)
     monkeypatch.setattr(module, "probe_caches", lambda *_: dict.fromkeys(("i-1", "i-2"), CACHE))
     return {result.check: result for result in verification(here.aws, here.launch, lambda _: None)}
@@ -220,7 +222,7 @@ def test_a_difference_on_one_node_is_a_mismatch(
 
 
 def test_only_a_cluster_with_kerberos_must_refuse_a_client_without_a_ticket(here: Deployed) -> None:
-    [check] = [check for check in LAUNCH_CHECKS if "stranger" in check.__name__]
+    [check] = [check for check in HBASE_CHECKS if "stranger" in check.__name__]
     kerberos = Kerberos(realm="EC2.INTERNAL", admin_password="{{resolve:secretsmanager:hbase/kdc}}")
     nodes = {"i-1": {"stranger": "refused"}, "i-2": {"stranger": "served"}, "i-3": {"stranger": None}}
     for security, expected in ((HBaseSecurity(), []), (HBaseSecurity(kerberos=kerberos), ["2 of 3 nodes differ"])):
@@ -250,12 +252,12 @@ def test_each_node_of_a_replica_must_be_read_only(
 
 
 def test_results_are_unknown_where_no_node_answers(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "probe_core_nodes", lambda *_: {"i-1": None})
+    monkeypatch.setattr(module, "probe_nodes", lambda *_: {"i-1": None})
     monkeypatch.setattr(module, "probe_primary", lambda *_: "inspect-primary left no answer")
     findings = {result.check: result for result in verification(here.aws, here.launch, lambda _: None)}
     assert findings["Systems Manager"].good is False
     assert {findings[name].good for name in OF_NODES | OF_PRIMARY} == {None}
-    assert "The master ignores" in " ".join(what for what, _ in unsettled(tuple(findings.values())))
+    assert "The master ignores" in " ".join(what for what, _ in unsettled(tuple(findings.values()), on_trino=False))
 
 
 @pytest.mark.parametrize(
@@ -299,7 +301,7 @@ def on_primary(
     here: Deployed, monkeypatch: pytest.MonkeyPatch, difference: dict[str, object]
 ) -> dict[str, CheckResult]:
     healthy = facts_of(here)
-    monkeypatch.setattr(module, "probe_core_nodes", lambda *_: {"i-1": healthy})
+    monkeypatch.setattr(module, "probe_nodes", lambda *_: {"i-1": healthy})
     monkeypatch.setattr(module, "probe_primary", lambda *_: PRIMARY | difference)
     monkeypatch.setattr(module, "probe_caches", lambda *_: {"i-1": CACHE})
     return {result.check: result for result in verification(here.aws, here.launch, lambda _: None)}
@@ -314,16 +316,16 @@ def test_every_row_of_the_page_has_a_check_or_is_listed_for_a_check_by_hand(
     for finding in findings:
         if finding.row:
             assert any(row.startswith(finding.row) for row in rows), finding.row
-    unconfirmed = unsettled(findings)
+    unconfirmed = unsettled(findings, on_trino=False)
     assert 0 < len(unconfirmed) < len(rows)
-    report = _report("blue", "2026-11-22", here.launch, findings)
+    report = _report("2026-11-22", here.launch, findings)
     assert all(what in report for what, _ in unconfirmed)
 
 
 def test_the_page_separates_rows_that_verify_checks_from_rows_that_take_an_experiment() -> None:
     checked, manual = PAGE.read_text().split("## To be tried")
     # Each check names its row in the source, also a check that this cluster does not need.
-    parsed = [ast.parse(file.read_text()) for file in Path(module.__file__).parent.glob("*.py")]
+    parsed = [ast.parse(file.read_text()) for file in SOURCES]
     texts = [node.value for tree in parsed for node in ast.walk(tree) if isinstance(node, ast.Constant)]
     rows = [text for text in texts if isinstance(text, str) and len(text) > len("DataNode")]
     for what in (match["what"] for match in ROW.finditer(checked)):
@@ -376,10 +378,9 @@ def test_a_graph_that_cloudwatch_refuses_is_a_mismatch(here: Deployed, monkeypat
 
 def test_every_file_that_a_check_names_exists() -> None:
     project = PAGE.parents[1]
-    checks = "".join(file.read_text() for file in Path(module.__file__).parent.glob("*.py"))
-    files = set(
-        re.findall(r"\b(?:configurations|operations|stacks|dashboards|bootstrap-actions|docs)/[a-z_/-]+\.\w+", checks)
-    )
+    checks = "".join(file.read_text() for file in SOURCES)
+    rooms = "sizing|facts|configurations|operations|stacks|dashboards|bootstrap-actions|docs"
+    files = set(re.findall(rf"\b(?:{rooms})/[a-z_/-]+\.\w+", checks))
     assert len(files) > 8
     assert [name for name in files if not (project / name).exists()] == []
 

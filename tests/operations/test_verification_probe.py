@@ -1,25 +1,44 @@
-"""The program that Systems Manager runs on a core node: its facts, and null for what it cannot read."""
+"""The program that Systems Manager runs on a core node of HBase: its facts, and null for what it cannot read."""
 
 from __future__ import annotations
 
 import getpass
 import json
-import runpy
+import shutil
 import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from operations.verification.probe import PROGRAM
+from operations.on_node import probe_hbase
+from operations.on_node.node_facts import first_line, owner, process
+from operations.verification import PROGRAM
+from operations.verification.probe import NodeProgram
 
 
 def test_the_state_of_an_action_is_the_first_line(tmp_path: Path) -> None:
     file = tmp_path / "mount-volumes"
     file.write_text("done\n--cache-volume-gib=214 --owner=hbase\n")
-    assert runpy.run_path(str(PROGRAM))["first_line"](file) == "done"
+    assert first_line(file) == "done"
+
+
+def answer(directory: Path, program: NodeProgram) -> dict[str, Any]:
+    """Return what the program prints where a shell runs its text, on a machine without commands for disks and units."""
+    for command in ("mktemp", "base64", "rm"):
+        (directory / command).symlink_to(shutil.which(command) or "")
+    environment = {"PATH": str(directory), "TMPDIR": str(directory)}
+    text = program.text.replace("/usr/bin/python3", sys.executable)
+    before = set(directory.iterdir())
+    done = subprocess.run(
+        ["/bin/sh", "-c", text], env=environment, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert set(directory.iterdir()) == before, "it leaves no file behind"
+    facts: dict[str, Any] = json.loads(done.stdout)
+    return facts
 
 
 def test_facts_are_null_on_a_machine_that_is_not_a_node(tmp_path: Path) -> None:
@@ -34,15 +53,7 @@ def test_facts_are_null_on_a_machine_that_is_not_a_node(tmp_path: Path) -> None:
         "--logs",
         str(tmp_path),
     )
-    process = subprocess.run(
-        [sys.executable, str(PROGRAM), *nowhere, "hbase.rootdir"],
-        env={"PATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    facts = json.loads(process.stdout)
+    facts = answer(tmp_path, NodeProgram(PROGRAM, (*nowhere, "hbase.rootdir")))
     assert facts["region_server"] is None
     assert (facts["figures"], facts["configuration"], facts["stranger"]) == (None, None, None)
     assert facts["mounts"] == {"/warmbase/cache": None, "/warmbase/system": None}
@@ -52,11 +63,11 @@ def test_facts_are_null_on_a_machine_that_is_not_a_node(tmp_path: Path) -> None:
 def test_a_client_without_credentials_is_refused_where_the_server_ends_the_connection(
     ends: bool,  # noqa: FBT001
     expected: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    probe = runpy.run_path(str(PROGRAM))
-    probe["stranger"].__globals__["REFUSAL_SECONDS"] = 0.5
+    monkeypatch.setattr(probe_hbase, "REFUSAL_SECONDS", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(probe["stranger"], f"127.0.0.1:{server.getsockname()[1]}")
+        answer = pool.submit(probe_hbase.stranger, f"127.0.0.1:{server.getsockname()[1]}")
         connection, _ = server.accept()
         with connection:
             assert connection.recv(6) == b"HBas\x00\x50"
@@ -73,14 +84,15 @@ def test_the_region_server_is_the_process_with_its_main_class(tmp_path: Path) ->
         (tmp_path / str(pid)).mkdir()
         (tmp_path / str(pid) / "cmdline").write_text(command)
         (tmp_path / str(pid) / "limits").write_text("Max open files            131072  131072  files\n")
-    process = runpy.run_path(str(PROGRAM))["region_server"](tmp_path)
-    assert (process["pid"], process["user"]) == (12, getpass.getuser())
-    assert (process["open_files"], process["processes"]) == (131072, None)
-    assert "-Xmx1g" in process["arguments"]
+    server = process(tmp_path, probe_hbase.MAIN_CLASS)
+    assert server is not None
+    assert (server["pid"], server["user"]) == (12, getpass.getuser())
+    assert (server["open_files"], server["processes"]) == (131072, None)
+    assert "-Xmx1g" in server["arguments"]
 
 
 def test_only_debug_lines_of_the_allocator_count(tmp_path: Path) -> None:
-    logs = runpy.run_path(str(PROGRAM))["logs"]
+    logs = probe_hbase.logs
     assert logs(tmp_path) == {"collector_bytes": None, "allocator_debug": False}
     (tmp_path / "regionserver-gc.log").write_text("[gc] x")
     own = tmp_path / "hbase-hbase-regionserver-ip-10-0-0-1.log"
@@ -92,6 +104,5 @@ def test_only_debug_lines_of_the_allocator_count(tmp_path: Path) -> None:
 
 def test_an_owner_is_a_user_and_a_mode(tmp_path: Path) -> None:
     tmp_path.chmod(0o750)
-    owner = runpy.run_path(str(PROGRAM))["owner"]
     assert owner(str(tmp_path)) == f"{getpass.getuser()} 750"
     assert owner(str(tmp_path / "none")) is None

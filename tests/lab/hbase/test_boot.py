@@ -37,7 +37,7 @@ from lab.hbase.ycsb import YcsbLoad, YcsbTable
 from lab.model.prediction import slot_bytes
 from lab.model.scaled_plan import Small
 from operations.cluster_step import script
-from operations.verification.probe import PROGRAM as LOOK
+from operations.on_node import probe_hbase
 from sizing.block import cached_bytes
 from sizing.problem import OperationFailed
 from sizing.units import GIB, MIB
@@ -132,7 +132,7 @@ def test_what_a_probe_at_a_node_sees_is_what_its_regionserver_has_read(experimen
     rpc = experiment.bench.cluster.place.ports.servers[0]
     addresses = ("--region-server", f"http://127.0.0.1:{port}", "--rpc", f"127.0.0.1:{rpc}")
     process = subprocess.run(
-        [sys.executable, str(LOOK), *addresses, *wanted],
+        [sys.executable, "-m", probe_hbase.__name__, *addresses, *wanted],
         capture_output=True,
         text=True,
         check=True,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import runpy
 import shlex
 import socket
 import subprocess
@@ -33,7 +32,7 @@ from lab.hbase.software.jars import KDC, SHELL
 from lab.hbase.store.settings import Settings
 from lab.model.scaled_plan import Small
 from operations.cluster_step import script
-from operations.verification.probe import PROGRAM as PROBE
+from operations.on_node.probe_hbase import stranger
 from sizing.units import GIB, MIB
 
 SMALL = Small(memory_bytes=2 * GIB, data_bytes=16 * MIB)
@@ -176,7 +175,7 @@ def test_a_client_without_kerberos_is_refused(node: SecuredNode) -> None:
     assert node.shell("refused { list }", site="plain").startswith("refused: ")
     assert b"Authentication is required" in (answer_to(node.rpc_port, SIMPLE) or b"")
     assert answer_to(node.rpc_port, WITH_KERBEROS) is None
-    assert runpy.run_path(str(PROBE))["stranger"](f"{HOST}:{node.rpc_port}") == "refused"
+    assert stranger(f"{HOST}:{node.rpc_port}") == "refused"
 
 
 def answer_to(port: int, preamble: bytes) -> bytes | None:
