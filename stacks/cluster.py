@@ -1,42 +1,26 @@
-"""The cluster: roles, security configuration, instance groups with their classifications, bootstrap actions."""
+"""The stack of one cluster of HBase over the environment's root."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-from typing import Any, Final
-
-import aws_cdk as cdk
 from aws_cdk import aws_emr as emr
-from aws_cdk import aws_ssm as ssm
 from constructs import Construct
-from msgspec.structs import replace
 
 from configurations.bootstrap import actions
 from configurations.launch import APPLICATIONS, Launch
 from configurations.planned_spec import planned_spec
-from emr.cluster_spec import InstanceGroup
-from emr.codecs.cloudformation import write_classifications, write_group
-from environments.environment import Environment
+from emr.codecs.cloudformation import write_classifications
 from environments.launch_record import LaunchRecord
-from environments.names import cluster_id_parameter, cluster_stack, emr_cluster_name
-from sizing.cost import EMR_ROOT_VOLUME
 from sizing.plan import PrimaryGroup
-from stacks.app import environment_stack, tag
 from stacks.boost import BoostSchedules
-from stacks.bootstrap import BootstrapActions, RecordedBootstrap
-from stacks.kerberos import attributes, authentication
-from stacks.nag_suppressions import suppress
+from stacks.emr_cluster import EmrClusterStack, EngineProperties, typed
+from stacks.kerberos import attributes
 from stacks.network import NetworkStack
-from stacks.pinned import RecordedCluster, apply_record
 from stacks.roles import Roles
 from stacks.storage import StorageStack
 
-ACRONYM: Final = re.compile(r"(?<=[A-Z])[A-Z]+")
 
-
-class ClusterStack(cdk.Stack):
-    """One EMR cluster over the environment's root."""
+class ClusterStack(EmrClusterStack):
+    """One EMR cluster with HBase."""
 
     def __init__(
         self,
@@ -47,126 +31,32 @@ class ClusterStack(cdk.Stack):
         record: LaunchRecord | None = None,
     ) -> None:
         """Define the cluster from the plan or, once it is launched, from its record alone."""
+        super().__init__(scope, launch, record)
         environment, plan = launch.environment, launch.plan
-        name = emr_cluster_name(plan.environment, plan.cluster)
-        super().__init__(
-            scope,
-            cluster_stack(plan.environment, plan.cluster),
-            env=environment_stack(environment),
-            termination_protection=True,
-        )
-        tag(self, environment)
-        recorded = None if record is None else RecordedCluster(record, self.stack_name)
         writes = environment.clusters[plan.cluster].role == "active"
-        certificates = environment.certificates if recorded is None else recorded.certificates
-        granted = replace(environment, certificates=certificates)
-        self._roles = Roles(self, granted, storage, f"{name}-{environment.region}", writes=writes)
+        roles = Roles(self, self._granted, storage, self._role_name, writes=writes)
         # Somebody may have promoted an older replica by hand, although the environment file still calls it a replica.
-        if environment.mode.keeps_data_in_s3 and not writes and (recorded is None or recorded.watches_claim):
-            self._roles.deny_active_objects(environment.root)
-        self.cluster = self._cluster(launch, network, storage, recorded)
-        suppress(self.cluster, "EMR4", "EMR5", "EMR6")
-        # Nodes use their policy as soon as they boot: a role without it fails the first bootstrap action.
-        for role in (self._roles.nodes, self._roles.service):
-            self.cluster.node.add_dependency(role.node.find_child("DefaultPolicy"))
+        if (
+            environment.mode.keeps_data_in_s3
+            and not writes
+            and (self._recorded is None or self._recorded.watches_claim)
+        ):
+            roles.deny_active_objects(environment.root)
+        self.cluster = self._create(roles, network, storage, _properties(launch))
         if environment.mode.has_bucket_cache:
             BoostSchedules(self, plan.environment, plan.cluster)
-        parameter = cluster_id_parameter(plan.environment, plan.cluster)
-        ssm.StringParameter(self, "ClusterId", parameter_name=parameter, string_value=self.cluster.ref)
 
-    def _cluster(
-        self, launch: Launch, network: NetworkStack, storage: StorageStack, recorded: RecordedCluster | None
-    ) -> emr.CfnCluster:
-        """Define the cluster itself with its security configuration and its bootstrap actions."""
-        environment = launch.environment
-        security = security_settings(environment, storage) if recorded is None else recorded.security
-        cluster = emr.CfnCluster(
-            self,
-            "Cluster",
-            name=emr_cluster_name(launch.plan.environment, launch.plan.cluster),
-            service_role=self._roles.service.role_arn,
-            job_flow_role=self._roles.profile.ref,
-            security_configuration=emr.CfnSecurityConfiguration(self, "Security", security_configuration=security).ref,
-            # Also with a record: the record refers to an export, which exists only if something here refers to it.
-            log_uri=f"s3://{storage.logs.bucket_name}/emr/",
-            instances=instances(planned_spec(launch).groups if recorded is None else (), network),
-            step_concurrency_level=1,
-            visible_to_all_users=True,
-            **self._planned(launch) if recorded is None else {},
-        )
-        if recorded is not None:
-            RecordedBootstrap(self, recorded.record, self._roles.nodes)
-            apply_record(cluster, recorded.cluster)
-        return cluster
 
-    def _planned(self, launch: Launch) -> dict[str, Any]:
-        """Return the properties, besides instances, that a cluster keeps for good once it is launched."""
-        plan = launch.plan
-        return {
-            "release_label": plan.release,
-            "os_release_label": launch.environment.os_release,
-            "applications": [emr.CfnCluster.ApplicationProperty(name=application) for application in APPLICATIONS],
-            "configurations": _typed(write_classifications(launch.settings.cluster)),
-            "bootstrap_actions": BootstrapActions(self, actions(launch), self._roles.nodes).actions,
-            "placement_group_configs": _placement(plan.primary),
-            "scale_down_behavior": "TERMINATE_AT_TASK_COMPLETION",
-            "ebs_root_volume_size": EMR_ROOT_VOLUME.size_gib,
-            "ebs_root_volume_iops": EMR_ROOT_VOLUME.iops,
-            "ebs_root_volume_throughput": EMR_ROOT_VOLUME.throughput_mib_s,
+def _properties(launch: Launch) -> EngineProperties:
+    return EngineProperties(
+        groups=planned_spec(launch).groups,
+        applications=APPLICATIONS,
+        actions=actions(launch),
+        more={
+            "configurations": typed(write_classifications(launch.settings.cluster)),
+            "placement_group_configs": _placement(launch.plan.primary),
             "kerberos_attributes": attributes(launch.environment.kerberos),
-        }
-
-
-def security_settings(environment: Environment, storage: StorageStack) -> dict[str, Any]:
-    """Return the security configuration: encryption, authentication, and the metadata service of the nodes."""
-    at_rest: dict[str, Any] = {
-        "S3EncryptionConfiguration": {"EncryptionMode": "SSE-KMS", "AwsKmsKey": storage.root_key_arn}
-    }
-    if environment.encrypt_local_disks:
-        at_rest["LocalDiskEncryptionConfiguration"] = {
-            "EncryptionKeyProviderType": "AwsKms",
-            "AwsKmsKey": storage.key.key_arn,
-            "EnableEbsEncryption": True,
-        }
-    return {
-        "EncryptionConfiguration": {
-            "EnableInTransitEncryption": environment.certificates is not None,
-            "EnableAtRestEncryption": True,
-            "AtRestEncryptionConfiguration": at_rest,
-            **_in_transit(environment.certificates),
         },
-        "InstanceMetadataServiceConfiguration": {
-            "MinimumInstanceMetadataServiceVersion": 2,
-            "HttpPutResponseHopLimit": 1,
-        },
-        **authentication(environment.kerberos),
-    }
-
-
-def _in_transit(certificates: str | None) -> dict[str, Any]:
-    if certificates is None:
-        return {}
-    provider = {"CertificateProviderType": "PEM", "S3Object": certificates}
-    return {"InTransitEncryptionConfiguration": {"TLSCertificateConfiguration": provider}}
-
-
-def instances(nodes: Iterable[InstanceGroup], network: NetworkStack) -> emr.CfnCluster.JobFlowInstancesConfigProperty:
-    """Return the network of the nodes, and their instance groups; none are given for a cluster that is launched.
-
-    CloudFormation does not protect the cluster from termination: a cluster whose launch fails must end with all its
-    nodes. `warmbase deploy` protects it once its launch is recorded.
-    """
-    groups = network.security_groups
-    templates = {group.role: _typed(write_group(group)) for group in nodes}
-    return emr.CfnCluster.JobFlowInstancesConfigProperty(
-        ec2_subnet_ids=[network.subnet.subnet_id],
-        emr_managed_master_security_group=groups.primary.security_group_id,
-        emr_managed_slave_security_group=groups.core.security_group_id,
-        service_access_security_group=groups.service.security_group_id,
-        keep_job_flow_alive_when_no_steps=True,
-        unhealthy_node_replacement=True,
-        master_instance_group=templates.get("primary"),
-        core_instance_group=templates.get("core"),
     )
 
 
@@ -175,24 +65,3 @@ def _placement(primary: PrimaryGroup) -> list[emr.CfnCluster.PlacementGroupConfi
     if primary.count == 1:
         return None
     return [emr.CfnCluster.PlacementGroupConfigProperty(instance_role="MASTER", placement_strategy="SPREAD")]
-
-
-def _typed(value: object) -> cdk.IResolvable:
-    """Return a property in CloudFormation's form as CDK takes it: CDK spells the keys in its own way."""
-    return cdk.Token.as_any(_with_cdk_keys(value))
-
-
-def _with_cdk_keys(value: object) -> object:
-    """Return the same with `sizeInGb` for `SizeInGB` and so on; the names of a classification's properties stay."""
-    if isinstance(value, list):
-        return [_with_cdk_keys(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    return {
-        _cdk_key(key): inner if key == "ConfigurationProperties" else _with_cdk_keys(inner)
-        for key, inner in value.items()
-    }
-
-
-def _cdk_key(key: str) -> str:
-    return ACRONYM.sub(lambda letters: letters[0].lower(), key[0].lower() + key[1:])

@@ -97,7 +97,7 @@ def _security_is_understood(context: VerificationContext) -> Iterator[CheckResul
         "instance metadata",
         "EMR knows the names `EnableEbsEncryption` and `InstanceMetadataServiceConfiguration`" if both else "",
         "every core node requires IMDSv2",
-        "correct the name in stacks/cluster.py, and launch a new cluster: EMR applies it only at launch",
+        "correct the name in stacks/emr_cluster.py, and launch a new cluster: EMR applies it only at launch",
     ).result(f"{len(lax)} of {len(nodes)} core nodes also accept IMDSv1", good=not lax and bool(nodes))
     if context.launch.environment.certificates is not None:
         yield Check(

@@ -461,7 +461,7 @@ def test_a_property_that_is_not_pinned_is_refused(
         properties = {name: value for name, value in was.properties.items() if name != unpinned}
         apply_record(cluster, RecordedResource(type=was.type, properties=properties))
 
-    monkeypatch.setattr("stacks.cluster.apply_record", careless)
+    monkeypatch.setattr("stacks.emr_cluster.apply_record", careless)
     with pytest.raises(Refused, match=f"cluster j-TEST  would be replaced by (.|\n)*{unpinned} differs"):
         recorded.changed(tmp_path, change)
     monkeypatch.setattr(app, "check_not_replaced", lambda *_: None)
