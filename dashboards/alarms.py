@@ -16,7 +16,7 @@ from configurations.metrics import metric
 from dashboards.alarm import Alarm, alarm_above, alarm_below
 from dashboards.expected import filling_advice, lost_node_advice, warm_fill, warming_seconds
 from dashboards.graph import FIVE_MINUTES, MINUTE, Exact
-from dashboards.node import FULL, of_cluster
+from dashboards.node_alarms import core_node_missing, disk_full
 from dashboards.query import Aggregate, insights
 from dashboards.reads import of_root
 from environments.names import emr_cluster_name
@@ -48,8 +48,6 @@ NOTICE_MINUTES: Final = 2  # judgement: so much earlier the loss of a server is 
 RESTART_SLACK: Final = 1.5  # judgement: a restart's time is an estimate
 EVICTION_DATAPOINTS: Final = (2, 30)
 """Minutes with evictions, and minutes watched. judgement: an eviction makes room for minutes; two are no accident."""
-DISK_MARGIN_FRACTION: Final = 0.02  # judgement: above the planned fill, for logs and the file system's own blocks
-NOT_YET_UNHEALTHY: Final = 0.89  # YARN calls a disk unhealthy at 0.90
 UNCONFIRMED_MINUTES: Final = 5  # judgement: S3 and its endpoints are back by then, or they need a person
 INSERTION_MINUTES: Final = 15  # judgement: a burst that fills the writers' queues is over by then
 
@@ -57,7 +55,8 @@ INSERTION_MINUTES: Final = 15  # judgement: a burst that fills the writers' queu
 def alarms(plan: Plan, root: Root, *, replica: bool = False) -> tuple[Alarm, ...]:
     """Return every alarm that applies to the plan's mode and role; a replica's hbase:meta has another name."""
     name = emr_cluster_name(plan.environment, plan.cluster)
-    applicable = [_core_node_missing(plan)]
+    advice = f"{lost_node_advice(plan)}Run warmbase plan {plan.environment} to see how many nodes you may lose."
+    applicable = [core_node_missing(plan.core.count, advice)]
     if plan.mode.keeps_data_in_s3:
         applicable += [_gets_above_plan(plan, root), _s3_refuses(plan, root), *_of_claim(plan)]
     if plan.mode.has_bucket_cache:
@@ -87,19 +86,6 @@ def _absence_minutes(plan: Plan) -> int:
 def _cold_minutes(plan: Plan) -> int:
     """Return how long hit ratios may be low; the loss of a server is noticed before that, and notified alone."""
     return max(COLD_MINUTES, _absence_minutes(plan) + NOTICE_MINUTES)
-
-
-def _core_node_missing(plan: Plan) -> Alarm:
-    return alarm_below(
-        name="core-node-missing",
-        watched=of_cluster("CoreNodesRunning"),
-        threshold=plan.core.count,
-        periods=2,
-        period_seconds=FIVE_MINUTES,
-        missing="breaching",
-        description=f"Fewer than {plan.core.count} core nodes are running. A replacement node starts with an empty "
-        f"cache. {lost_node_advice(plan)}Run warmbase plan {plan.environment} to see how many nodes you may lose.",
-    )
 
 
 def _gets_above_plan(plan: Plan, root: Root) -> Alarm:
@@ -277,15 +263,8 @@ def _of_room(plan: Plan) -> Iterator[Alarm]:
     volume = plan.core.volume("cache")
     # The index is on the first of the volumes, which share the cache evenly.
     planned = (plan.cache.size_bytes / volume.count + plan.persistence.file_bytes) / volume.size_bytes
-    full = round(min(NOT_YET_UNHEALTHY, max(FULL, planned + DISK_MARGIN_FRACTION)), 3)
-    yield alarm_above(
-        name="disk-full",
-        watched=_of_nodes("DiskUsed", "MAX"),
-        threshold=full,
-        description=f"A node's cache volume is filled to more than {full}; the plan fills at most {planned:.3f}. "
-        "At 0.90 YARN marks the disk as unhealthy, and EMR replaces the node together with its cache. Run warmbase "
-        f"verify {plan.environment} to see what uses the space.",
-    )
+    advice = f"Run warmbase verify {plan.environment} to see what uses the space."
+    yield disk_full(_of_nodes("DiskUsed", "MAX"), planned, advice)
 
 
 def _of_reads(plan: Plan) -> Iterator[Alarm]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from configurations.metrics import metric
+from configurations.metrics import Metric, metric
 from dashboards.graph import FIVE_MINUTES, MINUTE, Exact, Graph, GraphLine, Mark
 from dashboards.query import CLUSTER_ID, search
 from sizing.disks import FILL_FRACTION
@@ -29,7 +29,11 @@ def node_graphs(plan: Plan) -> tuple[Graph, ...]:
         _heap(plan),
         _collections(),
         *(() if plan.mode.keeps_data_in_s3 else (_locality(), _servers_with_low_locality())),
-        *((_pauses(), _disk()) if plan.mode.has_bucket_cache else ()),
+        *(
+            (_pauses(), disk_graph(metric("DiskUsed"), "Cache volume in use, by node"))
+            if plan.mode.has_bucket_cache
+            else ()
+        ),
         _worst(),
         _hdfs(plan),
     )
@@ -93,10 +97,11 @@ def _pauses() -> Graph:
     )
 
 
-def _disk() -> Graph:
+def disk_graph(used: Metric, title: str) -> Graph:
+    """Return the graph of the cache volumes, with the limit of the plan."""
     return Graph(
-        title="Cache volume in use, by node",
-        lines=(GraphLine(of=search(metric("DiskUsed"), "Maximum", MINUTE), id="disk"),),
+        title=title,
+        lines=(GraphLine(of=search(used, "Maximum", MINUTE), id="disk"),),
         unit="fraction used",
         most=1.0,
         marks=(Mark(value=FULL, label=f"{FULL}: planned limit; at 0.90 EMR replaces the node"),),

@@ -13,9 +13,8 @@ from msgspec.structs import replace
 
 from configurations.engines.trino.metrics import TRINO_METRICS
 from dashboards.alarm import Alarm, CompositeAlarm, alarm_above, alarm_below, any_of, in_alarm
-from dashboards.alarms import DISK_MARGIN_FRACTION, NOT_YET_UNHEALTHY
-from dashboards.graph import FIVE_MINUTES, MINUTE
-from dashboards.node import FULL, of_cluster
+from dashboards.graph import MINUTE
+from dashboards.node_alarms import core_node_missing, disk_full
 from dashboards.query import Aggregate, insights
 from environments.names import emr_cluster_name
 from sizing.engines.trino.plan import TrinoPlan
@@ -34,7 +33,13 @@ worker of a few has less than the mean for good."""
 def trino_alarms(plan: TrinoPlan) -> tuple[Alarm, ...]:
     """Return every metric alarm. None of them notifies anybody: composite alarms do."""
     name = emr_cluster_name(plan.environment, plan.cluster)
-    alarms = (_core_node_missing(plan), _server_silent(plan), *_of_hit_rate(plan), _disk_full(plan))
+    advice = f"Run {_plan(plan)} to see how long queries take then."
+    alarms = (
+        core_node_missing(plan.workers.count, advice),
+        _server_silent(plan),
+        *_of_hit_rate(plan),
+        _disk_full(plan),
+    )
     return tuple(replace(alarm, name=f"{name}-{alarm.name}") for alarm in alarms)
 
 
@@ -67,19 +72,6 @@ def _status(plan: TrinoPlan) -> str:
 
 def _plan(plan: TrinoPlan) -> str:
     return f"warmbase plan {plan.environment} --cluster {plan.cluster}"
-
-
-def _core_node_missing(plan: TrinoPlan) -> Alarm:
-    return alarm_below(
-        name="core-node-missing",
-        watched=of_cluster("CoreNodesRunning"),
-        threshold=plan.workers.count,
-        periods=2,
-        period_seconds=FIVE_MINUTES,
-        missing="breaching",
-        description=f"Fewer than {plan.workers.count} core nodes are running. A replacement node starts with an empty "
-        f"cache. Run {_plan(plan)} to see how long queries take then.",
-    )
 
 
 def _server_silent(plan: TrinoPlan) -> Alarm:
@@ -120,12 +112,6 @@ def _of_hit_rate(plan: TrinoPlan) -> Iterator[Alarm]:
 def _disk_full(plan: TrinoPlan) -> Alarm:
     volume = plan.workers.volume("cache")
     planned = plan.cache.size_gib / volume.count / volume.size_gib
-    full = round(min(NOT_YET_UNHEALTHY, max(FULL, planned + DISK_MARGIN_FRACTION)), 3)
-    return alarm_above(
-        name="disk-full",
-        watched=_of_workers("DiskUsed", "MAX"),
-        threshold=full,
-        description=f"A worker's cache volume is filled to more than {full}; the plan fills at most {planned:.3f}. At "
-        "0.90 YARN marks the disk as unhealthy, and EMR replaces the node together with its cache. Run "
-        f"{_plan(plan)} to see the sizes of cache and volume.",
+    return disk_full(
+        _of_workers("DiskUsed", "MAX"), planned, f"Run {_plan(plan)} to see the sizes of cache and volume."
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from configurations.engines.trino.metrics import TRINO_METRICS
 from dashboards.graph import MINUTE, Graph, GraphLine, Mark, board_body
-from dashboards.node import FULL, of_cluster
+from dashboards.node import disk_graph, of_cluster
 from dashboards.query import Statistic, search
 from environments.names import emr_cluster_name
 from sizing.engines.trino.plan import TrinoPlan
@@ -29,7 +29,7 @@ def trino_boards(plan: TrinoPlan) -> Mapping[str, tuple[Graph, ...]]:
         _reads(),
         _space(plan),
         _evictions(plan),
-        _disk(),
+        disk_graph(TRINO_METRICS["DiskUsed"], "Fullest cache volume in use, by worker"),
         _workers(plan),
     )
     return {f"{emr_cluster_name(plan.environment, plan.cluster)}-cache": graphs}
@@ -135,16 +135,6 @@ def _evictions(plan: TrinoPlan) -> Graph:
         title=f"Pages evicted per second, all workers ({expected})",
         lines=(GraphLine(of=f"SUM({_of('PagesEvicted', 'Sum')}) / {MINUTE}", id="evicted", label="evicted"),),
         unit="pages/s",
-    )
-
-
-def _disk() -> Graph:
-    return Graph(
-        title="Fullest cache volume in use, by worker",
-        lines=(GraphLine(of=_of("DiskUsed", "Maximum"), id="disk"),),
-        unit="fraction used",
-        most=1.0,
-        marks=(Mark(value=FULL, label=f"{FULL}: planned limit; at 0.90 EMR replaces the node"),),
     )
 
 
