@@ -23,6 +23,7 @@ NAMES = sorted(file.stem for file in DIRECTORY.glob("*.sh") if file.read_text().
 DIGEST = "0" * 64
 PROGRAM = ("--program=s3://bucket/key.py", f"--program-sha256={DIGEST}")
 REQUESTS = ("--requests=s3://bucket/key.py", f"--requests-sha256={DIGEST}")
+LIMITS = ("--open-files=131072", "--processes=65536")
 GIVEN = {
     "claim-root": ("--bucket=my-bucket", "--key=hbase.warmbase-claim", *PROGRAM, *REQUESTS),
     "guard-regionserver": (
@@ -34,8 +35,7 @@ GIVEN = {
         "--index-file=/warmbase/cache/index/bucketcache.index",
         "--start-seconds=300",
         "--stop-seconds=1300",
-        "--open-files=131072",
-        "--processes=65536",
+        *LIMITS,
         *PROGRAM,
     ),
     "guard-trino-worker": (
@@ -44,15 +44,14 @@ GIVEN = {
         "--spill-directory=/warmbase/system/trino-spill",
         "--catalog=hive",
         "--start-seconds=300",
-        "--open-files=131072",
-        "--processes=65536",
+        *LIMITS,
         *PROGRAM,
     ),
     "mount-volumes": ("--cache-volume-gib=1", "--system-volume-gib=2"),
     "prepare-java": ("--java-home=/usr/lib/jvm/jre-21", f"--flags={encoded(('-XX:+UseZGC', '-Xmx64m'))}"),
     "publish-cache-metrics": ("--misses-for-one=2", *PROGRAM, *REQUESTS),
     "publish-trino-metrics": ("--catalog=hive", "--least-hit-rate=0.75", *PROGRAM, *REQUESTS),
-    "tune-kernel": ("--open-files=131072", "--processes=65536"),
+    "tune-kernel": LIMITS,
     "watch-claim": (
         "--bucket=my-bucket",
         "--key=hbase.warmbase-claim",
