@@ -26,7 +26,7 @@ from sizing.problem import OperationFailed
 
 GroupType = Literal["CORE", "MASTER"]
 """The name that EMR gives an instance group."""
-NAMES: Final = {"CORE": "core nodes", "MASTER": "primary nodes"}
+NAMES: Final = {"CORE": "core", "MASTER": "primary"}
 ON_NODE: Final = Path(__file__).parents[1] / "on_node"
 PACKAGES: Final = ("operations", "operations/on_node")
 SHARED: Final = "node_facts.py"
@@ -34,7 +34,7 @@ RUN: Final = (
     'program=$(mktemp) && trap \'rm -f "$program"\' EXIT && echo {packed} | base64 -d >"$program"'
     ' && /usr/bin/python3 "$program" {arguments}'
 )
-# judgement: Systems Manager delivers within seconds, and the program runs for two seconds.
+# judgement: Systems Manager delivers within seconds; a program runs for two seconds, or a minute if it counts pages.
 ANSWER_SECONDS: Final = 120.0
 
 
@@ -68,12 +68,14 @@ def probe_nodes(aws: Aws, cluster_id: str, group: GroupType, program: NodeProgra
         ClusterId=cluster_id, InstanceGroupTypes=[group], InstanceStates=["RUNNING"]
     )
     instances = [instance["Ec2InstanceId"] for page in pages for instance in page["Instances"]]
+    text = program.text
     facts: dict[str, Facts | None] = dict.fromkeys(instances)
     sent: dict[str, str] = {}
-    say(f"inspecting {len(instances)} {NAMES[group]} through Systems Manager")
+    nodes = "node" if len(instances) == 1 else "nodes"
+    say(f"inspecting {len(instances)} {NAMES[group]} {nodes} through Systems Manager")
     for instance in instances:
         # One command for each instance: an instance that Systems Manager does not know would fail the command for all.
-        identity = send(aws, instance, program.text, ANSWER_SECONDS)
+        identity = send(aws, instance, text, ANSWER_SECONDS)
         if identity is not None:
             sent[instance] = identity
     for instance, identity in sent.items():
