@@ -18,6 +18,7 @@ from changes.recorded_security import security_of_file
 from cli.change_lines import WIDTH, change_lines, cost_lines, wrapped
 from cli.options import chosen_cluster, cluster_option, output_option
 from cli.terminal import echo
+from configurations.bootstrap import actions
 from configurations.launch import Launch, launch_of
 from configurations.planned_spec import planned_spec
 from configurations.properties.property import Applied
@@ -97,7 +98,7 @@ def _compared_with(against: str, launch: Launch) -> tuple[ClusterSpec, tuple[Cha
     """Return the spec to compare with, changes that the spec does not show, and differences outside the cluster."""
     if against == LAUNCH:
         record = recorded_launch(launch.environment, launch.plan.cluster)
-        return recorded_spec(record), tuple(changes_since_launch(record, launch)), {}
+        return recorded_spec(record), tuple(changes_since_launch(record, launch.environment, actions(launch))), {}
     if against == LIVE:
         from operations.identity import environment_aws  # noqa: PLC0415 - boto3 is loaded only where AWS is asked
         from operations.plan_drift import cluster_drift  # noqa: PLC0415 - see above

@@ -162,9 +162,6 @@ def plan(environment: str, **options: Unpack[PlanOptions]) -> None:
     if options["assignments"] and (other := options["other"]) in UNITS:
         raise click.UsageError(f"{other!r} is apart from its number. Put the option in quotes: --set 'a.b=1 TiB'.")
     pages = [page for page in PAGES if options[page]]
-    if options["cluster"] and chosen_analytics(unchanged := read_environment(environment), options["cluster"]):
-        _show_trino(environment, unchanged, options, pages)
-        return
     if options["report"]:
         _write_report(environment, options, pages)
         return
@@ -180,6 +177,9 @@ def plan(environment: str, **options: Unpack[PlanOptions]) -> None:
         _show_comparison(environment, options)
         return
     read = read_environment(environment)
+    if chosen_analytics(read, options["cluster"]):
+        _show_trino(environment, read, options, pages)
+        return
     choice = chosen_cluster(read, options["cluster"])
     sized = (advised_plan_of if options["advice"] else plan_of)(read, choice)
     error = None if sized.meets_targets else infeasible(read.source, sized)
@@ -281,18 +281,7 @@ def _show_comparison(environment: str, options: PlanOptions) -> None:
 
 
 def _show_trino(name: str, environment: Environment, options: PlanOptions, pages: Sequence[Page]) -> None:
-    """Print the plan of an analytics cluster, or the difference that other values make.
-
-    Raises Infeasible after printing, if the plan misses its targets.
-    """
-    of_hbase = (options["other"], options["against"], options["report"], options["frontier"], options["months"])
-    if any(of_hbase) or options["tornado"] or options["output"] == "markdown":
-        raise click.UsageError(
-            "OTHER, --against, --report, --frontier, --tornado, --months and --output markdown are for HBase clusters."
-        )
-    if options["assignments"]:
-        _show_trino_comparison(name, environment, options)
-        return
+    """Print the plan of an analytics cluster. Raises Infeasible after printing, if the plan misses its targets."""
     cluster = environment.analytics[options["cluster"] or ""]
     from cli.engines.trino.plan_page import trino_page, trino_summary  # noqa: PLC0415 - most plans are of HBase
     from environments.engines.trino.planning import trino_infeasible, trino_plan_of  # noqa: PLC0415 - as above
@@ -310,19 +299,6 @@ def _show_trino(name: str, environment: Environment, options: PlanOptions, pages
         echo_styled(trino_summary(name, environment, plan, page_columns()))
     if error:
         raise error
-
-
-def _show_trino_comparison(name: str, environment: Environment, options: PlanOptions) -> None:
-    from cli.engines.trino.comparison import trino_comparison, trino_plans  # noqa: PLC0415 - most plans are of HBase
-
-    changed = read_environment(name, [Assignment.parse(text) for text in options["assignments"]])
-    before, after = trino_plans((environment, changed), options["cluster"] or "")
-    if options["output"] == "json":
-        from reports.json_text import json_text, plain  # noqa: PLC0415 - as above
-
-        echo(json_text({"before": plain(before), "after": plain(after)}))
-    else:
-        echo_styled(trino_comparison(before, after, page_columns()))
 
 
 def _show_plan(name: str, environment: Environment, plan: Plan, pages: Sequence[Page] = ()) -> None:
