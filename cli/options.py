@@ -68,6 +68,14 @@ def check_cluster(environment: Environment, cluster_name: str) -> None:
         chosen_cluster(environment, cluster_name)
 
 
+def chosen_name(environment: Environment, cluster_name: str | None) -> str:
+    """Return the name of a cluster of whatever engine, or that of the active one. Raises as `check_cluster`."""
+    if cluster_name is None:
+        return environment.active.name
+    check_cluster(environment, cluster_name)
+    return cluster_name
+
+
 def chosen_analytics(environment: Environment, cluster_name: str | None) -> TrinoChoice | None:
     """Return the analytics cluster of that name, None if it is no name of one."""
     return environment.analytics.get(cluster_name or "")

@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypedDict, Unpack, get_args
 
 import click
+from msgspec import Struct
 
-from cli.options import chosen_analytics, chosen_cluster, cluster_option, environment_argument
+from cli.options import chosen_name, cluster_option, environment_argument
 from cli.terminal import echo, echo_styled, page_columns
 from cli.unit_text import SHARE
 from environments.environment import Environment
 from environments.planning import advised_plan_of, infeasible, plan_of
-from environments.reader import read_environment
 from environments.reader.assignment import Assignment
 from environments.reader.ranges import RangedDocument
-from environments.reader.read import read_ranges
+from environments.reader.read import environment_of, read_ranges
 from sizing.frontier import Target
 from sizing.plan import Plan
 from sizing.units import SIZE_UNITS, TIME_UNITS
@@ -92,7 +92,7 @@ class PlanOptions(TypedDict):
 )
 @click.option(
     "--frontier",
-    type=click.Choice(["hit_ratio", "p99", "lost_nodes"]),
+    type=click.Choice(get_args(Target)),
     help="Print what each step of this target costs.",
 )
 @click.option("--tornado", is_flag=True, help="Print how far each input moves the price and the p99.")
@@ -168,19 +168,20 @@ def plan(environment: str, **options: Unpack[PlanOptions]) -> None:
     if options["frontier"] or options["months"] or options["tornado"]:
         _show_steps(environment, options, pages)
         return
-    if (ranged := _ranged(environment, options)).ranges:
-        _show_decision(ranged, options, pages)
+    subject = _subject(environment, options)
+    if subject.ranged.ranges:
+        _show_decision(subject, options, pages)
         return
     if options["other"] or options["assignments"] or options["against"] or options["output"] == "markdown":
         if pages:
             raise click.UsageError("--why, --cost and --all print one plan. For two, use --output json.")
         _show_comparison(environment, options)
         return
-    read = read_environment(environment)
-    if chosen_analytics(read, options["cluster"]):
-        _show_trino(environment, read, options, pages)
+    read = subject.environment
+    if subject.cluster in read.analytics:
+        _show_trino(environment, subject, options["output"], pages)
         return
-    choice = chosen_cluster(read, options["cluster"])
+    choice = read.clusters[subject.cluster]
     sized = (advised_plan_of if options["advice"] else plan_of)(read, choice)
     error = None if sized.meets_targets else infeasible(read.source, sized)
     if options["output"] == "json":
@@ -203,21 +204,21 @@ def _show_steps(environment: str, options: PlanOptions, pages: Sequence[Page]) -
             "--frontier, --months and --tornado each print their own page: leave out OTHER, --against, --why, --cost"
             " and --all."
         )
+    subject = _subject(environment, options)
     if options["tornado"]:
         from cli.tornado import show_tornado  # noqa: PLC0415 - each page loads what it needs
 
-        show_tornado(_ranged(environment, options), options["cluster"], options["output"])
+        show_tornado(subject.ranged, subject.cluster, options["output"])
         return
-    read = read_environment(environment, [Assignment.parse(text) for text in options["assignments"]])
-    cluster = chosen_cluster(read, options["cluster"])
+    read = subject.exact
     if target:
         from cli.frontier import show_frontier  # noqa: PLC0415 - as above
 
-        show_frontier(read, cluster, target, options["output"])
+        show_frontier(read, subject.cluster, target, options["output"])
     elif months:
         from cli.growth import show_growth  # noqa: PLC0415 - as above
 
-        show_growth(read, cluster, months, options["growth"], options["output"])
+        show_growth(read, subject.cluster, months, options["growth"], options["output"])
 
 
 def _write_report(environment: str, options: PlanOptions, pages: Sequence[Page]) -> None:
@@ -243,26 +244,37 @@ def _sampling(options: PlanOptions) -> Sampling:
     return Sampling(count=options["samples"], seed=options["seed"], missed_factor=options["missed_factor"])
 
 
-def _ranged(environment: str, options: PlanOptions) -> RangedDocument:
-    """Return the environment file with its ranges; if there are two, the newer one."""
-    return read_ranges(options["other"] or environment, [Assignment.parse(text) for text in options["assignments"]])
+class Subject(Struct, frozen=True, kw_only=True):
+    """The cluster to plan, and the ranges that its plan depends on; `environment` has the middle of each range."""
+
+    ranged: RangedDocument
+    environment: Environment
+    cluster: str
+
+    @property
+    def exact(self) -> Environment:
+        """Return the environment. Raises InvalidInput if the plan depends on ranges."""
+        return environment_of(self.ranged.document)
 
 
-def _show_decision(ranged: RangedDocument, options: PlanOptions, pages: Sequence[Page]) -> None:
+def _subject(environment: str, options: PlanOptions) -> Subject:
+    """Return what to plan; if there are two environments, in the newer one."""
+    assignments = [Assignment.parse(text) for text in options["assignments"]]
+    ranged = read_ranges(options["other"] or environment, assignments)
+    read = environment_of(ranged.middle)
+    cluster = chosen_name(read, options["cluster"])
+    return Subject(ranged=ranged.of_cluster(read, cluster), environment=read, cluster=cluster)
+
+
+def _show_decision(subject: Subject, options: PlanOptions, pages: Sequence[Page]) -> None:
     if options["other"] or options["against"] or pages:
         raise click.UsageError(
             "A plan from ranges has its own page: leave out OTHER, --against, --why, --cost and --all."
         )
     from cli.decision import DecisionRequest, show_decision  # noqa: PLC0415 - most plans need no ranges
 
-    show_decision(
-        ranged,
-        DecisionRequest(
-            cluster=options["cluster"],
-            output=options["output"],
-            sampling=_sampling(options),
-        ),
-    )
+    request = DecisionRequest(cluster=subject.cluster, output=options["output"], sampling=_sampling(options))
+    show_decision(subject.ranged, request)
 
 
 def _show_comparison(environment: str, options: PlanOptions) -> None:
@@ -280,15 +292,15 @@ def _show_comparison(environment: str, options: PlanOptions) -> None:
     )
 
 
-def _show_trino(name: str, environment: Environment, options: PlanOptions, pages: Sequence[Page]) -> None:
+def _show_trino(name: str, subject: Subject, output: str, pages: Sequence[Page]) -> None:
     """Print the plan of an analytics cluster. Raises Infeasible after printing, if the plan misses its targets."""
-    cluster = environment.analytics[options["cluster"] or ""]
+    environment, cluster = subject.environment, subject.environment.analytics[subject.cluster]
     from cli.engines.trino.plan_page import trino_page, trino_summary  # noqa: PLC0415 - most plans are of HBase
     from environments.engines.trino.planning import trino_infeasible, trino_plan_of  # noqa: PLC0415 - as above
 
     plan = trino_plan_of(environment, cluster)
     error = None if plan.feasible else trino_infeasible(environment.source, plan)
-    if options["output"] == "json":
+    if output == "json":
         from cli.errors import answer_document  # noqa: PLC0415 - each output loads what it needs
         from reports.json_text import json_text, plain  # noqa: PLC0415 - as above
 

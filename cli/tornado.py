@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-from cli.options import chosen_cluster
+from cli.options import chosen_name
 from cli.plan_summary import cluster_heading
 from cli.terminal import echo, echo_styled
 from environments.reader.ranges import RangedDocument
@@ -30,7 +30,7 @@ def show_tornado(ranged: RangedDocument, cluster_name: str | None, output: str) 
     if output == "markdown":
         raise click.UsageError("A tornado is printed as a table or as JSON.")
     environment = environment_of(ranged.middle)
-    cluster = chosen_cluster(environment, cluster_name).name
+    cluster = chosen_name(environment, cluster_name)
     results = sensitivities(ranged, cluster)
     if output == "json":
         echo(

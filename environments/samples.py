@@ -8,9 +8,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from environments.environment import Environment
-from environments.planning import requirements, world
+from environments.planning import world
 from environments.reader.ranges import RangedDocument
 from environments.reader.read import environment_of
+from environments.situation import situation_of
 from sizing.deciding import Proposal, proposal
 from sizing.problem import InvalidInput
 from sizing.regret import MISSED_FACTOR, Situation
@@ -30,7 +31,7 @@ class Sampling(Struct, frozen=True, kw_only=True):
 class Samples(Struct, frozen=True, kw_only=True):
     """The values of the ranges in every sample, in the order of the ranges.
 
-    `situations` has the requirements of each sample, and what there is to buy at the discount of the sample.
+    `situations` has what the cluster must serve in each sample, and what there is to buy at its discount.
     """
 
     values: Sequence[Sequence[float]]
@@ -45,8 +46,7 @@ def proposal_of(
     Raises Infeasible where no cluster meets the targets in any sample.
     """
     environment = environment_of(ranged.middle)
-    middle = Situation(requirements=requirements(environment, environment.clusters[cluster]), world=world(environment))
-    return proposal(samples.situations, middle, missed_factor)
+    return proposal(samples.situations, situation_of(environment, cluster), missed_factor)
 
 
 def samples_of(ranged: RangedDocument, cluster: str, sampling: Sampling) -> Samples:
@@ -69,11 +69,7 @@ def samples_of(ranged: RangedDocument, cluster: str, sampling: Sampling) -> Samp
     return Samples(
         values=values,
         situations=tuple(
-            Situation(
-                requirements=requirements(environment, environment.clusters[cluster]),
-                world=worlds[environment.discount],
-            )
-            for environment in environments
+            situation_of(environment, cluster, worlds[environment.discount]) for environment in environments
         ),
     )
 

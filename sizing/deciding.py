@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from sizing.popularity import Floats
 from sizing.problem import Infeasible
 from sizing.regret import MISSED_FACTOR, ClusterOption, Decision, Situation
-from sizing.requirements import Requirements
 
 __all__ = ["Proposal", "proposal"]
 
@@ -49,13 +48,13 @@ def proposal(samples: Sequence[Situation], middle: Situation, missed_factor: flo
     """
     optima = [sample.cheapest for sample in samples]
     if not any(optima):
-        raise _none_serves(middle.requirements, len(samples))
+        raise _none_serves(middle.environment, len(samples))
     expected = middle.cheapest
     options = tuple(dict.fromkeys(option for option, _ in filter(None, [expected, *optima])))
     trials = _Trials(
         samples=samples,
         cheapest_usd=np.array([np.nan if optimum is None else optimum[1] for optimum in optima]),
-        count_is_fixed=middle.requirements.cluster.core.count is not None,
+        count_is_fixed=middle.count_is_fixed,
         missed_factor=missed_factor,
     )
     decision = trials.improved(trials.finalists(options))
@@ -130,9 +129,9 @@ class _Trials(Struct, frozen=True, kw_only=True):
         return tuple(dict.fromkeys(option for option in others if option not in decision.options))
 
 
-def _none_serves(middle: Requirements, count: int) -> Infeasible:
+def _none_serves(environment: str, count: int) -> Infeasible:
     return Infeasible.of(
-        where=f"environment {middle.environment}",
+        where=f"environment {environment}",
         what="no cluster meets the targets",
         why=f"in none of {count} samples of the ranges",
         fix="relax the targets, or correct the ranges; with one value for each input, warmbase plan says which resource"

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sizing.bill import PRIMARY_VOLUMES
+from sizing.cost import Cost
 from sizing.engines.trino.explanations import explanations
 from sizing.engines.trino.export import export
 from sizing.engines.trino.pages import PAGE_BYTES
@@ -57,7 +58,7 @@ def trino_plan(question: TrinoQuestion, world: World) -> TrinoPlan:
     """
     search = TrinoSearch(choice=question.choice, world=world, new_network=question.new_network)
     best, *others = search.run()
-    plan = _plan(question, world, best)
+    plan = _plan(question, world, best, search.cost(best.workers))
     return replace(
         plan,
         because=explanations(plan, best.workers),
@@ -66,7 +67,7 @@ def trino_plan(question: TrinoQuestion, world: World) -> TrinoPlan:
     )
 
 
-def _plan(question: TrinoQuestion, world: World, best: Evaluated) -> TrinoPlan:
+def _plan(question: TrinoQuestion, world: World, best: Evaluated, cost: Cost) -> TrinoPlan:
     workers, choice = best.workers, question.choice
     ratio = workers.hit_ratio(workers.count)
     gets = workers.demand(ratio).gets * choice.workload.queries_per_second
@@ -89,7 +90,7 @@ def _plan(question: TrinoQuestion, world: World, best: Evaluated) -> TrinoPlan:
         memory=_memory(workers),
         gets_per_second=gets,
         export=export(question.stored_bytes, workers, world.prices),
-        cost=best.cost,
+        cost=cost,
         because={},
         missed=best.shortfalls,
         warnings=(),
@@ -175,12 +176,12 @@ def _memory(workers: Workers) -> QueryMemory:
 
 def _rejected(best: Evaluated, others: Sequence[Evaluated]) -> Iterator[RejectedType]:
     for other in others:
-        dearer = other.cost.usd_per_month - best.cost.usd_per_month
+        dearer = other.usd_per_month - best.usd_per_month
         missed = ", ".join(shortfall.target for shortfall in other.shortfalls)
         yield RejectedType(
             instance_type=other.workers.instance.name,
             count=other.workers.count,
-            usd_per_month=other.cost.usd_per_month,
+            usd_per_month=other.usd_per_month,
             reason=f"misses {missed}" if missed else f"costs {format_usd(dearer)} a month more",
         )
 
