@@ -1,11 +1,13 @@
-"""The page of `warmbase plan ENV --tornado`: how far each input moves the price and the p99."""
+"""The page of `warmbase plan ENV --tornado`: how far each input moves the price and the latency."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import reduce
 from typing import Final
 
 import click
+from msgspec import Struct
 
 from cli.options import chosen_name
 from cli.plan_summary import cluster_heading
@@ -32,33 +34,53 @@ def show_tornado(ranged: RangedDocument, cluster_name: str | None, output: str) 
     environment = environment_of(ranged.middle)
     cluster = chosen_name(environment, cluster_name)
     results = sensitivities(ranged, cluster)
+    latency = QUERY if cluster in environment.analytics else P99
     if output == "json":
-        echo(
-            json_text({"environment": environment.name, "cluster": cluster, "inputs": [_entry(one) for one in results]})
-        )
+        inputs = [_entry(one, latency) for one in results]
+        echo(json_text({"environment": environment.name, "cluster": cluster, "inputs": inputs}))
         return
     head = cluster_heading(environment.name, cluster)
-    echo_styled("\n".join([f"{head}   one input at a time, all others as stated", "", *_rows(results), "", NOTE]))
+    rows = _rows(results, latency, (f"{TABLES}.", f"clusters.{cluster}."))
+    note = NOTE.format(latency=latency.name)
+    echo_styled("\n".join([f"{head}   one input at a time, all others as stated", "", *rows, "", note]))
 
 
 NOTE: Final = (
     "An input that is not a range goes from 20 % below its value to 20 % above it.\n"
-    "All prices are per month; prices and p99 are estimates."
+    "All prices are per month; prices and {latency} are estimates."
 )
 
 
-def _rows(results: list[Sensitivity]) -> Iterator[str]:
-    keys = [result.one.key.removeprefix(f"{TABLES}.") for result in results]
+class Latency(Struct, frozen=True, kw_only=True):
+    """The latency that an engine's cluster has a target for: its name, its column, its key in JSON, and its format."""
+
+    name: str
+    heading: str
+    key: str
+    text: Callable[[float], str]
+
+
+P99: Final = Latency(name="p99", heading="p99, ms", key="p99_ms", text=lambda ms: f"{ms:,.0f}")
+QUERY: Final = Latency(
+    name="times of queries",
+    heading="query, s",
+    key="query_ms",
+    text=lambda ms: f"{ms / 1000:,.1f}",
+)
+
+
+def _rows(results: list[Sensitivity], latency: Latency, prefixes: tuple[str, ...]) -> Iterator[str]:
+    keys = [reduce(str.removeprefix, prefixes, result.one.key) for result in results]
     width = max([KEY, *(len(key) + 1 for key in keys)])
-    yield f"{'input':<{width}}{'values':<{VALUES}}{'price':<{PRICE}}p99, ms"
+    yield f"{'input':<{width}}{'values':<{VALUES}}{'price':<{PRICE}}{latency.heading}"
     for key, result in zip(keys, results, strict=True):
         values = f"{value_text(result.one, result.one.low)}..{value_text(result.one, result.one.high)}"
         prices = "..".join(NO_CLUSTER if usd is None else format_usd(usd) for usd in result.usd_per_month)
-        p99 = "..".join(NO_CLUSTER if value is None else f"{value:,.0f}" for value in result.p99_ms)
-        yield f"{key:<{width}}{values:<{VALUES}}{prices:<{PRICE}}{p99}"
+        times = "..".join(NO_CLUSTER if value is None else latency.text(value) for value in result.latency_ms)
+        yield f"{key:<{width}}{values:<{VALUES}}{prices:<{PRICE}}{times}"
 
 
-def _entry(result: Sensitivity) -> dict[str, object]:
+def _entry(result: Sensitivity, latency: Latency) -> dict[str, object]:
     one = result.one
     return {
         "key": one.key,
@@ -66,5 +88,5 @@ def _entry(result: Sensitivity) -> dict[str, object]:
         "low": one.low,
         "high": one.high,
         "usd_per_month": plain(result.usd_per_month),
-        "p99_ms": plain(result.p99_ms),
+        latency.key: plain(result.latency_ms),
     }

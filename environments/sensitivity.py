@@ -1,4 +1,4 @@
-"""The price and the p99 for the lowest and the highest value of each input, with all other inputs unchanged.
+"""The price and the latency for the lowest and the highest value of each input, with all other inputs unchanged.
 
 An input that the file states as a range goes from one end of the range to the other. Any other input goes from a fifth
 below its value to a fifth above it.
@@ -12,6 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from environments.engines.trino.sensitivity import query_figures, query_numbers
 from environments.environment import Environment
 from environments.input_range import InputRange
 from environments.planning import plan_of
@@ -65,11 +66,15 @@ The value is None if the workload or the table has no such number.
 
 
 class Sensitivity(Struct, frozen=True, kw_only=True):
-    """The price and the p99 at both ends of an input; None if no cluster meets the targets or the value is refused."""
+    """The price and the latency at both ends of an input.
+
+    The latency is the p99 of reads, or the mean of queries in the busiest hour. Both are None if no cluster meets the
+    targets, or if the value is refused.
+    """
 
     one: InputRange
     usd_per_month: tuple[float | None, float | None]
-    p99_ms: tuple[float | None, float | None]
+    latency_ms: tuple[float | None, float | None]
 
     @property
     def span_usd(self) -> float:
@@ -81,13 +86,16 @@ class Sensitivity(Struct, frozen=True, kw_only=True):
 def sensitivities(ranged: RangedDocument, cluster: str) -> list[Sensitivity]:
     """Return the inputs of a cluster's plan; the one that moves the price most is first."""
     middle = ranged.middle
-    results = [_sensitivity(middle, path, one, cluster) for path, one in _inputs(ranged, environment_of(middle))]
+    results = [
+        _sensitivity(middle, path, one, cluster) for path, one in _inputs(ranged, environment_of(middle), cluster)
+    ]
     return sorted(results, key=lambda result: -result.span_usd)
 
 
-def _inputs(ranged: RangedDocument, environment: Environment) -> Iterator[tuple[YamlPath, InputRange]]:
+def _inputs(ranged: RangedDocument, environment: Environment, cluster: str) -> Iterator[tuple[YamlPath, InputRange]]:
     yield from ranged.ranges.items()
-    for path, unit, value in _numbers(environment.workload):
+    choice = environment.analytics.get(cluster)
+    for path, unit, value in query_numbers(choice) if choice else _numbers(environment.workload):
         if path in ranged.ranges or not environment.states(path_text(path)):
             continue
         low, high = (1 - REACH) * value, (1 + REACH) * value
@@ -111,12 +119,14 @@ def _numbers(workload: Workload) -> Iterator[tuple[tuple[str, ...], str, float]]
 
 def _sensitivity(middle: Document, path: YamlPath, one: InputRange, cluster: str) -> Sensitivity:
     ends = [_figures(middle, Assignment.at(path, one.text(value), one.where), cluster) for value in (one.low, one.high)]
-    return Sensitivity(one=one, usd_per_month=(ends[0][0], ends[1][0]), p99_ms=(ends[0][1], ends[1][1]))
+    return Sensitivity(one=one, usd_per_month=(ends[0][0], ends[1][0]), latency_ms=(ends[0][1], ends[1][1]))
 
 
 def _figures(middle: Document, change: Assignment, cluster: str) -> tuple[float, float] | tuple[None, None]:
     try:
         environment = environment_of(assigned(middle, [change]))
+        if cluster in environment.analytics:
+            return query_figures(environment, environment.analytics[cluster])
         plan = plan_of(environment, environment.clusters[cluster])
     except (Infeasible, InvalidInput):
         return None, None

@@ -63,3 +63,19 @@ def test_growth_has_a_row_for_each_purchase() -> None:
     document = json.loads(plan("--months", "6", "--growth", "20%", "--output", "json").stdout)
     assert document["growth"] == 0.2
     assert {"working_set_bytes", "queries_per_hour", "usd_per_month"} <= document["steps"][0].keys()
+
+
+def test_a_tornado_has_the_plans_at_both_ends_of_each_input() -> None:
+    page = plan("--tornado").stdout
+    assert max(map(len, page.splitlines())) <= 80
+    assert "query, s" in page
+    inputs = {one["key"]: one for one in json.loads(plan("--tornado", "--output", "json").stdout)["inputs"]}
+    spans = [abs(one["usd_per_month"][1] - one["usd_per_month"][0]) for one in inputs.values()]
+    assert spans == sorted(spans, reverse=True)
+    key = "clusters.lake.workload.scanned"
+    for scanned, usd, ms in zip(
+        ("32 GiB", "48 GiB"), inputs[key]["usd_per_month"], inputs[key]["query_ms"], strict=True
+    ):
+        after = json.loads(plan("--set", f"{key}={scanned}", "--output", "json").stdout)["after"]
+        assert after["cost"]["usd_per_month"] == pytest.approx(usd)
+        assert after["queries"]["peak_mean_seconds"] == pytest.approx(ms / 1000)
