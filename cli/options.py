@@ -50,7 +50,7 @@ def chosen_cluster(environment: Environment, cluster_name: str | None) -> Cluste
             where=environment.source,
             what=f"clusters.{cluster_name}",
             why="this is a Trino cluster, and the command is for HBase clusters",
-            fix="for Trino, use warmbase plan, explain, render, lint, reconfigure and teardown",
+            fix="for Trino, use warmbase plan, explain, render, lint, diff, reconfigure and teardown",
         )
     if cluster_name not in environment.clusters:
         raise InvalidInput.of(

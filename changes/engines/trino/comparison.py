@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from changes.change import Change, changes
 from changes.cost import ImpactCost
@@ -24,6 +26,11 @@ from sizing.engines.trino.plan import TrinoPlan
 from sizing.engines.trino.request import TrinoChoice
 from sizing.problem import Infeasible
 from sizing.units import GIB
+
+RESIZED: Final = (
+    "a new worker starts with an empty cache and takes over a share of the files of the others; removed workers lose"
+    " their caches, and queries that run on them fail"
+)
 
 
 class TrinoSide(Struct, frozen=True, kw_only=True):
@@ -85,14 +92,19 @@ def trino_comparison(before: TrinoSide | None, after: TrinoSide | None) -> Trino
         further = [*changes_since_launch(before.record, will, actions(after.launch))]
     else:
         spec, further = trino_spec(before.launch), [*lasting_changes(was, will, after.plan.cluster)]
-    pending = trino_changes(spec, after.launch, further)
+    pending = trino_changes(spec, after.launch, EVERY_ROLE, further)
     return TrinoComparison(before=before, after=after, changes=pending, cost=trino_impact(pending, spec, after.launch))
 
 
-def trino_changes(before: ClusterSpec, launch: TrinoLaunch, further: Sequence[Change] = ()) -> tuple[Change, ...]:
-    """Return every difference from today's plan; `further` are those that no setting shows."""
+def trino_changes(
+    before: ClusterSpec, launch: TrinoLaunch, roles: Sequence[str], further: Sequence[Change]
+) -> tuple[Change, ...]:
+    """Return every difference from today's plan for nodes of those roles; `further` are those that no setting shows."""
     release = releases()[launch.plan.release]
-    return changes(before, trino_spec(launch), EVERY_ROLE, release, further)
+    differences = changes(before, trino_spec(launch), roles, release, further)
+    return tuple(
+        replace(one, why=RESIZED) if one.key == "InstanceCount" and "core" in one.groups else one for one in differences
+    )
 
 
 def trino_impact(pending: Sequence[Change], before: ClusterSpec, launch: TrinoLaunch) -> ImpactCost:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from changes.engines.trino.comparison import trino_changes, trino_impact
 from changes.engines.trino.planned import PlannedTrino
+from changes.immutable_settings import EVERY_ROLE
 from configurations.properties.property import Applied
 from environments.record_files import check_record
 from operations.aws import Aws
@@ -19,7 +20,7 @@ def trino_tuning_of(aws: Aws, cluster: PlannedTrino, *, everything: bool = False
     launch = cluster.launch
     running = read_running_cluster(aws, launch)
     check_record(launch.environment, launch.plan.cluster, cluster.record, running.cluster.id)
-    pending = trino_changes(running.subject, launch, running.immutable)
+    pending = trino_changes(running.subject, launch, EVERY_ROLE, running.immutable)
     new = tuple(change for change in pending if change.applied is Applied.NEW_CLUSTER)
     rest = [change for change in pending if change.applied is not Applied.NEW_CLUSTER]
     small = () if everything else tuple(small_changes(rest))

@@ -77,6 +77,33 @@ def test_the_launch_is_compared_with_today_s_plan(recorded: Path) -> None:
     assert {change["key"] for change in changed["application"]["changes"]} >= {"InstanceCount"}
 
 
+def test_diff_has_the_changes_that_plan_counts(recorded: Path, tmp_path: Path) -> None:
+    against = ("--against", "launch", "--output", "json")
+    assert json.loads(run("diff", str(recorded), *LAKE, *against).stdout)["changes"] == []
+    (tmp_path / "shop.yaml").write_text(recorded.read_text().replace("query_time: 60 s", "query_time: 40 s"))
+    (tmp_path / "shop.launch").symlink_to(recorded.with_suffix(".launch"))
+    file = str(tmp_path / "shop.yaml")
+    of_plan, of_diff = (json.loads(run(command, file, *LAKE, *against).stdout) for command in ("plan", "diff"))
+    assert of_plan["application"]["changes"] == of_diff["changes"]
+    assert {change["key"] for change in of_diff["changes"]} == {"InstanceCount", "query.max-memory"}
+    assert "regions" not in next(change["why"] for change in of_diff["changes"] if change["key"] == "InstanceCount")
+
+
+def test_diff_against_a_file_prints_each_change_and_its_cost(tmp_path: Path) -> None:
+    file = tmp_path / "before.json"
+    rendered = run("render", FILE, *LAKE, "--format", "run-job-flow").stdout
+    file.write_text(rendered)
+    assert "no difference" in " ".join(run("diff", FILE, *LAKE, "--against", str(file)).stdout.split())
+    file.write_text(rendered.replace('"i8g.2xlarge"', '"r8g.2xlarge"').replace('"1484GB"', '"1000GB"'))
+    page = run("diff", FILE, *LAKE, "--against", str(file)).stdout
+    assert max(map(len, page.splitlines())) <= 80
+    text = " ".join(page.split())
+    assert "fs.cache.max-sizes" in text
+    assert "r8g.2xlarge -> i8g.2xlarge" in text
+    assert "`warmbase reconfigure shop --cluster lake`" in text
+    assert "all of it lost with the old cluster" in text
+
+
 def test_one_plan_is_printed_as_markdown() -> None:
     page = run("plan", FILE, *LAKE, "--output", "markdown").stdout
     assert "lake (Trino): $3,504 a month (5 x i8g.2xlarge)" in page
