@@ -22,7 +22,7 @@ from sizing.problem import InvalidInput, Problem
 from sizing.units import SIZE_UNITS, TIME_UNITS, parse_fraction
 
 SECTIONS: Final = frozenset({"workload", "targets", "discount"})
-OF_CLUSTER: Final = frozenset({"workload", "targets", "reads"})
+OF_CLUSTER: Final = frozenset({"workload", "targets"})
 """The sections of one cluster that may have ranges."""
 CLUSTER_DEPTH: Final = 3
 """The keys of a path down to a section of a cluster: `clusters.NAME.workload`."""

@@ -72,6 +72,17 @@ def test_ranges_of_other_clusters_do_not_matter_unless_they_are_followed() -> No
     assert list(of_blue.ranges) == [("workload", "stored")]
 
 
+def test_a_range_of_one_hbase_cluster_is_varied() -> None:
+    assignment = Assignment.parse("clusters.blue.targets={hit_ratio: 0.5..0.9}")
+    document = read_ranges(FILE, [assignment])
+    of_blue = document.of_cluster(environment_of(document.middle), "blue")
+    assert list(of_blue.ranges) == [("clusters", "blue", "targets", "hit_ratio")]
+    low, high = (environment_of(of_blue.at([value])).clusters["blue"].targets for value in (0.5, 0.9))
+    assert low is not None
+    assert high is not None
+    assert (low.hit_ratio, high.hit_ratio) == (0.5, 0.9)
+
+
 def test_the_discount_concerns_every_cluster() -> None:
     assert list(ranged("discount=0..40 %").ranges) == [("discount",)]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from environments.environment import Environment
 from environments.planning import world
-from sizing.engines.trino.calculator import TrinoQuestion, trino_plan
-from sizing.engines.trino.plan import TrinoPlan
+from sizing.engines.trino.calculator import TrinoQuestion, compared_caches, trino_plan
+from sizing.engines.trino.plan import CacheComparison, TrinoPlan
 from sizing.engines.trino.request import TrinoChoice
-from sizing.engines.trino.search import TrinoSearch
+from sizing.engines.trino.search import CacheKind, TrinoSearch
 from sizing.engines.trino.situation import TrinoSituation
 from sizing.problem import Infeasible, InvalidInput
 from sizing.requirements import World
@@ -17,13 +17,23 @@ def trino_plan_of(environment: Environment, cluster: TrinoChoice) -> TrinoPlan:
     """Return the sizing plan of an analytics cluster. Raises InvalidInput if no type can be a worker."""
     offered = world(environment)
     _check_families(environment, cluster, offered)
-    question = TrinoQuestion(
+    return trino_plan(_question(environment, cluster), offered)
+
+
+def compared_caches_of(environment: Environment, cluster: TrinoChoice) -> dict[CacheKind, CacheComparison]:
+    """Return the cheapest workers with each kind of cache, nothing pinned. Raises as `trino_plan_of`."""
+    offered = world(environment)
+    _check_families(environment, cluster, offered)
+    return compared_caches(_question(environment, cluster), offered)
+
+
+def _question(environment: Environment, cluster: TrinoChoice) -> TrinoQuestion:
+    return TrinoQuestion(
         environment=environment.name,
         choice=cluster,
         stored_bytes=environment.workload.stored_bytes,
         new_network=environment.network.vpc is None,
     )
-    return trino_plan(question, offered)
 
 
 def trino_situation(environment: Environment, cluster: TrinoChoice, offered: World) -> TrinoSituation:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Final
+from contextlib import suppress
+from typing import Final, get_args
 
 import numpy as np
 from msgspec import Struct
@@ -16,6 +17,7 @@ from sizing.engines.trino.explanations import explanations
 from sizing.engines.trino.export import export
 from sizing.engines.trino.pages import PAGE_BYTES
 from sizing.engines.trino.plan import (
+    CacheComparison,
     Queries,
     QueryMemory,
     RejectedType,
@@ -25,7 +27,7 @@ from sizing.engines.trino.plan import (
     Warmth,
 )
 from sizing.engines.trino.request import TrinoChoice
-from sizing.engines.trino.search import COORDINATOR_TYPE, Evaluated, TrinoSearch
+from sizing.engines.trino.search import COORDINATOR_TYPE, CacheKind, Evaluated, TrinoSearch
 from sizing.engines.trino.workers import Workers, cached_pages
 from sizing.hit_ratio import KNEE_RISE, OccupancyRange, misses
 from sizing.plan import CoreGroup, HitRatio, PrimaryGroup
@@ -33,7 +35,7 @@ from sizing.requirements import World
 from sizing.resource import bottleneck
 from sizing.units import SECONDS_PER_HOUR, format_duration, format_size, format_usd
 
-__all__ = ["TrinoQuestion", "trino_plan"]
+__all__ = ["TrinoQuestion", "compared_caches", "trino_plan"]
 
 FILES_PER_WORKER: Final = 4  # judgement: with fewer, the fullest worker has some twice the mean
 WARM_TOLERANCE: Final = 0.01  # judgement: a cache within a point of its final hit ratio is warm
@@ -64,6 +66,35 @@ def trino_plan(question: TrinoQuestion, world: World) -> TrinoPlan:
         because=explanations(plan, best.workers),
         warnings=tuple(_warnings(plan, best.workers)),
         rejected=tuple(_rejected(best, others)),
+    )
+
+
+def compared_caches(question: TrinoQuestion, world: World) -> dict[CacheKind, CacheComparison]:
+    """Return the cheapest cluster with each kind of cache for the same queries and targets, nothing pinned.
+
+    A kind that no instance type has is left out. Without a cache, no hit ratio is asked for.
+    """
+    workers = replace(question.choice.workers, type=None, count=None, volumes=None)
+    choice = replace(question.choice, workers=workers)
+    found: dict[CacheKind, CacheComparison] = {}
+    for kind in get_args(CacheKind):
+        search = TrinoSearch(choice=choice, world=world, new_network=question.new_network, caches=(kind,))
+        with suppress(LookupError):
+            found[kind] = _compared(search, search.run()[0])
+    return found
+
+
+def _compared(search: TrinoSearch, best: Evaluated) -> CacheComparison:
+    workers, queries = best.workers, _queries(best.workers)
+    gets = workers.demand(workers.hit_ratio(workers.count)).gets * search.choice.workload.queries_per_second
+    return CacheComparison(
+        workers=CoreGroup(instance_type=workers.instance.name, count=workers.count, volumes=workers.volumes),
+        cache_gib=workers.cache_gib,
+        hit_ratio=workers.hit_ratio(workers.count),
+        queries=queries,
+        gets_per_second=gets,
+        cost=search.cost(workers),
+        missed=best.shortfalls,
     )
 
 

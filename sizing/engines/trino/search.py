@@ -12,7 +12,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 from msgspec import Struct
@@ -32,8 +32,10 @@ from sizing.requirements import World
 from sizing.system_volume import distinct_size
 from sizing.units import GIB, MIB
 
-__all__ = ["COORDINATOR_TYPE", "Evaluated", "Shortfall", "TrinoSearch", "shortfalls"]
+__all__ = ["COORDINATOR_TYPE", "CacheKind", "Evaluated", "Shortfall", "TrinoSearch", "shortfalls"]
 
+CacheKind = Literal["gp3", "drive", "none"]
+"""The disk of a cache: volumes of EBS, the drive of the instance, or no disk because nothing is cached."""
 COORDINATOR_TYPE: Final = "r8g.xlarge"
 """judgement: plans, splits and the results of a few dozen running queries fit 32 GiB."""
 LEAST_RAM_BYTES: Final = 32 * GIB  # judgement: on a smaller worker, a join of two large tables spills at once
@@ -87,6 +89,8 @@ class TrinoSearch(Struct, frozen=True, kw_only=True, dict=True):
     choice: TrinoChoice
     world: World
     new_network: bool = True
+    caches: tuple[CacheKind, ...] = ("gp3", "drive")
+    """Where the cache may be."""
 
     @cached_property
     def scan(self) -> CachedScan:
@@ -210,10 +214,14 @@ class TrinoSearch(Struct, frozen=True, kw_only=True, dict=True):
             yield self.workers(instance.name, count, pinned, self.choice.workers.cache_mib)
             return
         system = gp3.gp3_volume("system", SYSTEM_GIB, (gp3.INCLUDED_MIB_S, gp3.INCLUDED_IOPS))
-        if instance.nvme_disks == 1:
+        if "none" in self.caches:
+            yield self._workers(instance, count, 0, (system,))
+        if instance.nvme_disks == 1 and "drive" in self.caches:
             drive = nvme_volume(instance)
             room_gib = math.floor(drive.size_gib * FILL_FRACTION)
             yield self._workers(instance, count, room_gib, (drive, system.beside(drive)))
+        if "gp3" not in self.caches:
+            return
         for cache_gib in sorted({_cache_gib(self.choice, pages, servers) for pages in self._capacities}):
             for volume in self._cache_volumes(instance, cache_gib, servers):
                 whole_gib = volume.count * math.ceil(cache_gib / volume.count)
@@ -272,7 +280,7 @@ def shortfalls(workers: Workers) -> Iterator[Shortfall]:
         yield Shortfall(target="lost_nodes", actual=workers.count, limit=targets.lost_nodes + 1, unit=unit)
         return
     ratio = workers.hit_ratio(servers)
-    if ratio < targets.hit_ratio - ROUNDING:
+    if workers.has_cache and ratio < targets.hit_ratio - ROUNDING:
         yield Shortfall(target="hit_ratio", actual=ratio, limit=targets.hit_ratio, unit="of page reads")
     utilisation = workers.utilisation(servers, ratio, rate)
     if utilisation > UTILISATION * (1 + ROUNDING):

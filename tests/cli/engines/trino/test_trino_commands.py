@@ -80,7 +80,7 @@ def test_classifications_are_rendered_for_each_group() -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        ("compare", FILE, *LAKE),
+        ("explore", FILE, *LAKE),
         ("dashboard", FILE, *LAKE, "--preview", "x.html"),
     ],
 )
@@ -88,3 +88,17 @@ def test_a_command_for_hbase_says_so(command: tuple[str, ...]) -> None:
     result = warmbase(*command)
     assert result.returncode == 2
     assert "Trino cluster" in result.stderr
+
+
+def test_caches_are_compared_side_by_side() -> None:
+    result = warmbase("compare", FILE, *LAKE)
+    assert result.returncode == 0
+    page = " ".join(result.stdout.split())
+    assert "cache on gp3 cache on a drive no cache" in page
+    compared = json.loads(warmbase("compare", FILE, *LAKE, "--output", "json").stdout)
+    plan = json.loads(warmbase("plan", FILE, *LAKE, "--output", "json").stdout)
+    prices = {kind: each["cost"]["usd_per_month"] for kind, each in compared.items()}
+    assert min(prices["gp3"], prices["drive"]) == pytest.approx(plan["cost"]["usd_per_month"])
+    refused = warmbase("compare", FILE, *LAKE, "--report", "x.html")
+    assert refused.returncode == 2
+    assert "use --output json" in " ".join(refused.stderr.split())

@@ -36,6 +36,9 @@ def test_ranges_of_the_analytics_cluster_do_not_hide_the_plan_of_hbase(tmp_path:
     file.write_text(Path(FILE).read_text().replace("scanned: 40 GiB", "scanned: 20..120 GiB"))
     assert run("plan", str(file)).stdout.startswith("shop / blue   ")
     assert "samples of the ranges" in run("plan", str(file), "--cluster", "lake", "--samples", "8").stdout
+    report = tmp_path / "report.html"
+    assert run("plan", str(file), "--report", str(report)).returncode == 0
+    assert "mean_regret_usd_per_month" not in report.read_text()
     refused = run("render", str(file), "--cluster", "lake")
     assert refused.returncode == 2
     assert "--cluster lake" in refused.stderr

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from msgspec.structs import replace
 
-from sizing.engines.trino.calculator import trino_plan
+from sizing.engines.trino.calculator import compared_caches, trino_plan
 from sizing.engines.trino.request import TrinoChoice
 from sizing.engines.trino.search import TrinoSearch
 from sizing.engines.trino.situation import TrinoSituation
@@ -96,3 +96,18 @@ def test_the_working_set_and_the_queries_grow_and_a_query_does_not() -> None:
     assert later.queries_per_second == pytest.approx(2.25 * CHOICE.workload.queries_per_second)
     assert later.peak_queries_per_second == pytest.approx(2.25 * CHOICE.workload.peak_queries_per_second)
     assert later.scanned_bytes == CHOICE.workload.scanned_bytes
+
+
+def test_caches_are_compared_for_the_same_queries_with_nothing_pinned() -> None:
+    pinned = with_workers(CHOICE, type="r8g.2xlarge", count=30)
+    compared = compared_caches(question(pinned), WORLD)
+    assert set(compared) == {"gp3", "drive", "none"}
+    cached = min(compared[kind].cost.usd_per_month for kind in ("gp3", "drive"))
+    assert cached == pytest.approx(trino_plan(question(CHOICE), WORLD).cost.usd_per_month)
+    none = compared["none"]
+    assert (none.cache_gib, none.hit_ratio, none.missed) == (0, 0.0, ())
+    reads = CHOICE.workload.scanned_bytes / CHOICE.workload.read_bytes
+    assert none.gets_per_second == pytest.approx(reads * CHOICE.workload.queries_per_second)
+    assert {volume.purpose for volume in none.workers.volumes} == {"system"}
+    without_drives = compared_caches(question(ONE_FAMILY), WORLD)
+    assert set(without_drives) == {"gp3", "none"}
