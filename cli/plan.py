@@ -244,7 +244,7 @@ def _sampling(options: PlanOptions) -> Sampling:
     return Sampling(count=options["samples"], seed=options["seed"], missed_factor=options["missed_factor"])
 
 
-class Subject(Struct, frozen=True, kw_only=True):
+class RangedCluster(Struct, frozen=True, kw_only=True):
     """The cluster to plan, and the ranges that its plan depends on; `environment` has the middle of each range."""
 
     ranged: RangedDocument
@@ -257,16 +257,16 @@ class Subject(Struct, frozen=True, kw_only=True):
         return environment_of(self.ranged.document)
 
 
-def _subject(environment: str, options: PlanOptions) -> Subject:
+def _subject(environment: str, options: PlanOptions) -> RangedCluster:
     """Return what to plan; if there are two environments, in the newer one."""
     assignments = [Assignment.parse(text) for text in options["assignments"]]
     ranged = read_ranges(options["other"] or environment, assignments)
     read = environment_of(ranged.middle)
     cluster = chosen_name(read, options["cluster"])
-    return Subject(ranged=ranged.of_cluster(read, cluster), environment=read, cluster=cluster)
+    return RangedCluster(ranged=ranged.of_cluster(read, cluster), environment=read, cluster=cluster)
 
 
-def _show_decision(subject: Subject, options: PlanOptions, pages: Sequence[Page]) -> None:
+def _show_decision(subject: RangedCluster, options: PlanOptions, pages: Sequence[Page]) -> None:
     if options["other"] or options["against"] or pages:
         raise click.UsageError(
             "A plan from ranges has its own page: leave out OTHER, --against, --why, --cost and --all."
@@ -292,7 +292,7 @@ def _show_comparison(environment: str, options: PlanOptions) -> None:
     )
 
 
-def _show_trino(name: str, subject: Subject, output: str, pages: Sequence[Page]) -> None:
+def _show_trino(name: str, subject: RangedCluster, output: str, pages: Sequence[Page]) -> None:
     """Print the plan of an analytics cluster. Raises Infeasible after printing, if the plan misses its targets."""
     environment, cluster = subject.environment, subject.environment.analytics[subject.cluster]
     from cli.engines.trino.plan_page import trino_page, trino_summary  # noqa: PLC0415 - most plans are of HBase

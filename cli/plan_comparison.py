@@ -42,7 +42,7 @@ class ComparisonRequest(Struct, frozen=True, kw_only=True):
     output: str
 
 
-class Compared(Struct, frozen=True, kw_only=True):
+class ComparedEnvironments(Struct, frozen=True, kw_only=True):
     """The newer environment, and the older one: None where launches are compared, or where there is one plan."""
 
     before: Environment | None
@@ -65,7 +65,7 @@ def show_comparison(request: ComparisonRequest) -> None:
         raise error
 
 
-def _show_hbase(request: ComparisonRequest, environments: Compared) -> Infeasible | None:
+def _show_hbase(request: ComparisonRequest, environments: ComparedEnvironments) -> Infeasible | None:
     choice, record = chosen_cluster(environments.after, request.cluster), None
     if request.against == LAUNCH:
         record = recorded_launch(environments.after, choice.name)
@@ -85,7 +85,7 @@ def _show_hbase(request: ComparisonRequest, environments: Compared) -> Infeasibl
     return next(filter(None, (after.error, *(other.error for other in analytics))), None)
 
 
-def _differing_analytics(request: ComparisonRequest, environments: Compared) -> Iterator[ComparedTrino]:
+def _differing_analytics(request: ComparisonRequest, environments: ComparedEnvironments) -> Iterator[ComparedTrino]:
     """Yield the comparison of each analytics cluster whose plans differ."""
     names = (*environments.after.analytics, *(environments.before.analytics if environments.before else ()))
     records = launch_records(environments.after) if request.against == LAUNCH and names else {}
@@ -96,7 +96,7 @@ def _differing_analytics(request: ComparisonRequest, environments: Compared) -> 
                 yield compared
 
 
-def _show_trino(request: ComparisonRequest, environments: Compared) -> Infeasible | None:
+def _show_trino(request: ComparisonRequest, environments: ComparedEnvironments) -> Infeasible | None:
     name = request.cluster or ""
     if request.against != LAUNCH and environments.before is None:
         after = TrinoSide.of(environments.after, environments.after.analytics[name])
@@ -108,7 +108,7 @@ def _show_trino(request: ComparisonRequest, environments: Compared) -> Infeasibl
     return compared.error
 
 
-def _compared_trino(environments: Compared, name: str, record: LaunchRecord | None) -> ComparedTrino:
+def _compared_trino(environments: ComparedEnvironments, name: str, record: LaunchRecord | None) -> ComparedTrino:
     before = _side(environments.before, name)
     if record:
         before = TrinoSide.at_launch(environments.after, environments.after.analytics[name], record)
@@ -135,13 +135,15 @@ def _print(compared: ComparedPlans | ComparedTrino, error: Infeasible | None, ou
         echo_styled(comparison_page(compared))
 
 
-def _environments(request: ComparisonRequest) -> Compared:
+def _environments(request: ComparisonRequest) -> ComparedEnvironments:
     """Return the two environments, the newer one also in words."""
     if request.other and request.against:
         raise click.UsageError("Name a second environment or --against, not both.")
     assignments = [Assignment.parse(text) for text in request.assignments]
     after = read_environment(request.other or request.environment, assignments)
-    return Compared(before=_before(request), after=after, after_text=" ".join([after.source, *map(str, assignments)]))
+    return ComparedEnvironments(
+        before=_before(request), after=after, after_text=" ".join([after.source, *map(str, assignments)])
+    )
 
 
 def _before(request: ComparisonRequest) -> Environment | None:

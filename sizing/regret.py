@@ -57,7 +57,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 class Situation(Protocol):
-    """What a cluster must serve, and what there is to buy for it, in one sample of the ranges or in one month.
+    """A load with its targets, and what there is to buy for it, in one sample of the ranges or in one month.
 
     Each engine has its own. Everything else about a decision between clusters is the same for both.
     """

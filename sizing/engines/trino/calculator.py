@@ -76,12 +76,12 @@ def compared_caches(question: TrinoQuestion, world: World) -> dict[CacheKind, Ca
     """
     workers = replace(question.choice.workers, type=None, count=None, volumes=None)
     choice = replace(question.choice, workers=workers)
-    found: dict[CacheKind, CacheComparison] = {}
+    plans: dict[CacheKind, CacheComparison] = {}
     for kind in get_args(CacheKind):
         search = TrinoSearch(choice=choice, world=world, new_network=question.new_network, caches=(kind,))
         with suppress(LookupError):
-            found[kind] = _compared(search, search.run()[0])
-    return found
+            plans[kind] = _compared(search, search.run()[0])
+    return plans
 
 
 def _compared(search: TrinoSearch, best: Evaluated) -> CacheComparison:
