@@ -14,6 +14,7 @@ from changes.immutable_settings import EVERY_ROLE, ImmutableSettings, immutable_
 from changes.recorded_launch import changes_since_launch, recorded_spec
 from changes.recorded_security import security_of_file
 from changes.replan import choice_of_nodes, launch_choice
+from configurations.bootstrap import actions
 from configurations.launch import Launch, launch_with
 from configurations.planned_spec import planned_spec
 from configurations.properties.property import Applied
@@ -121,10 +122,11 @@ def _application(before: PlanSide, was: Plan, after: PlanSide, will: Plan) -> Ap
     environment = after.environment
     launch = launch_with(environment, will, security_of_file(environment, before.record))
     if before.record:
-        spec, further = recorded_spec(before.record), [*changes_since_launch(before.record, launch)]
+        spec = recorded_spec(before.record)
+        further = [*changes_since_launch(before.record, environment, actions(launch))]
     else:
         spec = planned_spec(_launch_before(before.environment, was, environment.account))
-        further = [*_further(before.environment, environment, will.cluster)]
+        further = [*lasting_changes(before.environment, environment, will.cluster)]
     pending = changes(spec, planned_spec(launch), EVERY_ROLE, releases()[will.release], further)
     cost = impact_cost(pending, spec, will, price_table(environment.region))
     return Application(launch=launch, changes=pending, cost=cost)
@@ -139,7 +141,7 @@ def _launch_before(environment: Environment, plan: Plan, account: str | None) ->
     return launch_with(environment, plan)
 
 
-def _further(before: Environment, after: Environment, cluster_name: str) -> Iterator[Change]:
+def lasting_changes(before: Environment, after: Environment, cluster_name: str) -> Iterator[Change]:
     """Yield the changes of what a cluster keeps for good and no classification shows."""
     yield from immutable_changes(ImmutableSettings.of(before), after)
     was = identity_of(before, cluster_name, before.account or after.account or "")

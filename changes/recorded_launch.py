@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from changes.change import Change, changes, new_cluster
@@ -13,7 +13,7 @@ from configurations.launch import Launch
 from configurations.planned_spec import planned_spec
 from emr.cluster_spec import ClusterSpec
 from emr.codecs.cloudformation import CLUSTER_TYPE, SECURITY_TYPE, read_cluster, resolved
-from environments.environment import ACCOUNT_PSEUDO_PARAMETER
+from environments.environment import ACCOUNT_PSEUDO_PARAMETER, Environment
 from environments.launch_record import LaunchRecord
 from facts.releases import releases
 
@@ -32,24 +32,27 @@ def is_recorded_launch(record: LaunchRecord, launch: Launch) -> bool:
     """Return whether a launch by today's plan would be the recorded one."""
     release = releases()[launch.plan.release]
     settings = changes(recorded_spec(record), planned_spec(launch), ("primary", "core"), release)
-    return not settings and not any(True for _ in changes_since_launch(record, launch))
+    return not settings and not any(True for _ in changes_since_launch(record, launch.environment, actions(launch)))
 
 
-def changes_since_launch(record: LaunchRecord, launch: Launch) -> Iterator[Change]:
-    """Yield the changes that no classification shows: zone, encryption, bootstrap actions. All need a new cluster."""
+def changes_since_launch(record: LaunchRecord, environment: Environment, planned: Sequence[Action]) -> Iterator[Change]:
+    """Yield the changes that no classification shows: zone, encryption, bootstrap actions. All need a new cluster.
+
+    `planned` are the bootstrap actions of today's plan.
+    """
     was = ImmutableSettings.parse(
         record.availability_zone,
         recorded_properties(record, CLUSTER_TYPE).get("OSReleaseLabel", NEWEST),
         recorded_properties(record, SECURITY_TYPE)["SecurityConfiguration"],
         recorded_properties(record, CLUSTER_TYPE).get("KerberosAttributes"),
     )
-    yield from immutable_changes(was, launch.environment)
-    yield from _actions(record, launch)
+    yield from immutable_changes(was, environment)
+    yield from _actions(record, planned)
 
 
-def _actions(record: LaunchRecord, launch: Launch) -> Iterator[Change]:
+def _actions(record: LaunchRecord, planned: Sequence[Action]) -> Iterator[Change]:
     """Yield a change for each action whose script, programs or arguments differ."""
-    was, now = dict(_recorded_actions(record)), {action.name: action for action in actions(launch)}
+    was, now = dict(_recorded_actions(record)), {action.name: action for action in planned}
     why = "nodes that join later run the same actions as the others"
     for name in dict.fromkeys((*was, *now)):
         before = was.get(name)

@@ -59,6 +59,20 @@ def cost_lines(cost: ImpactCost, launch: Launch) -> Iterable[str]:
     yield from _entry("dollars", _dollars(cost))
 
 
+def trino_cost_lines(cost: ImpactCost) -> Iterable[str]:
+    """Yield the lines that say what it costs an analytics cluster to apply a set of changes."""
+    if cost.applied is Applied.NEW_CLUSTER:
+        warm = format_duration(cost.warm_up_seconds)
+        yield from _entry("time", f"{warm} of queries until the caches of the new cluster are warm (estimate)")
+        yield from _entry("cache", "all of it lost with the old cluster")
+        return
+    restarts = cost.applied is Applied.ROLLING_RESTART
+    time = "EMR restarts Trino on each node, which ends running queries" if restarts else "nothing restarts"
+    yield from _entry("time", time)
+    size = "that of removed workers is" if cost.cache_lost_bytes is None else format_size(cost.cache_lost_bytes)
+    yield from _entry("cache", "kept" if cost.cache_lost_bytes == 0 else f"{size} lost with the removed workers")
+
+
 def _cache(cost: ImpactCost, launch: Launch) -> str:
     if cost.cache_lost_bytes == 0:
         return "kept"

@@ -7,11 +7,16 @@ from pathlib import Path
 
 import click
 
-from cli.options import chosen_cluster, cluster_option, environment_argument, output_option
+from cli.engines.trino.caches import cache_table
+from cli.options import chosen_analytics, chosen_cluster, cluster_option, environment_argument, output_option
 from cli.terminal import echo, echo_styled
+from environments.engines.trino.planning import compared_caches_of
 from environments.planning import compared_plans
 from environments.reader import read_environment
-from reports.compared_modes import mode_table
+from facts.prices import price_table
+from reports.compared_modes import ModeTable, mode_table
+from sizing.engines.trino.plan import CacheComparison
+from sizing.engines.trino.search import CacheKind
 from sizing.modes import Mode
 from sizing.plan import Plan
 
@@ -33,6 +38,8 @@ def compare(environment: str, cluster: str | None, output: str, report: Path | N
     and HDFS. The calculator chooses everything, even where the file pins the cluster. For a mode that cannot meet the
     targets, the column shows the nearest target that it could meet.
 
+    For a Trino cluster, the columns are a cache on EBS volumes, a cache on the drive of the instance, and no cache.
+
     \b
     Example:
       warmbase compare prod
@@ -41,28 +48,36 @@ def compare(environment: str, cluster: str | None, output: str, report: Path | N
     if report:
         if output != "table":
             raise click.UsageError("--report writes a page, which contains the JSON: leave out --output.")
+        if chosen_analytics(read_environment(environment), cluster):
+            raise click.UsageError("--report compares HBase's storage modes: for a Trino cluster, use --output json.")
         from cli.plan_report import write_comparison  # noqa: PLC0415 - most comparisons are printed
 
         write_comparison(environment, cluster, report)
         return
     read = read_environment(environment)
-    plans = compared_plans(read, chosen_cluster(read, cluster))
+    plans: Mapping[Mode, Plan] | Mapping[CacheKind, CacheComparison]
+    if choice := chosen_analytics(read, cluster):
+        plans = compared_caches_of(read, choice)
+        table = cache_table(plans)
+    else:
+        plans = compared_plans(read, chosen_cluster(read, cluster))
+        table = mode_table(plans)
     if output == "json":
         from reports.json_text import json_text  # noqa: PLC0415 - each output loads what it needs
 
         echo(json_text(plans))
-    else:
-        _print(plans)
+        return
+    _print(table)
+    note = price_table(read.region).note
+    if note.estimate:
+        echo(f"Prices are an {note.described}. To use the real prices, run: {note.refresh}")
 
 
-def _print(plans: Mapping[Mode, Plan]) -> None:
+def _print(modes: ModeTable) -> None:
     from rich.console import Console  # noqa: PLC0415 - for people
     from rich.table import Table  # noqa: PLC0415
 
-    table, modes = (
-        Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), width=80, header_style="bold"),
-        mode_table(plans),
-    )
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), width=80, header_style="bold")
     table.add_column("")
     for name in modes.names:
         table.add_column(name)
@@ -76,5 +91,3 @@ def _print(plans: Mapping[Mode, Plan]) -> None:
     echo()
     for summary in modes.summaries:
         echo(summary)
-    for note in {plan.prices for plan in plans.values() if plan.prices.estimate}:
-        echo(f"Prices are an {note.described}. To use the real prices, run: {note.refresh}")

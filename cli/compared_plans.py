@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, Self
 
 from msgspec import Struct
 
-from changes.change import Change
 from changes.plan_comparison import PlanComparison
 from changes.plan_figures import PlanFigures, delta
-from cli.plan_differences import Row, cost_rows, figure_rows, headline, warnings_without
-from configurations.properties.property import Applied
+from cli.change_lines import cost_lines
+from cli.engines.trino.comparison import ComparedTrino
+from cli.plan_differences import Row, applied_rows, cost_rows, figure_rows, headline, warnings_without
 from sizing.warning import Warning  # noqa: A004 - the plan's own word
 
 
 class ComparedPlans(Struct, frozen=True, kw_only=True):
-    """A comparison with its text. `sources` say in words where each of the two environments comes from."""
+    """A comparison with its text. `sources` say in words where each of the two environments comes from.
+
+    `analytics` has the analytics clusters of the two environments whose plans differ.
+    """
 
     comparison: PlanComparison
     sources: tuple[str, str]
     before: PlanFigures | None
     after: PlanFigures | None
+    analytics: tuple[ComparedTrino, ...] = ()
 
     @classmethod
-    def of(cls, comparison: PlanComparison, before: str, after: str) -> Self:
+    def of(cls, comparison: PlanComparison, before: str, after: str, analytics: tuple[ComparedTrino, ...] = ()) -> Self:
         """Return the comparison of the plans for the environments that `before` and `after` describe."""
         was, will = comparison.before.plan, comparison.after.plan
         return cls(
@@ -32,6 +36,7 @@ class ComparedPlans(Struct, frozen=True, kw_only=True):
             sources=(before, after),
             before=PlanFigures.of(was) if was else None,
             after=PlanFigures.of(will) if will else None,
+            analytics=analytics,
         )
 
     @property
@@ -59,7 +64,7 @@ class ComparedPlans(Struct, frozen=True, kw_only=True):
     @property
     def cost(self) -> list[Row]:
         """Return the lines of the bill that differ."""
-        return cost_rows(self.before, self.after) if self.before and self.after else []
+        return cost_rows(self.before.cost, self.after.cost) if self.before and self.after else []
 
     @property
     def warnings(self) -> tuple[list[Warning], list[Warning]]:
@@ -72,7 +77,24 @@ class ComparedPlans(Struct, frozen=True, kw_only=True):
         """Return what is applied in each way: the settings that need a new cluster by name, the others by number."""
         if self.comparison.application is None:
             return [("unknown", self.comparison.unknown)] if self.comparison.unknown else []
-        return list(_applied(self.comparison.application.changes))
+        return list(applied_rows(self.comparison.application.changes))
+
+    @property
+    def cost_lines(self) -> list[str]:
+        """Return the lines that say what it costs to apply the changes."""
+        application = self.comparison.application
+        return list(cost_lines(application.cost, application.launch)) if application else []
+
+    @property
+    def diff_command(self) -> str:
+        """Return the command that shows each setting."""
+        return f"warmbase diff {Path(self.comparison.after.environment.source).stem}"
+
+    @property
+    def no_difference(self) -> str:
+        """Return the sentence for plans that do not differ; those of analytics clusters may."""
+        name = f" of {self.after.cluster}" if self.analytics and self.after else ""
+        return f"The plans{name} do not differ."
 
     @property
     def is_empty(self) -> bool:
@@ -91,6 +113,7 @@ class ComparedPlans(Struct, frozen=True, kw_only=True):
             "application": _applied_document(self.comparison),
             "unknown": self.comparison.unknown or None,
             "same_nodes": _same_nodes_document(self.comparison.same_nodes),
+            "analytics": {compared.name: compared.document() for compared in self.analytics},
         }
 
 
@@ -103,14 +126,3 @@ def _same_nodes_document(comparison: PlanComparison | None) -> dict[str, Any] | 
     if comparison is None or comparison.after.plan is None:
         return None
     return {"after": PlanFigures.of(comparison.after.plan), "application": _applied_document(comparison)}
-
-
-def _applied(changes: Sequence[Change]) -> Iterator[Row]:
-    for applied in reversed(Applied):
-        listed = [change for change in changes if change.applied is applied]
-        if applied is Applied.NEW_CLUSTER:
-            names = ", ".join(dict.fromkeys(f"{'/'.join(change.groups)} {change.key}" for change in listed))
-        else:
-            names = f"{len(listed)} setting{'s' * (len(listed) > 1)}"
-        if listed:
-            yield str(applied), names

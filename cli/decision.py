@@ -5,11 +5,9 @@ from __future__ import annotations
 import click
 from msgspec import Struct
 
-from cli.options import chosen_cluster
 from cli.plan_summary import cluster_heading, labelled_lines
 from cli.terminal import echo, echo_styled, page_columns
 from environments.reader.ranges import RangedDocument
-from environments.reader.read import environment_of
 from environments.samples import Sampling
 from reports.decision_page import DecisionPage, decision_page, samples_text
 from reports.json_text import json_text
@@ -18,7 +16,7 @@ from reports.json_text import json_text
 class DecisionRequest(Struct, frozen=True, kw_only=True):
     """The options of `warmbase plan` that matter to a decision."""
 
-    cluster: str | None
+    cluster: str
     output: str
     sampling: Sampling
 
@@ -27,10 +25,9 @@ def show_decision(ranged: RangedDocument, request: DecisionRequest) -> None:
     """Print the cluster with the least mean regret. Raises Infeasible where none meets the targets in any sample."""
     if request.output == "markdown":
         raise click.UsageError("A plan from ranges is printed as a table or as JSON.")
-    cluster = chosen_cluster(environment_of(ranged.middle), request.cluster).name
     count = len(ranged.ranges)
     echo(f"planning {samples_text(request.sampling.count)} of {count} range{'s' * (count > 1)}", err=True)
-    page = decision_page(ranged, cluster, request.sampling)
+    page = decision_page(ranged, request.cluster, request.sampling)
     if request.output == "json":
         echo(json_text(page.document()))
     else:

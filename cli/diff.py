@@ -9,19 +9,25 @@ from textwrap import fill
 from typing import Final
 
 import click
+from msgspec import Struct
 
 from changes.change import Change, changes
 from changes.cost import ImpactCost, impact_cost
+from changes.engines.trino.comparison import trino_changes, trino_impact
 from changes.plan_comparison import OF_NODES
 from changes.recorded_launch import changes_since_launch, recorded_spec
 from changes.recorded_security import security_of_file
-from cli.change_lines import WIDTH, change_lines, cost_lines, wrapped
-from cli.options import chosen_cluster, cluster_option, output_option
+from cli.change_lines import WIDTH, change_lines, cost_lines, trino_cost_lines, wrapped
+from cli.options import chosen_name, cluster_option, output_option
 from cli.terminal import echo
+from configurations.bootstrap import Action, actions
+from configurations.engines.trino.bootstrap import actions as trino_actions
+from configurations.engines.trino.rendering import TrinoLaunch, trino_launch_of
 from configurations.launch import Launch, launch_of
 from configurations.planned_spec import planned_spec
 from configurations.properties.property import Applied
 from emr.cluster_spec import ClusterSpec
+from environments.environment import Environment
 from environments.reader import read_environment
 from environments.record_files import launch_records, recorded_launch
 from facts.prices import price_table
@@ -32,12 +38,12 @@ from reports.json_text import json_text
 LAUNCH: Final = "launch"
 LIVE: Final = "live"
 TITLES: Final = {
-    Applied.LIVE: "Live: no HBase daemon restarts",
+    Applied.LIVE: "Live: no daemon of HBase or Trino restarts",
     Applied.ROLLING_RESTART: "Rolling restart",
     Applied.NEW_CLUSTER: "New cluster: cannot be changed on a running cluster",
 }
 UNCHANGED_NODES: Final = (
-    "A running cluster keeps the type and the volumes of its nodes: `warmbase reconfigure {environment}` computes all"
+    "A running cluster keeps the type and the volumes of its nodes: `warmbase reconfigure {arguments}` computes all"
     " other settings for the nodes that run, and launches no new cluster."
 )
 
@@ -76,28 +82,84 @@ def diff(environment: str, against: str, group: str, cluster: str | None, output
       warmbase diff prod --against before.json
     """
     read = read_environment(environment)
-    chosen = chosen_cluster(read, cluster)
-    launch = launch_of(read, chosen, security_of_file(read, launch_records(read).get(chosen.name)))
-    before, further_changes, around = _compared_with(against, launch)
-    roles = [instance_group.role for instance_group in before.groups if instance_group.role != "task"] or [group]
-    pending = changes(before, planned_spec(launch), roles, releases()[launch.plan.release], further_changes)
-    cost = impact_cost(pending, before, launch.plan, price_table(read.region))
+    name = chosen_name(read, cluster)
+    difference = (_trino_difference if name in read.analytics else _hbase_difference)(read, name, against, group)
     if output == "json":
-        document = {"source": read.source, "against": before.source, "changes": pending, "cost": cost}
-        echo(json_text(document if against != LIVE else {**document, "around": around}))
+        document = {
+            "source": read.source,
+            "against": difference.before.source,
+            "changes": difference.changes,
+            "cost": difference.cost,
+        }
+        echo(json_text(document if against != LIVE else {**document, "around": difference.around}))
     else:
-        echo("\n\n".join([*_page(launch, before, pending, cost, roles), *_around(around)]))
+        arguments = f"{read.name} --cluster {name}" if cluster else read.name
+        echo("\n\n".join([*_page(read, difference, arguments), *_around(difference.around)]))
 
 
 Around = Mapping[str, Sequence[str]]
 """The differences outside the cluster, by what was compared: a dashboard, the alarms, the bucket, a stack."""
 
 
-def _compared_with(against: str, launch: Launch) -> tuple[ClusterSpec, tuple[Change, ...], Around]:
-    """Return the spec to compare with, changes that the spec does not show, and differences outside the cluster."""
+class Difference(Struct, frozen=True, kw_only=True):
+    """The changes from a cluster to today's plan for nodes of those roles, their cost, and what differs around it."""
+
+    before: ClusterSpec
+    roles: tuple[str, ...]
+    changes: tuple[Change, ...]
+    cost: ImpactCost
+    cost_lines: tuple[str, ...]
+    around: Around
+
+
+def _hbase_difference(environment: Environment, cluster: str, against: str, group: str) -> Difference:
+    security = security_of_file(environment, launch_records(environment).get(cluster))
+    launch = launch_of(environment, environment.clusters[cluster], security)
+    before, further, around = _compared_with(against, launch, actions(launch))
+    roles = _roles(before, group)
+    pending = changes(before, planned_spec(launch), roles, releases()[launch.plan.release], further)
+    cost = impact_cost(pending, before, launch.plan, price_table(environment.region))
+    return Difference(
+        before=before,
+        roles=roles,
+        changes=pending,
+        cost=cost,
+        cost_lines=tuple(cost_lines(cost, launch)),
+        around=around,
+    )
+
+
+def _trino_difference(environment: Environment, cluster: str, against: str, group: str) -> Difference:
+    launch = trino_launch_of(environment, environment.analytics[cluster])
+    before, further, around = _compared_with(against, launch, trino_actions(launch))
+    roles = _roles(before, group)
+    pending = trino_changes(before, launch, roles, further)
+    cost = trino_impact(pending, before, launch)
+    return Difference(
+        before=before,
+        roles=roles,
+        changes=pending,
+        cost=cost,
+        cost_lines=tuple(trino_cost_lines(cost)),
+        around=around,
+    )
+
+
+def _roles(before: ClusterSpec, group: str) -> tuple[str, ...]:
+    """Return the groups of the cluster, or the group that a file without groups is for."""
+    return tuple(one.role for one in before.groups if one.role != "task") or (group,)
+
+
+def _compared_with(
+    against: str, launch: Launch | TrinoLaunch, planned: Sequence[Action]
+) -> tuple[ClusterSpec, tuple[Change, ...], Around]:
+    """Return the spec to compare with, changes that the spec does not show, and differences outside the cluster.
+
+    `planned` are the bootstrap actions of today's plan.
+    """
     if against == LAUNCH:
         record = recorded_launch(launch.environment, launch.plan.cluster)
-        return recorded_spec(record), tuple(changes_since_launch(record, launch)), {}
+        return recorded_spec(record), tuple(changes_since_launch(record, launch.environment, planned)), {}
     if against == LIVE:
         from operations.identity import environment_aws  # noqa: PLC0415 - boto3 is loaded only where AWS is asked
         from operations.plan_drift import cluster_drift  # noqa: PLC0415 - see above
@@ -129,12 +191,12 @@ def _impact(subject: str) -> str:
     return f"{subject.capitalize()}: a deployment updates what the template changes; edits by hand stay"
 
 
-def _page(
-    launch: Launch, before: ClusterSpec, pending: Sequence[Change], cost: ImpactCost, roles: Iterable[str]
-) -> Iterable[str]:
-    compared = " and ".join(roles)
+def _page(environment: Environment, difference: Difference, arguments: str) -> Iterable[str]:
+    """Yield the sections of the page; `arguments` name the cluster to a command."""
+    before, pending = difference.before, difference.changes
+    compared = " and ".join(difference.roles)
     yield fill(
-        f"{launch.environment.source} against {before.source}, {compared} nodes: {_counted(pending)}",
+        f"{environment.source} against {before.source}, {compared} nodes: {_counted(pending)}",
         WIDTH,
         break_on_hyphens=False,
     )
@@ -143,9 +205,9 @@ def _page(
         if listed:
             yield "\n".join([TITLES[applied], *(line for change in listed for line in change_lines(change))])
     if any(change.key in OF_NODES for change in pending):
-        yield fill(UNCHANGED_NODES.format(environment=launch.environment.name), WIDTH, break_on_hyphens=False)
+        yield fill(UNCHANGED_NODES.format(arguments=arguments), WIDTH, break_on_hyphens=False)
     if pending:
-        yield "\n".join(["Cost of applying all of it", *cost_lines(cost, launch)])
+        yield "\n".join(["Cost of applying all of it", *difference.cost_lines])
 
 
 def _counted(pending: Sequence[Change]) -> str:

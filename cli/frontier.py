@@ -12,17 +12,17 @@ import click
 from cli.plan_summary import cluster_heading
 from cli.terminal import echo, echo_styled, page_columns
 from environments.environment import Environment
-from environments.planning import requirements, world
+from environments.situation import situation_of
 from reports.json_text import json_text, plain
 from reports.nodes_text import nodes_text
-from sizing.cluster import ClusterChoice
-from sizing.frontier import Frontier, Step, Target, frontier
+from sizing.frontier import QUERY_TARGETS, TARGETS, Frontier, Step, Target, frontier
 from sizing.problem import Infeasible, InvalidInput
 from sizing.units import format_duration, format_percent, format_usd
 
 TEXTS: Final[Mapping[Target, Callable[[float], str]]] = {
     "hit_ratio": format_percent,
     "p99": format_duration,
+    "query_time": format_duration,
     "lost_nodes": lambda value: f"{value:.0f}",
 }
 LABEL: Final = 22
@@ -30,24 +30,33 @@ PRICE: Final = 8
 INDENT: Final = LABEL + 2 * PRICE + 6
 
 
-def show_frontier(environment: Environment, cluster: ClusterChoice, target: Target, output: str) -> None:
+def show_frontier(environment: Environment, cluster: str, target: Target, output: str) -> None:
     """Print the price of each step of a target."""
     if output == "markdown":
         raise click.UsageError("A frontier is printed as a table or as JSON.")
-    if target == "hit_ratio" and not environment.mode.has_bucket_cache:
+    is_analytics = cluster in environment.analytics
+    known = QUERY_TARGETS if is_analytics else TARGETS
+    if target not in known:
+        raise InvalidInput.of(
+            where=environment.source,
+            what=f"targets.{target} of {cluster}",
+            why=f"{'a Trino' if is_analytics else 'an HBase'} cluster has no such target",
+            fix=f"ask for one of its targets: --frontier {', '.join(known)}",
+        )
+    if target == "hit_ratio" and not (is_analytics or environment.mode.has_bucket_cache):
         raise InvalidInput.of(
             where=environment.source,
             what="targets.hit_ratio has no price",
             why=f"in mode {environment.mode}, no cache on disk answers reads",
             fix="ask for another target: --frontier p99",
         )
-    result = frontier(requirements(environment, cluster), world(environment), target)
+    result = frontier(situation_of(environment, cluster), target)
     if not any(step.option for step in result.steps):
         raise Infeasible.of(
             where=environment.source,
             what="no cluster meets the other targets",
             why=f"whatever targets.{target} is",
-            fix=f"warmbase plan {environment.name} says what is missing",
+            fix=f"warmbase plan {environment.name} --cluster {cluster} says what is missing",
         )
     if output == "json":
         echo(json_text(_document(environment, cluster, result)))
@@ -55,17 +64,17 @@ def show_frontier(environment: Environment, cluster: ClusterChoice, target: Targ
         echo_styled("\n".join(_page(environment, cluster, result, page_columns())))
 
 
-def _document(environment: Environment, cluster: ClusterChoice, result: Frontier) -> dict[str, Any]:
+def _document(environment: Environment, cluster: str, result: Frontier) -> dict[str, Any]:
     return {
         "environment": environment.name,
-        "cluster": cluster.name,
+        "cluster": cluster,
         **plain(result),
         "knee": None if result.knee is None else plain(result.steps[result.knee]),
     }
 
 
-def _page(environment: Environment, cluster: ClusterChoice, result: Frontier, width: int) -> Iterator[str]:
-    head = cluster_heading(environment.name, cluster.name)
+def _page(environment: Environment, cluster: str, result: Frontier, width: int) -> Iterator[str]:
+    head = cluster_heading(environment.name, cluster)
     yield f"{head}   what targets.{result.target} costs a month, all else as stated"
     yield ""
     yield from _rows(result, width)

@@ -8,24 +8,45 @@ from typing import Any, Final
 
 import click
 from msgspec import Struct
-from msgspec.structs import replace
 
-from cli.options import chosen_cluster
 from cli.plan_summary import cluster_heading
 from cli.terminal import echo, echo_styled, page_columns
-from environments.planning import requirements, world
+from environments.environment import Environment
+from environments.growth import Growth, Horizon, growth_of, outgrown_months
 from environments.reader.ranges import RangedDocument
 from environments.reader.read import environment_of
-from environments.samples import Sampling, samples_of
 from reports.json_text import json_text, plain
 from reports.nodes_text import nodes_text
-from sizing.growth import GrowthStep, growing, growth_steps, outgrown_month, split_month
+from sizing.growth import GrowthStep, growth_steps
 from sizing.problem import Infeasible
-from sizing.regret import ClusterOption
 from sizing.units import format_percent, format_size, format_usd
 
-HEADING: Final = "month  data, reads           price  cluster"
 INDENT: Final = 36
+
+
+class Words(Struct, frozen=True, kw_only=True):
+    """The words of the page for one engine: what grows, its column, the unit of the load, and a note on more nodes."""
+
+    grows: str
+    heading: str
+    unit: str
+    more_nodes: str
+
+
+HBASE: Final = Words(
+    grows="data, reads and writes",
+    heading="data, reads",
+    unit="s",
+    more_nodes="More nodes of the same kind are added while the cluster runs (warmbase reconfigure). The regions that"
+    " move to them are read from S3 once more; the other caches stay warm.",
+)
+TRINO: Final = Words(
+    grows="working set and queries",
+    heading="working set, queries",
+    unit="h",
+    more_nodes="More workers of the same kind are added while the cluster runs (warmbase reconfigure). Files that a new"
+    " worker reads from then on are fetched from S3 once more. What a query scans does not grow.",
+)
 
 
 class GrowthRequest(Struct, frozen=True, kw_only=True):
@@ -34,11 +55,14 @@ class GrowthRequest(Struct, frozen=True, kw_only=True):
     If the rate is None, each table grows as the file states, or at the assumed rate.
     """
 
-    cluster: str | None
-    months: int
+    cluster: str
+    horizon: Horizon
     rate: float | None
-    sampling: Sampling
     output: str
+
+    def growth_in(self, environment: Environment) -> Growth:
+        """Return the growth of the cluster's workload in an environment."""
+        return growth_of(environment, self.cluster, self.horizon.months, self.rate)
 
 
 def show_growth(ranged: RangedDocument, request: GrowthRequest) -> None:
@@ -48,38 +72,33 @@ def show_growth(ranged: RangedDocument, request: GrowthRequest) -> None:
     """
     if request.output == "markdown":
         raise click.UsageError("Growth is printed as a table or as JSON.")
-    environment = environment_of(ranged.middle)
-    cluster = chosen_cluster(environment, request.cluster)
-    needs, offered = growing(requirements(environment, cluster), request.rate), world(environment)
-    rates = {table.name: table.growth_per_month or 0.0 for table in needs.workload.parts}
-    steps, split = list(growth_steps(needs, offered, request.months)), split_month(needs, request.months)
+    environment, cluster, months = environment_of(ranged.middle), request.cluster, request.horizon.months
+    growth = request.growth_in(environment)
+    steps = list(growth_steps(growth.later, months))
     if (first := steps[0].option) is None:
         raise Infeasible.of(
             where=environment.source,
             what="no cluster meets the targets today",
             why="growth begins with today's plan",
-            fix=f"see what is missing: warmbase plan {environment.name}",
+            fix=f"see what is missing: warmbase plan {environment.name} --cluster {cluster}",
         )
-    outgrown = _outgrown(ranged, cluster.name, first, request) if ranged.ranges else None
+    outgrown = outgrown_months(ranged, request.growth_in, first, request.horizon) if ranged.ranges else None
     if request.output == "json":
-        document: dict[str, Any] = {"environment": environment.name, "cluster": cluster.name}
-        tables = rates if needs.workload.tables else {}
-        document |= {"growth": _common(rates), "tables": tables, "months": request.months}
-        echo(json_text({**document, "steps": plain(steps), "split_month": split, "outgrown_months": outgrown}))
+        document = {"environment": environment.name, "cluster": cluster, "months": months}
+        echo(json_text(document | _document(growth, steps) | {"outgrown_months": outgrown}))
         return
-    head = cluster_heading(environment.name, cluster.name)
-    title = f"{head}   {request.months} months in which data, reads and writes grow by {_growth(rates)} a month"
-    rows = [line for step in steps for line in _lines(step, page_columns())]
-    all_notes = (*_notes(steps, split), *_by_table(rates), *_when_outgrown(outgrown or [], request.months))
+    words = TRINO if cluster in environment.analytics else HBASE
+    head = cluster_heading(environment.name, cluster)
+    title = f"{head}   {months} months in which {words.grows} grow by {_growth(growth.rates)} a month"
+    columns = f"month  {words.heading:<20}{'price':>7}  cluster"
+    rows = [line for step in steps for line in _lines(step, _load_text(growth, step.month, words), page_columns())]
+    all_notes = (
+        *_notes(steps, growth.split_month, words),
+        *_by_table(growth.rates),
+        *_when_outgrown(outgrown or [], months),
+    )
     notes = [line for note in all_notes for line in wrap(note, page_columns(), break_on_hyphens=False)]
-    echo_styled("\n".join([title, "", HEADING, *rows, "", *notes]))
-
-
-def _outgrown(ranged: RangedDocument, cluster: str, first: ClusterOption, request: GrowthRequest) -> list[int | None]:
-    """Return the month in which each sample of the ranges outgrows the first cluster; None if it does not in time."""
-    situations = samples_of(ranged, cluster, request.sampling).situations
-    grown = (replace(one, requirements=growing(one.requirements, request.rate)) for one in situations)
-    return [outgrown_month(one, first, request.months) for one in grown]
+    echo_styled("\n".join([title, "", columns, *rows, "", *notes]))
 
 
 def _when_outgrown(outgrown: Sequence[int | None], months: int) -> Iterator[str]:
@@ -99,6 +118,15 @@ def _month(month: int, months: int) -> str:
     return f"month {month}" if month <= months else f"a month after {months}"
 
 
+def _document(growth: Growth, steps: Sequence[GrowthStep]) -> dict[str, Any]:
+    return {
+        "growth": _common(growth.rates),
+        "tables": growth.tables,
+        "steps": [{**plain(step), **growth.figures(step.month)} for step in steps],
+        "split_month": growth.split_month,
+    }
+
+
 def _common(rates: Mapping[str, float]) -> float | None:
     """Return the growth of all tables, or None if it differs."""
     return next(iter(rates.values())) if len(set(rates.values())) == 1 else None
@@ -115,11 +143,14 @@ def _by_table(rates: Mapping[str, float]) -> Iterator[str]:
         yield f"Growth per month: {', '.join(f'{name} {format_percent(rate)}' for name, rate in rates.items())}."
 
 
-def _lines(step: GrowthStep, width: int) -> Iterator[str]:
-    workload = format_size(step.stored_bytes)
-    if step.reads_per_second is not None:
-        workload += f", {step.reads_per_second:,.0f}/s"
-    label = f"{step.month:>5}  {workload:<19}"
+def _load_text(growth: Growth, month: int, words: Words) -> str:
+    stored_bytes, load = growth.figures(month).values()
+    size = format_size(stored_bytes or 0)
+    return size if load is None else f"{size}, {load:,.0f}/{words.unit}"
+
+
+def _lines(step: GrowthStep, load: str, width: int) -> Iterator[str]:
+    label = f"{step.month:>5}  {load:<19}"
     if step.option is None or step.usd_per_month is None:
         yield f"{label}no cluster meets the targets"
         return
@@ -130,15 +161,12 @@ def _lines(step: GrowthStep, width: int) -> Iterator[str]:
     yield from (" " * INDENT + other for other in others)
 
 
-def _notes(steps: list[GrowthStep], split: int | None) -> Iterator[str]:
+def _notes(steps: Sequence[GrowthStep], split: int | None, words: Words) -> Iterator[str]:
     later = [step for step in steps if step.month and step.option]
     if later:
         yield "In brackets: the targets that the previous cluster misses from that month on."
     if any(not step.is_new for step in later):
-        yield (
-            "More nodes of the same kind are added while the cluster runs (warmbase reconfigure). The regions that move"
-            " to them are read from S3 once more; the other caches stay warm."
-        )
+        yield words.more_nodes
     if any(step.is_new for step in later):
         yield "new: a new cluster, which starts with cold caches."
     if split is not None:

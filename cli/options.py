@@ -50,7 +50,8 @@ def chosen_cluster(environment: Environment, cluster_name: str | None) -> Cluste
             where=environment.source,
             what=f"clusters.{cluster_name}",
             why="this is a Trino cluster, and the command is for HBase clusters",
-            fix="for Trino, use warmbase plan, explain, render, lint, reconfigure, verify and teardown",
+            fix="for Trino, use warmbase plan, whose --set, --frontier, --tornado and --months show what other values"
+            " change, or compare, diff, explain, render, lint, reconfigure, verify or teardown",
         )
     if cluster_name not in environment.clusters:
         raise InvalidInput.of(
@@ -66,6 +67,14 @@ def check_cluster(environment: Environment, cluster_name: str) -> None:
     """Raise InvalidInput for a name that no cluster of the file has, of whatever engine."""
     if cluster_name not in environment.analytics:
         chosen_cluster(environment, cluster_name)
+
+
+def chosen_name(environment: Environment, cluster_name: str | None) -> str:
+    """Return the name of a cluster of whatever engine, or that of the active one. Raises as `check_cluster`."""
+    if cluster_name is None:
+        return environment.active.name
+    check_cluster(environment, cluster_name)
+    return cluster_name
 
 
 def chosen_analytics(environment: Environment, cluster_name: str | None) -> TrinoChoice | None:

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypedDict, Unpack, get_args
 
 import click
+from msgspec import Struct
 
-from cli.options import chosen_analytics, chosen_cluster, cluster_option, environment_argument
+from cli.options import chosen_name, cluster_option, environment_argument
 from cli.terminal import echo, echo_styled, page_columns
 from cli.unit_text import SHARE
 from environments.environment import Environment
 from environments.planning import advised_plan_of, infeasible, plan_of
-from environments.reader import read_environment
 from environments.reader.assignment import Assignment
 from environments.reader.ranges import RangedDocument
 from environments.reader.read import environment_of, read_ranges
@@ -92,7 +92,7 @@ class PlanOptions(TypedDict):
 )
 @click.option(
     "--frontier",
-    type=click.Choice(["hit_ratio", "p99", "lost_nodes"]),
+    type=click.Choice(get_args(Target)),
     help="Print what each step of this target costs.",
 )
 @click.option(
@@ -164,25 +164,26 @@ def plan(environment: str, **options: Unpack[PlanOptions]) -> None:
     if options["assignments"] and (other := options["other"]) in UNITS:
         raise click.UsageError(f"{other!r} is apart from its number. Put the option in quotes: --set 'a.b=1 TiB'.")
     pages = [page for page in PAGES if options[page]]
-    if options["cluster"] and chosen_analytics(unchanged := read_environment(environment), options["cluster"]):
-        _show_trino(environment, unchanged, options, pages)
-        return
     if options["report"]:
         _write_report(environment, options, pages)
         return
     if options["frontier"] or options["months"] or options["tornado"]:
         _show_steps(environment, options, pages)
         return
-    if (ranged := _ranged(environment, options).today).ranges:
-        _show_decision(ranged, options, pages)
+    subject = _subject(environment, options)
+    if subject.today.ranges:
+        _show_decision(subject, options, pages)
         return
     if options["other"] or options["assignments"] or options["against"] or options["output"] == "markdown":
         if pages:
             raise click.UsageError("--why, --cost and --all print one plan. For two, use --output json.")
         _show_comparison(environment, options)
         return
-    read = environment_of(ranged.document)
-    choice = chosen_cluster(read, options["cluster"])
+    read = subject.environment
+    if subject.cluster in read.analytics:
+        _show_trino(environment, subject, options["output"], pages)
+        return
+    choice = read.clusters[subject.cluster]
     sized = (advised_plan_of if options["advice"] else plan_of)(read, choice)
     error = None if sized.meets_targets else infeasible(read.source, sized)
     if options["output"] == "json":
@@ -205,28 +206,24 @@ def _show_steps(environment: str, options: PlanOptions, pages: Sequence[Page]) -
             "--frontier, --months and --tornado each print their own page: leave out OTHER, --against, --why, --cost"
             " and --all."
         )
+    subject = _subject(environment, options)
     if options["tornado"]:
         from cli.tornado import show_tornado  # noqa: PLC0415 - each page loads what it needs
 
-        show_tornado(_ranged(environment, options).today, options["cluster"], options["output"])
-        return
-    if months:
-        from cli.growth import GrowthRequest, show_growth  # noqa: PLC0415 - as above
-
-        request = GrowthRequest(
-            cluster=options["cluster"],
-            months=months,
-            rate=options["growth"],
-            sampling=_sampling(options),
-            output=options["output"],
-        )
-        show_growth(_ranged(environment, options), request)
-        return
-    read = read_environment(environment, [Assignment.parse(text) for text in options["assignments"]])
-    if target:
+        show_tornado(subject.today, subject.cluster, options["output"])
+    elif target:
         from cli.frontier import show_frontier  # noqa: PLC0415 - as above
 
-        show_frontier(read, chosen_cluster(read, options["cluster"]), target, options["output"])
+        show_frontier(subject.exact, subject.cluster, target, options["output"])
+    elif months:
+        from cli.growth import GrowthRequest, show_growth  # noqa: PLC0415 - as above
+        from environments.growth import Horizon  # noqa: PLC0415 - as above
+
+        horizon = Horizon(months=months, sampling=_sampling(options))
+        request = GrowthRequest(
+            cluster=subject.cluster, horizon=horizon, rate=options["growth"], output=options["output"]
+        )
+        show_growth(subject.ranged, request)
 
 
 def _write_report(environment: str, options: PlanOptions, pages: Sequence[Page]) -> None:
@@ -252,26 +249,42 @@ def _sampling(options: PlanOptions) -> Sampling:
     return Sampling(count=options["samples"], seed=options["seed"], missed_factor=options["missed_factor"])
 
 
-def _ranged(environment: str, options: PlanOptions) -> RangedDocument:
-    """Return the environment file with its ranges; if there are two files, the newer one."""
-    return read_ranges(options["other"] or environment, [Assignment.parse(text) for text in options["assignments"]])
+class RangedCluster(Struct, frozen=True, kw_only=True):
+    """The cluster to plan, and the ranges that its plan depends on; `environment` has the middle of each range."""
+
+    ranged: RangedDocument
+    environment: Environment
+    cluster: str
+
+    @property
+    def today(self) -> RangedDocument:
+        """Return the ranges that a plan for today depends on."""
+        return self.ranged.today
+
+    @property
+    def exact(self) -> Environment:
+        """Return the environment. Raises InvalidInput if the plan for today depends on ranges."""
+        return environment_of(self.today.document)
 
 
-def _show_decision(ranged: RangedDocument, options: PlanOptions, pages: Sequence[Page]) -> None:
+def _subject(environment: str, options: PlanOptions) -> RangedCluster:
+    """Return what to plan; if there are two environments, in the newer one."""
+    assignments = [Assignment.parse(text) for text in options["assignments"]]
+    ranged = read_ranges(options["other"] or environment, assignments)
+    read = environment_of(ranged.middle)
+    cluster = chosen_name(read, options["cluster"])
+    return RangedCluster(ranged=ranged.of_cluster(read, cluster), environment=read, cluster=cluster)
+
+
+def _show_decision(subject: RangedCluster, options: PlanOptions, pages: Sequence[Page]) -> None:
     if options["other"] or options["against"] or pages:
         raise click.UsageError(
             "A plan from ranges has its own page: leave out OTHER, --against, --why, --cost and --all."
         )
     from cli.decision import DecisionRequest, show_decision  # noqa: PLC0415 - most plans need no ranges
 
-    show_decision(
-        ranged,
-        DecisionRequest(
-            cluster=options["cluster"],
-            output=options["output"],
-            sampling=_sampling(options),
-        ),
-    )
+    request = DecisionRequest(cluster=subject.cluster, output=options["output"], sampling=_sampling(options))
+    show_decision(subject.today, request)
 
 
 def _show_comparison(environment: str, options: PlanOptions) -> None:
@@ -289,26 +302,15 @@ def _show_comparison(environment: str, options: PlanOptions) -> None:
     )
 
 
-def _show_trino(name: str, environment: Environment, options: PlanOptions, pages: Sequence[Page]) -> None:
-    """Print the plan of an analytics cluster, or the difference that other values make.
-
-    Raises Infeasible after printing, if the plan misses its targets.
-    """
-    of_hbase = (options["other"], options["against"], options["report"], options["frontier"], options["months"])
-    if any(of_hbase) or options["tornado"] or options["output"] == "markdown":
-        raise click.UsageError(
-            "OTHER, --against, --report, --frontier, --tornado, --months and --output markdown are for HBase clusters."
-        )
-    if options["assignments"]:
-        _show_trino_comparison(name, environment, options)
-        return
-    cluster = environment.analytics[options["cluster"] or ""]
+def _show_trino(name: str, subject: RangedCluster, output: str, pages: Sequence[Page]) -> None:
+    """Print the plan of an analytics cluster. Raises Infeasible after printing, if the plan misses its targets."""
+    environment, cluster = subject.environment, subject.environment.analytics[subject.cluster]
     from cli.engines.trino.plan_page import trino_page, trino_summary  # noqa: PLC0415 - most plans are of HBase
     from environments.engines.trino.planning import trino_infeasible, trino_plan_of  # noqa: PLC0415 - as above
 
     plan = trino_plan_of(environment, cluster)
     error = None if plan.feasible else trino_infeasible(environment.source, plan)
-    if options["output"] == "json":
+    if output == "json":
         from cli.errors import answer_document  # noqa: PLC0415 - each output loads what it needs
         from reports.json_text import json_text, plain  # noqa: PLC0415 - as above
 
@@ -319,19 +321,6 @@ def _show_trino(name: str, environment: Environment, options: PlanOptions, pages
         echo_styled(trino_summary(name, environment, plan, page_columns()))
     if error:
         raise error
-
-
-def _show_trino_comparison(name: str, environment: Environment, options: PlanOptions) -> None:
-    from cli.engines.trino.comparison import trino_comparison, trino_plans  # noqa: PLC0415 - most plans are of HBase
-
-    changed = read_environment(name, [Assignment.parse(text) for text in options["assignments"]])
-    before, after = trino_plans((environment, changed), options["cluster"] or "")
-    if options["output"] == "json":
-        from reports.json_text import json_text, plain  # noqa: PLC0415 - as above
-
-        echo(json_text({"before": plain(before), "after": plain(after)}))
-    else:
-        echo_styled(trino_comparison(before, after, page_columns()))
 
 
 def _show_plan(name: str, environment: Environment, plan: Plan, pages: Sequence[Page] = ()) -> None:

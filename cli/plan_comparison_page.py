@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from textwrap import wrap
 from typing import Final
 
 from rich.console import Console
 from rich.table import Table
 
-from cli.change_lines import cost_lines
 from cli.compared_plans import ComparedPlans
+from cli.engines.trino.comparison import ComparedTrino
 from cli.plan_differences import Row
 from cli.terminal import page_columns, rich_text
+from sizing.engines.trino.plan import TrinoWarning
 from sizing.problem import fix_line
 from sizing.warning import Warning  # noqa: A004 - the plan's own word
 
@@ -21,7 +21,7 @@ SIDES: Final = ("before", "after")
 NO_BREAK: Final = "\N{NO-BREAK SPACE}%"
 
 
-def comparison_page(compared: ComparedPlans) -> str:
+def comparison_page(compared: ComparedPlans | ComparedTrino) -> str:
     """Return the page, as wide as the terminal up to 120 columns."""
     width = page_columns()
     console = Console(highlight=False, width=width)
@@ -31,13 +31,25 @@ def comparison_page(compared: ComparedPlans) -> str:
     return "\n".join(line.rstrip() for line in page.get().splitlines())
 
 
-def _parts(compared: ComparedPlans, width: int) -> Iterator[str | Table]:
-    yield from (f"[bold]{rich_text(line)}[/bold]" for line in _wrapped(compared.headline, width))
-    yield from map(rich_text, _wrapped(compared.same_nodes, width))
+def _parts(compared: ComparedPlans | ComparedTrino, width: int) -> Iterator[str | Table]:
+    yield from _answer(compared, width)
     yield ""
     yield _table(list(zip(SIDES, compared.sources, strict=True)), width)
+    yield from _differences(compared, width)
+    for other in compared.analytics if isinstance(compared, ComparedPlans) else ():
+        yield ""
+        yield from _answer(other, width)
+        yield from _differences(other, width)
+
+
+def _answer(compared: ComparedPlans | ComparedTrino, width: int) -> Iterator[str]:
+    yield from (f"[bold]{rich_text(line)}[/bold]" for line in _wrapped(compared.headline, width))
+    yield from map(rich_text, _wrapped(compared.same_nodes, width))
+
+
+def _differences(compared: ComparedPlans | ComparedTrino, width: int) -> Iterator[str | Table]:
     if compared.is_empty:
-        yield "\nThe plans do not differ."
+        yield f"\n{compared.no_difference}"
         return
     for title, rows in (("What differs", compared.figures), ("Bill, a month", compared.cost)):
         if rows:
@@ -46,16 +58,15 @@ def _parts(compared: ComparedPlans, width: int) -> Iterator[str | Table]:
     if compared.applied:
         yield "\n[bold]How a running cluster gets there[/bold]"
         yield _table(compared.applied, width)
-        application = compared.comparison.application
-        yield from (
-            rich_text(line) for line in (cost_lines(application.cost, application.launch) if application else ())
-        )
-    for title, warnings in zip(("New warnings", "Warnings that no longer apply"), compared.warnings, strict=True):
+        yield from map(rich_text, compared.cost_lines)
+    new: Sequence[Warning | TrinoWarning]
+    former: Sequence[Warning | TrinoWarning]
+    new, former = compared.warnings
+    for title, warnings in (("New warnings", new), ("Warnings that no longer apply", former)):
         if warnings:
             yield f"\n[bold]{title}[/bold]"
             yield from _warnings(warnings, width)
-    name = Path(compared.comparison.after.environment.source).stem
-    yield f"\nEach setting and how it is applied: warmbase diff {rich_text(name)} --against launch|live|FILE"
+    yield f"\nEach setting and how it is applied: {rich_text(compared.diff_command)} --against launch|live|FILE"
 
 
 def _wrapped(answer: str, width: int) -> list[str]:
@@ -74,7 +85,7 @@ def _table(rows: Sequence[Row], width: int, *, headed: bool = False) -> Table:
     return table
 
 
-def _warnings(warnings: Sequence[Warning], width: int) -> Iterator[str]:
+def _warnings(warnings: Sequence[Warning | TrinoWarning], width: int) -> Iterator[str]:
     for warning in warnings:
         text = f"{warning.message} ({fix_line(warning.fix)})"
         yield from map(rich_text, wrap(text, width, subsequent_indent="  ", break_on_hyphens=False))

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, TypeVar
 
+from changes.change import Change
 from changes.cost import ImpactCost
 from changes.plan_comparison import PlanComparison
 from changes.plan_figures import PlanFigures
 from configurations.properties.property import Applied
 from sizing.cluster import Volume
+from sizing.engines.trino.plan import TrinoWarning
+from sizing.plan import CoreGroup
 from sizing.units import MIB, SECONDS_PER_HOUR, format_duration, format_percent, format_size, format_usd
 from sizing.warning import Warning  # noqa: A004 - the plan's own word
 
+W = TypeVar("W", Warning, TrinoWarning)
 Row = tuple[str, ...]
 """A label, and the text of each plan."""
 NONE: Final = "none"
@@ -29,7 +33,7 @@ def headline(before: PlanFigures | None, after: PlanFigures | None, comparison: 
     """Return the answer in one line: the prices, the nodes, how the change is applied, and what the cache loses."""
     if before is None or after is None or not (before.feasible and after.feasible):
         return f"{_price_or_verdict(before)} → {_price_or_verdict(after)}"
-    price = f"{_price_change(before.usd_per_month, after.usd_per_month)}: {_nodes_change(before, after)}"
+    price = f"{price_change(before.usd_per_month, after.usd_per_month)}: {nodes_change(_core(before), _core(after))}"
     unmet = "" if after.meets_targets else "; it misses its targets"
     return f"{price}{''.join(f'; {part}' for part in _applied(before, comparison))}{unmet}"
 
@@ -48,7 +52,8 @@ def _price_or_verdict(figures: PlanFigures | None) -> str:
     return f"no cluster meets the targets; the nearest has {figures.nearest[0]}"
 
 
-def _price_change(before: float, after: float) -> str:
+def price_change(before: float, after: float) -> str:
+    """Return two prices a month and their difference: `$3,504 → $4,156 a month (+$653, +19 %)`."""
     was, will = format_usd(before), format_usd(after)
     if was == will:
         return f"{will} a month, as before"
@@ -68,26 +73,34 @@ def _nodes(figures: PlanFigures) -> str:
     return f"{figures.core_nodes} x {figures.core_type}"
 
 
-def _nodes_change(before: PlanFigures, after: PlanFigures) -> str:
-    if before.core_type != after.core_type:
-        return f"{_nodes(before)} → {_nodes(after)}"
-    more = after.core_nodes - before.core_nodes
+def _core(figures: PlanFigures) -> CoreGroup:
+    return CoreGroup(instance_type=figures.core_type, count=figures.core_nodes, volumes=figures.core_volumes)
+
+
+def nodes_change(before: CoreGroup, after: CoreGroup, node: str = "node") -> str:
+    """Return the difference of two core groups in words; `node` is what the engine calls one of them."""
+    if before.instance_type != after.instance_type:
+        return f"{before.count} x {before.instance_type} → {after.count} x {after.instance_type}"
+    more = after.count - before.count
     if more:
-        return f"{more:+} node{'s' * (abs(more) > 1)}"
-    return "the same nodes" if before.core_volumes == after.core_volumes else "the same nodes with other volumes"
+        return f"{more:+} {node}{'s' * (abs(more) > 1)}"
+    return f"the same {node}s" if before.volumes == after.volumes else f"the same {node}s with other volumes"
 
 
 def _applied(before: PlanFigures, comparison: PlanComparison) -> Iterator[str]:
     if comparison.unknown:
         yield "how it is applied is unknown"
-    if comparison.application is None:
-        return
-    cost = comparison.application.cost
+    if comparison.application:
+        yield from applied_texts(comparison.application.cost, has_cache=bool(before.bucket_cache_mib))
+
+
+def applied_texts(cost: ImpactCost, *, has_cache: bool) -> Iterator[str]:
+    """Yield how the changes are applied, and what a cache loses."""
     if cost.applied is None:
         yield "nothing to apply"
         return
     yield APPLIED[cost.applied]
-    if before.bucket_cache_mib:
+    if has_cache:
         yield _cache(cost)
 
 
@@ -99,35 +112,47 @@ def _cache(cost: ImpactCost) -> str:
     return f"{format_size(cost.cache_lost_bytes)} of cache is lost with the removed nodes"
 
 
+def applied_rows(changes: Sequence[Change]) -> Iterator[Row]:
+    """Yield each way in which changes are applied: settings that need a new cluster by name, others by number."""
+    for applied in reversed(Applied):
+        listed = [change for change in changes if change.applied is applied]
+        if applied is Applied.NEW_CLUSTER:
+            names = ", ".join(dict.fromkeys(f"{'/'.join(change.groups)} {change.key}" for change in listed))
+        else:
+            names = f"{len(listed)} setting{'s' * (len(listed) > 1)}"
+        if listed:
+            yield str(applied), names
+
+
 def figure_rows(*plans: PlanFigures) -> list[Row]:
     """Return a row for each figure, or for each that differs where there are two plans."""
-    return _distinct((label, *(text(figures) for figures in plans)) for label, text in FIGURES.items())
+    return distinct((label, *(text(figures) for figures in plans)) for label, text in FIGURES.items())
 
 
-def cost_rows(*plans: PlanFigures) -> list[Row]:
-    """Return a row for each line of the bill, or for each that differs where there are two plans."""
-    items = dict.fromkeys(item for figures in plans for item in figures.cost)
-    return _distinct((item, *(_usd(figures, item) for figures in plans)) for item in items)
+def cost_rows(*bills: Mapping[str, float]) -> list[Row]:
+    """Return a row for each line of the bill, or for each that differs where there are two bills."""
+    items = dict.fromkeys(item for bill in bills for item in bill)
+    return distinct((item, *(_usd(bill, item) for bill in bills)) for item in items)
 
 
-def _distinct(rows: Iterator[Row]) -> list[Row]:
+def distinct(rows: Iterable[Row]) -> list[Row]:
+    """Return the rows whose texts differ, and all rows that have only one."""
     return [row for row in rows if len(row) == 2 or len(set(row[1:])) > 1]  # noqa: PLR2004 - a label and one plan
 
 
-def warnings_without(warnings: Sequence[Warning], others: Sequence[Warning]) -> list[Warning]:
+def warnings_without(warnings: Sequence[W], others: Sequence[W]) -> list[W]:
     """Return the warnings that are not among the others, whose messages may have other figures."""
     known = {warning.id for warning in others}
     return [warning for warning in warnings if warning.id not in known]
 
 
-def _usd(figures: PlanFigures, item: str) -> str:
-    return format_usd(figures.cost[item]) if item in figures.cost else NONE
+def _usd(bill: Mapping[str, float], item: str) -> str:
+    return format_usd(bill[item]) if item in bill else NONE
 
 
-def _volume(figures: PlanFigures, purpose: str) -> str:
-    return (
-        ", ".join(map(_volume_text, (volume for volume in figures.core_volumes if volume.purpose == purpose))) or NONE
-    )
+def volume_text(volumes: Iterable[Volume], purpose: str) -> str:
+    """Return the size and the speed of the volumes for a purpose."""
+    return ", ".join(_volume_text(volume) for volume in volumes if volume.purpose == purpose) or NONE
 
 
 def _volume_text(volume: Volume) -> str:
@@ -150,9 +175,9 @@ FIGURES: Final[Mapping[str, Callable[[PlanFigures], str]]] = {
     "release": lambda figures: figures.release,
     "prices": lambda figures: figures.prices,
     "core nodes": _nodes,
-    "cache per node": lambda figures: _volume(figures, "cache"),
-    "data per node": lambda figures: _volume(figures, "data"),
-    "system per node": lambda figures: _volume(figures, "system"),
+    "cache per node": lambda figures: volume_text(figures.core_volumes, "cache"),
+    "data per node": lambda figures: volume_text(figures.core_volumes, "data"),
+    "system per node": lambda figures: volume_text(figures.core_volumes, "system"),
     "primary nodes": lambda figures: f"{figures.primary_nodes} x {figures.primary_type}",
     "BucketCache": lambda figures: (
         f"{format_size(figures.bucket_cache_mib * MIB)} per server" if figures.bucket_cache_mib else NONE

@@ -6,11 +6,15 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from changes.engines.trino.comparison import TrinoSide
 from changes.plan_comparison import PlanSide
 from changes.plan_figures import PlanFigures
 from cli.compared_plans import ComparedPlans
+from cli.engines.trino.comparison import ComparedTrino, bill_of, plan_headline
+from cli.engines.trino.comparison import figure_rows as trino_rows
 from cli.plan_differences import Row, cost_rows, figure_rows, single_headline
 from reports.amounts import printable
+from sizing.engines.trino.plan import TrinoWarning
 from sizing.problem import fix_line
 from sizing.warning import Warning  # noqa: A004 - the plan's own word
 
@@ -22,11 +26,16 @@ MARKED: Final = re.compile(r"([\\`*_\[\]|<>#~])")
 SIDES: Final = ("", "before", "after")
 
 
-def comparison_markdown(compared: ComparedPlans) -> str:
-    """Return what differs between two plans: the answer and the figures, and the rest to be opened by a click."""
+def comparison_markdown(compared: ComparedPlans | ComparedTrino) -> str:
+    """Return what differs between two plans: the answer and the figures, and the rest to be opened by a click.
+
+    Analytics clusters whose plans differ as well have a line each.
+    """
     title = f"**{_text(compared.sources[1])}**: {_text(compared.headline)}"
+    others = compared.analytics if isinstance(compared, ComparedPlans) else ()
+    lines = _bullets(other.headline for other in others)
     if compared.is_empty:
-        return f"{title}\n\nThe plans do not differ."
+        return "\n".join([title, "", compared.no_difference, *lines])
     same_nodes = ["", _text(compared.same_nodes)] if compared.same_nodes else []
     came, went = compared.warnings
     details = [
@@ -36,7 +45,7 @@ def comparison_markdown(compared: ComparedPlans) -> str:
         *_bullets(f"no longer: {warning.message}" for warning in went),
     ]
     summary = f"Compared with {_text(compared.sources[0])}: the bill, how the change is applied, and warnings"
-    return _page([title, *same_nodes, *_table(SIDES, compared.figures)], details, summary)
+    return _page([title, *same_nodes, *lines, *_table(SIDES, compared.figures)], details, summary)
 
 
 def plan_markdown(side: PlanSide, source: str) -> str:
@@ -45,8 +54,20 @@ def plan_markdown(side: PlanSide, source: str) -> str:
     title = f"**{_text(source)}**: {_text(single_headline(figures))}"
     if figures is None:
         return title
-    details = [*_table(("", "a month"), cost_rows(figures)), *_bullets(map(_warning, figures.warnings))]
-    return _page([title, *_table(("", "plan"), figure_rows(figures))], details, "The bill, and what to watch")
+    return _plan_page(title, figure_rows(figures), cost_rows(figures.cost), figures.warnings)
+
+
+def trino_markdown(side: TrinoSide, source: str) -> str:
+    """Return the plan of an analytics cluster as `plan_markdown` does."""
+    title = f"**{_text(source)}**: {_text(plan_headline(side))}"
+    return _plan_page(title, trino_rows(side.plan), cost_rows(bill_of(side.plan)), side.plan.warnings)
+
+
+def _plan_page(
+    title: str, figures: Iterable[Row], cost: Iterable[Row], warnings: Iterable[Warning | TrinoWarning]
+) -> str:
+    details = [*_table(("", "a month"), cost), *_bullets(map(_warning, warnings))]
+    return _page([title, *_table(("", "plan"), figures)], details, "The bill, and what to watch")
 
 
 def _page(top: Sequence[str], details: Sequence[str], summary: str) -> str:
@@ -72,7 +93,7 @@ def _bullets(texts: Iterable[str]) -> list[str]:
     return ["", *lines] if lines else []
 
 
-def _warning(warning: Warning) -> str:
+def _warning(warning: Warning | TrinoWarning) -> str:
     return f"{warning.message}; {fix_line(warning.fix)}"
 
 

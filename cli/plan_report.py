@@ -45,6 +45,7 @@ def write_report(request: ReportRequest) -> None:
     ranged = read_ranges(request.environment, request.assignments).today
     read = environment_of(ranged.middle)
     choice = chosen_cluster(read, request.cluster)
+    ranged = ranged.of_cluster(read, choice.name)
     echo(COMPUTING, err=True)
     plan = advised_plan_of(read, choice)
     error = None if plan.meets_targets else infeasible(read.source, plan)

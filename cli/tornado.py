@@ -1,13 +1,15 @@
-"""The page of `warmbase plan ENV --tornado`: how far inputs and judgements move the price and the p99."""
+"""The page of `warmbase plan ENV --tornado`: how far inputs and judgements move the price and the latency."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from typing import Final
 
 import click
+from msgspec import Struct
 
-from cli.options import chosen_cluster
+from cli.options import chosen_name
 from cli.plan_summary import cluster_heading
 from cli.terminal import echo, echo_styled
 from environments.judgements import judgement_sensitivities
@@ -23,7 +25,7 @@ KEY: Final = 33
 VALUES: Final = 19
 PRICE: Final = 16
 LEAST_PRICE: Final = 0.001  # judgement: a dollar of a thousand is less than what prices differ by from month to month
-LEAST_P99: Final = 0.05  # judgement: nobody states a p99 to better than a twentieth
+LEAST_LATENCY: Final = 0.05  # judgement: nobody states a latency to better than a twentieth
 NO_CLUSTER: Final = "none"
 """The price at an end where no cluster meets the targets."""
 
@@ -33,63 +35,82 @@ def show_tornado(ranged: RangedDocument, cluster_name: str | None, output: str) 
     if output == "markdown":
         raise click.UsageError("A tornado is printed as a table or as JSON.")
     environment = environment_of(ranged.middle)
-    cluster = chosen_cluster(environment, cluster_name).name
+    cluster = chosen_name(environment, cluster_name)
     inputs, judgements = sensitivities(ranged, cluster), judgement_sensitivities(ranged.middle, cluster)
+    latency = QUERY if cluster in environment.analytics else P99
     if output == "json":
-        echo(json_text(_document(environment.name, cluster, inputs, judgements)))
+        document: dict[str, object] = {"environment": environment.name, "cluster": cluster}
+        document["inputs"] = [_entry(one, latency) for one in inputs]
+        document["judgements"] = [_entry(one, latency) | {"constants": one.one.where} for one in judgements]
+        echo(json_text(document))
         return
     head, important = cluster_heading(environment.name, cluster), list(filter(_matters, judgements))
+    columns = Columns(latency=latency, prefixes=(f"{TABLES}.", f"clusters.{cluster}."))
     pages = [
         [f"{head}   one input at a time, all others as stated"],
-        list(_rows("input", inputs)),
-        list(_rows("judgement", important)) if important else [],
-        list(_notes(len(judgements) - len(important))),
+        list(columns.rows("input", inputs)),
+        list(columns.rows("judgement", important)) if important else [],
+        list(_notes(latency, len(judgements) - len(important))),
     ]
     echo_styled("\n\n".join("\n".join(page) for page in pages if page))
 
 
 def _matters(result: Sensitivity) -> bool:
-    """Return whether a judgement moves the price or the p99 by enough to be shown."""
+    """Return whether a judgement moves the price or the latency by enough to be shown."""
     return any(
         low is None or high is None or abs(high - low) > fraction * low
-        for (low, high), fraction in ((result.usd_per_month, LEAST_PRICE), (result.p99_ms, LEAST_P99))
+        for (low, high), fraction in ((result.usd_per_month, LEAST_PRICE), (result.latency_ms, LEAST_LATENCY))
     )
 
 
-def _notes(hidden: int) -> Iterator[str]:
+def _notes(latency: Latency, hidden: int) -> Iterator[str]:
     yield "An input that is not a range goes from 20 % below its value to 20 % above it."
     yield "A judgement is a value that warmbase assumes, because nobody has measured it"
     yield "on your cluster."
     if hidden:
-        least_price, least_p99 = format_percent(LEAST_PRICE), format_percent(LEAST_P99)
-        yield f"{hidden} other judgements move the price by {least_price} at most, and the p99 by {least_p99} at"
-        yield "most; --output json has them, and the constants of each."
-    yield "All prices are per month; prices and p99 are estimates."
+        least_price, least_latency = format_percent(LEAST_PRICE), format_percent(LEAST_LATENCY)
+        yield f"{hidden} other judgements move the price by {least_price} at most, and the {latency.name} by"
+        yield f"{least_latency} at most; --output json has them, and the constants of each."
+    yield f"All prices are per month; prices and {latency.name} are estimates."
 
 
-def _document(
-    environment: str, cluster: str, inputs: Sequence[Sensitivity], judgements: Sequence[Sensitivity]
-) -> dict[str, object]:
-    return {
-        "environment": environment,
-        "cluster": cluster,
-        "inputs": [_entry(one) for one in inputs],
-        "judgements": [_entry(one) | {"constants": one.one.where} for one in judgements],
-    }
+class Latency(Struct, frozen=True, kw_only=True):
+    """The latency that an engine's cluster has a target for: its name, its column, its key in JSON, and its format."""
+
+    name: str
+    heading: str
+    key: str
+    text: Callable[[float], str]
 
 
-def _rows(title: str, results: Sequence[Sensitivity]) -> Iterator[str]:
-    keys = [result.one.key.removeprefix(f"{TABLES}.") for result in results]
-    width = max([KEY, *(len(key) + 1 for key in keys)])
-    yield f"{title:<{width}}{'values':<{VALUES}}{'price':<{PRICE}}p99, ms"
-    for key, result in zip(keys, results, strict=True):
-        values = f"{value_text(result.one, result.one.low)}..{value_text(result.one, result.one.high)}"
-        prices = "..".join(NO_CLUSTER if usd is None else format_usd(usd) for usd in result.usd_per_month)
-        p99 = "..".join(NO_CLUSTER if value is None else f"{value:,.0f}" for value in result.p99_ms)
-        yield f"{key:<{width}}{values:<{VALUES}}{prices:<{PRICE}}{p99}"
+P99: Final = Latency(name="p99", heading="p99, ms", key="p99_ms", text=lambda ms: f"{ms:,.0f}")
+QUERY: Final = Latency(
+    name="times of queries",
+    heading="query, s",
+    key="query_ms",
+    text=lambda ms: f"{ms / 1000:,.1f}",
+)
 
 
-def _entry(result: Sensitivity) -> dict[str, object]:
+class Columns(Struct, frozen=True, kw_only=True):
+    """The columns of the tables: the engine's latency, and the prefixes that the keys of inputs are shown without."""
+
+    latency: Latency
+    prefixes: tuple[str, ...]
+
+    def rows(self, title: str, results: Sequence[Sensitivity]) -> Iterator[str]:
+        """Yield the lines of a table."""
+        keys = [reduce(str.removeprefix, self.prefixes, result.one.key) for result in results]
+        width = max([KEY, *(len(key) + 1 for key in keys)])
+        yield f"{title:<{width}}{'values':<{VALUES}}{'price':<{PRICE}}{self.latency.heading}"
+        for key, result in zip(keys, results, strict=True):
+            values = f"{value_text(result.one, result.one.low)}..{value_text(result.one, result.one.high)}"
+            prices = "..".join(NO_CLUSTER if usd is None else format_usd(usd) for usd in result.usd_per_month)
+            times = "..".join(NO_CLUSTER if value is None else self.latency.text(value) for value in result.latency_ms)
+            yield f"{key:<{width}}{values:<{VALUES}}{prices:<{PRICE}}{times}"
+
+
+def _entry(result: Sensitivity, latency: Latency) -> dict[str, object]:
     one = result.one
     return {
         "key": one.key,
@@ -97,5 +118,5 @@ def _entry(result: Sensitivity) -> dict[str, object]:
         "low": one.low,
         "high": one.high,
         "usd_per_month": plain(result.usd_per_month),
-        "p99_ms": plain(result.p99_ms),
+        latency.key: plain(result.latency_ms),
     }

@@ -6,26 +6,16 @@ from collections.abc import Iterable, Iterator
 from textwrap import wrap
 
 from changes.change import Change
-from cli.change_lines import WIDTH, change_lines, cost_lines
+from cli.change_lines import WIDTH, change_lines, cost_lines, trino_cost_lines
 from configurations.launch import Launch
 from operations.tuning import Tuning
-from sizing.units import format_size
 from sizing.warning import MISSED_TARGET
 
 
 def trino_tuning_page(cluster_name: str, tuning: Tuning) -> Iterator[str]:
     """Yield the page for an analytics cluster."""
-    yield from _changes(cluster_name, tuning, _trino_cost(tuning))
+    yield from _changes(cluster_name, tuning, trino_cost_lines(tuning.cost))
     yield from _not_applied(tuning)
-
-
-def _trino_cost(tuning: Tuning) -> Iterator[str]:
-    lost = tuning.cost.cache_lost_bytes
-    restart = any(change.restarts for change in tuning.changes)
-    yield from _remark(
-        f"{'EMR restarts Trino on each node, which ends running queries' if restart else 'nothing restarts'};"
-        f" {f'{format_size(lost)} of cached pages are lost with the removed workers' if lost else 'no page is lost'}"
-    )
 
 
 def tuning_page(cluster_name: str, tuning: Tuning, launch: Launch) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""How far the judgements of the model move the price and the p99 of a plan.
+"""How far the judgements of the model move the price and the latency of a plan.
 
 A judgement is a constant that nobody has measured for your cluster, such as the time to the first byte from S3. Its
 range is that of its source, or else half to twice its value. The judgements here describe hardware, S3 and HBase.
@@ -15,9 +15,10 @@ from msgspec import Struct
 from environments.altered_constants import altered_constants
 from environments.input_range import InputRange
 from environments.reader.document import Document
+from environments.reader.read import environment_of
 from environments.sensitivity import Figures, Sensitivity
 
-__all__ = ["JUDGEMENTS", "Judgement", "judgement_sensitivities"]
+__all__ = ["JUDGEMENTS", "TRINO_JUDGEMENTS", "Judgement", "judgement_sensitivities"]
 
 KIB_64: Final = 65_536
 
@@ -45,7 +46,15 @@ class Judgement(Struct, frozen=True, kw_only=True):
         return {constant: int(value) if value.is_integer() else value for constant, value in exact.items()}
 
 
+UTILISATION: Final = Judgement(
+    name="utilisation that a plan allows",
+    low=60,
+    high=80,
+    unit="%",
+    constants={"sizing.inputs.UTILISATION": 0.01},
+)
 JUDGEMENTS: Final = (
+    UTILISATION,
     Judgement(
         name="S3: time to the first byte",
         low=0.1,
@@ -124,13 +133,6 @@ JUDGEMENTS: Final = (
         constants={"sizing.inputs.LEAST_AMPLIFICATION": 1.0},
     ),
     Judgement(
-        name="utilisation that a plan allows",
-        low=60,
-        high=80,
-        unit="%",
-        constants={"sizing.inputs.UTILISATION": 0.01},
-    ),
-    Judgement(
         name="memory of other daemons",
         low=2 * 2**30,
         high=8 * 2**30,
@@ -168,10 +170,43 @@ JUDGEMENTS: Final = (
 )
 
 
+TRINO_JUDGEMENTS: Final = (
+    UTILISATION,
+    Judgement(
+        name="coordination of a query",
+        low=0.5,
+        high=2.0,
+        unit="s",
+        constants={"sizing.engines.trino.workers.COORDINATION_SECONDS": 1.0},
+    ),
+    Judgement(
+        name="S3 prefixes of a query",
+        low=1,
+        high=16,
+        unit="",
+        constants={"sizing.engines.trino.workers.S3_PREFIXES": 1.0},
+    ),
+    Judgement(
+        name="heap for a cached page",
+        low=250,
+        high=1000,
+        unit="B",
+        constants={"sizing.engines.trino.workers.PAGE_METADATA_BYTES": 1.0},
+    ),
+    Judgement(
+        name="heap of a worker",
+        low=60,
+        high=80,
+        unit="%",
+        constants={"sizing.engines.trino.workers.HEAP_FRACTION": 0.01},
+    ),
+)
+
+
 def judgement_sensitivities(document: Document, cluster: str) -> list[Sensitivity]:
-    """Return the price and the p99 at both ends of each judgement; the one that moves the price most is first."""
+    """Return the price and the latency at both ends of each judgement; the one that moves the price most is first."""
     results = []
-    for judgement in JUDGEMENTS:
+    for judgement in TRINO_JUDGEMENTS if cluster in environment_of(document).analytics else JUDGEMENTS:
         low, high = (_figures(document, cluster, judgement.at(end)) for end in (judgement.low, judgement.high))
         results.append(Sensitivity.between(judgement.as_range, low, high))
     return sorted(results, key=lambda result: -result.span_usd)

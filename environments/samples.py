@@ -8,15 +8,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from environments.environment import Environment
-from environments.planning import requirements, world
+from environments.planning import world
 from environments.reader.ranges import RangedDocument
 from environments.reader.read import environment_of
+from environments.situation import situation_of
 from sizing.deciding import Proposal, proposal
 from sizing.problem import InvalidInput
 from sizing.regret import MISSED_FACTOR, Situation
 from sizing.spread_points import spread_points
 
-__all__ = ["Samples", "Sampling", "proposal_of", "samples_of"]
+__all__ = ["Samples", "Sampling", "proposal_of", "sampled_environments", "samples_of"]
 
 
 class Sampling(Struct, frozen=True, kw_only=True):
@@ -30,7 +31,7 @@ class Sampling(Struct, frozen=True, kw_only=True):
 class Samples(Struct, frozen=True, kw_only=True):
     """The values of the ranges in every sample, in the order of the ranges.
 
-    `situations` has the requirements of each sample, and what there is to buy at the discount of the sample.
+    `situations` has what the cluster must serve in each sample, and what there is to buy at its discount.
     """
 
     values: Sequence[Sequence[float]]
@@ -45,14 +46,32 @@ def proposal_of(
     Raises Infeasible where no cluster meets the targets in any sample.
     """
     environment = environment_of(ranged.middle)
-    middle = Situation(requirements=requirements(environment, environment.clusters[cluster]), world=world(environment))
-    return proposal(samples.situations, middle, missed_factor)
+    return proposal(samples.situations, situation_of(environment, cluster), missed_factor)
 
 
 def samples_of(ranged: RangedDocument, cluster: str, sampling: Sampling) -> Samples:
     """Return samples in which the inputs vary independently of each other, except for those that follow another.
 
     Raises InvalidInput for values that are invalid together, such as a cell that is larger than its row.
+    """
+    values, environments = sampled_environments(ranged, sampling)
+    # All of a file's environments offer the same at the same discount.
+    discounts = {environment.discount: environment for environment in environments}
+    worlds = {discount: world(environment) for discount, environment in discounts.items()}
+    return Samples(
+        values=values,
+        situations=tuple(
+            situation_of(environment, cluster, worlds[environment.discount]) for environment in environments
+        ),
+    )
+
+
+def sampled_environments(
+    ranged: RangedDocument, sampling: Sampling
+) -> tuple[Sequence[Sequence[float]], tuple[Environment, ...]]:
+    """Return the values of the ranges in every sample, and the environment with these values.
+
+    Raises InvalidInput for values that are invalid together.
     """
     ranges = list(ranged.ranges.values())
     independent = [input_range.key for input_range in ranges if input_range.follows is None]
@@ -62,20 +81,7 @@ def samples_of(ranged: RangedDocument, cluster: str, sampling: Sampling) -> Samp
         [input_range.value(point[column]) for input_range, column in zip(ranges, columns, strict=True)]
         for point in points
     ]
-    environments = tuple(_environments(ranged, values))
-    # All of a file's environments offer the same at the same discount.
-    discounts = {environment.discount: environment for environment in environments}
-    worlds = {discount: world(environment) for discount, environment in discounts.items()}
-    return Samples(
-        values=values,
-        situations=tuple(
-            Situation(
-                requirements=requirements(environment, environment.clusters[cluster]),
-                world=worlds[environment.discount],
-            )
-            for environment in environments
-        ),
-    )
+    return values, tuple(_environments(ranged, values))
 
 
 def _environments(ranged: RangedDocument, values: Sequence[Sequence[float]]) -> Iterator[Environment]:

@@ -1,4 +1,4 @@
-"""The price and the p99 for the lowest and the highest value of each input, with all other inputs unchanged.
+"""The price and the latency for the lowest and the highest value of each input, with all other inputs unchanged.
 
 An input that the file states as a range goes from one end of the range to the other. Any other input goes from a fifth
 below its value to a fifth above it.
@@ -12,6 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from environments.engines.trino.sensitivity import query_figures, query_numbers
 from environments.environment import Environment
 from environments.input_range import InputRange
 from environments.planning import plan_of
@@ -65,20 +66,23 @@ The value is None if the workload or the table has no such number.
 
 
 Figures = tuple[float, float] | tuple[None, None]
-"""The price in USD a month and the p99 in ms; None if no cluster meets the targets or a value is refused."""
+"""The price in USD a month and the latency in ms; None if no cluster meets the targets or a value is refused."""
 
 
 class Sensitivity(Struct, frozen=True, kw_only=True):
-    """The price and the p99 at both ends of an input."""
+    """The price and the latency at both ends of an input.
+
+    The latency is the p99 of reads, or the mean of queries in the busiest hour.
+    """
 
     one: InputRange
     usd_per_month: tuple[float | None, float | None]
-    p99_ms: tuple[float | None, float | None]
+    latency_ms: tuple[float | None, float | None]
 
     @classmethod
     def between(cls, one: InputRange, low: Figures, high: Figures) -> Sensitivity:
-        """Return the sensitivity to an input, given the price and the p99 at its ends."""
-        return cls(one=one, usd_per_month=(low[0], high[0]), p99_ms=(low[1], high[1]))
+        """Return the sensitivity to an input, given the price and the latency at its ends."""
+        return cls(one=one, usd_per_month=(low[0], high[0]), latency_ms=(low[1], high[1]))
 
     @property
     def span_usd(self) -> float:
@@ -90,13 +94,16 @@ class Sensitivity(Struct, frozen=True, kw_only=True):
 def sensitivities(ranged: RangedDocument, cluster: str) -> list[Sensitivity]:
     """Return the inputs of a cluster's plan; the one that moves the price most is first."""
     middle = ranged.middle
-    results = [_sensitivity(middle, path, one, cluster) for path, one in _inputs(ranged, environment_of(middle))]
+    results = [
+        _sensitivity(middle, path, one, cluster) for path, one in _inputs(ranged, environment_of(middle), cluster)
+    ]
     return sorted(results, key=lambda result: -result.span_usd)
 
 
-def _inputs(ranged: RangedDocument, environment: Environment) -> Iterator[tuple[YamlPath, InputRange]]:
+def _inputs(ranged: RangedDocument, environment: Environment, cluster: str) -> Iterator[tuple[YamlPath, InputRange]]:
     yield from ranged.ranges.items()
-    for path, unit, value in _numbers(environment.workload):
+    choice = environment.analytics.get(cluster)
+    for path, unit, value in query_numbers(choice) if choice else _numbers(environment.workload):
         if path in ranged.ranges or not environment.states(path_text(path)):
             continue
         low, high = (1 - REACH) * value, (1 + REACH) * value
@@ -125,9 +132,11 @@ def _sensitivity(middle: Document, path: YamlPath, one: InputRange, cluster: str
 
 
 def figures_of(document: Document, cluster: str, changes: Sequence[Assignment] = ()) -> Figures:
-    """Return the price in USD a month and the p99 in ms of a cluster's plan; None if no cluster meets the targets."""
+    """Return the price and the latency of a cluster's plan."""
     try:
         environment = environment_of(assigned(document, changes))
+        if cluster in environment.analytics:
+            return query_figures(environment, environment.analytics[cluster])
         plan = plan_of(environment, environment.clusters[cluster])
     except (Infeasible, InvalidInput):
         return None, None

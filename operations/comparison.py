@@ -11,6 +11,7 @@ from botocore.exceptions import ClientError
 from msgspec import Struct
 
 from configurations.bootstrap import Action, actions, program, script
+from configurations.engines.trino.rendering import TrinoLaunch
 from configurations.launch import Launch
 from configurations.planned_spec import planned_spec
 from dashboards.alarm import Alarm
@@ -68,7 +69,7 @@ def around(aws: Aws, launch: Launch, cluster: DescribedCluster) -> tuple[Compari
     )
 
 
-def protection_compared(aws: Aws, launch: Launch) -> Comparison:
+def protection_compared(aws: Aws, launch: Launch | TrinoLaunch) -> Comparison:
     """Compare the protection of the cluster and its stacks, which `deploy` sets and plain `cdk deploy` does not."""
     facts = read_protection(aws, launch.plan.environment, launch.plan.cluster).facts
     return _facts("protection", dict.fromkeys(facts, True), facts)

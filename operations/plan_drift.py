@@ -65,16 +65,17 @@ def read_running_cluster(aws: Aws, launch: Launch | TrinoLaunch) -> RunningClust
     )
 
 
-def cluster_drift(aws: Aws, launch: Launch) -> ClusterDrift:
+def cluster_drift(aws: Aws, launch: Launch | TrinoLaunch) -> ClusterDrift:
     """Asks CloudWatch, S3 and CloudFormation as well, which takes a minute or more to look at all that it made.
 
+    An analytics cluster has no root bucket, and its dashboard and alarms are compared as resources of their stack.
     Raises OperationFailed as `running`.
     """
     plan, running = launch.plan, read_running_cluster(aws, launch)
     unread = f"could not read the stacks of {plan.environment} {plan.cluster}"
     with translated(unread, "use credentials of the account in which it was deployed"):
         beside = (
-            *around(aws, launch, running.cluster),
+            *(around(aws, launch, running.cluster) if isinstance(launch, Launch) else ()),
             protection_compared(aws, launch),
             *stack_edits(aws, plan.environment, plan.cluster),
         )

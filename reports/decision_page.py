@@ -90,7 +90,7 @@ class DecisionPage(Struct, frozen=True, kw_only=True):
         bills = [row[decision.best].usd_per_month for row in decision.outcomes]
         yield "Ranges", "; ".join(map(range_text, self.ranges))
         best = decision.options[decision.best]
-        yield "Buy", purchase_text(best.instance_type, best.count, best.volumes)
+        yield "Buy", purchase_text(best.instance_type, best.count, best.volumes, self._nodes)
         mean, least, most = map(format_usd, (sum(bills) / len(bills), min(bills), max(bills)))
         yield (
             "",
@@ -103,6 +103,14 @@ class DecisionPage(Struct, frozen=True, kw_only=True):
         """Return why the bills of the samples differ."""
         discounted = any(input_range.key == "discount" for input_range in self.ranges)
         return "the discount varies" if discounted else "S3 charges for the data and the reads of a sample"
+
+    @property
+    def _is_analytics(self) -> bool:
+        return self.cluster in self.environment.analytics
+
+    @property
+    def _nodes(self) -> str:
+        return "workers" if self._is_analytics else "core nodes"
 
     def _risk(self) -> Iterator[Row]:
         decision, worst = self.proposal.decision, self.proposal.decision.worst
@@ -153,7 +161,8 @@ class DecisionPage(Struct, frozen=True, kw_only=True):
             or "no single input is worth measuring before you buy",
         )
         option = self.proposal.decision.options[self.proposal.decision.best]
-        yield "Pin", f"clusters: {{{self.cluster}: {{core: {pin_text(option)}}}}}"
+        section = "workers" if self._is_analytics else "core"
+        yield "Pin", f"clusters: {{{self.cluster}: {{{section}: {pin_text(option)}}}}}"
 
     def _misses(self, number: int) -> str:
         targets = ", ".join(f"{target} in {count}" for target, count in self._targets(number).items())
@@ -258,7 +267,8 @@ def pin_text(option: ClusterOption) -> str:
 
 
 def _volume_text(volume: Volume) -> str:
-    return (
-        f"{{purpose: {volume.purpose}, type: {volume.type}, count: {volume.count}, size: {volume.size_gib} GiB, iops:"
-        f" {volume.iops}, throughput: {volume.throughput_mib_s} MiB/s}}"
-    )
+    """Return a volume as a file states it; the speed of the instance's own drive is not stated."""
+    size = f"purpose: {volume.purpose}, type: {volume.type}, count: {volume.count}, size: {volume.size_gib} GiB"
+    if volume.type == "nvme":
+        return f"{{{size}}}"
+    return f"{{{size}, iops: {volume.iops}, throughput: {volume.throughput_mib_s} MiB/s}}"

@@ -37,7 +37,7 @@ RUNS: Final = (
     NODE_LOST,
     TRINO_CACHE,
 )
-"""The runs that may be committed, the first three of one RegionServer and the last of Trino. NAME.json makes NAME.md."""
+"""The runs that may be committed: three of one RegionServer come first, one of Trino last. NAME.json makes NAME.md."""
 LEARNT: Final = "lab-learnt.md"
 """Our own conclusions from all runs, if there are any; they follow the targets of the first."""
 PICTURES: Final = "pictures"

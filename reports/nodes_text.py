@@ -22,10 +22,10 @@ def nodes_of(count: int, instance_type: str, volumes: Iterable[Volume]) -> str:
     return ", ".join([f"{count} x {instance_type}", *sizes])
 
 
-def purchase_text(instance_type: str, count: int, volumes: Iterable[Volume]) -> str:
-    """Return core nodes with the size, speed and purpose of the volumes that they read from."""
+def purchase_text(instance_type: str, count: int, volumes: Iterable[Volume], name: str = "core nodes") -> str:
+    """Return nodes with the size, speed and purpose of the volumes that they read from; `name` is their noun."""
     data_volumes = volumes_text(volumes)
-    nodes = f"{count} x {instance_type} core nodes"
+    nodes = f"{count} x {instance_type} {name}"
     return f"{nodes}, each with {data_volumes}" if data_volumes else nodes
 
 

@@ -18,7 +18,6 @@ from sizing.gp3 import least_gib
 from sizing.popularity import Floats
 from sizing.problem import Infeasible
 from sizing.regret import MISSED_FACTOR, ClusterOption, Decision, Situation
-from sizing.requirements import Requirements
 
 __all__ = ["Proposal", "proposal"]
 
@@ -54,14 +53,14 @@ def proposal(samples: Sequence[Situation], middle: Situation, missed_factor: flo
     """
     optima = [sample.cheapest for sample in samples]
     if not any(optima):
-        raise _none_serves(middle.requirements, len(samples))
+        raise _none_serves(middle.environment, len(samples))
     expected = middle.cheapest
     options = tuple(dict.fromkeys(option for option, _ in filter(None, [expected, *optima])))
     trials = _Trials(
         samples=samples,
         cheapest_usd=np.array([np.nan if optimum is None else optimum[1] for optimum in optima]),
         optima=options,
-        count_is_fixed=middle.requirements.cluster.core.count is not None,
+        count_is_fixed=middle.count_is_fixed,
         missed_factor=missed_factor,
     )
     decision = trials.improved(trials.finalists(options))
@@ -186,9 +185,9 @@ def _spread(volumes: Sequence[Volume]) -> Iterator[Volume]:
         yield volumes[round(number * step)]
 
 
-def _none_serves(middle: Requirements, count: int) -> Infeasible:
+def _none_serves(environment: str, count: int) -> Infeasible:
     return Infeasible.of(
-        where=f"environment {middle.environment}",
+        where=f"environment {environment}",
         what="no cluster meets the targets",
         why=f"in none of {count} samples of the ranges",
         fix="relax the targets, or correct the ranges; with one value for each input, warmbase plan says which resource"

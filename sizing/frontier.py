@@ -6,22 +6,30 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from sizing.regret import ClusterOption, Situation
-from sizing.requirements import Requirements, World
 
-__all__ = ["TARGETS", "Frontier", "Step", "Target", "frontier"]
+__all__ = ["QUERY_TARGETS", "TARGETS", "Frontier", "Step", "Target", "frontier"]
 
-Target: TypeAlias = Literal["hit_ratio", "p99", "lost_nodes"]
-FIELDS: Final[Mapping[Target, str]] = {"hit_ratio": "hit_ratio", "p99": "p99_seconds", "lost_nodes": "lost_nodes"}
+Target: TypeAlias = Literal["hit_ratio", "p99", "query_time", "lost_nodes"]
+FIELDS: Final[Mapping[Target, str]] = {
+    "hit_ratio": "hit_ratio",
+    "p99": "p99_seconds",
+    "query_time": "query_seconds",
+    "lost_nodes": "lost_nodes",
+}
+TIMES: Final = frozenset({"p99", "query_time"})
+"""The targets of which a smaller value is stricter."""
 VALUES: Final[Mapping[Target, tuple[float, ...]]] = {
     "hit_ratio": (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 1.0),
     "p99": (5.0, 2.0, 1.0, 0.5, 0.3, 0.2, 0.15, 0.1, 0.07, 0.05, 0.03, 0.02),
+    "query_time": (600.0, 300.0, 180.0, 120.0, 90.0, 60.0, 45.0, 30.0, 20.0, 15.0, 10.0, 5.0),
     "lost_nodes": (0, 1, 2, 3, 4),
 }
 """The steps of each target, from the most relaxed to the strictest."""
-TARGETS: Final[tuple[Target, ...]] = tuple(VALUES)
+TARGETS: Final[tuple[Target, ...]] = ("hit_ratio", "p99", "lost_nodes")
+QUERY_TARGETS: Final[tuple[Target, ...]] = ("hit_ratio", "query_time", "lost_nodes")
+"""The targets of an analytics cluster."""
 FEWEST_FOR_KNEE: Final = 3
 
 
@@ -56,23 +64,18 @@ class Frontier(Struct, frozen=True, kw_only=True):
         return number if below[number] > (most - least) / len(priced) else None
 
 
-def frontier(requirements: Requirements, world: World, target: Target) -> Frontier:
+def frontier(situation: Situation, target: Target) -> Frontier:
     """Return the price of each step of a target. The budget is ignored, because the price is the answer.
 
     A cluster that meets a step also meets every more relaxed step. So no step costs more than a stricter one, although
     the search tries sizes of caches and volumes only at intervals of a few per cent.
     """
-    field, count = FIELDS[target], requirements.cluster.core.count
-    current = getattr(requirements.targets, field)
+    current = situation.target(FIELDS[target])
     values = {*VALUES[target], *(() if current is None else (current,))}
     steps: list[Step] = []
     best: tuple[ClusterOption, float] | None = None
-    for value in sorted(values, reverse=target != "p99"):
-        targets = replace(requirements.targets, budget_usd_per_month=None, **{field: value})
-        can_be_met = count is None or targets.lost_nodes < count
-        optimum = (
-            Situation(requirements=replace(requirements, targets=targets), world=world).cheapest if can_be_met else None
-        )
+    for value in sorted(values, reverse=target not in TIMES):
+        optimum = situation.with_target(FIELDS[target], value).cheapest
         best = min((priced for priced in (optimum, best) if priced), key=lambda priced: priced[1], default=None)
         option, usd = best or (None, None)
         steps.insert(0, Step(value=value, option=option, usd_per_month=usd))

@@ -7,7 +7,7 @@ only if it saves enough, or if no number of such nodes meets the targets.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from msgspec import Struct
@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from sizing.region_size import Regions
 from sizing.regret import ClusterOption, Situation
-from sizing.requirements import Requirements, World
+from sizing.requirements import Requirements
 from sizing.search import MOST_NODES
 from sizing.workload import OpenLoad, Workload
 
@@ -30,15 +30,12 @@ WORTHWHILE_FRACTION: Final = 0.1
 class GrowthStep(Struct, frozen=True, kw_only=True):
     """A purchase at the beginning of a month: `option` meets the targets, and the previous cluster would miss `missed`.
 
-    `stored_bytes` and `reads_per_second` are the workload of that month, and `usd_per_month` is its bill. `is_new` is
-    true for a new cluster, such as the first one, and false for more nodes in the same cluster. `option` is None if no
-    cluster meets the targets.
+    `usd_per_month` is the bill of that month. `is_new` is true for a new cluster, such as the first one, and false for
+    more nodes in the same cluster. `option` is None if no cluster meets the targets.
     """
 
     month: int
     missed: tuple[str, ...]
-    stored_bytes: int
-    reads_per_second: float | None
     option: ClusterOption | None
     usd_per_month: float | None
     is_new: bool
@@ -86,14 +83,14 @@ def _grown_table(workload: Workload, months: int) -> Workload:
     )
 
 
-def growth_steps(requirements: Requirements, world: World, months: int) -> Iterator[GrowthStep]:
+def growth_steps(later: Callable[[int], Situation], months: int) -> Iterator[GrowthStep]:
     """Yield the first purchase, and a step for each month in which the cluster no longer meets its targets.
 
-    If no cluster meets the targets, the last step has no option.
+    `later` is a function of a month: the situation then. If no cluster meets the targets, the last step has no option.
     """
     option: ClusterOption | None = None
     for month in range(months + 1):
-        current = Situation(requirements=grown(requirements, month), world=world)
+        current = later(month)
         missed = () if option is None else current.outcome(option).missed
         if option is not None and not missed:
             continue
@@ -104,13 +101,9 @@ def growth_steps(requirements: Requirements, world: World, months: int) -> Itera
         option = step.option
 
 
-def outgrown_month(situation: Situation, option: ClusterOption, months: int) -> int | None:
+def outgrown_month(later: Callable[[int], Situation], option: ClusterOption, months: int) -> int | None:
     """Return the first month in which an option misses a target of a growing workload, or None."""
-    for month in range(months + 1):
-        later = Situation(requirements=grown(situation.requirements, month), world=situation.world)
-        if later.outcome(option).missed:
-            return month
-    return None
+    return next((month for month in range(months + 1) if later(month).outcome(option).missed), None)
 
 
 def split_month(requirements: Requirements, months: int) -> int | None:
@@ -125,12 +118,10 @@ def _step(current: Situation, option: ClusterOption | None, month: int, missed: 
     cheapest = current.cheapest
     enlarged = None if option is None else _enlarged(current, option)
     is_new = enlarged is None or (cheapest is not None and cheapest[1] < (1 - WORTHWHILE_FRACTION) * enlarged[1])
-    purchase, workload = cheapest if is_new else enlarged, current.requirements.workload
+    purchase = cheapest if is_new else enlarged
     return GrowthStep(
         month=month,
         missed=missed,
-        stored_bytes=workload.stored_bytes,
-        reads_per_second=workload.load.reads_per_second if isinstance(workload.load, OpenLoad) else None,
         option=None if purchase is None else purchase[0],
         usd_per_month=None if purchase is None else purchase[1],
         is_new=is_new,

@@ -9,29 +9,17 @@ in place of the maximum, as in Netflix's service-capacity-modeling; the worst sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from sizing.bill import billed_groups, candidate_bill
-from sizing.candidate import FEWEST_SURVIVORS, Candidate
-from sizing.cluster import Layout, Volume
-from sizing.cost import Bill, bill_usd
-from sizing.disks import hdfs_volumes, pinned_layout
-from sizing.evaluation import budget_missed
-from sizing.inputs import SizingInputs
-from sizing.memoized import memoized
-from sizing.memory import NotEnoughMemory
+from sizing.cluster import Volume
 from sizing.popularity import Floats
-from sizing.requirements import Requirements, World
-from sizing.search import cheapest_serving, fewest_nodes
-from sizing.shortfalls import shortfalls
-from sizing.units import HOURS_PER_MONTH
 
 __all__ = ["ClusterOption", "Decision", "Outcome", "Situation"]
 
@@ -68,87 +56,33 @@ class Outcome(Struct, frozen=True, kw_only=True):
     missed: tuple[str, ...]
 
 
-class Situation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
-    """The requirements that a cluster must meet, and what there is to buy, in one sample of the ranges or one month."""
+class Situation(Protocol):
+    """A load with its targets, and what there is to buy for it, in one sample of the ranges or in one month.
 
-    requirements: Requirements
-    world: World
+    Each engine has its own. Everything else about a decision between clusters is the same for both.
+    """
 
-    @cached_property
-    def question(self) -> SizingInputs:
-        """Return what all candidates share."""
-        return SizingInputs.new(self.requirements, self.world)
+    @property
+    def environment(self) -> str:
+        """Return the name of the environment."""
 
-    @cached_property
+    @property
+    def count_is_fixed(self) -> bool:
+        """Return whether the file states the number of nodes."""
+
+    @property
     def cheapest(self) -> tuple[ClusterOption, float] | None:
         """Return the cheapest option that meets the targets, and its bill in USD a month; None if none does."""
-        try:
-            best = cheapest_serving(self.question)
-        except NotEnoughMemory:
-            return None
-        if best is None or not best.serves:
-            return None
-        candidate = best.candidate
-        option = ClusterOption(
-            instance_type=candidate.instance.name, count=candidate.count, volumes=candidate.layout.volumes
-        )
-        return option, best.usd_per_month
 
-    @cached_property
+    @property
     def outcome(self) -> Callable[[ClusterOption], Outcome]:
         """Return a function of an option: its bill, and the targets that it misses."""
-        return memoized(self._outcome)
 
-    def _outcome(self, option: ClusterOption) -> Outcome:
-        """Return the outcome of an option as if it were pinned; its cache is as large as its volumes allow."""
-        question, prices = self.question, self.world.prices
-        survivors = max(FEWEST_SURVIVORS, option.count - self.requirements.targets.lost_nodes)
-        cache_mib = pinned_layout(question, option.volumes, survivors).cache_mib
-        bill, missed = self._evaluation(
-            option.instance_type, option.count, Layout(cache_mib=cache_mib, volumes=option.unsized_volumes)
-        )
-        groups = billed_groups(question, option.instance_type, option.count, option.volumes)
-        usd_per_month = bill_usd(groups, bill, prices)
-        return Outcome(
-            usd_per_month=usd_per_month,
-            node_usd_per_month=prices.compute[option.instance_type].usd_per_hour * HOURS_PER_MONTH,
-            missed=(
-                *_impossible(question, option),
-                *missed,
-                *(shortfall.target for shortfall in budget_missed(question, usd_per_month)),
-            ),
-        )
+    def target(self, field: str) -> float | None:
+        """Return the value of a target such as `hit_ratio`; None if none is stated."""
 
-    @cached_property
-    def _evaluation(self) -> Callable[[str, int, Layout], tuple[Bill, tuple[str, ...]]]:
-        """Return a function of nodes and their layout: what is billed beside them, and the targets that they miss.
-
-        The budget is not among these targets. Many options differ only in the size of their volumes, and where all data
-        fit, their caches are equally large.
-        """
-        return memoized(self._evaluated)
-
-    def _evaluated(self, instance_type: str, count: int, layout: Layout) -> tuple[Bill, tuple[str, ...]]:
-        instance = self.world.instance_types[instance_type]
-        candidate = Candidate(question=self.question, instance=instance, count=count, layout=layout)
-        return candidate_bill(candidate), tuple(shortfall.target for shortfall in shortfalls(candidate))
-
-
-def _impossible(question: SizingInputs, option: ClusterOption) -> Iterator[str]:
-    """Yield the targets that no cluster of such nodes could meet, because it would lack nodes, regions or disks.
-
-    A search proposes no such cluster, but the option is the cluster of another sample.
-    """
-    needs, fixed = question.requirements, question.requirements.cluster.core.count is not None
-    if not fixed and option.count < fewest_nodes(question):
-        yield "lost_nodes"
-    if not fixed and option.count > max(fewest_nodes(question), needs.workload.regions + needs.targets.lost_nodes):
-        yield "regions"
-    data = next((volume for volume in option.volumes if volume.purpose == "data"), None)
-    if data is not None:
-        size_gib, count = hdfs_volumes(question, max(FEWEST_SURVIVORS, option.count - needs.targets.lost_nodes))
-        if data.size_gib * data.count < size_gib * count:
-            yield "volume"
+    def with_target(self, field: str, value: float) -> Situation:
+        """Return the same situation with another value of a target and without a budget."""
 
 
 class Decision(Struct, frozen=True, kw_only=True, dict=True):

@@ -14,6 +14,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from environments.environment import Environment
 from environments.input_range import InputRange
 from environments.reader.assignment import Assignment, assigned
 from environments.reader.document import Document, YamlPath, path_text
@@ -21,6 +22,10 @@ from sizing.problem import InvalidInput, Problem
 from sizing.units import SIZE_UNITS, TIME_UNITS, parse_fraction
 
 SECTIONS: Final = frozenset({"workload", "targets", "discount"})
+OF_CLUSTER: Final = frozenset({"workload", "targets"})
+"""The sections of one cluster that may have ranges."""
+CLUSTER_DEPTH: Final = 3
+"""The keys of a path down to a section of a cluster: `clusters.NAME.workload`."""
 QUANTITY: Final = r"\s*(\d[\d_]*(?:\.\d+)?)\s*(% a month|[A-Za-z%]*)\s*"
 RANGE: Final = re.compile(rf"{QUANTITY}\.\.{QUANTITY}")
 END: Final = re.compile(QUANTITY)
@@ -44,6 +49,25 @@ class RangedDocument(Struct, frozen=True, kw_only=True):
                 for (path, input_range), value in zip(self.ranges.items(), values, strict=True)
             ),
         )
+
+    def of_cluster(self, environment: Environment, name: str) -> RangedDocument:
+        """Return the file with the ranges that the plan of a cluster depends on, and the middle of all others.
+
+        The plan of an analytics cluster does not depend on what HBase serves.
+        """
+        own = "clusters", name
+        others = {"workload", "targets"} if name in environment.analytics else set()
+        depends = {
+            path: one for path, one in self.ranges.items() if path[:2] == own or path[0] not in {"clusters", *others}
+        }
+        followed = {one.follows for one in depends.values()}
+        ranges = {path: one for path, one in self.ranges.items() if path in depends or one.key in followed}
+        middles = [
+            Assignment.at(path, one.text(one.middle), one.where)
+            for path, one in self.ranges.items()
+            if path not in ranges
+        ]
+        return RangedDocument(document=assigned(self.document, middles), ranges=ranges)
 
     @property
     def today(self) -> RangedDocument:
@@ -77,7 +101,7 @@ def range_error(ranges: Iterable[InputRange]) -> InvalidInput:
             where=input_range.where,
             what=input_range.key,
             why=f"is a range, which only {_accepting(input_range)} accept",
-            fix="state one value",
+            fix=_one_value(input_range.key),
         )
         for input_range in ranges
     )
@@ -89,9 +113,16 @@ def _accepting(input_range: InputRange) -> str:
     return f"`warmbase plan ENV`{steps or ' and `warmbase explore ENV`'}"
 
 
+def _one_value(key: str) -> str:
+    section, _, rest = key.partition(".")
+    cluster = rest.partition(".")[0]
+    named = f"; to plan from ranges, name the cluster: --cluster {cluster}" if section == "clusters" else ""
+    return f"state one value{named}"
+
+
 def _range_entries(value: object, path: YamlPath) -> Iterator[tuple[YamlPath, object]]:
     """Yield the entries that are written as ranges, in the sections that may have ranges."""
-    if path and path[0] not in SECTIONS:
+    if not _may_have_ranges(path):
         return
     if isinstance(value, str) and ".." in value and RANGE.fullmatch(value):
         yield path, value
@@ -101,6 +132,12 @@ def _range_entries(value: object, path: YamlPath) -> Iterator[tuple[YamlPath, ob
         else:
             for key, inner in value.items():
                 yield from _range_entries(inner, (*path, str(key)))
+
+
+def _may_have_ranges(path: YamlPath) -> bool:
+    if path[:1] == ("clusters",):
+        return len(path) < CLUSTER_DEPTH or path[CLUSTER_DEPTH - 1] in OF_CLUSTER
+    return not path or path[0] in SECTIONS
 
 
 def _check_followed(ranges: Iterable[InputRange]) -> None:

@@ -90,8 +90,12 @@ class Subject(Struct, frozen=True, kw_only=True, dict=True):
         return Assignment.at(path, f"{{{ZIPF}: {text}}}", entry.key)
 
     def ranged(self, values: Mapping[str, str]) -> RangedDocument:
-        """Return the file with these values, of which some may be ranges. Raises InvalidInput as `read_ranges` does."""
-        return ranges_in(assigned(self.document, self.assignments(values)))
+        """Return the file with these values, and the ranges that the cluster's plan depends on.
+
+        Raises InvalidInput as `read_ranges` does.
+        """
+        ranged = ranges_in(assigned(self.document, self.assignments(values)))
+        return ranged.of_cluster(environment_of(ranged.middle), self.cluster) if ranged.ranges else ranged
 
     def choice(self, environment: Environment, *, is_free: bool = False) -> ClusterChoice:
         """Return the cluster. If it is free, warmbase chooses its core nodes, even if the file states them."""

@@ -58,7 +58,17 @@ def test_two_environments_are_compared_without_application() -> None:
 
 def test_json_has_both_plans_and_the_difference() -> None:
     document = json.loads(run("plan", "prod", *MORE, "--output", "json").stdout)
-    assert set(document) == {"sources", "summary", "before", "after", "delta", "application", "unknown", "same_nodes"}
+    assert set(document) == {
+        "sources",
+        "summary",
+        "before",
+        "after",
+        "delta",
+        "application",
+        "unknown",
+        "same_nodes",
+        "analytics",
+    }
     before, after = document["before"]["usd_per_month"], document["after"]["usd_per_month"]
     assert document["delta"]["usd_per_month"] == after - before
     for name, side in (("prod", before), ("prod", after)):

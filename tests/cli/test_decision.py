@@ -13,7 +13,7 @@ from environments.planning import plan_of, requirements, world
 from environments.reader import read_environment
 from environments.reader.assignment import Assignment
 from reports.decision_page import pin_text
-from sizing.regret import Situation
+from sizing.hbase_situation import HBaseSituation
 
 CORE = "clusters.blue.core"
 RANGES = ("--set", "clusters.blue.core={families: [r8g]}", "--set", "workload.stored=100..1500 GiB", "--samples", "8")
@@ -55,7 +55,9 @@ def test_plan_evaluates_the_pin_on_the_page(page: str) -> None:
 @pytest.mark.parametrize("mode", ["hdfs", "s3-plain"])
 def test_a_pin_without_a_cache_has_no_volumes_and_can_be_read(mode: str) -> None:
     environment = read_environment("dev", [Assignment.parse(f"storage.mode={mode}")])
-    optimum = Situation(requirements=requirements(environment, environment.active), world=world(environment)).cheapest
+    optimum = HBaseSituation(
+        requirements=requirements(environment, environment.active), world=world(environment)
+    ).cheapest
     assert optimum is not None
     pin = pin_text(optimum[0])
     pinned = read_environment("dev", [Assignment.parse(text) for text in (f"storage.mode={mode}", f"{CORE}={pin}")])

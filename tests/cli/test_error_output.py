@@ -78,11 +78,11 @@ def test_every_command_prints_its_error_as_json(run: Run, command: str, spelling
 def test_every_kind_has_its_exit_code(
     run: Run, monkeypatch: pytest.MonkeyPatch, error: WarmbaseError, kind: str, code: int
 ) -> None:
-    def fail(_: str) -> None:
+    def fail(*_: object) -> None:
         raise error
 
     # The module hides behind the command of the same name.
-    monkeypatch.setattr(sys.modules["cli.plan"], "read_environment", fail)
+    monkeypatch.setattr(sys.modules["cli.plan"], "read_ranges", fail)
     ended, out, err = run("plan", "prod", "--output", "json")
     assert ended == code
     problem = {"where": "here", "what": "is wrong", "why": "it must not be", "fix": "mend it"}

@@ -14,8 +14,9 @@ from environments.reader.ranges import RangedDocument
 from environments.reader.read import environment_of, read_ranges
 from environments.samples import Samples, Sampling, proposal_of, samples_of
 from sizing.deciding import Proposal
+from sizing.hbase_situation import HBaseSituation
 from sizing.problem import Infeasible
-from sizing.regret import ClusterOption, Decision, Situation
+from sizing.regret import ClusterOption, Decision
 from tests.speed import loops
 
 FEW = Sampling(count=8)
@@ -101,8 +102,8 @@ def test_targets_that_no_cluster_meets_are_refused() -> None:
         proposal_of(poor := ranged(*STORED, "targets.budget_usd_per_month=100"), "blue", samples_of(poor, "blue", FEW))
 
 
-def situation(environment: Environment) -> Situation:
-    return Situation(requirements=requirements(environment, environment.active), world=world(environment))
+def situation(environment: Environment) -> HBaseSituation:
+    return HBaseSituation(requirements=requirements(environment, environment.active), world=world(environment))
 
 
 def missed(option: ClusterOption, *texts: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from environments.altered_constants import altered_constants
-from environments.judgements import JUDGEMENTS, Judgement
+from environments.judgements import JUDGEMENTS, TRINO_JUDGEMENTS, Judgement
 from environments.reader.document import Document
 from environments.reader.read import read_ranges
 from environments.sensitivity import figures_of
@@ -35,7 +35,7 @@ def altered_figures(document: Document, constants: dict[str, float]) -> tuple[fl
         return importlib.import_module("environments.sensitivity").figures_of(document, "blue")  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize("judgement", JUDGEMENTS, ids=lambda judgement: judgement.name)
+@pytest.mark.parametrize("judgement", [*JUDGEMENTS, *TRINO_JUDGEMENTS[1:]], ids=lambda judgement: judgement.name)
 def test_the_constants_lie_in_the_range_of_their_judgement(judgement: Judgement) -> None:
     low, high = judgement.at(judgement.low), judgement.at(judgement.high)
     for path in judgement.constants:

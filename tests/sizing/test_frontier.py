@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from sizing.cluster import CoreChoice
 from sizing.frontier import TARGETS, Frontier, Step, Target, frontier
-from sizing.regret import ClusterOption, Situation
+from sizing.hbase_situation import HBaseSituation
+from sizing.regret import ClusterOption
 from tests.sizing.clusters import REQUIREMENTS, WORLD
 
 ONE_TYPE = replace(
@@ -40,7 +41,7 @@ def frontier_with(*usd: float | None) -> Frontier:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_price_never_falls_and_every_cluster_meets_its_step(target: Target) -> None:
-    result = frontier(ONE_TYPE, WORLD, target)
+    result = frontier(HBaseSituation(requirements=ONE_TYPE, world=WORLD), target)
     prices = [step.usd_per_month for step in result.steps if step.usd_per_month is not None]
     assert prices == sorted(prices)
     assert len(prices) > 2
@@ -57,19 +58,20 @@ def test_the_price_never_falls_and_every_cluster_meets_its_step(target: Target) 
             volumes=step.option.volumes,
         )
         pinned = replace(ONE_TYPE, targets=targets, cluster=replace(ONE_TYPE.cluster, core=core))
-        assert Situation(requirements=pinned, world=WORLD).outcome(step.option).missed == ()
+        assert HBaseSituation(requirements=pinned, world=WORLD).outcome(step.option).missed == ()
 
 
 def test_a_pinned_cluster_cannot_lose_all_of_its_nodes() -> None:
     core = replace(ONE_TYPE.cluster.core, count=3)
     pinned = replace(ONE_TYPE, cluster=replace(ONE_TYPE.cluster, core=core))
-    last = frontier(pinned, WORLD, "lost_nodes").steps[-1]
+    last = frontier(HBaseSituation(requirements=pinned, world=WORLD), "lost_nodes").steps[-1]
     assert (last.value, last.option) == (3, None)
 
 
 def test_the_stated_value_is_one_of_the_steps() -> None:
     stated = replace(ONE_TYPE, targets=replace(ONE_TYPE.targets, hit_ratio=0.913))
-    assert 0.913 in [step.value for step in frontier(stated, WORLD, "hit_ratio").steps]
+    situation = HBaseSituation(requirements=stated, world=WORLD)
+    assert 0.913 in [step.value for step in frontier(situation, "hit_ratio").steps]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from environments.planning import requirements, world
 from environments.reader import read_environment
 from environments.reader.assignment import Assignment
 from sizing.growth import GrowthStep, growing, grown, growth_steps, split_month
-from sizing.regret import Situation
+from sizing.hbase_situation import HBaseSituation
 from sizing.units import TIB
 from sizing.workload import OpenLoad, Workload
 
@@ -20,13 +20,13 @@ NEEDS, WORLD = requirements(DEV, DEV.active), world(DEV)
 GROWING, MONTHS = growing(NEEDS, 0.3), 10
 
 
-def after(months: int) -> Situation:
-    return Situation(requirements=grown(GROWING, months), world=WORLD)
+def after(months: int) -> HBaseSituation:
+    return HBaseSituation(requirements=grown(GROWING, months), world=WORLD)
 
 
 @pytest.fixture(scope="module")
 def steps() -> list[GrowthStep]:
-    return list(growth_steps(GROWING, WORLD, MONTHS))
+    return list(growth_steps(after, MONTHS))
 
 
 def test_the_workload_grows_with_its_peak() -> None:
@@ -83,7 +83,8 @@ def test_more_nodes_are_of_the_same_kind_and_as_few_as_serve(steps: list[GrowthS
 
 
 def test_without_growth_one_purchase_is_enough() -> None:
-    [only] = growth_steps(growing(NEEDS, 0.0), WORLD, 3)
+    still = growing(NEEDS, 0.0)
+    [only] = growth_steps(lambda month: HBaseSituation(requirements=grown(still, month), world=WORLD), 3)
     assert (only.month, only.is_new) == (0, True)
 
 

@@ -7,8 +7,10 @@ import json
 import re
 from pathlib import Path
 
+from configurations.engines.trino.rendering import trino_launch_of
 from configurations.launch import launch_of
 from emr.codecs.cloudformation import CLUSTER_TYPE
+from environments.environment import Environment
 from environments.launch_record import LaunchRecord, RecordedPlan, identity_of
 from environments.reader import read_environment
 from environments.record_files import record_directory, write_record
@@ -34,8 +36,14 @@ def launch_record_of(file: Path, assembly: Path, cluster_name: str = "blue") -> 
         cluster_id="j-TEST",
         launched_at="2026-11-22T08:00:00+00:00",
         resources=resources,
-        plan=RecordedPlan.of(launch_of(environment, environment.clusters[cluster_name]).plan),
+        plan=_plan(environment, cluster_name),
         bootstrap={name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
     )
     write_record(record, files)
     return record
+
+
+def _plan(environment: Environment, cluster_name: str) -> RecordedPlan:
+    if cluster_name in environment.analytics:
+        return RecordedPlan.of_trino(trino_launch_of(environment, environment.analytics[cluster_name]).plan)
+    return RecordedPlan.of(launch_of(environment, environment.clusters[cluster_name]).plan)

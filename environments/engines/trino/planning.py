@@ -4,29 +4,55 @@ from __future__ import annotations
 
 from environments.environment import Environment
 from environments.planning import world
-from sizing.engines.trino.calculator import TrinoQuestion, trino_plan
-from sizing.engines.trino.plan import TrinoPlan
+from sizing.engines.trino.calculator import TrinoQuestion, compared_caches, trino_plan
+from sizing.engines.trino.plan import CacheComparison, TrinoPlan
 from sizing.engines.trino.request import TrinoChoice
+from sizing.engines.trino.search import CacheKind, TrinoSearch
+from sizing.engines.trino.situation import TrinoSituation
 from sizing.problem import Infeasible, InvalidInput
+from sizing.requirements import World
 
 
 def trino_plan_of(environment: Environment, cluster: TrinoChoice) -> TrinoPlan:
     """Return the sizing plan of an analytics cluster. Raises InvalidInput if no type can be a worker."""
-    question = TrinoQuestion(
+    offered = world(environment)
+    _check_families(environment, cluster, offered)
+    return trino_plan(_question(environment, cluster), offered)
+
+
+def compared_caches_of(environment: Environment, cluster: TrinoChoice) -> dict[CacheKind, CacheComparison]:
+    """Return the cheapest workers with each kind of cache, nothing pinned. Raises as `trino_plan_of`."""
+    offered = world(environment)
+    _check_families(environment, cluster, offered)
+    return compared_caches(_question(environment, cluster), offered)
+
+
+def _question(environment: Environment, cluster: TrinoChoice) -> TrinoQuestion:
+    return TrinoQuestion(
         environment=environment.name,
         choice=cluster,
         stored_bytes=environment.workload.stored_bytes,
         new_network=environment.network.vpc is None,
     )
-    try:
-        return trino_plan(question, world(environment))
-    except LookupError as error:
+
+
+def trino_situation(environment: Environment, cluster: TrinoChoice, offered: World) -> TrinoSituation:
+    """Return what an analytics cluster must serve, and what there is to buy. Raises as `trino_plan_of`."""
+    _check_families(environment, cluster, offered)
+    return TrinoSituation(
+        environment=environment.name,
+        search=TrinoSearch(choice=cluster, world=offered, new_network=environment.network.vpc is None),
+    )
+
+
+def _check_families(environment: Environment, cluster: TrinoChoice, offered: World) -> None:
+    if not TrinoSearch(choice=cluster, world=offered).instances:
         raise InvalidInput.of(
             where=environment.source,
             what=f"clusters.{cluster.name}.workers.families",
-            why=str(error),
+            why=f"no instance type of {', '.join(cluster.workers.families)} can be a worker",
             fix="name a family with types of 32 GiB of memory, such as r8g",
-        ) from None
+        )
 
 
 def feasible_trino_plan_of(environment: Environment, cluster: TrinoChoice) -> TrinoPlan:

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from changes.change import Change, by_reconfiguration, changes
-from changes.cost import ImpactCost
+from changes.engines.trino.comparison import trino_changes, trino_impact
 from changes.engines.trino.planned import PlannedTrino
-from configurations.engines.trino.rendering import TrinoLaunch, trino_spec
+from changes.immutable_settings import EVERY_ROLE
 from configurations.properties.property import Applied
 from environments.record_files import check_record
-from facts.releases import releases
 from operations.aws import Aws
-from operations.plan_drift import RunningCluster, read_running_cluster
+from operations.plan_drift import read_running_cluster
 from operations.tuning import Tuning, group_changes, planned_groups, small_changes
-from sizing.units import GIB
-
-ROLES: Final = ("primary", "core")
 
 
 def trino_tuning_of(aws: Aws, cluster: PlannedTrino, *, everything: bool = False) -> Tuning:
@@ -27,9 +20,7 @@ def trino_tuning_of(aws: Aws, cluster: PlannedTrino, *, everything: bool = False
     launch = cluster.launch
     running = read_running_cluster(aws, launch)
     check_record(launch.environment, launch.plan.cluster, cluster.record, running.cluster.id)
-    release = releases()[launch.plan.release]
-    differences = changes(running.subject, trino_spec(launch), ROLES, release, running.immutable)
-    pending = [by_reconfiguration(change) for change in differences]
+    pending = trino_changes(running.subject, launch, EVERY_ROLE, running.immutable)
     new = tuple(change for change in pending if change.applied is Applied.NEW_CLUSTER)
     rest = [change for change in pending if change.applied is not Applied.NEW_CLUSTER]
     small = () if everything else tuple(small_changes(rest))
@@ -41,20 +32,5 @@ def trino_tuning_of(aws: Aws, cluster: PlannedTrino, *, everything: bool = False
         small=small,
         new=new,
         group_changes=tuple(group_changes(running, planned, wanted, (*new, *small))),
-        cost=_cost(wanted, running, launch),
-    )
-
-
-def _cost(wanted: tuple[Change, ...], running: RunningCluster, launch: TrinoLaunch) -> ImpactCost:
-    """Return the cost: pages of workers that are removed are lost; how long a restart takes, nobody has measured."""
-    plan = launch.plan
-    removed = max(0, running.cluster.groups["core"].count - plan.workers.count)
-    return ImpactCost(
-        applied=max((change.applied for change in wanted), key=list(Applied).index, default=None),
-        region_servers=plan.workers.count,
-        restart_seconds=0.0,
-        cache_lost_bytes=removed * plan.cache.size_gib * GIB,
-        warm_up_seconds=0.0,
-        get_usd=0.0,
-        node_usd=0.0,
+        cost=trino_impact(wanted, running.subject, launch),
     )

@@ -98,3 +98,15 @@ def demand(scan: CachedScan, ratio: float, kind: DiskKind) -> Demand:
         network_bytes=missing * PAGE_BYTES,
         gets=(1 - ratio) * reads,
     )
+
+
+def uncached_demand(scan: CachedScan) -> Demand:
+    """Return what one query needs without a cache: it fetches what it reads, and no more of the pages around it."""
+    workload = scan.workload
+    return Demand(
+        cpu_seconds=workload.cpu_seconds,
+        disk_bytes=0.0,
+        disk_ios=0.0,
+        network_bytes=workload.scanned_bytes,
+        gets=workload.scanned_bytes / workload.read_bytes,
+    )

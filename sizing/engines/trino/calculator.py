@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Final
+from contextlib import suppress
+from typing import Final, get_args
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
 from sizing.bill import PRIMARY_VOLUMES
+from sizing.cost import Cost
 from sizing.engines.trino.explanations import explanations
 from sizing.engines.trino.export import export
 from sizing.engines.trino.pages import PAGE_BYTES
 from sizing.engines.trino.plan import (
+    CacheComparison,
     Queries,
     QueryMemory,
     RejectedType,
@@ -24,7 +27,7 @@ from sizing.engines.trino.plan import (
     Warmth,
 )
 from sizing.engines.trino.request import TrinoChoice
-from sizing.engines.trino.search import COORDINATOR_TYPE, Evaluated, TrinoSearch
+from sizing.engines.trino.search import COORDINATOR_TYPE, CacheKind, Evaluated, TrinoSearch
 from sizing.engines.trino.workers import Workers, cached_pages
 from sizing.hit_ratio import KNEE_RISE, OccupancyRange, misses
 from sizing.plan import CoreGroup, HitRatio, PrimaryGroup
@@ -32,7 +35,7 @@ from sizing.requirements import World
 from sizing.resource import bottleneck
 from sizing.units import SECONDS_PER_HOUR, format_duration, format_size, format_usd
 
-__all__ = ["TrinoQuestion", "trino_plan"]
+__all__ = ["TrinoQuestion", "compared_caches", "trino_plan"]
 
 FILES_PER_WORKER: Final = 4  # judgement: with fewer, the fullest worker has some twice the mean
 WARM_TOLERANCE: Final = 0.01  # judgement: a cache within a point of its final hit ratio is warm
@@ -57,7 +60,7 @@ def trino_plan(question: TrinoQuestion, world: World) -> TrinoPlan:
     """
     search = TrinoSearch(choice=question.choice, world=world, new_network=question.new_network)
     best, *others = search.run()
-    plan = _plan(question, world, best)
+    plan = _plan(question, world, best, search.cost(best.workers))
     return replace(
         plan,
         because=explanations(plan, best.workers),
@@ -66,7 +69,36 @@ def trino_plan(question: TrinoQuestion, world: World) -> TrinoPlan:
     )
 
 
-def _plan(question: TrinoQuestion, world: World, best: Evaluated) -> TrinoPlan:
+def compared_caches(question: TrinoQuestion, world: World) -> dict[CacheKind, CacheComparison]:
+    """Return the cheapest cluster with each kind of cache for the same queries and targets, nothing pinned.
+
+    A kind that no instance type has is left out. Without a cache, no hit ratio is asked for.
+    """
+    workers = replace(question.choice.workers, type=None, count=None, volumes=None)
+    choice = replace(question.choice, workers=workers)
+    plans: dict[CacheKind, CacheComparison] = {}
+    for kind in get_args(CacheKind):
+        search = TrinoSearch(choice=choice, world=world, new_network=question.new_network, caches=(kind,))
+        with suppress(LookupError):
+            plans[kind] = _compared(search, search.run()[0])
+    return plans
+
+
+def _compared(search: TrinoSearch, best: Evaluated) -> CacheComparison:
+    workers, queries = best.workers, _queries(best.workers)
+    gets = workers.demand(workers.hit_ratio(workers.count)).gets * search.choice.workload.queries_per_second
+    return CacheComparison(
+        workers=CoreGroup(instance_type=workers.instance.name, count=workers.count, volumes=workers.volumes),
+        cache_gib=workers.cache_gib,
+        hit_ratio=workers.hit_ratio(workers.count),
+        queries=queries,
+        gets_per_second=gets,
+        cost=search.cost(workers),
+        missed=best.shortfalls,
+    )
+
+
+def _plan(question: TrinoQuestion, world: World, best: Evaluated, cost: Cost) -> TrinoPlan:
     workers, choice = best.workers, question.choice
     ratio = workers.hit_ratio(workers.count)
     gets = workers.demand(ratio).gets * choice.workload.queries_per_second
@@ -89,7 +121,7 @@ def _plan(question: TrinoQuestion, world: World, best: Evaluated) -> TrinoPlan:
         memory=_memory(workers),
         gets_per_second=gets,
         export=export(question.stored_bytes, workers, world.prices),
-        cost=best.cost,
+        cost=cost,
         because={},
         missed=best.shortfalls,
         warnings=(),
@@ -175,12 +207,12 @@ def _memory(workers: Workers) -> QueryMemory:
 
 def _rejected(best: Evaluated, others: Sequence[Evaluated]) -> Iterator[RejectedType]:
     for other in others:
-        dearer = other.cost.usd_per_month - best.cost.usd_per_month
+        dearer = other.usd_per_month - best.usd_per_month
         missed = ", ".join(shortfall.target for shortfall in other.shortfalls)
         yield RejectedType(
             instance_type=other.workers.instance.name,
             count=other.workers.count,
-            usd_per_month=other.cost.usd_per_month,
+            usd_per_month=other.usd_per_month,
             reason=f"misses {missed}" if missed else f"costs {format_usd(dearer)} a month more",
         )
 

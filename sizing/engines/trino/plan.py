@@ -20,6 +20,7 @@ from sizing.plan import CoreGroup, HitRatio, PrimaryGroup
 from sizing.prices import PriceNote
 
 __all__ = [
+    "CacheComparison",
     "Queries",
     "QueryMemory",
     "RejectedType",
@@ -80,6 +81,18 @@ class QueryMemory(Struct, frozen=True, kw_only=True):
     page_index_bytes: int
     query_bytes_per_worker: int
     query_bytes: int
+
+
+class CacheComparison(Struct, frozen=True, kw_only=True):
+    """The cheapest workers with one kind of cache, or the nearest where none meets the targets."""
+
+    workers: CoreGroup
+    cache_gib: int
+    hit_ratio: float
+    queries: Queries
+    gets_per_second: float
+    cost: Cost
+    missed: tuple[Shortfall, ...]
 
 
 class RejectedType(Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 from msgspec import Struct
@@ -20,19 +20,22 @@ from msgspec import Struct
 from sizing import gp3
 from sizing.bill import COMPOSITE_AS_ALARMS, PRIMARY_VOLUMES
 from sizing.cluster import Volume
-from sizing.cost import Bill, BilledGroup, Cost, cost
+from sizing.cost import Bill, BilledGroup, Cost, bill_usd, cost
 from sizing.disks import FILL_FRACTION, nvme_volume
 from sizing.engines.trino.cached_scan import CachedScan, demand
 from sizing.engines.trino.request import TrinoChoice
 from sizing.engines.trino.workers import Workers, cached_pages, most_seconds_alone
 from sizing.inputs import UTILISATION
 from sizing.instance import InstanceType
+from sizing.prices import PriceTable
 from sizing.requirements import World
 from sizing.system_volume import distinct_size
 from sizing.units import GIB, MIB
 
-__all__ = ["COORDINATOR_TYPE", "Evaluated", "Shortfall", "TrinoSearch", "shortfalls"]
+__all__ = ["COORDINATOR_TYPE", "CacheKind", "Evaluated", "Shortfall", "TrinoSearch", "shortfalls"]
 
+CacheKind = Literal["gp3", "drive", "none"]
+"""The disk of a cache: volumes of EBS, the drive of the instance, or no disk because nothing is cached."""
 COORDINATOR_TYPE: Final = "r8g.xlarge"
 """judgement: plans, splits and the results of a few dozen running queries fit 32 GiB."""
 LEAST_RAM_BYTES: Final = 32 * GIB  # judgement: on a smaller worker, a join of two large tables spills at once
@@ -67,17 +70,17 @@ class Shortfall(Struct, frozen=True, kw_only=True):
 
 
 class Evaluated(Struct, frozen=True, kw_only=True):
-    """A cluster with its bill and the targets that it misses."""
+    """A cluster with the sum of its bill and the targets that it misses."""
 
     workers: Workers
-    cost: Cost
+    usd_per_month: float
     shortfalls: tuple[Shortfall, ...]
 
     @property
     def rank(self) -> tuple[int, float, float, int]:
         """Order clusters: the fewest missed targets first, then those missed by least, then by bill and workers."""
         excess = max((shortfall.excess for shortfall in self.shortfalls), default=1.0)
-        return len(self.shortfalls), round(excess, 3), self.cost.usd_per_month, self.workers.count
+        return len(self.shortfalls), round(excess, 3), self.usd_per_month, self.workers.count
 
 
 class TrinoSearch(Struct, frozen=True, kw_only=True, dict=True):
@@ -86,6 +89,8 @@ class TrinoSearch(Struct, frozen=True, kw_only=True, dict=True):
     choice: TrinoChoice
     world: World
     new_network: bool = True
+    caches: tuple[CacheKind, ...] = ("gp3", "drive")
+    """Where the cache may be."""
 
     @cached_property
     def scan(self) -> CachedScan:
@@ -99,31 +104,49 @@ class TrinoSearch(Struct, frozen=True, kw_only=True, dict=True):
         """
         best: dict[str, Evaluated] = {}
         cheapest_usd = math.inf
-        for instance in self._instances():
+        for instance in self.instances:
             for count in self._counts(instance):
                 if self._nodes_usd(instance, count) > cheapest_usd:
                     break
-                for tried in map(self.evaluate, self._candidates(instance, count)):
-                    if instance.name not in best or tried.rank < best[instance.name].rank:
+                for workers in self._candidates(instance, count):
+                    known = best.get(instance.name)
+                    if known and not known.shortfalls and known.usd_per_month <= self.usd_per_month(workers):
+                        continue
+                    tried = self.evaluate(workers)
+                    if known is None or tried.rank < known.rank:
                         best[instance.name] = tried
                     if not tried.shortfalls:
-                        cheapest_usd = min(cheapest_usd, tried.cost.usd_per_month)
+                        cheapest_usd = min(cheapest_usd, tried.usd_per_month)
         if not best:
             raise LookupError(f"no instance type of {', '.join(self.choice.workers.families)} can be a worker")
         return tuple(sorted(best.values(), key=lambda tried: tried.rank))
 
+    def workers(
+        self, instance_type: str, count: int, volumes: tuple[Volume, ...], cache_mib: int | None = None
+    ) -> Workers:
+        """Return these workers, whose cache is as large as their volumes allow if no size is given."""
+        cache = next(volume for volume in volumes if volume.purpose == "cache")
+        room_gib = cache.count * math.floor(cache.size_gib * FILL_FRACTION)
+        cache_gib = room_gib if cache_mib is None else cache_mib * MIB // GIB
+        return self._workers(self.world.instance_types[instance_type], count, cache_gib, volumes)
+
     def evaluate(self, workers: Workers) -> Evaluated:
-        """Return the cluster with its bill and the targets that it misses."""
-        bill = self.cost(workers)
-        missed = tuple(shortfalls(workers))
+        """Return the cluster with the sum of its bill and the targets that it misses."""
+        usd, missed = self.usd_per_month(workers), tuple(shortfalls(workers))
         budget = self.choice.targets.budget_usd_per_month
-        if budget is not None and bill.usd_per_month > budget:
-            over = Shortfall(target="budget", actual=bill.usd_per_month, limit=budget, unit="USD a month")
-            missed = (*missed, over)
-        return Evaluated(workers=workers, cost=bill, shortfalls=missed)
+        if budget is not None and usd > budget:
+            missed = (*missed, Shortfall(target="budget", actual=usd, limit=budget, unit="USD a month"))
+        return Evaluated(workers=workers, usd_per_month=usd, shortfalls=missed)
+
+    def usd_per_month(self, workers: Workers) -> float:
+        """Return the sum of the bill that `cost` returns."""
+        return bill_usd(*self._billed(workers))
 
     def cost(self, workers: Workers) -> Cost:
         """Return the bill of the analytics cluster; what it shares with HBase is in the bill of HBase's cluster."""
+        return cost(*self._billed(workers))
+
+    def _billed(self, workers: Workers) -> tuple[tuple[BilledGroup, ...], Bill, PriceTable]:
         groups = (
             BilledGroup(
                 role="worker", instance_type=workers.instance.name, count=workers.count, volumes=workers.volumes
@@ -146,9 +169,11 @@ class TrinoSearch(Struct, frozen=True, kw_only=True, dict=True):
             interface_endpoints=INTERFACE_ENDPOINTS if self.new_network else 0,
             kms_keys=KMS_KEYS,
         )
-        return cost(groups, bill, self.world.prices)
+        return groups, bill, self.world.prices
 
-    def _instances(self) -> Sequence[InstanceType]:
+    @property
+    def instances(self) -> Sequence[InstanceType]:
+        """Return the types that may be workers."""
         workers = self.choice.workers
         if workers.type is not None:
             return [self.world.instance_types[workers.type]]
@@ -180,22 +205,23 @@ class TrinoSearch(Struct, frozen=True, kw_only=True, dict=True):
             interface_endpoints=0,
             kms_keys=0,
         )
-        return cost((nodes,), nothing, self.world.prices).usd_per_month
+        return bill_usd((nodes,), nothing, self.world.prices)
 
     def _candidates(self, instance: InstanceType, count: int) -> Iterator[Workers]:
         """Yield the clusters of this many workers: with the pinned volumes, the instance's drive, or gp3 volumes."""
         servers = max(1, count - self.choice.targets.lost_nodes)
         if (pinned := self.choice.workers.volumes) is not None:
-            cache = next(volume for volume in pinned if volume.purpose == "cache")
-            cache_mib = self.choice.workers.cache_mib
-            room_gib = cache.count * math.floor(cache.size_gib * FILL_FRACTION)
-            yield self._workers(instance, count, room_gib if cache_mib is None else cache_mib * MIB // GIB, pinned)
+            yield self.workers(instance.name, count, pinned, self.choice.workers.cache_mib)
             return
         system = gp3.gp3_volume("system", SYSTEM_GIB, (gp3.INCLUDED_MIB_S, gp3.INCLUDED_IOPS))
-        if instance.nvme_disks == 1:
+        if "none" in self.caches:
+            yield self._workers(instance, count, 0, (system,))
+        if instance.nvme_disks == 1 and "drive" in self.caches:
             drive = nvme_volume(instance)
             room_gib = math.floor(drive.size_gib * FILL_FRACTION)
             yield self._workers(instance, count, room_gib, (drive, system.beside(drive)))
+        if "gp3" not in self.caches:
+            return
         for cache_gib in sorted({_cache_gib(self.choice, pages, servers) for pages in self._capacities}):
             for volume in self._cache_volumes(instance, cache_gib, servers):
                 whole_gib = volume.count * math.ceil(cache_gib / volume.count)
@@ -254,7 +280,7 @@ def shortfalls(workers: Workers) -> Iterator[Shortfall]:
         yield Shortfall(target="lost_nodes", actual=workers.count, limit=targets.lost_nodes + 1, unit=unit)
         return
     ratio = workers.hit_ratio(servers)
-    if ratio < targets.hit_ratio - ROUNDING:
+    if workers.has_cache and ratio < targets.hit_ratio - ROUNDING:
         yield Shortfall(target="hit_ratio", actual=ratio, limit=targets.hit_ratio, unit="of page reads")
     utilisation = workers.utilisation(servers, ratio, rate)
     if utilisation > UTILISATION * (1 + ROUNDING):

@@ -15,7 +15,7 @@ from typing import Final
 from msgspec import Struct
 
 from sizing.cluster import Volume
-from sizing.engines.trino.cached_scan import CachedScan, Demand, demand
+from sizing.engines.trino.cached_scan import CachedScan, Demand, demand, uncached_demand
 from sizing.engines.trino.pages import PAGE_BYTES, usable_bytes
 from sizing.engines.trino.request import TrinoChoice
 from sizing.inputs import UTILISATION
@@ -35,7 +35,10 @@ QUERY_FRACTION: Final = 0.30  # query.max-memory-per-node, unless it is set (Tri
 
 
 class Workers(Struct, frozen=True, kw_only=True, dict=True, eq=False):
-    """Equal workers. `volumes` are the cache volumes and the system volume of each."""
+    """Equal workers. `volumes` are the cache volumes and the system volume of each.
+
+    Without a cache, `cache_gib` is 0.
+    """
 
     choice: TrinoChoice
     scan: CachedScan
@@ -50,6 +53,11 @@ class Workers(Struct, frozen=True, kw_only=True, dict=True, eq=False):
         return next(volume for volume in self.volumes if volume.purpose == "cache")
 
     @property
+    def has_cache(self) -> bool:
+        """Return whether the workers cache what they read."""
+        return self.cache_gib > 0
+
+    @property
     def kind(self) -> DiskKind:
         """Return the kind of the cache disk."""
         return "nvme" if self.cache.type == "nvme" else "ebs"
@@ -60,7 +68,7 @@ class Workers(Struct, frozen=True, kw_only=True, dict=True, eq=False):
 
     def demand(self, ratio: float) -> Demand:
         """Return what one query needs at this hit ratio."""
-        return demand(self.scan, ratio, self.kind)
+        return demand(self.scan, ratio, self.kind) if self.has_cache else uncached_demand(self.scan)
 
     def resources(self, servers: int, ratio: float) -> tuple[Resource, ...]:
         """Return each resource of so many workers, with what one query needs of it."""
@@ -140,12 +148,7 @@ def most_seconds_alone(choice: TrinoChoice, servers: int = 1) -> float:
 
 
 def _resources(workers: Workers, servers: int, demanded: Demand) -> Iterator[Resource]:
-    instance, cache = workers.instance, workers.cache
-    disk_bytes, disk_ios = cache.count * cache.bytes_per_second, cache.count * cache.iops
-    if workers.kind == "ebs":
-        disk_bytes = min(disk_bytes, instance.ebs_sustained_bytes_per_second)
-        disk_ios = min(disk_ios, instance.ebs_sustained_iops)
-    throughput, iops = DISK_RESOURCES[workers.kind]
+    instance = workers.instance
     yield Resource(name="cpu", capacity=servers * instance.vcpus, unit="core", demand_per_read=demanded.cpu_seconds)
     yield Resource(
         name="network",
@@ -153,11 +156,22 @@ def _resources(workers: Workers, servers: int, demanded: Demand) -> Iterator[Res
         unit="B/s",
         demand_per_read=demanded.network_bytes,
     )
-    yield Resource(name=throughput, capacity=servers * disk_bytes, unit="B/s", demand_per_read=demanded.disk_bytes)
-    yield Resource(name=iops, capacity=servers * disk_ios, unit="IO/s", demand_per_read=demanded.disk_ios)
+    if workers.has_cache:
+        yield from _disk_resources(workers, servers, demanded)
     yield Resource(
         name="s3-requests",
         capacity=S3_PREFIXES * S3_GETS_PER_SECOND_PER_PREFIX,
         unit="GET/s",
         demand_per_read=demanded.gets,
     )
+
+
+def _disk_resources(workers: Workers, servers: int, demanded: Demand) -> Iterator[Resource]:
+    instance, cache = workers.instance, workers.cache
+    disk_bytes, disk_ios = cache.count * cache.bytes_per_second, cache.count * cache.iops
+    if workers.kind == "ebs":
+        disk_bytes = min(disk_bytes, instance.ebs_sustained_bytes_per_second)
+        disk_ios = min(disk_ios, instance.ebs_sustained_iops)
+    throughput, iops = DISK_RESOURCES[workers.kind]
+    yield Resource(name=throughput, capacity=servers * disk_bytes, unit="B/s", demand_per_read=demanded.disk_bytes)
+    yield Resource(name=iops, capacity=servers * disk_ios, unit="IO/s", demand_per_read=demanded.disk_ios)

@@ -36,17 +36,6 @@ def test_every_page_of_the_plan_has_its_sections() -> None:
     assert "$0.00" not in page
 
 
-def test_another_value_is_compared() -> None:
-    result = warmbase("plan", FILE, *LAKE, "--set", "clusters.lake.targets.query_time=40s")
-    assert result.returncode == 0
-    assert "$3,504 → $4,156 a month (+$653, +18.6 %)" in result.stdout
-    assert "warmbase reconfigure" in result.stdout
-    plans = json.loads(
-        warmbase("plan", FILE, *LAKE, "--set", "clusters.lake.preferred_hosts=2", "--output", "json").stdout
-    )
-    assert plans["after"]["cache"]["preferred_hosts"] == 2
-
-
 def test_a_target_that_no_cluster_meets_is_an_answer_of_no(tmp_path: Path) -> None:
     file = tmp_path / "shop.yaml"
     file.write_text(Path(FILE).read_text().replace("query_time: 60 s", "query_time: 1.01 s"))
@@ -91,7 +80,7 @@ def test_classifications_are_rendered_for_each_group() -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        ("compare", FILE, *LAKE),
+        ("explore", FILE, *LAKE),
         ("dashboard", FILE, *LAKE, "--preview", "x.html"),
     ],
 )
@@ -101,8 +90,15 @@ def test_a_command_for_hbase_says_so(command: tuple[str, ...]) -> None:
     assert "Trino cluster" in result.stderr
 
 
-@pytest.mark.parametrize("option", [("--months", "12"), ("--frontier", "p99"), ("--tornado",), ("--against", "launch")])
-def test_an_option_for_hbase_says_so(option: tuple[str, ...]) -> None:
-    result = warmbase("plan", FILE, *LAKE, *option)
-    assert result.returncode == 2
-    assert "are for HBase clusters" in result.stderr
+def test_caches_are_compared_side_by_side() -> None:
+    result = warmbase("compare", FILE, *LAKE)
+    assert result.returncode == 0
+    page = " ".join(result.stdout.split())
+    assert "cache on gp3 cache on a drive no cache" in page
+    compared = json.loads(warmbase("compare", FILE, *LAKE, "--output", "json").stdout)
+    plan = json.loads(warmbase("plan", FILE, *LAKE, "--output", "json").stdout)
+    prices = {kind: each["cost"]["usd_per_month"] for kind, each in compared.items()}
+    assert min(prices["gp3"], prices["drive"]) == pytest.approx(plan["cost"]["usd_per_month"])
+    refused = warmbase("compare", FILE, *LAKE, "--report", "x.html")
+    assert refused.returncode == 2
+    assert "use --output json" in " ".join(refused.stderr.split())

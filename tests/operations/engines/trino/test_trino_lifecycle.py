@@ -10,16 +10,21 @@ import pytest
 from moto import mock_aws
 
 import app
+from changes.engines.trino.comparison import trino_changes
 from changes.engines.trino.planned import deployable_trino_cluster, deployable_trino_clusters
+from changes.immutable_settings import EVERY_ROLE
 from changes.planned_cluster import deployable_clusters
 from cli.options import chosen_cluster
+from configurations.engines.trino.rendering import trino_launch_of
 from environments.environment import Environment
+from environments.names import stacks_around
 from environments.reader import read_environment
 from environments.record_files import launch_records
 from local_aws.extension import install
 from operations.aws import Aws
 from operations.engines.trino.tuning import trino_tuning_of
 from operations.pinning import check_pinned, pin
+from operations.plan_drift import cluster_drift
 from operations.progress import carry_out
 from operations.proposal import DeployableClusters, Work, proposed
 from operations.protection import protect, read_protection
@@ -115,6 +120,20 @@ def test_a_deployment_shows_the_price_of_the_workers_that_run_now(shop: Shop, tm
     worker = (changes.usd_per_month[LAKE] - changes.current_usd_per_month[LAKE]) / 2
     assert changes.current_usd_per_month[LAKE] == pytest.approx(3_504, rel=0.01)
     assert 500 < worker < 700
+
+
+def test_drift_compares_its_settings_its_stacks_and_its_protection(shop: Shop) -> None:
+    choice = shop.environment.analytics[LAKE]
+    launch = trino_launch_of(shop.environment, choice)
+    drift = cluster_drift(shop.aws, launch)
+    assert trino_changes(drift.running.subject, launch, EVERY_ROLE, drift.running.immutable) == ()
+    assert {one.subject for one in drift.around} == {"protection", *stacks_around("shop", LAKE)}
+    assert all(one.facts and not one.differences for one in drift.around)
+    shop.edit("query_time: 60 s", "query_time: 40 s")
+    changed = trino_launch_of(shop.environment, shop.environment.analytics[LAKE])
+    drift = cluster_drift(shop.aws, changed)
+    keys = {one.key for one in trino_changes(drift.running.subject, changed, EVERY_ROLE, drift.running.immutable)}
+    assert keys == {"InstanceCount", "query.max-memory"}
 
 
 def test_status_shows_it_beside_hbase(shop: Shop) -> None:
