@@ -67,6 +67,7 @@ class Planner:
         self._newest: OrderedDict[str, int] = OrderedDict()
         self._registering, self._computing = Lock(), Lock()
         self._current: tuple[str, int] | None = None
+        self._has_ended = False
         self._process = self._start()
 
     def register(self, page: str, number: int) -> None:
@@ -93,21 +94,26 @@ class Planner:
                     self._current = None
 
     def answer(self, question: Question) -> bytes:
-        """Return an answer as JSON, in its turn. Raises Superseded if it is interrupted."""
+        """Return an answer as JSON, in its turn. Raises Superseded if it is interrupted or the planner has ended."""
+        if self._has_ended:
+            raise Superseded
         if self._process.poll() is not None:
             self._process = self._start()
         _send(self._process.stdin, encode(question) + END)
         line = cast("IO[bytes]", self._process.stdout).readline()
-        if not line:
+        if not line and not self._has_ended:
             raise ChildProcessError(f"the planner ended with {self._process.wait()}")
-        if line == END:
+        if line.removesuffix(END) == b"":
             raise Superseded
         return line.removesuffix(END)
 
     def end(self) -> None:
         """End the process."""
+        self._has_ended = True
         self._process.kill()
-        self._process.communicate()
+        # A thread that waits for an answer reads the end of it first.
+        with self._computing:
+            self._process.communicate()
 
     def _start(self) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(

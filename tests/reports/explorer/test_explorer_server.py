@@ -48,7 +48,8 @@ def server() -> Iterator[ExplorerServer]:
 def planner(server: ExplorerServer) -> Iterator[Planner]:
     found = Planner(server.subject)
     yield found
-    found.end()
+    if found._process.poll() is None:
+        found.end()
 
 
 def request(
@@ -287,6 +288,21 @@ def test_an_older_request_gets_a_conflict(server: ExplorerServer) -> None:
     body = json.dumps({"page": "wire", "number": 6, "values": {}})
     assert request(server, "POST", f"/{server.token}/plan", body=body)[0] == 409
     post(server, "plan", {}, page="another", number=1)
+
+
+def test_a_planner_ends_without_an_error_while_it_computes(planner: Planner) -> None:
+    superseded = Event()
+
+    def ask() -> None:
+        with pytest.raises(Superseded), planner.turn("p", 1):
+            planner.answer(Question(kind="ranges", values={"workload.stored": "1..9 TiB"}))
+        superseded.set()
+
+    Thread(target=ask).start()
+    while planner._current is None:
+        time.sleep(0.001)
+    planner.end()
+    assert superseded.wait(10)
 
 
 def test_only_the_latest_pages_are_remembered(planner: Planner) -> None:
