@@ -94,7 +94,8 @@ def _head() -> Iterator[str]:
         f"second is drawn as {STRETCH}. In the first graph, the mean since the start falls whenever a server "
         "restarts, although hardly any read misses; the hit ratio of the minute falls only after the loss of a cache.* "
         f"`warmbase dashboard {EXAMPLE} --preview FILE.html` draws all dashboards for "
-        "the plan of an environment. You need no account. `warmbase lab run` with the scenario `dashboards` makes such "
+        "the plan of an environment. You need no account. To read values off a graph, point at it or touch it, or move "
+        "to it with the Tab key and press the arrow keys. `warmbase lab run` with the scenario `dashboards` makes such "
         "a recording on your machine, with every figure that the graphs draw."
     )
 

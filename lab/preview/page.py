@@ -6,9 +6,11 @@ What was not recorded (HDFS) is drawn from the plan, and says so.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from html import escape
+from pathlib import Path
 from textwrap import wrap
 from typing import Any, Final
 
@@ -47,14 +49,22 @@ WHAT: Final = (
     f"{STRETCH}; rates are those of the recording. The dashed lines show the values of this environment's plan, or "
     "those of the recorded servers where the line says so."
 )
+HOW: Final = (
+    "To read values off a graph, point at it or touch it, or move to it with the Tab key and press the arrow keys."
+)
+PARTS: Final = re.compile(r' (?:role="graphics-[a-z]+"|aria-[a-z]+="[^"]*")')
+"""The names of the parts of a graph; a graph is one image, whose values are read off below it."""
+HOVER: Final = Path(__file__).with_name("hover.js")
+DIGITS: Final = 4
 STYLE: Final = (
     ":root{color-scheme:light dark}"
     "body{font:16px/1.5 'Liberation Sans',Arial,sans-serif;margin:2rem auto;max-width:1240px;padding:0 1rem;"
     "color:light-dark(#222,#ddd);background:light-dark(#fff,#161616)}"
     "h2{margin-top:2.5rem;border-bottom:1px solid #8888}"
     "section{display:grid;gap:2rem;grid-template-columns:repeat(auto-fill,minmax(min(100%,480px),1fr))}"
-    "figure{margin:0;break-inside:avoid}svg{width:100%;height:auto}figcaption{font-size:.8em}a{color:inherit}"
-    "@media print{body{font-size:11px;margin:0}section{grid-template-columns:1fr 1fr;gap:1rem}}"
+    "figure{margin:0;break-inside:avoid}svg{display:block;width:100%;height:auto;touch-action:pan-y}"
+    "figcaption,.readout{font-size:.8em}.readout{margin:0;min-height:3em}a{color:inherit}"
+    "@media print{.readout{display:none}body{font-size:11px;margin:0}section{grid-template-columns:1fr 1fr;gap:1rem}}"
 )
 
 
@@ -69,7 +79,8 @@ def page_html(plan: Plan, root: Root, docs: str) -> str:
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{title}</title><style>{STYLE}</style><h1>{title}</h1><p>{escape(WHAT)}</p>{parts}</html>\n"
+        f"<title>{title}</title><style>{STYLE}</style><main><h1>{title}</h1><p>{escape(WHAT)}</p><p>{HOW}</p>{parts}</main>"
+        f"<script>{HOVER.read_text(encoding='utf-8')}</script></html>\n"
     )
 
 
@@ -150,12 +161,25 @@ def _section(preview: _Preview, name: str, graphs: Sequence[Graph], docs: str) -
 
 
 def _figure(preview: _Preview, graph: Graph, docs: str) -> str:
-    """Return a graph, with a link to its row in the documentation."""
+    """Return a graph with its values, and with a link to its row in the documentation."""
     svg = vl_convert.vegalite_to_svg(_spec(_graph(graph, preview), preview, [graph], "currentColor"))
     title = graph.title
-    picture = svg.replace("<svg ", f'<svg role="img" aria-label="{escape(title)}" ', 1)
+    picture = PARTS.sub("", svg).replace("<svg ", f'<svg role="img" aria-label="{escape(title)}" tabindex="0" ', 1)
+    values = (
+        f'<p class="readout" aria-live="polite"></p><script type="application/json">{_values(preview, graph)}</script>'
+    )
     link = f'<a href="{escape(docs)}#{graph.anchor}" aria-label="What is drawn: {escape(title)}">What is drawn</a>'
-    return f"<figure>{picture}<figcaption>{link}</figcaption></figure>"
+    return f"<figure>{picture}{values}<figcaption>{link}</figcaption></figure>"
+
+
+def _values(preview: _Preview, graph: Graph) -> str:
+    """Return the curves of a graph as JSON for an HTML page, with its unit and the last minute of its axis."""
+    series = dict[str, list[tuple[float, float]]]()
+    for row in preview.rows[graph.title]:
+        series.setdefault(row["series"], []).append((row["minute"], float(f"{row['value']:.{DIGITS}g}")))
+    minutes = [row["minute"] for row in (*preview.rows[graph.title], *preview.events)]
+    document = {"unit": graph.unit, "most": max(minutes, default=1), "series": series}
+    return json.dumps(document, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def _together(wanted: Mapping[str, Sequence[Graph]], preview: _Preview) -> Spec:

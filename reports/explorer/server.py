@@ -20,11 +20,10 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from reports.explorer.answer import ANSWERS, State, answer
+from reports.explorer.answer import ANSWERS
 from reports.explorer.page_file import HTML, TYPES, page_files, served_page
-from reports.explorer.searches import Searches
+from reports.explorer.planner import Planner, Question, Superseded
 from reports.explorer.subject import Subject, subject_document
-from reports.explorer.turns import Superseded, Turns
 
 HOST: Final = "127.0.0.1"
 NAMES: Final = (HOST, "localhost")
@@ -38,9 +37,8 @@ MOST_ANSWERS: Final = 512
 """The number of answers that the server remembers, for states that the user returns to. An answer has about 20 kB."""
 TOKEN_BYTES: Final = 18
 HEADLINE: Final = "plan"
-RANGES: Final = "ranges"
-SLOW: Final = (RANGES, "advice")
-"""The answers that need several plans. Each has a separate queue, so that no headline waits for it."""
+NICENESS: Final = 10
+"""Plots and advice give way to other processes, and to the headline where there is one processor."""
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
@@ -64,16 +62,15 @@ class Refusal(Exception):
 
 
 class PageRequest(Struct, frozen=True, kw_only=True):
-    """One request of a page: `number` rises with every change, and `values` are those that differ from the file."""
+    """One request of a page: `number` rises with every change, and its values are those that differ from the file."""
 
     page: str
     number: int
-    values: Mapping[str, str]
-    is_free: bool
+    question: Question
 
     @classmethod
-    def parse(cls, content: bytes) -> PageRequest:
-        """Return the request in a body. Raises Refusal if the body is malformed."""
+    def parse(cls, kind: str, content: bytes) -> PageRequest:
+        """Return the request for a kind of answer in a body. Raises Refusal if the body is malformed."""
         try:
             body = json.loads(content)
             values, page, number = body["values"], body["page"], body["number"]
@@ -84,7 +81,8 @@ class PageRequest(Struct, frozen=True, kw_only=True):
         )
         if not is_text or not isinstance(number, int):
             raise Refusal(HTTPStatus.BAD_REQUEST)
-        return cls(page=page, number=number, values=values, is_free=body.get("free") is True)
+        question = Question(kind=kind, values=values, is_free=body.get("free") is True)
+        return cls(page=page, number=number, question=question)
 
 
 class ExplorerServer(ThreadingHTTPServer):
@@ -95,9 +93,9 @@ class ExplorerServer(ThreadingHTTPServer):
     def __init__(self, subject: Subject, port: int) -> None:
         self.subject = subject
         self.token = secrets.token_urlsafe(TOKEN_BYTES)
-        self.turns = {kind: Turns() for kind in (*SLOW, "")}
-        self.searches = Searches()
         self.answers: OrderedDict[tuple[object, ...], bytes] = OrderedDict()
+        self.headline, self.background = Planner(subject), Planner(subject, NICENESS)
+        # If the port is taken, this calls server_close, which ends the planners.
         super().__init__((HOST, port), Handler)
 
     def server_bind(self) -> None:
@@ -123,33 +121,30 @@ class ExplorerServer(ThreadingHTTPServer):
         return {**page_files(), HTML: page.encode()}
 
     def server_close(self) -> None:
-        """Stop listening, and end all searches."""
+        """Stop listening, and end the planners."""
         super().server_close()
-        self.searches.end_all()
+        for planner in (self.headline, self.background):
+            planner.end()
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - the library's signature
         """Print nothing if the browser has closed the connection; any other error is a bug in the server."""
         if not isinstance(sys.exc_info()[1], ConnectionError):
             super().handle_error(request, client_address)
 
-    def answer(self, kind: str, request: PageRequest) -> bytes:
+    def answer(self, request: PageRequest) -> bytes:
         """Return an answer as JSON. Raises Superseded if the page has sent a newer request."""
-        key = (kind, request.is_free, *sorted(request.values.items()))
-        if kind == HEADLINE:
-            self.searches.end(request.page)
-        with self.turns[kind if kind in SLOW else ""].turn(request.page, request.number):
+        question = request.question
+        for planner in (self.headline, self.background):
+            planner.register(request.page, request.number)
+        planner = self.headline if question.kind == HEADLINE else self.background
+        key = (question.kind, question.is_free, *sorted(question.values.items()))
+        with planner.turn(request.page, request.number):
             content = self.answers.get(key)
             if content is None:
-                content = self.answers[key] = self._computed(kind, request)
+                content = self.answers[key] = planner.answer(question)
                 if len(self.answers) > MOST_ANSWERS:
                     self.answers.popitem(last=False)
             return content
-
-    def _computed(self, kind: str, request: PageRequest) -> bytes:
-        state = State(subject=self.subject, values=request.values, is_free=request.is_free)
-        if kind == RANGES:
-            return self.searches.answer(request.page, state)
-        return json.dumps(answer(kind, state)).encode()
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -189,7 +184,7 @@ class Handler(BaseHTTPRequestHandler):
         kind = self._name()
         if kind not in ANSWERS:
             raise Refusal(HTTPStatus.NOT_FOUND)
-        return JSON, self.server.answer(kind, PageRequest.parse(self._body()))
+        return JSON, self.server.answer(PageRequest.parse(kind, self._body()))
 
     def _name(self) -> str:
         """Return the last part of the path. Raises Refusal for another host, another origin, or a wrong token."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -18,6 +19,7 @@ from environments.reader import locate, read_environment
 from environments.root import Root
 from reports.dashboards_page import PICTURE, write_dashboard_pictures
 from reports.lab_page import DOCS
+from tests.browser import PHONE_PIXELS, observed
 from tests.command import run
 
 EVENTS = ("restart", "kill", "cache lost", "back", "back", "back")
@@ -54,6 +56,25 @@ def test_the_page_draws_each_graph(page: str) -> None:
         assert f"<h2>{name}</h2>" in page
         titles += [html.escape(graph.title) for graph in graphs]
     assert drawn == titles
+
+
+def test_values_are_read_off_a_graph_with_pointer_keys_and_finger(page: str, tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(page, encoding="utf-8")
+    found = observed({"observe": "preview", "url": file.as_uri()})
+    document = json.loads(re.findall(r'<script type="application/json">(.*?)</script>', page)[0])
+    name, points = next(iter(document["series"].items()))
+    values = {minute: f"{value:g}" for minute, value in points}
+    for text in (found["pointed"], found["keyed"], found["touched"]):
+        minute = re.match(r"Minute (\d+), hit ratio: ", text)
+        assert minute, text
+        assert f": {name} {values[int(minute[1])]}" in text
+    last = max(minute for points in document["series"].values() for minute, _ in points)
+    assert found["last"].startswith(f"Minute {last:g}, ")
+    assert found["place"] == pytest.approx(int(re.findall(r"\d+", found["keyed"])[0]) / document["most"], abs=0.01)
+    assert found["cursors"] == page.count("<svg "), "each graph follows the pointer"
+    assert (found["axe"], found["messages"]) == ([], [])
+    assert found["width"] <= PHONE_PIXELS
 
 
 def test_what_hdfs_adds_is_drawn_from_the_plan_and_says_so(page_of_hdfs: str) -> None:

@@ -92,7 +92,10 @@ export class Fields {
     text.readOnly = this.stops !== null;
     text.addEventListener("input", () => this.onChange(input.key, text.value, false));
     text.addEventListener("change", () => this.onChange(input.key, text.value, true));
-    text.addEventListener("input", () => this.#place(input.key));
+    text.addEventListener("input", () => {
+      markRange(text);
+      this.#place(input.key);
+    });
     return text;
   }
 
@@ -134,6 +137,7 @@ export class Fields {
   #set({ input, text: shown }, text) {
     // Setting the same text again would move the cursor of a user who is typing.
     if (shown.value !== text) shown.value = text;
+    markRange(shown);
     this.#place(input.key);
   }
 
@@ -143,8 +147,10 @@ export class Fields {
    */
   #write(key, text) {
     const field = this.fields.get(key);
-    if (field) field.text.value = text;
-    field?.slider?.setAttribute("aria-valuetext", text);
+    if (!field) return;
+    field.text.value = text;
+    markRange(field.text);
+    field.slider?.setAttribute("aria-valuetext", text);
   }
 
   /**
@@ -162,6 +168,15 @@ export class Fields {
     else if (value !== null) slider.value = String(Math.round(sliderShare(input, value) * Number(slider.max)));
     slider.setAttribute("aria-valuetext", text.value || "not stated");
   }
+}
+
+/**
+ * Mark a field that contains a range, which has smaller letters to fit.
+ *
+ * @param {HTMLElement & {value: string}} text
+ */
+function markRange(text) {
+  text.classList.toggle("range", text.value.includes(".."));
 }
 
 /**

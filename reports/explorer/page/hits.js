@@ -28,8 +28,9 @@ export class HitsPlace {
    * @param {[number, number][]} prices
    */
   show({ hit_ratio, bucket_cache, core }, prices) {
-    const { curve, knee_bytes, predicted } = hit_ratio;
+    const { knee_bytes, predicted } = hit_ratio;
     const cache = bucket_cache ? bucket_cache.size_mib * MIB * core.count : null;
+    const curve = reaching(hit_ratio.curve, cache ?? 0);
     const usd = (/** @type {number} */ bytes) => axisText("usd", valueOn(prices, bytes));
     const text = (/** @type {number} */ bytes) => axisText("size", bytes) + (prices.length ? `, ${usd(bytes)}` : "");
     const knee = { x: knee_bytes, y: valueOn(curve, knee_bytes), label: `knee, ${text(knee_bytes)}` };
@@ -42,7 +43,7 @@ export class HitsPlace {
       x: {
         label: prices.length ? "cache, and its price a month" : "cache of the whole cluster",
         least: 0,
-        most: Math.max(curve.at(-1)?.[0] ?? 0, cache ?? 0) || 1,
+        most: curve.at(-1)?.[0] || 1,
         kind: "size",
         ...(prices.length ? { second: (bytes) => (bytes > 0 ? usd(bytes) : "") } : {}),
       },
@@ -51,6 +52,18 @@ export class HitsPlace {
       marks: knee_bytes > 0 ? [knee, ...here] : here,
     });
   }
+}
+
+/**
+ * Return a curve that reaches a place: beyond its end, it is flat.
+ *
+ * @param {[number, number][]} curve
+ * @param {number} place
+ * @returns {[number, number][]}
+ */
+function reaching(curve, place) {
+  const last = curve.at(-1);
+  return last && last[0] < place ? [...curve, [place, last[1]]] : curve;
 }
 
 /**

@@ -5,12 +5,11 @@
  * @typedef {import("./types.d.ts").LinePlot} LinePlot
  * @typedef {import("./types.d.ts").Axis} Axis
  * @typedef {import("./types.d.ts").Series} Series
- * @typedef {import("./types.d.ts").Mark} Mark
  * @typedef {{left: number, right: number, top: number, bottom: number}} Box
- * @typedef {{from: number, to: number, y: number, isLeft: boolean}} Label
  */
 
 import { element, setText, shape } from "./elements.js";
+import { markShapes } from "./marks.js";
 import { axisText, axisTicks } from "./quantity.js";
 
 /** The height of .canvas in style.css, in pixels. */
@@ -121,6 +120,8 @@ export class PlotPlace {
  */
 function lineDrawing(plot, box, width, id) {
   const names = { title: `${id}-title`, description: `${id}-description` };
+  const lines = plot.series.map((series) => linePoints(plot, box, series));
+  const marks = plot.marks.map(({ x, y, label }) => ({ x: across(plot.x, box, x), y: up(plot.y, box, y), label }));
   const drawing = shape("svg", {
     viewBox: `0 0 ${width} ${HEIGHT}`,
     role: "img",
@@ -131,8 +132,8 @@ function lineDrawing(plot, box, width, id) {
     shape("title", { id: names.title }, plot.title),
     shape("desc", { id: names.description }, plot.description),
     ...axisLines(plot, box),
-    ...plot.series.map((series) => line(plot, box, series)),
-    ...markShapes(plot, box),
+    ...lines.map((line, index) => lineShape(line, plot.series[index]?.look ?? 1)),
+    ...markShapes(marks, lines, { ...box, right: width }),
   );
   return drawing;
 }
@@ -186,59 +187,25 @@ function axisLines(plot, box) {
 }
 
 /**
+ * Return the points of a line, in pixels.
+ *
  * @param {LinePlot} plot
  * @param {Box} box
  * @param {Series} series
+ * @returns {[number, number][]}
  */
-function line(plot, box, { points, look }) {
+function linePoints(plot, box, { points }) {
   const inside = points.filter(([x]) => x >= plot.x.least && x <= plot.x.most);
-  const places = inside.map(([x, y]) => `${across(plot.x, box, x).toFixed(1)},${up(plot.y, box, y).toFixed(1)}`);
-  return shape("polyline", { class: `line look-${look}`, points: places.join(" ") });
+  return inside.map(([x, y]) => [across(plot.x, box, x), up(plot.y, box, y)]);
 }
 
 /**
- * Return the points of the marks with their labels below them, because the curves rise. Labels that would overlap are on
- * separate lines.
- *
- * @param {LinePlot} plot
- * @param {Box} box
- * @returns {SVGElement[]}
+ * @param {[number, number][]} line
+ * @param {Series["look"]} look
  */
-function markShapes(plot, box) {
-  /** @type {Label[]} */
-  const labels = [];
-  return plot.marks.flatMap((mark) => {
-    const [x, y] = [across(plot.x, box, mark.x), up(plot.y, box, mark.y)];
-    const label = freeLabel(mark, box, x, y, labels);
-    labels.push(label);
-    const names = `mark-label${label.isLeft ? " end" : ""}`;
-    return [
-      shape("circle", { class: "mark", cx: x, cy: y, r: 4.5 }),
-      shape("text", { x: label.isLeft ? label.to : label.from, y: label.y, class: names }, mark.label),
-    ];
-  });
-}
-
-/**
- * Return the first place below a mark that overlaps no earlier label.
- *
- * @param {Mark} mark
- * @param {Box} box
- * @param {number} x
- * @param {number} y
- * @param {Label[]} labels
- * @returns {Label}
- */
-function freeLabel(mark, box, x, y, labels) {
-  const wide = mark.label.length * LETTER_PIXELS;
-  const isLeft = x + wide > box.right;
-  const [from, to] = isLeft ? [x - 8 - wide, x - 8] : [x + 8, x + 8 + wide];
-  // On the left, the rising curve itself is close below the point.
-  const label = { from, to, isLeft, y: Math.min(box.bottom - 6, y + (isLeft ? 18 + LINE_PIXELS : 18)) };
-  const overlaps = (/** @type {Label} */ other) =>
-    other.from < to && from < other.to && Math.abs(other.y - label.y) < LINE_PIXELS;
-  while (labels.some(overlaps) && label.y < box.bottom - 6) label.y += LINE_PIXELS;
-  return label;
+function lineShape(line, look) {
+  const points = line.map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`);
+  return shape("polyline", { class: `line look-${look}`, points: points.join(" ") });
 }
 
 /** @param {Series[]} series */

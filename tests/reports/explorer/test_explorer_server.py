@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import signal
 import socket
 import struct
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPMessage
 from pathlib import Path
@@ -20,11 +19,10 @@ import pytest
 
 from environments.reader import locate
 from environments.reader.assignment import Assignment
-from reports.explorer import answer as answers
 from reports.explorer.page_file import page_files
+from reports.explorer.planner import MOST_PAGES, Planner, Question, Superseded
 from reports.explorer.server import ExplorerServer
 from reports.explorer.subject import Subject
-from reports.explorer.turns import MOST_PAGES, PLANNERS, Superseded, Turns
 from tests.command import run
 
 JSON = {"Content-Type": "application/json"}
@@ -44,6 +42,14 @@ def served(subject: Subject) -> Iterator[ExplorerServer]:
 def server() -> Iterator[ExplorerServer]:
     with served(Subject.read("dev", "blue")) as explorer:
         yield explorer
+
+
+@pytest.fixture
+def planner(server: ExplorerServer) -> Iterator[Planner]:
+    found = Planner(server.subject)
+    yield found
+    if found._process.poll() is None:
+        found.end()
 
 
 def request(
@@ -198,21 +204,25 @@ def test_ranges_have_a_plan_for_their_middle_and_the_decision_of_the_command(tmp
         assert sentence in " ".join(printed.split())
 
 
-def test_a_search_ends_when_its_page_shows_another_plan(server: ExplorerServer) -> None:
+def test_a_computation_ends_when_its_page_changes(server: ExplorerServer) -> None:
+    """The cluster for ranges takes seconds, and no other page or process ends with it."""
+    post(server, "price", {})
     body = json.dumps({"page": "searching", "number": 1, "values": {"workload.stored": "1..9 TiB"}})
     statuses = list[int]()
-    path = f"/{server.token}/ranges"
+    path, process = f"/{server.token}/ranges", server.background._process
     search = Thread(target=lambda: statuses.append(request(server, "POST", path, body=body)[0]))
     search.start()
-    while "searching" not in server.searches._running:
+    while server.background._current != ("searching", 1):
         time.sleep(0.001)
-    process = server.searches._running["searching"]
+    time.sleep(0.2)
     post(server, "plan", {}, page="quiet", number=2)
-    assert process.poll() is None
+    assert statuses == []
     post(server, "plan", {}, page="searching", number=2)
     search.join(10)
     assert statuses == [409]
-    assert process.returncode == -signal.SIGKILL
+    assert post(server, "price", {"workload.stored": "88 GiB"}, page="searching", number=2)
+    assert server.background._process is process
+    assert process.poll() is None
 
 
 def test_without_ranges_there_is_no_decision(server: ExplorerServer) -> None:
@@ -234,32 +244,34 @@ def test_the_yaml_of_a_state_has_its_values_and_the_comments_of_the_file(server:
     assert anew["command"] == "warmbase plan dev --set 'workload.popularity={zipf: 0.8}' --set targets.p99=80ms"
 
 
-def test_a_waiting_request_is_skipped_when_a_newer_one_arrives() -> None:
-    turns, end = Turns(), Event()
-    planned, refused = list[int](), list[int]()
+def test_a_waiting_request_is_skipped_when_a_newer_one_arrives(planner: Planner) -> None:
+    first, planned, refused = Event(), list[int](), list[int]()
 
     def ask(number: int) -> None:
+        planner.register("p", number)
         try:
-            with turns.turn("p", number):
+            with planner.turn("p", number):
                 planned.append(number)
-                end.wait(5)
+                first.wait(5)
         except Superseded:
             refused.append(number)
 
-    def until(is_so: Callable[[], bool]) -> None:
-        while not is_so():
-            time.sleep(0.001)
-
-    threads = [Thread(target=ask, args=(number,)) for number in range(1, PLANNERS + 3)]
+    threads = [Thread(target=ask, args=(number,)) for number in range(1, 4)]
     for number, thread in enumerate(threads, start=1):
         thread.start()
-        until(lambda number=number: turns._newest.get("p") == number)  # type: ignore[misc]
-        until(lambda number=number: len(planned) == min(number, PLANNERS))  # type: ignore[misc]
-    end.set()
+        while planner._newest.get("p") != number or planned != [1]:
+            time.sleep(0.001)
+    first.set()
     for thread in threads:
         thread.join(5)
-    *first, skipped, newest = range(1, PLANNERS + 3)
-    assert (sorted(planned), refused) == ([*first, newest], [skipped])
+    assert (planned, refused) == ([1, 3], [2])
+
+
+def test_a_planner_that_has_ended_is_started_again(planner: Planner) -> None:
+    planner._process.kill()
+    planner._process.wait()
+    with planner.turn("p", 1):
+        assert b"usd_per_month" in planner.answer(Question(kind="price", values={}))
 
 
 def test_a_closed_connection_is_not_an_error(server: ExplorerServer, capfd: pytest.CaptureFixture[str]) -> None:
@@ -278,15 +290,28 @@ def test_an_older_request_gets_a_conflict(server: ExplorerServer) -> None:
     post(server, "plan", {}, page="another", number=1)
 
 
-def test_only_the_latest_pages_are_remembered() -> None:
-    turns = Turns()
+def test_a_planner_ends_without_an_error_while_it_computes(planner: Planner) -> None:
+    superseded = Event()
+
+    def ask() -> None:
+        with pytest.raises(Superseded), planner.turn("p", 1):
+            planner.answer(Question(kind="ranges", values={"workload.stored": "1..9 TiB"}))
+        superseded.set()
+
+    Thread(target=ask).start()
+    while planner._current is None:
+        time.sleep(0.001)
+    planner.end()
+    assert superseded.wait(10)
+
+
+def test_only_the_latest_pages_are_remembered(planner: Planner) -> None:
     for number in range(2 * MOST_PAGES):
-        with turns.turn(f"page {number}", 1):
-            pass
-    assert len(turns._newest) == MOST_PAGES
+        planner.register(f"page {number}", 1)
+    assert len(planner._newest) == MOST_PAGES
 
 
 def test_an_answer_is_computed_once(server: ExplorerServer, monkeypatch: pytest.MonkeyPatch) -> None:
     before = post(server, "price", {"workload.stored": "77 GiB"})
-    monkeypatch.setitem(answers.ANSWERS, "price", lambda _: pytest.fail("it is computed again"))
+    monkeypatch.setattr(Planner, "answer", lambda *_: pytest.fail("it is computed again"))
     assert post(server, "price", {"workload.stored": "77 GiB"}) == before

@@ -88,20 +88,32 @@ async function typed(page, states) {
   return observed;
 }
 
-/** Move each slider to some of its places, and return the times until the headline. */
+/**
+ * Move each slider to some of its places and back to the file, and return the times until the headline. Between two
+ * sliders, the page has begun to request the plots that need many plans.
+ */
 function slid(page) {
   return page.evaluate(async () => {
     const headline = document.getElementById("headline");
+    const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+    const changed = async (field, value) => {
+      const start = performance.now();
+      field.value = value;
+      field.dispatchEvent(new Event("input"));
+      while (headline.hasAttribute("aria-busy")) await pause();
+      return performance.now() - start;
+    };
     const times = [];
     for (const slider of document.querySelectorAll("[type=range]")) {
+      const field = document.getElementById(slider.id.replace("-slider", ""));
+      const file = field.value;
       for (const share of [0.25, 0.5, 0.75, 0.6]) {
-        const start = performance.now();
-        slider.value = String(share * Number(slider.max));
-        slider.dispatchEvent(new Event("input"));
-        while (headline.hasAttribute("aria-busy")) await new Promise((resolve) => setTimeout(resolve));
-        times.push(performance.now() - start);
-        await new Promise((resolve) => setTimeout(resolve, 50));
+        times.push(await changed(slider, String(share * Number(slider.max))));
+        await pause(50);
       }
+      await changed(field, file);
+      field.dispatchEvent(new Event("change"));
+      await pause(600);
     }
     return times;
   });
@@ -186,6 +198,29 @@ function width(page) {
   return page.evaluate(() => document.documentElement.scrollWidth);
 }
 
+/** Return the labels of marks that touch a line, a mark or another label. */
+async function touching(page) {
+  await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+  return page.$$eval("#plots figure:not([hidden]) .canvas svg", (drawings) =>
+    drawings.flatMap((drawing) => {
+      const boxes = (selector) => [...drawing.querySelectorAll(selector)].map((shape) => shape.getBBox());
+      const lines = [...drawing.querySelectorAll("polyline")].filter((line) => line.points.length > 1);
+      const points = lines.flatMap((line) =>
+        Array.from({ length: Math.ceil(line.getTotalLength()) }, (_, pixel) => line.getPointAtLength(pixel)),
+      );
+      const labels = boxes(".mark-label");
+      const occupied = [...labels, ...boxes(".mark"), ...points.map(({ x, y }) => ({ x, y, width: 0, height: 0 }))];
+      const overlap = (one, other) =>
+        one.x < other.x + other.width &&
+        other.x < one.x + one.width &&
+        one.y < other.y + other.height &&
+        other.y < one.y + one.height;
+      const texts = [...drawing.querySelectorAll(".mark-label")].map((label) => label.textContent);
+      return texts.filter((_, index) => occupied.some((o) => o !== labels[index] && overlap(labels[index], o)));
+    }),
+  );
+}
+
 /** Observe what a change of the code is most likely to break. */
 async function observeShortly(browser, { url, states }) {
   const page = await open(browser, url);
@@ -201,6 +236,7 @@ async function observeShortly(browser, { url, states }) {
   ]);
   await page.setViewportSize(PHONE);
   observed.width = { explore: await width(page) };
+  observed.touching = await touching(page);
   observed.messages = page.seen.messages;
   return observed;
 }
@@ -214,6 +250,10 @@ async function observeWholly(browser, { url, report, comparison }) {
   observed.axe = { refused: await accessibility(page) };
   observed.ranged = await ranged(page);
   observed.axe.ranged = await accessibility(page);
+  await page.fill("#input-workload-row", "100.5 KiB..1.46 MiB");
+  observed.cut = await page.$$eval("input.range", (fields) =>
+    fields.filter((field) => field.scrollWidth > field.clientWidth).map((field) => field.value),
+  );
   observed.sheets = { explore: await sheets(page) };
   const phone = await open(browser, `${url}#workload.stored=1+TiB`, { viewport: PHONE, colorScheme: "dark" });
   observed.axe.dark = await accessibility(phone);
@@ -243,12 +283,14 @@ async function observeWholly(browser, { url, report, comparison }) {
 /** Observe how soon the headline follows: typed states, and the moves of all sliders. */
 async function time(browser, { url, states }) {
   const page = await open(browser, url);
-  return { typed: await typed(page, states), slid: await slid(await open(browser, url)) };
+  const observed = { typed: await typed(page, states) };
+  await page.close();
+  return { ...observed, slid: await slid(await open(browser, url)) };
 }
 
 /**
  * Draw the pictures of the documentation for its size on GitHub: two states side by side, and the first day. Return the
- * texts that they show.
+ * texts that they show, and the places of their lines, marks and labels.
  */
 async function draw(browser, { url, pictures }) {
   const page = await open(browser, `${url}#workload.stored=12+TiB&kept=`, { viewport: WIDE, deviceScaleFactor: SHARP });
@@ -261,6 +303,55 @@ async function draw(browser, { url, pictures }) {
     compared: await texts(page, "#compared :is(th, td)"),
     plot: await texts(page, "#plot-hits :is(h3, figcaption p, .label, .mark-label)"),
     day: await texts(day, "#plot-day :is(h3, figcaption p, .legend span, .label, .mark-label, li)"),
+    places: [...(await places(page, "#plot-hits")), ...(await places(day, "#plot-day"))],
+  };
+}
+
+/** Return the places of the lines, marks and labels of a plot in its drawing, as texts with numbers of pixels. */
+function places(page, selector) {
+  return page.$$eval(`${selector} .canvas :is(.line, .mark, .tick, .mark-label tspan)`, (shapes) => {
+    const rounded = (text) => text.replace(/\d+\.\d+/g, (number) => Number(number).toFixed(1));
+    return shapes.map((shape) => {
+      const names = ["points", "cx", "cy", "x", "y"].filter((name) => shape.hasAttribute(name));
+      const numbers = names.map((name) => rounded(shape.getAttribute(name))).join(" ");
+      return `${shape.getAttribute("class") ?? "label"} ${numbers} ${shape.tagName === "text" ? shape.textContent : ""}`;
+    });
+  });
+}
+
+/**
+ * Read values off the first graph of a preview of dashboards: with the pointer in its middle, with keys and with a
+ * finger.
+ */
+async function preview(browser, { url, picture }) {
+  const page = await browser.newPage({ viewport: DESK });
+  const messages = [];
+  page.on("console", (message) => messages.push(message.text()));
+  page.on("pageerror", (error) => messages.push(String(error)));
+  await page.goto(url);
+  const [first] = await page.$$("figure");
+  const area = await (await first.$("path.background")).boundingBox();
+  const readout = async () => (await first.$(".readout")).textContent();
+  await page.mouse.move(area.x + area.width / 2, area.y + area.height / 2);
+  const pointed = await readout();
+  await (await first.$("svg")).focus();
+  await page.keyboard.press("End");
+  const last = await readout();
+  await page.keyboard.press("ArrowLeft");
+  const keyed = await readout();
+  const line = await (await first.$("line.cursor")).boundingBox();
+  if (picture) await page.screenshot({ path: picture });
+  const axe = await accessibility(page);
+  const phone = await browser.newPage({ viewport: PHONE, hasTouch: true, colorScheme: "dark" });
+  await phone.goto(url);
+  await phone.tap("figure svg");
+  const touched = await phone.textContent("figure .readout");
+  const cursors = await page.$$eval("figure svg line.cursor", (found) => found.length);
+  return {
+    ...{ pointed, last, keyed, touched, messages, cursors },
+    place: (line.x - area.x) / area.width,
+    axe: [...axe, ...(await accessibility(phone))],
+    width: await width(phone),
   };
 }
 
@@ -303,7 +394,7 @@ try {
   process.exit(0);
 }
 try {
-  const observe = { shortly: observeShortly, wholly: observeWholly, time, draw }[request.observe];
+  const observe = { shortly: observeShortly, wholly: observeWholly, time, draw, preview }[request.observe];
   console.log(JSON.stringify(await observe(browser, request)));
 } finally {
   await browser.close();

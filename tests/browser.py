@@ -1,0 +1,50 @@
+"""A real browser, which opens a page and prints its observations."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.command import PROJECT
+
+PHONE_PIXELS: Final = 360
+DRIVER: Final = Path(__file__).with_name("browser.mjs")
+SECONDS: Final = 300
+"""How long the browser may take, and how much longer for each state; a browser that hangs must not hold the tests."""
+STATE_SECONDS: Final = 30
+CRASH: Final = "browser has been closed"
+"""Part of what playwright prints if the browser ended by itself."""
+
+Observed = dict[str, Any]
+
+
+def observed(request: Observed) -> Observed:
+    """Return the observations of the browser. Skip the test if no browser starts, and try again once if it crashes."""
+    node = shutil.which("node", path=f"{os.environ['PATH']}:{PROJECT / '.venv/bin'}")
+    if node is None or not (PROJECT / "node_modules/playwright-core").exists():
+        pytest.skip("Node or playwright-core is not installed: make setup-dev")
+    # The first run unpacks the browser, and another worker must not start it before that is complete.
+    with (PROJECT / "node_modules/.browser.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = driven(node, request)
+        if CRASH in done.stderr:
+            done = driven(node, request)
+    assert done.returncode == 0, done.stderr
+    answer: Observed = json.loads(done.stdout)
+    if "skip" in answer:
+        pytest.skip(f"no browser starts here: {answer['skip']}")
+    return answer
+
+
+def driven(node: str, request: Observed) -> subprocess.CompletedProcess[str]:
+    seconds = SECONDS + STATE_SECONDS * len(request.get("states", ()))
+    return subprocess.run(
+        [node, DRIVER], input=json.dumps(request), capture_output=True, text=True, timeout=seconds, check=False
+    )
