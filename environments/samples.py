@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from environments.environment import Environment
+from environments.input_range import InputRange
 from environments.planning import world
 from environments.reader.ranges import RangedDocument
 from environments.reader.read import environment_of
@@ -17,7 +18,7 @@ from sizing.problem import InvalidInput
 from sizing.regret import MISSED_FACTOR, Situation
 from sizing.spread_points import spread_points
 
-__all__ = ["Samples", "Sampling", "proposal_of", "sampled_environments", "samples_of"]
+__all__ = ["Samples", "Sampling", "independent_inputs", "proposal_of", "sampled_environments", "samples_of"]
 
 
 class Sampling(Struct, frozen=True, kw_only=True):
@@ -46,7 +47,18 @@ def proposal_of(
     Raises Infeasible where no cluster meets the targets in any sample.
     """
     environment = environment_of(ranged.middle)
-    return proposal(samples.situations, situation_of(environment, cluster), missed_factor)
+    middle = situation_of(environment, cluster)
+    return proposal(samples.situations, middle, independent_inputs(ranged.ranges.values(), samples), missed_factor)
+
+
+def independent_inputs(ranges: Iterable[InputRange], samples: Samples) -> dict[str, Sequence[float]]:
+    """Return the values of each input in the samples; one that follows another tells nothing more."""
+    columns = zip(*samples.values, strict=True)
+    return {
+        input_range.key: column
+        for input_range, column in zip(ranges, columns, strict=True)
+        if input_range.follows is None
+    }
 
 
 def samples_of(ranged: RangedDocument, cluster: str, sampling: Sampling) -> Samples:

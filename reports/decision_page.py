@@ -12,16 +12,14 @@ from environments.environment import Environment
 from environments.input_range import InputRange
 from environments.reader.ranges import RangedDocument
 from environments.reader.read import environment_of
-from environments.samples import Samples, Sampling, proposal_of, samples_of
+from environments.samples import Samples, Sampling, independent_inputs, proposal_of, samples_of
 from reports.json_text import plain
 from reports.nodes_text import purchase_text
 from sizing.cluster import Volume
-from sizing.deciding import Proposal
+from sizing.deciding import SAFER_SHARES, Proposal
 from sizing.regret import ClusterOption
 from sizing.units import SIZE_UNITS, TIME_UNITS, format_duration, format_number, format_percent, format_size, format_usd
 
-SAFER: Final = (0.75, 0.9)
-"""The shares of the samples in which a safer cluster meets all targets."""
 OTHER_FAMILIES: Final = 3
 """The most instance families that are compared with the proposed cluster's."""
 ROUNDING: Final = 1e-9  # of a share of the samples
@@ -131,7 +129,7 @@ class DecisionPage(Struct, frozen=True, kw_only=True):
 
     def _others(self) -> Iterator[Row]:
         decision = self.proposal.decision
-        safer = {number: share for share in SAFER if (number := self._safer(share)) is not None}
+        safer = {number: share for share in SAFER_SHARES if (number := self._safer(share)) is not None}
         for number, share in safer.items():
             yield f"Meets {format_percent(share)}", self._comparison(number)
         if self.proposal.middle is not None and self.proposal.middle != decision.best:
@@ -210,14 +208,9 @@ class DecisionPage(Struct, frozen=True, kw_only=True):
         )
 
     def _worth(self) -> dict[str, float]:
-        """Return what it is worth to know each input; one that follows another tells nothing more."""
-        columns = zip(*self.samples.values, strict=True)
-        values = {
-            input_range.key: column
-            for input_range, column in zip(self.ranges, columns, strict=True)
-            if input_range.follows is None
-        }
-        return self.proposal.decision.worth(values, self.sampling.seed)
+        """Return what it is worth to know each input."""
+        inputs = independent_inputs(self.ranges, self.samples)
+        return self.proposal.decision.worth(inputs, self.sampling.seed)
 
 
 def decision_page(ranged: RangedDocument, cluster: str, sampling: Sampling) -> DecisionPage:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import Final
 
 from msgspec import Struct
@@ -13,7 +14,7 @@ from sizing.cluster import Volume
 from sizing.prices import ESTIMATE, LIST, ComputePrice, PriceTable, ServicePrice
 from sizing.units import GIB, HOURS_PER_MONTH, MIB, SECONDS_PER_HOUR, SECONDS_PER_MONTH, format_percent, format_size
 
-__all__ = ["Bill", "BilledGroup", "Cost", "CostLine", "bill_usd", "cost"]
+__all__ = ["Bill", "BilledGroup", "Cost", "CostLine", "bill_usd", "cost", "nodes_usd", "services_usd"]
 
 S3_GB: Final = GIB  # S3's "GB" is 2^30 bytes: AWS's own examples divide by 1,073,741,824
 NONCURRENT_DAYS: Final = 3  # old versions in the root bucket live so long
@@ -78,19 +79,23 @@ def cost(groups: Sequence[BilledGroup], bill: Bill, prices: PriceTable) -> Cost:
 
     Without data transfer, snapshots, requests to KMS, flow logs and support, which no figure here decides.
     """
-    lines = tuple(line() for _, line in _items(groups, bill, prices))
-    return Cost(usd_per_month=sum(line.usd_per_month for line in lines), lines=lines)
+    items = (*chain.from_iterable(_group_items(group, prices) for group in groups), *_service_items(bill, prices))
+    return Cost(usd_per_month=bill_usd(groups, bill, prices), lines=tuple(line() for _, line in items))
 
 
 def bill_usd(groups: Sequence[BilledGroup], bill: Bill, prices: PriceTable) -> float:
     """Return the sum of the bill that `cost` returns."""
-    return sum(usd for usd, _ in _items(groups, bill, prices))
+    return nodes_usd(groups, prices) + services_usd(bill, prices)
 
 
-def _items(groups: Sequence[BilledGroup], bill: Bill, prices: PriceTable) -> Iterator[BillItem]:
-    for group in groups:
-        yield from _group_items(group, prices)
-    yield from _service_items(bill, prices)
+def nodes_usd(groups: Sequence[BilledGroup], prices: PriceTable) -> float:
+    """Return what the nodes cost a month, with their volumes."""
+    return sum(usd for group in groups for usd, _ in _group_items(group, prices))
+
+
+def services_usd(bill: Bill, prices: PriceTable) -> float:
+    """Return what is billed a month beside the nodes."""
+    return sum(usd for usd, _ in _service_items(bill, prices))
 
 
 def _group_items(group: BilledGroup, prices: PriceTable) -> Iterator[BillItem]:

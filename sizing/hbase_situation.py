@@ -8,15 +8,16 @@ from functools import cached_property
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sizing.bill import billed_groups, candidate_bill
+from sizing.bill import billed_groups, candidate_bill, fixed_usd
 from sizing.candidate import FEWEST_SURVIVORS, Candidate
 from sizing.cluster import Layout
-from sizing.cost import Bill, bill_usd
+from sizing.cost import nodes_usd, services_usd
 from sizing.disks import hdfs_volumes, pinned_layout
 from sizing.evaluation import budget_missed
 from sizing.inputs import SizingInputs
 from sizing.memoized import memoized
 from sizing.memory import NotEnoughMemory
+from sizing.prices import PriceTable
 from sizing.regret import ClusterOption, Outcome
 from sizing.requirements import Requirements, World
 from sizing.search import cheapest_serving, fewest_nodes
@@ -41,6 +42,16 @@ class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     def count_is_fixed(self) -> bool:
         """Return whether the file states the number of nodes."""
         return self.requirements.cluster.core.count is not None
+
+    @property
+    def prices(self) -> PriceTable:
+        """Return the prices of nodes and volumes."""
+        return self.world.prices
+
+    @property
+    def fixed_usd(self) -> float:
+        """Return what any bill contains beside the core nodes, in USD a month."""
+        return fixed_usd(self.question)
 
     @cached_property
     def question(self) -> SizingInputs:
@@ -85,11 +96,11 @@ class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         question, prices = self.question, self.world.prices
         survivors = max(FEWEST_SURVIVORS, option.count - self.requirements.targets.lost_nodes)
         cache_mib = pinned_layout(question, option.volumes, survivors).cache_mib
-        bill, missed = self._evaluation(
+        services, missed = self._evaluation(
             option.instance_type, option.count, Layout(cache_mib=cache_mib, volumes=option.unsized_volumes)
         )
         groups = billed_groups(question, option.instance_type, option.count, option.volumes)
-        usd_per_month = bill_usd(groups, bill, prices)
+        usd_per_month = nodes_usd(groups, prices) + services
         return Outcome(
             usd_per_month=usd_per_month,
             node_usd_per_month=prices.compute[option.instance_type].usd_per_hour * HOURS_PER_MONTH,
@@ -101,18 +112,19 @@ class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         )
 
     @cached_property
-    def _evaluation(self) -> Callable[[str, int, Layout], tuple[Bill, tuple[str, ...]]]:
-        """Return a function of nodes and their layout: what is billed beside them, and the targets that they miss.
+    def _evaluation(self) -> Callable[[str, int, Layout], tuple[float, tuple[str, ...]]]:
+        """Return a function of nodes and their layout: the bill beside them in USD a month, and the targets missed.
 
         The budget is not among these targets. Many options differ only in the size of their volumes, and where all data
         fit, their caches are equally large.
         """
         return memoized(self._evaluated)
 
-    def _evaluated(self, instance_type: str, count: int, layout: Layout) -> tuple[Bill, tuple[str, ...]]:
+    def _evaluated(self, instance_type: str, count: int, layout: Layout) -> tuple[float, tuple[str, ...]]:
         instance = self.world.instance_types[instance_type]
         candidate = Candidate(question=self.question, instance=instance, count=count, layout=layout)
-        return candidate_bill(candidate), tuple(shortfall.target for shortfall in shortfalls(candidate))
+        services = services_usd(candidate_bill(candidate), self.world.prices)
+        return services, tuple(shortfall.target for shortfall in shortfalls(candidate))
 
 
 def _impossible(question: SizingInputs, option: ClusterOption) -> Iterator[str]:

@@ -20,8 +20,11 @@ from numpy.typing import NDArray
 
 from sizing.cluster import Volume
 from sizing.popularity import Floats
+from sizing.prices import PriceTable
 
-__all__ = ["ClusterOption", "Decision", "Outcome", "Situation"]
+__all__ = ["ClusterOption", "Decision", "Indices", "Outcome", "Situation", "parts", "regret_usd"]
+
+Indices = NDArray[np.intp]
 
 MISSED_FACTOR: Final = 3.0
 """judgement: an outage, a night's work and a hasty purchase cost several times as much as the capacity itself."""
@@ -71,6 +74,14 @@ class Situation(Protocol):
         """Return whether the file states the number of nodes."""
 
     @property
+    def prices(self) -> PriceTable:
+        """Return the prices of nodes and volumes."""
+
+    @property
+    def fixed_usd(self) -> float:
+        """Return what any bill contains beside the nodes of an option, in USD a month."""
+
+    @property
     def cheapest(self) -> tuple[ClusterOption, float] | None:
         """Return the cheapest option that meets the targets, and its bill in USD a month; None if none does."""
 
@@ -110,16 +121,8 @@ class Decision(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def regrets(self) -> Floats:
         """Return the regret of each option in USD a month; shape (samples that count, options)."""
-        counts = np.isfinite(self.cheapest_usd)
-        usd, node_usd = (
-            np.array([[getattr(outcome, name) for outcome in row] for row in self.outcomes], dtype=float)[counts]
-            for name in ("usd_per_month", "node_usd_per_month")
-        )
-        # A pinned volume is filled further than a planned one, so an option may cost less than the search has found.
-        serving = np.where(self.missed[counts], np.inf, usd).min(axis=1)
-        cheapest = np.minimum(self.cheapest_usd[counts], serving)[:, None]
-        short = np.maximum(cheapest - usd, node_usd)
-        return np.asarray(usd - cheapest + np.where(self.missed[counts], self.missed_factor * short, 0.0))
+        counted = [(row, usd) for row, usd in zip(self.outcomes, self.cheapest_usd, strict=True) if np.isfinite(usd)]
+        return np.array([[regret_usd(outcome, usd, self.missed_factor) for outcome in row] for row, usd in counted])
 
     @cached_property
     def missed(self) -> NDArray[np.bool_]:
@@ -164,13 +167,26 @@ class Decision(Struct, frozen=True, kw_only=True, dict=True):
         """
         counts = np.isfinite(self.cheapest_usd)
         rng = np.random.default_rng(seed)
-        chance = float(np.mean([self._gain(rng.permutation(int(counts.sum()))) for _ in range(SHUFFLES)]))
-        return {
-            name: max(0.0, self._gain(np.argsort(np.asarray(value)[counts])) - chance) for name, value in values.items()
-        }
+        chance = float(np.mean([self._gain(parts(rng.random(int(counts.sum())))) for _ in range(SHUFFLES)]))
+        return {name: max(0.0, self._gain(parts(np.asarray(value)[counts])) - chance) for name, value in values.items()}
 
-    def _gain(self, order: NDArray[np.intp]) -> float:
-        """Return how much lower the mean regret is if each part of the samples, in this order, has its best option."""
-        parts = np.array_split(self.regrets[order], PARTS)
-        least = sum(len(part) * part.mean(axis=0).min() for part in parts if len(part)) / len(order)
+    def _gain(self, split: Sequence[Indices]) -> float:
+        """Return how much lower the mean regret is if each part of the samples has its best option."""
+        least = sum(self.regrets[part].sum(axis=0).min() for part in split if len(part)) / len(self.regrets)
         return float(self.mean_regrets[self.best] - least)
+
+
+def regret_usd(outcome: Outcome, cheapest_usd: float, missed_factor: float) -> float:
+    """Return the regret of an option in a sample, in USD a month, if the cheapest cluster there costs so much.
+
+    A pinned volume is filled further than a planned one, so an option may cost less than that; its regret is then 0.
+    """
+    extra = outcome.usd_per_month - cheapest_usd
+    if outcome.missed:
+        extra += missed_factor * max(-extra, outcome.node_usd_per_month)
+    return max(0.0, extra)
+
+
+def parts(values: Floats) -> list[Indices]:
+    """Return the samples in parts of equal size: those with the lowest values of an input first."""
+    return np.array_split(np.argsort(values), PARTS)

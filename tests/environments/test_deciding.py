@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import pytest
 from msgspec.structs import replace
@@ -12,8 +14,8 @@ from environments.reader import read_environment
 from environments.reader.assignment import Assignment
 from environments.reader.ranges import RangedDocument
 from environments.reader.read import environment_of, read_ranges
-from environments.samples import Samples, Sampling, proposal_of, samples_of
-from sizing.deciding import Proposal
+from environments.samples import Samples, Sampling, independent_inputs, proposal_of, samples_of
+from sizing.deciding import SAFER_SHARES, Proposal
 from sizing.hbase_situation import HBaseSituation
 from sizing.problem import Infeasible
 from sizing.regret import ClusterOption, Decision
@@ -46,12 +48,59 @@ def test_the_same_seed_makes_the_same_decision(proposal: Proposal) -> None:
     assert (again.decision.regrets == proposal.decision.regrets).all()
 
 
-def test_no_plan_of_a_sample_has_less_regret(proposal: Proposal, samples: Samples) -> None:
+def with_all_optima(decision: Decision, samples: Samples) -> Decision:
+    """Return the decision with the cheapest cluster of every sample as further options."""
     options = [option for option, _ in filter(None, (one.cheapest for one in samples.situations))]
     rows = [[one.outcome(option) for option in options] for one in samples.situations]
-    both = proposal.decision.with_options(replace(proposal.decision, options=options, outcomes=rows))
+    return decision.with_options(replace(decision, options=options, outcomes=rows))
+
+
+def test_no_plan_of_a_sample_has_less_regret(proposal: Proposal, samples: Samples) -> None:
+    both = with_all_optima(proposal.decision, samples)
     assert both.mean_regrets[proposal.decision.best] <= both.mean_regrets.min() + 1e-6
     assert (proposal.decision.regrets >= 0).all()
+
+
+MANY = Sampling(count=32)
+WIDE = (*STORED, "workload.popularity={zipf: 0.6..1.1}")
+
+
+@pytest.fixture(scope="module")
+def wide() -> tuple[Decision, Decision, Mapping[str, Sequence[float]]]:
+    """Return a decision, the same with every option that the search could have chosen, and the values of the inputs."""
+    document = ranged("clusters.blue.core={families: [r8g, m8g]}", *WIDE)
+    samples = samples_of(document, "blue", MANY)
+    decision = proposal_of(document, "blue", samples).decision
+    return decision, with_all_optima(decision, samples), independent_inputs(document.ranges.values(), samples)
+
+
+Wide = tuple[Decision, Decision, Mapping[str, Sequence[float]]]
+
+
+def test_the_search_leaves_out_no_option_that_could_win(wide: Wide) -> None:
+    decision, both, _ = wide
+    assert len(decision.options) < 0.6 * len(set(both.options))
+    assert decision.mean_regrets.min() == pytest.approx(both.mean_regrets.min())
+    for family in ("r8g", "m8g"):
+        own, best = decision.best_of(family), both.best_of(family)
+        assert own is not None
+        assert best is not None
+        assert decision.mean_regrets[own] == pytest.approx(both.mean_regrets[best])
+
+
+@pytest.mark.parametrize("share", SAFER_SHARES)
+def test_no_other_option_that_is_safe_enough_has_less_regret(wide: Wide, share: float) -> None:
+    least = [one.mean_regrets[one.missed.mean(axis=0) <= 1 - share + 1e-9].min() for one in (wide[0], wide[1])]
+    assert least[0] == pytest.approx(least[1])
+
+
+def test_an_input_is_worth_as_much_as_with_every_option(wide: Wide) -> None:
+    """The other options would win by chance in some random parts, so that they lower the worth a little."""
+    decision, both, inputs = wide
+    worth, of_all = decision.worth(inputs, 1), both.worth(inputs, 1)
+    assert max(worth.values()) > 20
+    for name, usd in worth.items():
+        assert usd == pytest.approx(of_all[name], rel=0.15, abs=8)
 
 
 def test_the_proposal_may_have_a_volume_that_no_sample_would_buy() -> None:
@@ -68,12 +117,10 @@ def test_the_proposal_may_have_a_volume_that_no_sample_would_buy() -> None:
     )
     samples = samples_of(document, "blue", Sampling(count=32))
     decision = proposal_of(document, "blue", samples).decision
-    optima = [option for option, _ in filter(None, (one.cheapest for one in samples.situations))]
-    rows = [[one.outcome(option) for option in optima] for one in samples.situations]
-    both = decision.with_options(replace(decision, options=optima, outcomes=rows))
+    both = with_all_optima(decision, samples)
     of_optima = both.mean_regrets[len(decision.options) :]
     best = decision.options[decision.best]
-    assert best.volumes not in {option.volumes for option in optima}
+    assert best.volumes not in {option.volumes for option in both.options[len(decision.options) :]}
     assert both.mean_regrets[decision.best] < 0.97 * of_optima.min()
 
 

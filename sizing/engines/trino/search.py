@@ -20,7 +20,7 @@ from msgspec import Struct
 from sizing import gp3
 from sizing.bill import COMPOSITE_AS_ALARMS, PRIMARY_VOLUMES
 from sizing.cluster import Volume
-from sizing.cost import Bill, BilledGroup, Cost, bill_usd, cost
+from sizing.cost import Bill, BilledGroup, Cost, bill_usd, cost, nodes_usd
 from sizing.disks import FILL_FRACTION, nvme_volume
 from sizing.engines.trino.cached_scan import CachedScan, demand
 from sizing.engines.trino.request import TrinoChoice
@@ -147,29 +147,35 @@ class TrinoSearch(Struct, frozen=True, kw_only=True, dict=True):
         return cost(*self._billed(workers))
 
     def _billed(self, workers: Workers) -> tuple[tuple[BilledGroup, ...], Bill, PriceTable]:
-        groups = (
-            BilledGroup(
-                role="worker", instance_type=workers.instance.name, count=workers.count, volumes=workers.volumes
-            ),
-            BilledGroup(
-                role="coordinator",
-                instance_type=self.choice.coordinator_type or COORDINATOR_TYPE,
-                count=1,
-                volumes=PRIMARY_VOLUMES,
-            ),
+        group = BilledGroup(
+            role="worker", instance_type=workers.instance.name, count=workers.count, volumes=workers.volumes
         )
-        missing = workers.demand(workers.hit_ratio(workers.count)).gets
-        bill = Bill(
+        gets_per_second = (
+            workers.demand(workers.hit_ratio(workers.count)).gets * self.choice.workload.queries_per_second
+        )
+        return (group, self._coordinator), self._bill(workers.count, gets_per_second), self.world.prices
+
+    @property
+    def fixed_usd(self) -> float:
+        """Return what the cluster costs a month before the first worker: less than any workers' bill."""
+        return bill_usd((self._coordinator,), self._bill(0, 0.0), self.world.prices)
+
+    @property
+    def _coordinator(self) -> BilledGroup:
+        instance_type = self.choice.coordinator_type or COORDINATOR_TYPE
+        return BilledGroup(role="coordinator", instance_type=instance_type, count=1, volumes=PRIMARY_VOLUMES)
+
+    def _bill(self, workers: int, gets_per_second: float) -> Bill:
+        return Bill(
             stored_bytes=0,
             written_bytes_per_second=0,
-            gets_per_second=missing * self.choice.workload.queries_per_second,
-            custom_metrics=WORKER_METRICS * workers.count,
+            gets_per_second=gets_per_second,
+            custom_metrics=WORKER_METRICS * workers,
             dashboards=DASHBOARDS,
-            alarms=ALARMS + ALARMS_OF_WORKERS * workers.count + COMPOSITE_AS_ALARMS * COMPOSITE_ALARMS,
+            alarms=ALARMS + ALARMS_OF_WORKERS * workers + COMPOSITE_AS_ALARMS * COMPOSITE_ALARMS,
             interface_endpoints=INTERFACE_ENDPOINTS if self.new_network else 0,
             kms_keys=KMS_KEYS,
         )
-        return groups, bill, self.world.prices
 
     @property
     def instances(self) -> Sequence[InstanceType]:
@@ -195,17 +201,7 @@ class TrinoSearch(Struct, frozen=True, kw_only=True, dict=True):
 
     def _nodes_usd(self, instance: InstanceType, count: int) -> float:
         nodes = BilledGroup(role="worker", instance_type=instance.name, count=count, volumes=())
-        nothing = Bill(
-            stored_bytes=0,
-            written_bytes_per_second=0,
-            gets_per_second=0,
-            custom_metrics=0,
-            dashboards=0,
-            alarms=0,
-            interface_endpoints=0,
-            kms_keys=0,
-        )
-        return bill_usd((nodes,), nothing, self.world.prices)
+        return nodes_usd((nodes,), self.world.prices)
 
     def _candidates(self, instance: InstanceType, count: int) -> Iterator[Workers]:
         """Yield the clusters of this many workers: with the pinned volumes, the instance's drive, or gp3 volumes."""

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from sizing.engines.trino.request import TrinoChoice
 from sizing.engines.trino.search import TrinoSearch
 from sizing.memoized import memoized
+from sizing.prices import PriceTable
 from sizing.regret import ClusterOption, Outcome
 from sizing.units import HOURS_PER_MONTH
 
@@ -27,6 +28,16 @@ class TrinoSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     def count_is_fixed(self) -> bool:
         """Return whether the file states the number of workers."""
         return self.search.choice.workers.count is not None
+
+    @property
+    def prices(self) -> PriceTable:
+        """Return the prices of nodes and volumes."""
+        return self.search.world.prices
+
+    @property
+    def fixed_usd(self) -> float:
+        """Return what any bill contains beside the workers, in USD a month."""
+        return self.search.fixed_usd
 
     @cached_property
     def cheapest(self) -> tuple[ClusterOption, float] | None:
