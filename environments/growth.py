@@ -45,10 +45,11 @@ class Horizon(Struct, frozen=True, kw_only=True):
 def growth_of(environment: Environment, cluster: str, months: int, rate: float | None) -> Growth:
     """Return the growth of a cluster's workload over this many months.
 
-    If the rate is None, each table grows as the file states, or at the assumed rate.
+    If the rate is None, each table, or the queries of an analytics cluster with their working set, grow as the file
+    states, or at the assumed rate.
     """
     if cluster in environment.analytics:
-        return _of_queries(environment, environment.analytics[cluster], ASSUMED_GROWTH if rate is None else rate)
+        return _of_queries(environment, environment.analytics[cluster], rate)
     needs, offered = growing(requirements(environment, environment.clusters[cluster]), rate), world(environment)
 
     def figures(month: int) -> Mapping[str, float | None]:
@@ -78,8 +79,9 @@ def outgrown_months(
     return [outgrown_month(growths(environment).later, option, horizon.months) for environment in environments]
 
 
-def _of_queries(environment: Environment, choice: TrinoChoice, rate: float) -> Growth:
-    today = trino_situation(environment, choice, world(environment))
+def _of_queries(environment: Environment, choice: TrinoChoice, stated: float | None) -> Growth:
+    today, of_file = trino_situation(environment, choice, world(environment)), choice.workload.growth_per_month
+    rate = next((each for each in (stated, of_file) if each is not None), ASSUMED_GROWTH)
 
     def figures(month: int) -> Mapping[str, float | None]:
         workload = today.after(month, rate).search.choice.workload

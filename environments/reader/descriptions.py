@@ -98,6 +98,8 @@ DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "read": "The mean length of one contiguous read of a file: a column chunk, or a run of neighbouring ones.",
         "cpu_seconds_per_gib": "The CPU time of a query divided by its physical input, in core-seconds for each GiB.",
         "popularity": "How the reads are distributed over files. `uniform`: every file is read equally often.",
+        "growth": "How much the working set and the rate of the queries grow each month, for `warmbase plan ENV"
+        " --cluster NAME --months N`, which assumes 8 % a month by default. Without --months, a plan is for today.",
     },
     "QueriesSection": {
         "per_hour": "The mean number of queries in an hour. The bill for S3 is based on it.",

@@ -131,6 +131,7 @@ CHANGES: dict[str, list[dict[str, object]]] = {
     "clusters.*.workers.count": lake({"workers.count": 9}),
     "clusters.*.workers.type": lake({"workers.type": "i8g.2xlarge"}),
     "clusters.*.workload.cpu_seconds_per_gib": lake({"workload.cpu_seconds_per_gib": 20}),
+    "clusters.*.workload.growth": lake({"workload.growth": "3 % a month"}),
     "clusters.*.workload.file": lake({"workload.file": "64 MiB"}),
     "clusters.*.workload.file_format": lake({"workload.file_format": "orc"}),
     "clusters.*.workload.read": lake({"workload.read": "1 MiB"}),

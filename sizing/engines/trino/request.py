@@ -31,7 +31,8 @@ class ScanWorkload(Struct, frozen=True, kw_only=True):
     together read `working_set_bytes` over the days for which these should stay cached. Both are bytes of compressed
     files.
     `popularity` is that of the files, of `file_bytes` each. `read_bytes` is the mean length of one contiguous read.
-    `peak_queries_per_second` is the rate of the busiest hour.
+    `peak_queries_per_second` is the rate of the busiest hour. `growth_per_month`, a fraction, is the growth of the
+    working set and of the rate of the queries; None if it is not stated.
     """
 
     working_set_bytes: int
@@ -43,6 +44,7 @@ class ScanWorkload(Struct, frozen=True, kw_only=True):
     file_bytes: int = FILE_BYTES
     read_bytes: int = READ_BYTES
     cpu_seconds_per_gib: float = CPU_SECONDS_PER_GIB
+    growth_per_month: float | None = None
 
     @property
     def cpu_seconds(self) -> float:

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, WithJsonSchema
 from environments.reader import bounds
 from environments.reader.cluster_schema import Core, Families, PrimarySection
 from environments.reader.messages import quoted
-from environments.reader.scalars import Auto, Bounds, Duration, Share, Size, size_text
+from environments.reader.scalars import Auto, Bounds, Duration, Growth, Share, Size, size_text
 from environments.reader.section import RawSection, Refusal, Rule, Section, refuse
 from environments.reader.workload_schema import PopularitySection
 from sizing.engines.trino.request import (
@@ -91,6 +91,7 @@ class ScanSection(Section):
         Discriminator(lambda value: "[name]" if isinstance(value, str) else "[spread]"),
         Field(examples=[{"zipf": 0.8}]),
     ] = "uniform"
+    growth: Annotated[Annotated[Growth, bounds.GROWTH] | None, Field(examples=["8 % a month"])] = None
 
     def build(self, directory: Path) -> ScanWorkload:
         """Return the section as the type that the calculator uses. Raises InvalidInput for a curve it cannot read."""
@@ -106,6 +107,7 @@ class ScanSection(Section):
             file_bytes=self.file,
             read_bytes=self.read,
             cpu_seconds_per_gib=self.cpu_seconds_per_gib,
+            growth_per_month=self.growth,
         )
 
 

@@ -82,3 +82,10 @@ def test_a_tornado_has_the_plans_at_both_ends_of_each_input() -> None:
         after = json.loads(plan("--set", f"{key}={scanned}", "--output", "json").stdout)["after"]
         assert after["cost"]["usd_per_month"] == pytest.approx(usd)
         assert after["queries"]["peak_mean_seconds"] == pytest.approx(ms / 1000)
+
+
+def test_the_growth_of_the_file_is_the_default() -> None:
+    stated = ("--set", "clusters.lake.workload.growth=1 % a month", "--months", "2", "--output", "json")
+    assert json.loads(plan(*stated).stdout)["growth"] == 0.01
+    assert json.loads(plan(*stated, "--growth", "3%").stdout)["growth"] == 0.03
+    assert json.loads(plan("--months", "2", "--output", "json").stdout)["growth"] == 0.08
