@@ -16,10 +16,13 @@ from numpy.typing import NDArray
 
 from sizing import gp3
 from sizing.candidate import FEWEST_SURVIVORS, Candidate
+from sizing.cures import WARM_UP
 from sizing.disks import Storage, VolumeChoice, cache_volumes_gib, layout
+from sizing.fitting_cache import with_fitting_cache
 from sizing.inputs import SizingInputs
 from sizing.instance import InstanceType
 from sizing.region_server import ServerShare, has_room
+from sizing.shortfalls import shortfalls
 from sizing.system_volume import SERVERS
 from sizing.units import GIB, HOURS_PER_MONTH, MIB, SECONDS_PER_MONTH
 from sizing.volume_counts import NodeVolumes, data_volumes, fewest_cache_volumes, may_carry
@@ -85,7 +88,10 @@ class CostGrid(Struct, frozen=True, kw_only=True):
             iops=int(self.iops[size, speed]),
         )
         volumes = layout(nodes.question, nodes.storage, choice, nodes.survivors)
-        return Candidate(question=nodes.question, instance=nodes.instance, count=nodes.count, layout=volumes)
+        candidate = Candidate(question=nodes.question, instance=nodes.instance, count=nodes.count, layout=volumes)
+        if nodes.storage != "pinned":
+            return candidate
+        return with_fitting_cache(candidate, shortfalls(candidate, WARM_UP))
 
     def fits_memory(self, size: int) -> bool:
         """Return whether the instance has room for the heap and the index of the cache in that row."""

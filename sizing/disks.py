@@ -36,6 +36,7 @@ __all__ = [
     "VolumeChoice",
     "cache_volume_gib",
     "cache_volumes_gib",
+    "everything_mib",
     "hdfs_volumes",
     "index_fraction",
     "layout",
@@ -185,11 +186,11 @@ def pinned_layout(question: SizingInputs, volumes: tuple[Volume, ...], servers: 
     fill = FILL_FRACTION if cache.type == "nvme" else PINNED_FILL_FRACTION
     room_bytes = cache.size_bytes * fill / (1 / cache.count + index_fraction(question.demand))
     room_mib = math.floor(room_bytes / GIB / cache.count) * cache.count * MIB_PER_GIB
-    return Layout(cache_mib=min(_everything_mib(question, servers, cache.count), room_mib), volumes=volumes)
+    return Layout(cache_mib=min(everything_mib(question, servers, cache.count), room_mib), volumes=volumes)
 
 
 @lru_cache(maxsize=SERVERS)
-def _everything_mib(question: SizingInputs, servers: int, files: int) -> int:
+def everything_mib(question: SizingInputs, servers: int, files: int) -> int:
     """Return the cache of each server in this many files if the servers together hold all data."""
     return int(whole_files_mib(np.array(question.demand.size_mib(1.0, servers)), files))
 

@@ -14,6 +14,7 @@ from sizing.cluster import Layout
 from sizing.cost import nodes_usd, services_usd
 from sizing.disks import hdfs_volumes, pinned_layout
 from sizing.evaluation import budget_missed
+from sizing.fitting_cache import with_fitting_cache
 from sizing.inputs import SizingInputs
 from sizing.memoized import memoized
 from sizing.memory import NotEnoughMemory
@@ -92,7 +93,7 @@ class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         return memoized(self._outcome)
 
     def _outcome(self, option: ClusterOption) -> Outcome:
-        """Return the outcome of an option as if it were pinned; its cache is as large as its volumes allow."""
+        """Return the outcome of an option as if it were pinned."""
         question, prices = self.question, self.world.prices
         survivors = max(FEWEST_SURVIVORS, option.count - self.requirements.targets.lost_nodes)
         cache_mib = pinned_layout(question, option.volumes, survivors).cache_mib
@@ -113,7 +114,7 @@ class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
     @cached_property
     def _evaluation(self) -> Callable[[str, int, Layout], tuple[float, tuple[str, ...]]]:
-        """Return a function of nodes and their layout: the bill beside them in USD a month, and the targets missed.
+        """Return a function of nodes and their largest cache: the bill beside them in USD a month, and missed targets.
 
         The budget is not among these targets. Many options differ only in the size of their volumes, and where all data
         fit, their caches are equally large.
@@ -122,9 +123,13 @@ class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
     def _evaluated(self, instance_type: str, count: int, layout: Layout) -> tuple[float, tuple[str, ...]]:
         instance = self.world.instance_types[instance_type]
-        candidate = Candidate(question=self.question, instance=instance, count=count, layout=layout)
+        largest = Candidate(question=self.question, instance=instance, count=count, layout=layout)
+        missed = shortfalls(largest)
+        candidate = with_fitting_cache(largest, missed)
+        if candidate is not largest:
+            missed = shortfalls(candidate)
         services = services_usd(candidate_bill(candidate), self.world.prices)
-        return services, tuple(shortfall.target for shortfall in shortfalls(candidate))
+        return services, tuple(shortfall.target for shortfall in missed)
 
 
 def _impossible(question: SizingInputs, option: ClusterOption) -> Iterator[str]:

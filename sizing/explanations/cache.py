@@ -80,7 +80,21 @@ def _size(candidate: Candidate) -> Explanation:
             "the launch record; a change of size would drop the cache",
             running_cache=Quantity(value=core.cache_mib, unit="MiB", source="launch record"),
         )
-    return _size_on_volume(candidate)
+    room_mib = disks.pinned_layout(candidate.question, core.volumes, candidate.survivors).cache_mib
+    return _size_on_volume(candidate) if candidate.cache_mib == room_mib else _size_for_targets(candidate, room_mib)
+
+
+def _size_for_targets(candidate: Candidate, room_mib: int) -> Explanation:
+    """Explain a cache that is smaller than the pinned volumes and the data allow."""
+    return constraint(
+        "cache < room",
+        "Cache per server: {cache}, the largest that meets the targets. The pinned volumes have room for {room}, but "
+        "the index of a larger cache leaves too little memory, or a larger cache takes longer to fill or to restart "
+        "than a target allows.",
+        "the index has an entry on the heap for each cached block; the search over all sizes",
+        cache=figure(candidate.cache_mib, "MiB", "bucket_cache.size_mib"),
+        room=computed(room_mib, "MiB", "sizing.disks.pinned_layout"),
+    )
 
 
 def _size_for_hit_ratio(candidate: Candidate) -> Explanation:

@@ -105,16 +105,17 @@ def test_an_input_is_worth_as_much_as_with_every_option(wide: Wide) -> None:
 
 def test_the_proposal_may_have_a_volume_that_no_sample_would_buy() -> None:
     """The volume of one sample's cluster is seldom both large enough and fast enough for the other samples."""
-    document = ranged(
-        "workload.stored=814..2566 GiB",
-        "workload.reads.per_second=1640..5118",
-        "workload.popularity={zipf: 0.95}",
-        "workload.row=1 KiB",
-        "workload.block_size=16 KiB",
-        "workload.regions=40",
-        "targets.hit_ratio=0.5",
+    texts = (
+        "workload.stored=1007..3316 GiB",
+        "workload.reads.per_second=1100..4181",
+        "workload.popularity={zipf: 0.93..1.12}",
+        "workload.row=4 KiB",
+        "workload.block_size=64 KiB",
+        "workload.regions=240",
+        "targets.hit_ratio=0.9",
         "targets.lost_nodes=0",
     )
+    document = read_ranges("dev", [Assignment.parse(text) for text in texts])
     samples = samples_of(document, "blue", Sampling(count=32))
     decision = proposal_of(document, "blue", samples).decision
     both = with_all_optima(decision, samples)
@@ -122,6 +123,11 @@ def test_the_proposal_may_have_a_volume_that_no_sample_would_buy() -> None:
     best = decision.options[decision.best]
     assert best.volumes not in {option.volumes for option in both.options[len(decision.options) :]}
     assert both.mean_regrets[decision.best] < 0.97 * of_optima.min()
+
+
+def test_the_cheapest_cluster_of_a_sample_serves_it_as_an_option_too(wide: Wide) -> None:
+    _, both, _ = wide
+    assert not both.missed[:, -MANY.count :].diagonal().any()
 
 
 def test_an_option_costs_as_much_as_the_plan_of_the_pinned_cluster(proposal: Proposal, samples: Samples) -> None:

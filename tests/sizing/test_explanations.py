@@ -81,6 +81,9 @@ CASES: dict[str, Requirements] = {
     "pinned in hdfs": replace(with_core(PINNED, volumes=(gp3_volume("data", 5_000), SYSTEM)), mode=HDFS),
     "pinned with a cache that runs": with_core(PINNED, cache_mib=700 * 1024),
     "pinned volume too small for everything": with_core(PINNED, volumes=(gp3_volume("cache", 200), SYSTEM)),
+    "pinned volume too large for memory": with_core(
+        with_workload(PINNED, stored_bytes=20 * TIB), volumes=(gp3_volume("cache", 3_000), SYSTEM)
+    ),
     "three pinned cache volumes": with_core(PINNED, volumes=(replace(gp3_volume("cache", 300), count=3), SYSTEM)),
     "several cache volumes": with_core(
         with_workload(
