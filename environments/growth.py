@@ -80,9 +80,9 @@ def outgrown_months(
     return [outgrown_month(growths(environment).later, option, horizon.months) for environment in environments]
 
 
-def _of_queries(environment: Environment, choice: TrinoChoice, stated: float | None) -> Growth:
+def _of_queries(environment: Environment, choice: TrinoChoice, option: float | None) -> Growth:
     today, of_file = trino_situation(environment, choice, world(environment)), choice.workload.growth_per_month
-    rate = next((each for each in (stated, of_file) if each is not None), ASSUMED_GROWTH)
+    rate = next((rate for rate in (option, of_file) if rate is not None), ASSUMED_GROWTH)
 
     def figures(month: int) -> Mapping[str, float | None]:
         workload = today.after(month, rate).search.choice.workload

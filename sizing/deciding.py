@@ -91,16 +91,16 @@ def proposal(
         )
 
     split = [part for values in inputs.values() for part in parts(np.asarray(values)[counts])]
-    found = decision([*([] if expected is None else [expected[0]]), *trials.finalists(), *trials.specialists(split)])
+    best = decision([*([] if expected is None else [expected[0]]), *trials.finalists(), *trials.specialists(split)])
     for _ in range(ROUNDS):
-        better = trials.improvements(found)
+        better = trials.improvements(best)
         if not better:
             break
-        found = found.with_options(decision(better))
-    found = found.with_options(decision(option for option in trials.safer() if option not in found.options))
+        best = best.with_options(decision(better))
+    best = best.with_options(decision(option for option in trials.safer() if option not in best.options))
     return Proposal(
-        decision=found,
-        middle=None if expected is None else found.options.index(expected[0]),
+        decision=best,
+        middle=None if expected is None else best.options.index(expected[0]),
         tried=trials.tried,
     )
 
