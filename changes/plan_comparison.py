@@ -54,7 +54,7 @@ class PlanSide(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def at_launch(cls, environment: Environment, record: LaunchRecord) -> PlanSide:
-        """Return what the nodes of a launch do, and cost, under the workload and the targets of today's file."""
+        """Return the plan for the nodes of a launch, with the workload and the targets of today's file."""
         recorded, choice = launch_choice(environment, record)
         return cls.of(recorded, choice, record)
 

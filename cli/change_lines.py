@@ -63,14 +63,19 @@ def trino_cost_lines(cost: ImpactCost) -> Iterable[str]:
     """Yield the lines that say what it costs an analytics cluster to apply a set of changes."""
     if cost.applied is Applied.NEW_CLUSTER:
         warm = format_duration(cost.warm_up_seconds)
-        yield from _entry("time", f"{warm} of queries until the caches of the new cluster are warm (estimate)")
+        yield from _entry("time", f"the caches of the new cluster are warm after {warm} of queries (estimate)")
         yield from _entry("cache", "all of it lost with the old cluster")
         return
     restarts = cost.applied is Applied.ROLLING_RESTART
     time = "EMR restarts Trino on each node, which ends running queries" if restarts else "nothing restarts"
     yield from _entry("time", time)
-    size = "that of removed workers is" if cost.cache_lost_bytes is None else format_size(cost.cache_lost_bytes)
-    yield from _entry("cache", "kept" if cost.cache_lost_bytes == 0 else f"{size} lost with the removed workers")
+    yield from _entry("cache", _trino_cache(cost.cache_lost_bytes))
+
+
+def _trino_cache(lost_bytes: int | None) -> str:
+    if lost_bytes is None:
+        return "removed workers lose theirs"
+    return f"{format_size(lost_bytes)} lost with the removed workers" if lost_bytes else "kept"
 
 
 def _cache(cost: ImpactCost, launch: Launch) -> str:

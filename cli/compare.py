@@ -38,7 +38,8 @@ def compare(environment: str, cluster: str | None, output: str, report: Path | N
     and HDFS. The calculator chooses everything, even where the file pins the cluster. For a mode that cannot meet the
     targets, the column shows the nearest target that it could meet.
 
-    For a Trino cluster, the columns are a cache on EBS volumes, a cache on the drive of the instance, and no cache.
+    For a Trino cluster, the columns are the cheapest clusters with the cache on EBS volumes, with the cache on the
+    instance's own NVMe drive, and without a cache.
 
     \b
     Example:

@@ -18,7 +18,7 @@ from sizing.warning import Warning  # noqa: A004 - the plan's own word
 class ComparedPlans(Struct, frozen=True, kw_only=True):
     """A comparison with its text. `sources` say in words where each of the two environments comes from.
 
-    `analytics` has the analytics clusters of the two environments whose plans differ.
+    `analytics` has the comparison of each analytics cluster whose plans differ.
     """
 
     comparison: PlanComparison
@@ -92,7 +92,7 @@ class ComparedPlans(Struct, frozen=True, kw_only=True):
 
     @property
     def no_difference(self) -> str:
-        """Return the sentence for plans that do not differ; those of analytics clusters may."""
+        """Return the sentence for plans that do not differ. The plans of analytics clusters may still differ."""
         name = f" of {self.after.cluster}" if self.analytics and self.after else ""
         return f"The plans{name} do not differ."
 

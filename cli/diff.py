@@ -38,7 +38,7 @@ from reports.json_text import json_text
 LAUNCH: Final = "launch"
 LIVE: Final = "live"
 TITLES: Final = {
-    Applied.LIVE: "Live: no daemon of HBase or Trino restarts",
+    Applied.LIVE: "Live: neither HBase nor Trino restarts",
     Applied.ROLLING_RESTART: "Rolling restart",
     Applied.NEW_CLUSTER: "New cluster: cannot be changed on a running cluster",
 }

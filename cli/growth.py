@@ -44,8 +44,8 @@ TRINO: Final = Words(
     grows="working set and queries",
     heading="working set, queries",
     unit="h",
-    more_nodes="More workers of the same kind are added while the cluster runs (warmbase reconfigure). Files that a new"
-    " worker reads from then on are fetched from S3 once more. What a query scans does not grow.",
+    more_nodes="More workers of the same kind are added while the cluster runs (warmbase reconfigure). Files that move"
+    " to a new worker are read from S3 once more. The amount of data that a query scans does not grow.",
 )
 
 
@@ -102,14 +102,14 @@ def show_growth(ranged: RangedDocument, request: GrowthRequest) -> None:
 
 
 def _when_outgrown(outgrown: Sequence[int | None], months: int) -> Iterator[str]:
-    """Yield when samples of the ranges outgrow the cluster of month 0; nothing without samples."""
+    """Yield the note on when samples of the ranges outgrow the cluster of month 0; nothing without samples."""
     if not outgrown:
         return
     known = sorted(months + 1 if month is None else month for month in outgrown)
     early, median, late = (known[round(share * (len(known) - 1))] for share in (0.1, 0.5, 0.9))
     yield (
         f"The table is for the middle of each range. Over {len(outgrown)} samples of the ranges, the cluster of month 0"
-        f" misses a target from {_month(median, months)} on in the median; four in five samples lie between"
+        f" first misses a target in {_month(median, months)} (median). In four of five samples, this happens between"
         f" {_month(early, months)} and {_month(late, months)}."
     )
 

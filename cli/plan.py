@@ -96,18 +96,19 @@ class PlanOptions(TypedDict):
     help="Print what each step of this target costs.",
 )
 @click.option(
-    "--tornado", is_flag=True, help="Print how far each input and each judgement moves the price and the p99."
+    "--tornado", is_flag=True, help="Print how far each input and each judgement moves the price and the latency."
 )
 @click.option(
     "--months",
     type=click.IntRange(1, 120),
-    help="Print what you must buy over this many months, while data, reads and writes grow.",
+    help="Print what you must buy over this many months as the workload grows.",
 )
 @click.option(
     "--growth",
     type=SHARE,
     metavar="SHARE",
-    help="The growth per month of all tables.  [default: the growth that the file states, or 8%]",
+    help="The growth per month of all tables, or of a Trino cluster's workload.  [default: the growth that the file"
+    " states, or 8%]",
 )
 @click.option(
     "--samples",

@@ -29,7 +29,7 @@ SIDES: Final = ("", "before", "after")
 def comparison_markdown(compared: ComparedPlans | ComparedTrino) -> str:
     """Return what differs between two plans: the answer and the figures, and the rest to be opened by a click.
 
-    Analytics clusters whose plans differ as well have a line each.
+    Each analytics cluster whose plans differ has one line.
     """
     title = f"**{_text(compared.sources[1])}**: {_text(compared.headline)}"
     others = compared.analytics if isinstance(compared, ComparedPlans) else ()

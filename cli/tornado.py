@@ -24,8 +24,8 @@ from sizing.units import format_percent, format_usd
 KEY: Final = 33
 VALUES: Final = 19
 PRICE: Final = 16
-LEAST_PRICE: Final = 0.001  # judgement: a dollar of a thousand is less than what prices differ by from month to month
-LEAST_LATENCY: Final = 0.05  # judgement: nobody states a latency to better than a twentieth
+LEAST_PRICE: Final = 0.001  # judgement: prices differ by more than this from month to month
+LEAST_LATENCY: Final = 0.05  # judgement: nobody states a target for the latency more exactly
 NO_CLUSTER: Final = "none"
 """The price at an end where no cluster meets the targets."""
 
@@ -65,12 +65,12 @@ def _matters(result: Sensitivity) -> bool:
 
 def _notes(latency: Latency, hidden: int) -> Iterator[str]:
     yield "An input that is not a range goes from 20 % below its value to 20 % above it."
-    yield "A judgement is a value that warmbase assumes, because nobody has measured it"
+    yield "A judgement is a value that warmbase assumes because nobody has measured it"
     yield "on your cluster."
     if hidden:
         least_price, least_latency = format_percent(LEAST_PRICE), format_percent(LEAST_LATENCY)
-        yield f"{hidden} other judgements move the price by {least_price} at most, and the {latency.name} by"
-        yield f"{least_latency} at most; --output json has them, and the constants of each."
+        yield f"{hidden} other judgements move the price by at most {least_price} and the {latency.name} by at most"
+        yield f"{least_latency}. --output json lists all judgements, with the constants of each."
     yield f"All prices are per month; prices and {latency.name} are estimates."
 
 
@@ -85,7 +85,7 @@ class Latency(Struct, frozen=True, kw_only=True):
 
 P99: Final = Latency(name="p99", heading="p99, ms", key="p99_ms", text=lambda ms: f"{ms:,.0f}")
 QUERY: Final = Latency(
-    name="times of queries",
+    name="query time",
     heading="query, s",
     key="query_ms",
     text=lambda ms: f"{ms / 1000:,.1f}",

@@ -39,11 +39,11 @@ VERDICTS: Final = {True: "as expected", False: "MISMATCH", None: "unknown"}
 def verify(environment: str, cluster: str | None, output: str) -> None:
     """Check a running cluster against our documentation.
 
-    warmbase asks EMR, EC2, CloudWatch and CloudFormation, and inspects every core node through Systems Manager (units,
-    mounts, the JVM and its flags, logs, the settings in force, the cache and its index) and the first primary node of
-    HBase through an EMR step. It inspects the workers and the coordinator of a Trino cluster through Systems Manager.
-    It changes nothing. A dated report is written beside the environment file; if it shows a mismatch, please send it to
-    us.
+    warmbase asks EMR, EC2, CloudWatch and CloudFormation, and inspects nodes. On an HBase cluster, it inspects every
+    core node through Systems Manager (units, mounts, the JVM and its flags, logs, the settings in force, the cache and
+    its index) and the first primary node through an EMR step. On a Trino cluster, it inspects the workers and the
+    coordinator through Systems Manager. It changes nothing. A dated report is written beside the environment file; if
+    it shows a mismatch, please send it to us.
 
     \b
     Example:

@@ -1,8 +1,8 @@
 """Plans with another value of a constant of the model.
 
 Formulas use such a constant by its name, and some use it when their module is imported. So the modules are imported
-once more with the other value, and dropped afterwards. To pass each constant through all formulas instead, only to find
-how much it matters, would make every formula harder to read.
+once more with the other value, and dropped afterwards. Passing each constant through all formulas instead would make
+every formula harder to read.
 """
 
 from __future__ import annotations

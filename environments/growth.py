@@ -24,8 +24,9 @@ __all__ = ["Growth", "Horizon", "growth_of", "outgrown_months"]
 class Growth(Struct, frozen=True, kw_only=True):
     """A workload and its growth. `rates` are per month, by table; `tables` is empty if there is one workload for all.
 
-    `later` returns the situation after a number of months, and `figures` how much data and load there is then; no load
-    is stated for clients that wait for each answer. From `split_month` on, HBase splits regions; None if it never does.
+    `later` returns the situation after a number of months, and `figures` the data and the load at that time. The load
+    is None for clients that wait for each answer. HBase splits regions from `split_month` on, which is None if it never
+    does.
     """
 
     rates: Mapping[str, float]
@@ -45,7 +46,7 @@ class Horizon(Struct, frozen=True, kw_only=True):
 def growth_of(environment: Environment, cluster: str, months: int, rate: float | None) -> Growth:
     """Return the growth of a cluster's workload over this many months.
 
-    If the rate is None, each table, or the queries of an analytics cluster with their working set, grow as the file
+    If the rate is None, each table, or the working set and the queries of an analytics cluster, grow as the file
     states, or at the assumed rate.
     """
     if cluster in environment.analytics:
@@ -73,15 +74,15 @@ def outgrown_months(
 ) -> list[int | None]:
     """Return the month in which each sample of the ranges outgrows a cluster; None if it does not within the horizon.
 
-    `growths` is a function of an environment: the growth of the cluster's workload there.
+    `growths` returns the growth of the cluster's workload in an environment.
     """
     _, environments = sampled_environments(ranged, horizon.sampling)
     return [outgrown_month(growths(environment).later, option, horizon.months) for environment in environments]
 
 
-def _of_queries(environment: Environment, choice: TrinoChoice, stated: float | None) -> Growth:
+def _of_queries(environment: Environment, choice: TrinoChoice, option: float | None) -> Growth:
     today, of_file = trino_situation(environment, choice, world(environment)), choice.workload.growth_per_month
-    rate = next((each for each in (stated, of_file) if each is not None), ASSUMED_GROWTH)
+    rate = next((rate for rate in (option, of_file) if rate is not None), ASSUMED_GROWTH)
 
     def figures(month: int) -> Mapping[str, float | None]:
         workload = today.after(month, rate).search.choice.workload

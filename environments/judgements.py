@@ -63,28 +63,28 @@ JUDGEMENTS: Final = (
         constants={"sizing.read.S3_FIRST_BYTE_SECONDS": 1.0, "sizing.latency.S3_MEDIAN_SECONDS": 2**0.5 / 1.5},
     ),
     Judgement(
-        name="S3: bytes a second of one stream",
+        name="S3: bytes per second of a stream",
         low=40e6,
         high=90e6,
         unit="B",
         constants={"sizing.read.S3_STREAM_BYTES_PER_SECOND": 1.0},
     ),
     Judgement(
-        name="CPU of a GET from S3",
+        name="CPU time of a GET from S3",
         low=0.9e-3,
         high=3.7e-3,
         unit="s",
         constants={"sizing.read.S3_GET_CPU_SECONDS": 1.0},
     ),
     Judgement(
-        name="CPU of a call",
+        name="CPU time of an RPC",
         low=25e-6,
         high=100e-6,
         unit="s",
         constants={"sizing.read.RPC_CPU_SECONDS": 1.0},
     ),
     Judgement(
-        name="CPU of 64 KiB from the cache",
+        name="CPU to read 64 KiB of cache",
         low=40e-6,
         high=160e-6,
         unit="s",
@@ -126,7 +126,7 @@ JUDGEMENTS: Final = (
         constants={"sizing.file_writing.CELL_CPU_SECONDS": 1.0},
     ),
     Judgement(
-        name="write amplification, at least",
+        name="minimum write amplification",
         low=1.0,
         high=4.0,
         unit="",
@@ -161,7 +161,7 @@ JUDGEMENTS: Final = (
         constants={"sizing.stored_blocks.COMPRESSION_SPREAD": 0.01},
     ),
     Judgement(
-        name="disk of HDFS that data may fill",
+        name="HDFS disk that data may fill",
         low=60,
         high=80,
         unit="%",
@@ -173,14 +173,14 @@ JUDGEMENTS: Final = (
 TRINO_JUDGEMENTS: Final = (
     UTILISATION,
     Judgement(
-        name="coordination of a query",
+        name="time to plan and start a query",
         low=0.5,
         high=2.0,
         unit="s",
         constants={"sizing.engines.trino.workers.COORDINATION_SECONDS": 1.0},
     ),
     Judgement(
-        name="S3 prefixes of a query",
+        name="S3 prefixes that a query reads",
         low=1,
         high=16,
         unit="",

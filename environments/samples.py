@@ -52,7 +52,7 @@ def proposal_of(
 
 
 def independent_inputs(ranges: Iterable[InputRange], samples: Samples) -> dict[str, Sequence[float]]:
-    """Return the values of each input in the samples; one that follows another tells nothing more."""
+    """Return the values of each input in the samples, without inputs that follow another, which tell nothing more."""
     columns = zip(*samples.values, strict=True)
     return {
         input_range.key: column

@@ -1,7 +1,7 @@
 """Core nodes of a local cluster: their HBase, and the shell texts that Systems Manager runs on them.
 
-A program that inspects a machine, which the text writes to a file and runs, does not run: it would describe the machine
-of the local AWS. Its command ends with success and without an answer, as moto lets every command end.
+A text that writes a program to a file, to inspect the machine, is not run: the program would describe the machine of
+the local AWS. Its command succeeds without output, as every command does in moto.
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ def billed_groups(
 
 
 def candidate_bill(candidate: Candidate) -> Bill:
-    """Return what is billed beside the nodes of the candidate."""
+    """Return what is billed besides the nodes of the candidate."""
     gets, uploaded = gets_per_second(candidate), _uploaded_bytes_per_second(candidate)
     return _bill(candidate.question, candidate.count, gets, uploaded)
 

@@ -62,7 +62,7 @@ class BilledGroup(Struct, frozen=True, kw_only=True):
 
 
 class Bill(Struct, frozen=True, kw_only=True):
-    """The items that are billed beside the nodes; bytes are those that S3 stores and takes, 0 for data in HDFS."""
+    """The items that are billed besides the nodes; bytes are those that S3 stores and takes, 0 for data in HDFS."""
 
     stored_bytes: int
     written_bytes_per_second: float
@@ -94,7 +94,7 @@ def nodes_usd(groups: Sequence[BilledGroup], prices: PriceTable) -> float:
 
 
 def services_usd(bill: Bill, prices: PriceTable) -> float:
-    """Return what is billed a month beside the nodes."""
+    """Return what is billed a month besides the nodes."""
     return sum(usd for usd, _ in _service_items(bill, prices))
 
 

@@ -1,8 +1,8 @@
 """The search for the cluster with the least mean regret.
 
 The options are the cheapest cluster of each sample, and neighbours of the best of them. The search is a best-first
-branch and bound: it evaluates the option whose sum of regrets may be least in one more sample, until the sum of the
-first option is complete. It therefore drops no option that could win.
+branch and bound: it takes the option whose sum of regrets has the lowest bound, and evaluates it in one more sample,
+until that option has been evaluated in every sample. It therefore drops no option that could win.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def proposal(
     """Return the decision for the cluster with the least mean regret over the samples.
 
     `middle` is the sample in which every range has its middle. `inputs` has the values of each input, shape (samples,).
-    The decision has the best option for each part of the samples by each input, which `Decision.worth` needs. Over nine
-    random workloads, the worth was within 9 % of that of all options, or within $8 a month.
+    For each input, the decision also has the best option for each part of the samples, which `Decision.worth` needs.
+    Over nine random workloads, the worth differed from that with all options by at most 9 %, or by at most $8 a month.
     Raises Infeasible where no cluster meets the targets in any sample.
     """
     optima = [sample.cheapest for sample in samples]
@@ -91,29 +91,29 @@ def proposal(
         )
 
     split = [part for values in inputs.values() for part in parts(np.asarray(values)[counts])]
-    found = decision([*([] if expected is None else [expected[0]]), *trials.finalists(), *trials.specialists(split)])
+    best = decision([*([] if expected is None else [expected[0]]), *trials.finalists(), *trials.specialists(split)])
     for _ in range(ROUNDS):
-        better = trials.improvements(found)
+        better = trials.improvements(best)
         if not better:
             break
-        found = found.with_options(decision(better))
-    found = found.with_options(decision(option for option in trials.safer() if option not in found.options))
+        best = best.with_options(decision(better))
+    best = best.with_options(decision(option for option in trials.safer() if option not in best.options))
     return Proposal(
-        decision=found,
-        middle=None if expected is None else found.options.index(expected[0]),
+        decision=best,
+        middle=None if expected is None else best.options.index(expected[0]),
         tried=trials.tried,
     )
 
 
 class _Course(Struct, frozen=True, kw_only=True):
-    """The regret of one option in each sample that counts, in USD a month: at least so much where it is not known."""
+    """The regret of one option in each sample that counts, in USD a month; a lower bound where it is not known."""
 
     regrets: Floats
     known: NDArray[np.bool_]
     missed: NDArray[np.bool_]
 
     def unknown(self, order: Indices) -> list[int]:
-        """Return the samples that are not known, the last of them in this order first."""
+        """Return the samples that are not known, in the reverse of this order."""
         samples: list[int] = order[~self.known[order]][::-1].tolist()
         return samples
 
@@ -126,7 +126,7 @@ class _Trials(Struct, frozen=True, kw_only=True, dict=True):
     """The cheapest cluster of each sample."""
     cheapest_usd: Floats
     unserved: int
-    """The number of samples that do not count, because no cluster meets the targets there; they are missed by all."""
+    """The number of samples that do not count, because no cluster meets the targets there; every option misses them."""
     count_is_fixed: bool
     missed_factor: float
 
@@ -196,7 +196,7 @@ class _Trials(Struct, frozen=True, kw_only=True, dict=True):
                 yield option
 
     def _course(self, option: ClusterOption) -> _Course:
-        """Return what is known of an option: at first, only that its nodes cost something."""
+        """Return what is known of an option: at first, only the lower bound that the price of its nodes gives."""
         if option not in self._courses:
             least_usd = self._fixed_usd + self._nodes_usd(option)
             self._courses[option] = _Course(
@@ -236,8 +236,8 @@ class _Trials(Struct, frozen=True, kw_only=True, dict=True):
     def _variants(self, best: ClusterOption) -> Iterator[ClusterOption]:
         """Yield the best option with other sizes, or other rates, of its cache volume.
 
-        They are those of the cheapest clusters with such nodes. The volume of one sample's cluster is seldom both
-        large enough and fast enough for the others.
+        The sizes and rates are those of the samples' cheapest clusters with such nodes. The volume of one sample's
+        cluster is seldom both large enough and fast enough for the others.
         """
         cache = next((volume for volume in best.volumes if volume.purpose == "cache" and volume.type == "gp3"), None)
         if cache is None:

@@ -19,7 +19,7 @@ FIELDS: Final[Mapping[Target, str]] = {
     "lost_nodes": "lost_nodes",
 }
 TIMES: Final = frozenset({"p99", "query_time"})
-"""The targets of which a smaller value is stricter."""
+"""The targets for which a smaller value is stricter."""
 VALUES: Final[Mapping[Target, tuple[float, ...]]] = {
     "hit_ratio": (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 1.0),
     "p99": (5.0, 2.0, 1.0, 0.5, 0.3, 0.2, 0.15, 0.1, 0.07, 0.05, 0.03, 0.02),

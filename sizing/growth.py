@@ -86,7 +86,8 @@ def _grown_table(workload: Workload, months: int) -> Workload:
 def growth_steps(later: Callable[[int], Situation], months: int) -> Iterator[GrowthStep]:
     """Yield the first purchase, and a step for each month in which the cluster no longer meets its targets.
 
-    `later` is a function of a month: the situation then. If no cluster meets the targets, the last step has no option.
+    `later` returns the situation after a number of months. If no cluster meets the targets, the last step has no
+    option.
     """
     option: ClusterOption | None = None
     for month in range(months + 1):

@@ -51,7 +51,7 @@ class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
     @property
     def fixed_usd(self) -> float:
-        """Return what any bill contains beside the core nodes, in USD a month."""
+        """Return what any bill contains besides the core nodes, in USD a month."""
         return fixed_usd(self.question)
 
     @cached_property
@@ -114,7 +114,7 @@ class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
     @cached_property
     def _evaluation(self) -> Callable[[str, int, Layout], tuple[float, tuple[str, ...]]]:
-        """Return a function of nodes and their largest cache: the bill beside them in USD a month, and missed targets.
+        """Return a function of nodes and their largest cache: the bill besides them in USD a month, and missed targets.
 
         The budget is not among these targets. Many options differ only in the size of their volumes, and where all data
         fit, their caches are equally large.

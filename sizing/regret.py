@@ -79,7 +79,7 @@ class Situation(Protocol):
 
     @property
     def fixed_usd(self) -> float:
-        """Return what any bill contains beside the nodes of an option, in USD a month."""
+        """Return what any bill contains besides the nodes of an option, in USD a month."""
 
     @property
     def cheapest(self) -> tuple[ClusterOption, float] | None:
@@ -177,7 +177,7 @@ class Decision(Struct, frozen=True, kw_only=True, dict=True):
 
 
 def regret_usd(outcome: Outcome, cheapest_usd: float, missed_factor: float) -> float:
-    """Return the regret of an option in a sample, in USD a month, if the cheapest cluster there costs so much.
+    """Return the regret of an option in a sample, in USD a month, given the bill of the cheapest cluster there.
 
     A pinned volume is filled further than a planned one, so an option may cost less than that; its regret is then 0.
     """
@@ -188,5 +188,5 @@ def regret_usd(outcome: Outcome, cheapest_usd: float, missed_factor: float) -> f
 
 
 def parts(values: Floats) -> list[Indices]:
-    """Return the samples in parts of equal size: those with the lowest values of an input first."""
+    """Return the samples in parts of equal size, in the order of their values of an input."""
     return np.array_split(np.argsort(values), PARTS)

@@ -53,7 +53,7 @@ HOW: Final = (
     "To read values off a graph, point at it or touch it, or move to it with the Tab key and press the arrow keys."
 )
 PARTS: Final = re.compile(r' (?:role="graphics-[a-z]+"|aria-[a-z]+="[^"]*")')
-"""The names of the parts of a graph; a graph is one image, whose values are read off below it."""
+"""The accessible names of the parts of a graph. A screen reader gets one image instead, with its values below it."""
 HOVER: Final = Path(__file__).with_name("hover.js")
 DIGITS: Final = 4
 STYLE: Final = (

@@ -37,7 +37,7 @@ COUNT_SECONDS = 60.0
 
 
 def info(url: str) -> dict[str, Any] | None:
-    """Return the server's version, and whether it is the coordinator and still starts; None where none answers."""
+    """Return the server's version, and whether it is the coordinator or still starting; None where none answers."""
     try:
         answer = json.loads(fetched(f"{url}/v1/info", USER) or b"")
         fields = {name: answer[name] for name in ("coordinator", "starting")}

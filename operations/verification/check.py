@@ -65,7 +65,7 @@ class Check(NamedTuple):
     ) -> Iterator[CheckResult]:
         """Yield one result for all nodes that answered; it shows the value of the first node that differs.
 
-        A node for which the verdict is unknown counts only where no other node has one.
+        A node whose verdict is unknown counts only if no node has a verdict.
         """
         results = {instance: verdict(facts) for instance, facts in nodes.items() if facts is not None}
         bad = {instance: observed for instance, (good, observed) in results.items() if good is False}

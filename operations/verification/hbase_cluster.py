@@ -112,7 +112,7 @@ def _action_checks(context: HBaseContext) -> Iterator[CheckResult]:
 
 
 def _claim_watched(facts: Facts) -> tuple[bool, str]:
-    """Return whether the node reads the claim each minute; a node that was launched without the watch is no fault."""
+    """Return whether the node reads the claim each minute; a node that was launched without the watch may not."""
     if "watch-claim" not in facts["actions"]:
         return True, "none: this cluster was launched without it"
     return active_timer("warmbase-claim.timer")(facts)

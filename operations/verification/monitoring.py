@@ -29,7 +29,7 @@ PERIOD: Final = timedelta(minutes=30)  # judgement: request metrics of S3 arrive
 def published_figures(
     context: VerificationContext, wanted: Collection[str], of_reads: frozenset[str], unit: str
 ) -> CheckResult:
-    """Return whether each node publishes each figure by this unit, except figures of reads before the first read."""
+    """Return whether this unit publishes each figure on each node; those `of_reads` may be missing before reads."""
     dimensions: Any = [{"Name": "ClusterId", "Value": context.cluster.id}]
     pages: Any = context.aws.cloudwatch.get_paginator("list_metrics").paginate(
         Namespace=NAMESPACE, Dimensions=dimensions
@@ -56,7 +56,7 @@ def published_figures(
 
 
 def emr_metrics(context: VerificationContext) -> Iterator[CheckResult]:
-    """Check that EMR publishes the metrics of its cluster under the dimension that alarms name."""
+    """Check that EMR publishes the metrics of its cluster under the dimension that the alarms use."""
     dimensions: Any = [{"Name": "JobFlowId", "Value": context.cluster.id}]
     pages: Any = context.aws.cloudwatch.get_paginator("list_metrics").paginate(
         Namespace="AWS/ElasticMapReduce", MetricName="CoreNodesRunning", Dimensions=dimensions
@@ -84,7 +84,7 @@ def graphs_with_data(outcomes: Mapping[str, str]) -> CheckResult:
     return Check(
         "graphs",
         "",
-        f"{len(outcomes)} graphs have data of the last {PERIOD.total_seconds() / 60:.0f} minutes",
+        f"{len(outcomes)} graphs have data from the last {PERIOD.total_seconds() / 60:.0f} minutes",
         f"nothing if the cluster was idle; otherwise {GRAPH_REMEDY}",
     ).result(observed, good=False if refused or len(empty) == len(outcomes) else None if empty else True)
 
@@ -107,7 +107,7 @@ def _shows(context: VerificationContext, graph: Graph) -> bool:
 
 
 def query_alarm(context: VerificationContext, alarm: str, expected: str) -> CheckResult:
-    """Return whether the alarm of that end of its name, which is on a Metrics Insights query, has data."""
+    """Return whether an alarm on a Metrics Insights query has data; `alarm` is the end of its name."""
     name = f"{emr_cluster_name(context.launch.plan.environment, context.launch.plan.cluster)}-{alarm}"
     alarms = context.aws.cloudwatch.describe_alarms(AlarmNames=[name])["MetricAlarms"]
     states = [alarm["StateValue"] for alarm in alarms]

@@ -1,1 +1,1 @@
-"""The engines beside HBase: a folder for each, with the sizing that differs."""
+"""The engines besides HBase: a folder for each, with the sizing that differs."""

@@ -59,7 +59,7 @@ def test_the_page_shows_the_judgements_that_matter_and_counts_the_others(documen
     for one in document["judgements"]:
         (low, high), (fast, slow) = one["usd_per_month"], one["p99_ms"]
         assert (one in shown) == (abs(high - low) > 0.001 * low or abs(slow - fast) > 0.05 * fast)
-    assert f"{len(document['judgements']) - len(shown)} other judgements move the price by 0.1 % at most" in page
+    assert f"{len(document['judgements']) - len(shown)} other judgements move the price by at most 0.1 %" in page
 
 
 def test_the_page_fits_the_terminal_and_names_an_end_that_nothing_serves() -> None:

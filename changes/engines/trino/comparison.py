@@ -1,4 +1,4 @@
-"""Two plans of an analytics cluster, and how a running cluster would get from the one to the other."""
+"""Two plans of an analytics cluster, and how a running cluster would get from one to the other."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RESIZED: Final = (
 
 
 class TrinoSide(Struct, frozen=True, kw_only=True):
-    """One of two plans. `record` is that of the launch where the plan is that of a launched cluster."""
+    """One of two plans. If it is the plan of a launched cluster, `record` is the record of its launch."""
 
     launch: TrinoLaunch
     record: LaunchRecord | None = None
@@ -47,7 +47,7 @@ class TrinoSide(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def at_launch(cls, environment: Environment, choice: TrinoChoice, record: LaunchRecord) -> TrinoSide:
-        """Return what the nodes of a launch do, and cost, under the workload and the targets of today's file."""
+        """Return the plan for the nodes of a launch, with the workload and the targets of today's file."""
         return cls(launch=replanned_trino(environment, choice, record), record=record)
 
     @property
@@ -70,8 +70,8 @@ class TrinoSide(Struct, frozen=True, kw_only=True):
 class TrinoComparison(Struct, frozen=True, kw_only=True):
     """Two plans; a side is None where the environment has no such cluster.
 
-    `changes` are those of a running cluster. They are None where nothing is applied: to a cluster of another
-    environment, to a new one, or where no cluster meets the targets.
+    `changes` lead a running cluster from the one plan to the other. They are None if there is nothing to change: the
+    sides are of different environments, one of them has no such cluster, or no cluster meets its targets.
     """
 
     before: TrinoSide | None
@@ -99,7 +99,7 @@ def trino_comparison(before: TrinoSide | None, after: TrinoSide | None) -> Trino
 def trino_changes(
     before: ClusterSpec, launch: TrinoLaunch, roles: Sequence[str], further: Sequence[Change]
 ) -> tuple[Change, ...]:
-    """Return every difference from today's plan for nodes of those roles; `further` are those that no setting shows."""
+    """Return every difference from today's plan for nodes of those roles; no setting shows the `further` ones."""
     release = releases()[launch.plan.release]
     differences = changes(before, trino_spec(launch), roles, release, further)
     return tuple(
@@ -108,7 +108,7 @@ def trino_changes(
 
 
 def trino_impact(pending: Sequence[Change], before: ClusterSpec, launch: TrinoLaunch) -> ImpactCost:
-    """Return the cost: pages of workers that are removed are lost; how long a restart takes, nobody has measured.
+    """Return the cost. The pages of removed workers are lost. Nobody has measured how long a restart takes.
 
     The caches of a new cluster are empty. `cache_lost_bytes` is None where the number of workers is not known.
     """

@@ -11,11 +11,11 @@ from sizing.engines.trino.plan import CacheComparison
 from sizing.engines.trino.search import CacheKind
 from sizing.units import HOURS_PER_MONTH, format_duration, format_percent, format_usd
 
-NAMES: Final[Mapping[CacheKind, str]] = {"gp3": "cache on gp3", "drive": "cache on a drive", "none": "no cache"}
+NAMES: Final[Mapping[CacheKind, str]] = {"gp3": "cache on gp3", "drive": "cache on NVMe", "none": "no cache"}
 SUMMARIES: Final[Mapping[CacheKind, str]] = {
-    "gp3": "pages on EBS volumes, of any size and speed",
-    "drive": "pages on the instance's own NVMe drive, which is fast and as large as the type has it",
-    "none": "every query reads from S3; a target for the hit ratio is ignored",
+    "gp3": "pages on EBS volumes, whose size and speed warmbase chooses",
+    "drive": "pages on the instance's own drive, whose size depends on its type",
+    "none": "every query reads from S3; the target for the hit ratio does not apply",
 }
 
 
@@ -49,12 +49,12 @@ ROWS: Final[Mapping[str, Callable[[CacheComparison], str]]] = {
     "meets the targets": _verdict,
     "workers": lambda plan: f"{plan.workers.count} x {plan.workers.instance_type}",
     "cache per worker": lambda plan: f"{plan.cache_gib:,} GiB" if plan.cache_gib else "none",
-    "its disk": lambda plan: volumes_text(plan.workers.volumes).removesuffix(" for the cache") or "none",
-    "from the caches": lambda plan: format_percent(plan.hit_ratio),
+    "cache disk": lambda plan: volumes_text(plan.workers.volumes).removesuffix(" for the cache") or "none",
+    "from local disks": lambda plan: format_percent(plan.hit_ratio),
     "mean time": lambda plan: _time(plan.queries.mean_seconds),
     "in the peak hour": lambda plan: _time(plan.queries.peak_mean_seconds),
     "queries at most": lambda plan: f"{plan.queries.most_per_hour:,.0f}/h, {plan.queries.bottleneck}",
     "S3 GETs": lambda plan: f"{plan.gets_per_second:,.0f}/s",
     "a month": _price,
-    "for a query": _of_query,
+    "per query": _of_query,
 }

@@ -21,7 +21,7 @@ def trino_plan_of(environment: Environment, cluster: TrinoChoice) -> TrinoPlan:
 
 
 def compared_caches_of(environment: Environment, cluster: TrinoChoice) -> dict[CacheKind, CacheComparison]:
-    """Return the cheapest workers with each kind of cache, nothing pinned. Raises as `trino_plan_of`."""
+    """Return the cheapest workers with each kind of cache, whatever the file pins. Raises as `trino_plan_of`."""
     offered = world(environment)
     _check_families(environment, cluster, offered)
     return compared_caches(_question(environment, cluster), offered)

@@ -36,7 +36,7 @@ QUESTION: Final = (
 )
 SHARES: Final = (0.35, 0.65)
 HOT_FRACTION: Final = 1 / 3
-"""The fraction of the rows that the hot table has."""
+"""The fraction of the rows that are in the hot table."""
 SCANNED_BLOCK_BYTES: Final = 128 * KIB
 ROWS_PER_SCAN: Final = 300
 READS_PER_SECOND: Final = 150.0
@@ -45,7 +45,7 @@ THREADS: Final = 2
 """Clients of each table: two reads of one store file at once cost S3A one more GET, and two clients seldom collide."""
 SETTLING_SECONDS: Final = 45.0
 WINDOWS: Final = 4
-"""Windows of the experiment's length: the scans of one are too few for a hit ratio that is certain to a point."""
+"""Windows of the experiment's length: one has too few scans for a hit ratio that is exact to one percentage point."""
 
 
 class TwoTables(Struct, frozen=True, kw_only=True):
@@ -61,7 +61,7 @@ class TwoTables(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def filled(cls, lab: Experiment) -> TwoTables:
-        """Fill tables of the environment's cells, as large together as the lab's own table; return them.
+        """Fill two tables with the environment's cells, together as large as the lab's own table; return them.
 
         The plan knows only how large cells are; the blocks are those of the store files.
         """
@@ -131,8 +131,8 @@ class SharedWindow(Struct, frozen=True, kw_only=True):
     def hit_ratio(self, table: str, lookups: float) -> float:
         """Return the hit ratio of a table, given how many of its blocks were read.
 
-        HBase counts the misses of all tables together. They are divided in the proportion of the tables' GETs, as each
-        miss sends one, but for a few that two clients send at once.
+        HBase counts the misses of all tables together. They are divided in proportion to the tables' GETs, because
+        each miss sends one, except for a few that two clients send at once.
         """
         return 1 - self.misses * self.gets[table] / self.gets.total() / lookups
 

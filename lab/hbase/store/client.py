@@ -23,7 +23,7 @@ SYSTEM_TABLES: Final = b"/data/hbase/"
 """The path of HBase's own tables, in which each starting client looks up every region."""
 OF_BUCKET: Final = re.compile(rb"/[^/]*/?")
 TABLE: Final = re.compile(rb"/data/default/([^/]+)/")
-"""The path of the objects of a table, whose name it has."""
+"""The path of a table's objects, which contains the name of the table."""
 PARTS: Final = re.compile(rb"(^|&)uploadId=")
 
 

@@ -20,8 +20,8 @@ OWNER: Final = "trino"
 FILES: Final = {"trino-config": "config.properties"}
 CATALOG: Final = "trino-connector-"
 LEAST_JAVA: Final = ((476, 24), (0, 23))
-"""The least version of Java by the version of Trino from which it holds; Trino's release notes, 465 and 476."""
-HEAP_TOLERANCE: Final = 0.1  # judgement: a heap that differs more changes what queries may take
+"""The first version of Trino that needs a version of Java, and that version; Trino's release notes, 465 and 476."""
+HEAP_TOLERANCE: Final = 0.1  # judgement: a larger difference changes how much memory queries may use
 PAGES_TOLERANCE: Final = 0.02  # judgement: pages are cached and evicted between the two readings
 SILENT: Final = "no answer from Trino at port 8889"
 
@@ -132,7 +132,7 @@ def _version(facts: Facts, number: int) -> tuple[bool, str]:
 
 def _answers_jmx(figures: Mapping[str, Any]) -> tuple[bool, str]:
     answers = figures["started_ms"] is not None
-    return answers, "Trino answers" if answers else "Trino answers, but not about its beans"
+    return answers, "Trino answers" if answers else "Trino answers, but not to JMX requests"
 
 
 def _is_coordinator(facts: Facts) -> tuple[bool, str]:
@@ -185,7 +185,8 @@ def _cache_checks(context: TrinoContext) -> Iterator[CheckResult]:
         "file-system cache",
         "Amazon's build of Trino has the file-system cache",
         f"Trino counts the reads of catalog {catalog} through its cache",
-        "read the log of Trino on that node; correct configurations/engines/trino/properties.py if it names a property",
+        "read the log of Trino on that node; if it rejects a property, correct it in"
+        " configurations/engines/trino/properties.py",
     ).results_by_node(context.nodes, _of_server(_has_cache))
     yield from Check(
         "reads from the cache",
@@ -196,9 +197,9 @@ def _cache_checks(context: TrinoContext) -> Iterator[CheckResult]:
     yield from Check(
         "pages after a restart",
         "A worker finds its cached pages again",
-        "Trino counts all pages on disk, those from before its start among them",
-        "run it again if Trino has just started; otherwise read its log on that node for `restored with`, which says"
-        " how many pages Trino found",
+        "Trino counts all pages on disk, including those from before its start",
+        "run warmbase verify again if Trino has just started; otherwise search its log on that node for `restored"
+        " with`, which says how many pages Trino found",
     ).results_by_node(context.nodes, _pages)
 
 
@@ -208,7 +209,7 @@ def _has_cache(figures: Mapping[str, Any]) -> tuple[bool, str]:
 
 
 def _reads(figures: Mapping[str, Any]) -> tuple[bool | None, str]:
-    """Return whether queries have read from the cache; a mismatch where they read S3, and no page was cached."""
+    """Return whether queries have read from the cache; a mismatch if they read from S3 and no page was cached."""
     cached, fetched, space = figures["cached_bytes"], figures["fetched_bytes"], figures["space_bytes"]
     if None in (cached, fetched, space):
         return False, "Trino answers, but has no cache"

@@ -101,7 +101,7 @@ def demand(scan: CachedScan, ratio: float, kind: DiskKind) -> Demand:
 
 
 def uncached_demand(scan: CachedScan) -> Demand:
-    """Return what one query needs without a cache: it fetches what it reads, and no more of the pages around it."""
+    """Return what one query needs without a cache: it fetches only what it reads, and no whole pages."""
     workload = scan.workload
     return Demand(
         cpu_seconds=workload.cpu_seconds,

@@ -70,9 +70,9 @@ def trino_plan(question: TrinoQuestion, world: World) -> TrinoPlan:
 
 
 def compared_caches(question: TrinoQuestion, world: World) -> dict[CacheKind, CacheComparison]:
-    """Return the cheapest cluster with each kind of cache for the same queries and targets, nothing pinned.
+    """Return the cheapest cluster with each kind of cache for the same queries and targets, whatever is pinned.
 
-    A kind that no instance type has is left out. Without a cache, no hit ratio is asked for.
+    A kind that no instance type has is left out. Without a cache, the target for the hit ratio does not apply.
     """
     workers = replace(question.choice.workers, type=None, count=None, volumes=None)
     choice = replace(question.choice, workers=workers)

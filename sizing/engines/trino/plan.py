@@ -84,7 +84,7 @@ class QueryMemory(Struct, frozen=True, kw_only=True):
 
 
 class CacheComparison(Struct, frozen=True, kw_only=True):
-    """The cheapest workers with one kind of cache, or the nearest where none meets the targets."""
+    """The cheapest workers with one kind of cache; if none meet the targets, those that come nearest."""
 
     workers: CoreGroup
     cache_gib: int

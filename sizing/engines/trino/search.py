@@ -35,7 +35,7 @@ from sizing.units import GIB, MIB
 __all__ = ["COORDINATOR_TYPE", "CacheKind", "Evaluated", "Shortfall", "TrinoSearch", "shortfalls"]
 
 CacheKind = Literal["gp3", "drive", "none"]
-"""The disk of a cache: volumes of EBS, the drive of the instance, or no disk because nothing is cached."""
+"""The disk of a cache: EBS volumes, the instance's own NVMe drive, or none because nothing is cached."""
 COORDINATOR_TYPE: Final = "r8g.xlarge"
 """judgement: plans, splits and the results of a few dozen running queries fit 32 GiB."""
 LEAST_RAM_BYTES: Final = 32 * GIB  # judgement: on a smaller worker, a join of two large tables spills at once
@@ -157,7 +157,7 @@ class TrinoSearch(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def fixed_usd(self) -> float:
-        """Return what the cluster costs a month before the first worker: less than any workers' bill."""
+        """Return what the cluster costs a month without any worker: a part of every bill."""
         return bill_usd((self._coordinator,), self._bill(0, 0.0), self.world.prices)
 
     @property

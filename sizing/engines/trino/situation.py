@@ -36,7 +36,7 @@ class TrinoSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
     @property
     def fixed_usd(self) -> float:
-        """Return what any bill contains beside the workers, in USD a month."""
+        """Return what any bill contains besides the workers, in USD a month."""
         return self.search.fixed_usd
 
     @cached_property

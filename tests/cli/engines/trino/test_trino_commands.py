@@ -94,7 +94,7 @@ def test_caches_are_compared_side_by_side() -> None:
     result = warmbase("compare", FILE, *LAKE)
     assert result.returncode == 0
     page = " ".join(result.stdout.split())
-    assert "cache on gp3 cache on a drive no cache" in page
+    assert "cache on gp3 cache on NVMe no cache" in page
     compared = json.loads(warmbase("compare", FILE, *LAKE, "--output", "json").stdout)
     plan = json.loads(warmbase("plan", FILE, *LAKE, "--output", "json").stdout)
     prices = {kind: each["cost"]["usd_per_month"] for kind, each in compared.items()}

@@ -172,7 +172,7 @@ def test_a_healthy_cluster_passes_every_check_of_its_nodes(lake: Shop, monkeypat
         (f"owner of {CACHE}", _set("owners", value={}), "does not exist"),
         ("version of Trino", _set("info", "version", value="479-amzn-1"), "Trino 479-amzn-1"),
         ("version of Trino", _set("info", value=None), "no answer from Trino at port 8889"),
-        ("JMX of the workers", _set("figures", "started_ms", value=None), "not about its beans"),
+        ("JMX of the workers", _set("figures", "started_ms", value=None), "not to JMX requests"),
         ("JMX of the workers", _set("info", value=None), "no answer"),
         ("Java of Trino", _set("figures", "java", value="21"), "Java 21"),
         ("heap of Trino", _set("figures", "heap_bytes", value=32 * GIB), "32 GiB"),
