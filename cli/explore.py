@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from cli.options import chosen_cluster, cluster_option, complete_environment
+from cli.options import chosen_name, cluster_option, complete_environment
 from cli.signals import SIGNALLED, Stopped
 from cli.terminal import echo
 from environments.reader.assignment import Assignment
@@ -60,7 +60,7 @@ def explore(
     """
     values = [Assignment.parse(text) for text in assignments]
     read = environment_of(read_ranges(environment, values).middle)
-    subject = Subject.read(environment, chosen_cluster(read, cluster).name, values)
+    subject = Subject.read(environment, chosen_name(read, cluster), values)
     try:
         server = ExplorerServer(subject, port)
     except OSError as error:

@@ -272,7 +272,7 @@ async function observeWholly(browser, { url, report, comparison }) {
   observed.axe.comparison = await accessibility(modes);
   observed.width.comparison = await width(modes);
   observed.sheets.comparison = await sheets(modes);
-  observed.side = await texts(modes, "#modes tr");
+  observed.side = await texts(modes, "#columns tr");
   const unplanned = await open(browser, `${report}#workload.stored=1+GiB`);
   observed.unplanned = [await unplanned.inputValue("#input-workload-stored"), (await figures(unplanned)).figures];
   observed.requests = { explore: page.seen.requests, report: file.seen.requests };

@@ -36,6 +36,7 @@ __all__ = ["COORDINATOR_TYPE", "CacheKind", "Evaluated", "Shortfall", "TrinoSear
 
 CacheKind = Literal["gp3", "drive", "none"]
 """The disk of a cache: volumes of EBS, the drive of the instance, or no disk because nothing is cached."""
+BUDGET: Final = "budget"
 COORDINATOR_TYPE: Final = "r8g.xlarge"
 """judgement: plans, splits and the results of a few dozen running queries fit 32 GiB."""
 LEAST_RAM_BYTES: Final = 32 * GIB  # judgement: on a smaller worker, a join of two large tables spills at once
@@ -77,6 +78,11 @@ class Evaluated(Struct, frozen=True, kw_only=True):
     shortfalls: tuple[Shortfall, ...]
 
     @property
+    def serves(self) -> bool:
+        """Return whether the cluster meets all targets but the budget, so that a dearer one is no better."""
+        return all(shortfall.target == BUDGET for shortfall in self.shortfalls)
+
+    @property
     def rank(self) -> tuple[int, float, float, int]:
         """Order clusters: the fewest missed targets first, then those missed by least, then by bill and workers."""
         excess = max((shortfall.excess for shortfall in self.shortfalls), default=1.0)
@@ -106,13 +112,14 @@ class TrinoSearch(Struct, frozen=True, kw_only=True, dict=True):
         cheapest_usd = math.inf
         for instance in self.instances:
             for count in self._counts(instance):
-                if self._nodes_usd(instance, count) > cheapest_usd:
+                nodes_usd, known = self._nodes_usd(instance, count), best.get(instance.name)
+                if nodes_usd > cheapest_usd or (known and known.serves and nodes_usd > known.usd_per_month):
                     break
                 for workers in self._candidates(instance, count):
-                    known = best.get(instance.name)
-                    if known and not known.shortfalls and known.usd_per_month <= self.usd_per_month(workers):
+                    known, usd = best.get(instance.name), self.usd_per_month(workers)
+                    if known and known.serves and known.usd_per_month <= usd:
                         continue
-                    tried = self.evaluate(workers)
+                    tried = self._evaluated(workers, usd)
                     if known is None or tried.rank < known.rank:
                         best[instance.name] = tried
                     if not tried.shortfalls:
@@ -132,10 +139,13 @@ class TrinoSearch(Struct, frozen=True, kw_only=True, dict=True):
 
     def evaluate(self, workers: Workers) -> Evaluated:
         """Return the cluster with the sum of its bill and the targets that it misses."""
-        usd, missed = self.usd_per_month(workers), tuple(shortfalls(workers))
+        return self._evaluated(workers, self.usd_per_month(workers))
+
+    def _evaluated(self, workers: Workers, usd: float) -> Evaluated:
+        missed = tuple(shortfalls(workers))
         budget = self.choice.targets.budget_usd_per_month
         if budget is not None and usd > budget:
-            missed = (*missed, Shortfall(target="budget", actual=usd, limit=budget, unit="USD a month"))
+            missed = (*missed, Shortfall(target=BUDGET, actual=usd, limit=budget, unit="USD a month"))
         return Evaluated(workers=workers, usd_per_month=usd, shortfalls=missed)
 
     def usd_per_month(self, workers: Workers) -> float:
