@@ -34,7 +34,7 @@ class Place(Struct, frozen=True, kw_only=True):
 
     `kind` says what it draws: lines or bars of the plan, or the further plans as lines of prices or as a tornado.
     Bars have a number of `rows`, as have lines with sentences below them. Prices have the label of their horizontal
-    axis, `x`. `missing` is the reason why there are no further plans.
+    axis, `x`. `missing` is the reason why there are no further plans. A plot that `is_wide` has a row of its own.
     """
 
     id: str
@@ -44,6 +44,7 @@ class Place(Struct, frozen=True, kw_only=True):
     rows: int = 0
     x: str = ""
     missing: str = ""
+    is_wide: bool = False
 
 
 class Axis(Struct, frozen=True, kw_only=True):
@@ -136,6 +137,7 @@ def inputs_place(missing: str = "") -> Place:
         " longest bar first.",
         rows=8,
         missing=missing,
+        is_wide=True,
     )
 
 

@@ -53,6 +53,7 @@ PLACES: Final = (
         advice="The hit ratio after a start with cold caches. The hours of the restart and of the loss are examples;"
         " all other times and figures are estimates.",
         rows=6,
+        is_wide=True,
     ),
     Place(
         id="resources",

@@ -6,7 +6,7 @@
  * @typedef {import("./types.d.ts").Range} Range
  */
 
-import { element } from "./elements.js";
+import { element, plotFigure } from "./elements.js";
 import { axisText } from "./quantity.js";
 
 /** A place for one list of bars. */
@@ -15,11 +15,10 @@ export class BarPlace {
    * @param {HTMLElement} parent
    * @param {Place} place
    */
-  constructor(parent, { id, title, advice, rows }) {
+  constructor(parent, place) {
     this.list = element("ul", { class: "bars" });
-    this.list.style.setProperty("--rows", String(rows));
-    const caption = element("figcaption", {}, element("h3", {}, title), element("p", {}, advice));
-    parent.append(element("figure", { id: `plot-${id}` }, caption, this.list));
+    this.list.style.setProperty("--rows", String(place.rows));
+    parent.append(plotFigure(place, this.list));
   }
 
   /**

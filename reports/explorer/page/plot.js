@@ -10,7 +10,7 @@
  * @typedef {{left: number, right: number, top: number, bottom: number}} Box
  */
 
-import { element, setText, shape } from "./elements.js";
+import { element, plotFigure, setText, shape } from "./elements.js";
 import { markShapes } from "./marks.js";
 import { axisText, axisTicks } from "./quantity.js";
 
@@ -27,15 +27,14 @@ export class PlotPlace {
    * @param {HTMLElement} parent
    * @param {Place} place
    */
-  constructor(parent, { id, title, advice, rows }) {
-    this.id = `plot-${id}`;
+  constructor(parent, place) {
+    this.id = `plot-${place.id}`;
     this.canvas = element("div", { class: "canvas" });
     this.readout = element("p", { class: "readout", "aria-live": "polite" });
     this.legend = element("p", { class: "legend" });
-    const caption = element("figcaption", {}, element("h3", {}, title), element("p", {}, advice));
     this.events = element("ol", { class: "events" });
-    this.figure = element("figure", { id: this.id }, caption, this.legend, this.canvas, this.readout);
-    if (rows > 0) this.figure.append(this.events);
+    this.figure = plotFigure(place, this.legend, this.canvas, this.readout);
+    if (place.rows > 0) this.figure.append(this.events);
     parent.append(this.figure);
     /** @type {LinePlot | null} */
     this.plot = null;

@@ -39,6 +39,8 @@ export interface Place {
   x: string;
   /** The reason why there are no further plans. */
   missing: string;
+  /** Whether the plot has a row of its own. */
+  is_wide: boolean;
 }
 
 /** One plan of a plot: `series` names its line or bar, and `x` is the amount of data or the factor of the input. */

@@ -51,6 +51,7 @@ PLACES: Final = (
         advice="The lowest line is the cheapest place that meets your targets. A line ends where no cluster meets"
         " them.",
         x="working set",
+        is_wide=True,
     ),
     inputs_place(),
 )
