@@ -27,7 +27,8 @@ from sizing.engines.trino.plan import (
     Warmth,
 )
 from sizing.engines.trino.request import TrinoChoice
-from sizing.engines.trino.search import COORDINATOR_TYPE, CacheKind, Evaluated, TrinoSearch
+from sizing.engines.trino.search import COORDINATOR_TYPE, CacheKind, TrinoSearch
+from sizing.engines.trino.shortfall import Evaluated
 from sizing.engines.trino.workers import Workers, cached_pages
 from sizing.hit_ratio import KNEE_RISE, OccupancyRange, misses
 from sizing.plan import CoreGroup, HitRatio, PrimaryGroup

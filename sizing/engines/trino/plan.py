@@ -13,7 +13,7 @@ from msgspec import Struct
 from sizing.cost import Cost
 from sizing.engines.trino.export import Export
 from sizing.engines.trino.request import Catalog
-from sizing.engines.trino.search import Shortfall
+from sizing.engines.trino.shortfall import Shortfall
 from sizing.explanation import Explanations
 from sizing.figures import figure_at
 from sizing.plan import CoreGroup, HitRatio, PrimaryGroup
