@@ -37,7 +37,7 @@ def compare(environment: str, cluster: str | None, output: str, report: Path | N
     Example:
       warmbase compare prod
       warmbase compare prod --report compare.html
-      warmbase compare shop --cluster lake
+      warmbase compare docs/analytics.yaml --cluster lake
     """
     if report:
         if output != "table":

@@ -51,7 +51,7 @@ def chosen_cluster(environment: Environment, cluster_name: str | None) -> Cluste
             what=f"clusters.{cluster_name}",
             why="this is a Trino cluster, and the command is for HBase clusters",
             fix="for Trino, use warmbase plan, whose --set, --frontier, --tornado and --months show what other values"
-            " change, or compare, diff, explain, render, lint, reconfigure, verify or teardown",
+            " change, or explore, compare, diff, explain, render, lint, reconfigure, verify or teardown",
         )
     if cluster_name not in environment.clusters:
         raise InvalidInput.of(
