@@ -260,7 +260,10 @@ async function observeWholly(browser, { url, report, comparison, key, range, wid
     fields.filter((field) => field.scrollWidth > field.clientWidth).map((field) => field.value),
   );
   observed.sheets = { explore: await sheets(page) };
-  const phone = await open(browser, `${url}#${new URLSearchParams({ [key]: linked })}`, { viewport: PHONE, colorScheme: "dark" });
+  const phone = await open(browser, `${url}#${new URLSearchParams({ [key]: linked })}`, {
+    viewport: PHONE,
+    colorScheme: "dark",
+  });
   observed.axe.dark = await accessibility(phone);
   observed.linked = await figures(phone);
   const file = await open(browser, report, { viewport: PHONE });

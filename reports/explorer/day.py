@@ -34,9 +34,9 @@ def day_plot(plan: Plan) -> LinePlot | None:
         return None
     events = (_start(plan, cold), *_events(plan, day))
     lines = (
-        Series(name="under the load", points=day.course, look=1),
-        Series(name="fill without reads", points=day.fill, look=2),
-        Series(name="fill without reads, boosted", points=day.boosted, look=3),
+        Series(name="under the load", points=day.course, style=1),
+        Series(name="fill without reads", points=day.fill, style=2),
+        Series(name="fill without reads, boosted", points=day.boosted, style=3),
     )
     return LinePlot(
         title=TITLE,

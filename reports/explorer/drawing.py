@@ -62,7 +62,7 @@ class Series(Struct, frozen=True, kw_only=True):
 
     name: str
     points: Points
-    look: Literal[1, 2, 3] = 1
+    style: Literal[1, 2, 3] = 1
 
 
 class Mark(Struct, frozen=True, kw_only=True):
@@ -123,8 +123,8 @@ class PlanPage(Struct, frozen=True, kw_only=True):
 
 def bar_plot(kind: AxisKind, bars: Iterable[Bar], shortest: float = 0.0) -> BarPlot:
     """Return bars on a scale that ends at the longest of them, or at `shortest` if that is larger."""
-    found = tuple(bars)
-    return BarPlot(kind=kind, bars=found, most=max(shortest, *(bar.value for bar in found)))
+    drawn = tuple(bars)
+    return BarPlot(kind=kind, bars=drawn, most=max(shortest, *(bar.value for bar in drawn)))
 
 
 def inputs_place(missing: str = "") -> Place:

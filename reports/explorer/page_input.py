@@ -166,17 +166,17 @@ MODE: Final = PageInput(
 def hbase_inputs(document: Document, cluster: ClusterChoice) -> Iterator[PageInput]:
     """Yield the inputs that the page offers for an HBase cluster, without their values."""
     section = f"clusters.{cluster.name}."
-    if not is_stated(document, ("workload", "tables")):
-        is_inspected = is_stated(document, ("workload", "inspection"))
+    if not has_value(document, ("workload", "tables")):
+        is_inspected = has_value(document, ("workload", "inspection"))
         yield from (entry.within("workload.") for entry in WORKLOAD if entry.key != "stored" or not is_inspected)
         reads = f"{section}workload.reads." if cluster.reads else "workload.reads."
         path = (*reads.strip(".").split("."), "concurrency")
-        yield from (entry.within(reads) for entry in (CLOSED_LOAD if is_stated(document, path) else OPEN_LOAD))
+        yield from (entry.within(reads) for entry in (CLOSED_LOAD if has_value(document, path) else OPEN_LOAD))
     yield from (entry.within(f"{section}targets." if cluster.targets else "targets.") for entry in TARGETS)
     yield MODE
 
 
-def is_stated(document: Document, path: YamlPath) -> bool:
+def has_value(document: Document, path: YamlPath) -> bool:
     """Return whether the file, or an option, states the value at a path."""
     return path in document.lines or path in document.assigned or path in document.written
 
@@ -190,7 +190,7 @@ def with_value(ranged: RangedDocument, entry: PageInput, schema_key: str) -> Pag
     text = document.written.get(path, "" if default is None else str(default))
     if entry.kind == "skew":
         text = document.written.get(
-            (*path, "zipf"), "" if is_stated(document, path) and path not in document.written else text
+            (*path, "zipf"), "" if has_value(document, path) and path not in document.written else text
         )
         path = (*path, "zipf")
     if path in ranged.ranges and path not in document.written:

@@ -116,8 +116,8 @@ def _cold(plan: Plan) -> LinePlot | None:
             kind="rate",
         ),
         series=(
-            Series(name="served", points=tuple(served), look=1),
-            Series(name=warm, points=((0, offered), (end, offered)), look=2),
+            Series(name="served", points=tuple(served), style=1),
+            Series(name=warm, points=((0, offered), (end, offered)), style=2),
         ),
     )
 

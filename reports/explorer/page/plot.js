@@ -136,7 +136,7 @@ function lineDrawing(plot, box, width, id) {
     shape("title", { id: names.title }, plot.title),
     shape("desc", { id: names.description }, plot.description),
     ...axisLines(plot, box),
-    ...lines.map((line, index) => lineShape(line, plot.series[index]?.look ?? 1)),
+    ...lines.map((line, index) => lineShape(line, plot.series[index]?.style ?? 1)),
     ...markShapes(marks, lines, { ...box, right: width }),
   );
   return drawing;
@@ -231,19 +231,19 @@ function linePoints(plot, box, { points }) {
 
 /**
  * @param {[number, number][]} line
- * @param {Series["look"]} look
+ * @param {Series["style"]} style
  */
-function lineShape(line, look) {
+function lineShape(line, style) {
   const points = line.map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`);
-  return shape("polyline", { class: `line look-${look}`, points: points.join(" ") });
+  return shape("polyline", { class: `line look-${style}`, points: points.join(" ") });
 }
 
 /** @param {Series[]} series */
 function legendEntries(series) {
   if (series.length < 2) return [];
-  return series.map(({ name, look }) => {
+  return series.map(({ name, style }) => {
     const sample = shape("svg", { viewBox: "0 0 24 8", class: "sample", "aria-hidden": "true" });
-    sample.append(shape("line", { class: `line look-${look}`, x1: 0, x2: 24, y1: 4, y2: 4 }));
+    sample.append(shape("line", { class: `line look-${style}`, x1: 0, x2: 24, y1: 4, y2: 4 }));
     return element("span", {}, sample, ` ${name}`);
   });
 }

@@ -26,7 +26,7 @@ export function showPricePlot(plot, { title, x, missing }, steps, answer) {
   const series = [...new Set(steps.map((step) => step.series))].map((name, index) => ({
     name,
     points: pricedPoints(steps.filter((step) => step.series === name)),
-    look: /** @type {1 | 2 | 3} */ ((index % 3) + 1),
+    style: /** @type {1 | 2 | 3} */ ((index % 3) + 1),
   }));
   const amounts = steps.map((step) => step.x);
   const prices = series.flatMap(({ points }) => points.map(([, usd]) => usd));

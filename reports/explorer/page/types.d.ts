@@ -144,7 +144,7 @@ export interface Axis {
 export interface Series {
   name: string;
   points: [number, number][];
-  look: 1 | 2 | 3;
+  style: 1 | 2 | 3;
 }
 
 export interface Mark {

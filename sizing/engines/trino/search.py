@@ -74,23 +74,23 @@ class TrinoSearch(Struct, frozen=True, kw_only=True, dict=True):
 
         Raises LookupError if no type that may be used exists.
         """
-        found = self._best_of_types(is_nearest=False)
-        if all(best.shortfalls for best in found):
-            found = self._best_of_types(is_nearest=True)
-        if not found:
+        clusters = self._best_of_types(is_nearest=False)
+        if all(best.shortfalls for best in clusters):
+            clusters = self._best_of_types(is_nearest=True)
+        if not clusters:
             raise LookupError(f"no instance type of {', '.join(self.choice.workers.families)} can be a worker")
-        return tuple(sorted(found, key=lambda best: best.rank))
+        return tuple(sorted(clusters, key=lambda best: best.rank))
 
     def _best_of_types(self, *, is_nearest: bool) -> tuple[Evaluated, ...]:
         """Return the best cluster of each instance type. Counts that cannot serve are tried only for the nearest."""
-        found: list[Evaluated] = []
+        clusters: list[Evaluated] = []
         most_usd = math.inf
         for instance in self.instances:
             best = self._best_of_type(instance, most_usd, is_nearest=is_nearest)
             if best is not None:
-                found.append(best)
+                clusters.append(best)
                 most_usd = min(most_usd, math.inf if best.shortfalls else best.usd_per_month)
-        return tuple(found)
+        return tuple(clusters)
 
     def _best_of_type(self, instance: InstanceType, most_usd: float, *, is_nearest: bool) -> Evaluated | None:
         """Return the best cluster whose instances cost no more; None if there is none.

@@ -1,4 +1,4 @@
-"""What the workers of an analytics cluster cost, and the targets that they miss."""
+"""The bill of the workers of an analytics cluster, and the targets that they miss."""
 
 from __future__ import annotations
 
