@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
-from cli.engines.trino.caches import cache_table
-from cli.options import chosen_analytics, chosen_cluster, cluster_option, environment_argument, output_option
+from cli.compared_columns import compared_columns
+from cli.options import cluster_option, environment_argument, output_option
 from cli.terminal import echo, echo_styled
-from environments.engines.trino.planning import compared_caches_of
-from environments.planning import compared_plans
 from environments.reader import read_environment
 from facts.prices import price_table
-from reports.compared_modes import ModeTable, mode_table
-from sizing.engines.trino.plan import CacheComparison
-from sizing.engines.trino.search import CacheKind
-from sizing.modes import Mode
-from sizing.plan import Plan
+from reports.column_table import ColumnTable
 
 
 @click.command()
@@ -45,24 +38,17 @@ def compare(environment: str, cluster: str | None, output: str, report: Path | N
     Example:
       warmbase compare prod
       warmbase compare prod --report compare.html
+      warmbase compare docs/analytics.yaml --cluster lake
     """
     if report:
         if output != "table":
             raise click.UsageError("--report writes a page, which contains the JSON: leave out --output.")
-        if chosen_analytics(read_environment(environment), cluster):
-            raise click.UsageError("--report compares HBase's storage modes: for a Trino cluster, use --output json.")
         from cli.plan_report import write_comparison  # noqa: PLC0415 - most comparisons are printed
 
         write_comparison(environment, cluster, report)
         return
     read = read_environment(environment)
-    plans: Mapping[Mode, Plan] | Mapping[CacheKind, CacheComparison]
-    if choice := chosen_analytics(read, cluster):
-        plans = compared_caches_of(read, choice)
-        table = cache_table(plans)
-    else:
-        plans = compared_plans(read, chosen_cluster(read, cluster))
-        table = mode_table(plans)
+    plans, table = compared_columns(read, cluster)
     if output == "json":
         from reports.json_text import json_text  # noqa: PLC0415 - each output loads what it needs
 
@@ -74,15 +60,15 @@ def compare(environment: str, cluster: str | None, output: str, report: Path | N
         echo(f"Prices are an {note.described}. To use the real prices, run: {note.refresh}")
 
 
-def _print(modes: ModeTable) -> None:
+def _print(columns: ColumnTable) -> None:
     from rich.console import Console  # noqa: PLC0415 - for people
     from rich.table import Table  # noqa: PLC0415
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), width=80, header_style="bold")
     table.add_column("")
-    for name in modes.names:
+    for name in columns.names:
         table.add_column(name)
-    for name, *texts in modes.rows:
+    for name, *texts in columns.rows:
         table.add_row(f"[cyan]{name}[/cyan]", *texts)
     console = Console(highlight=False, width=80)
     with console.capture() as page:
@@ -90,5 +76,5 @@ def _print(modes: ModeTable) -> None:
     for line in page.get().splitlines():
         echo_styled(line.rstrip())
     echo()
-    for summary in modes.summaries:
+    for summary in columns.summaries:
         echo(summary)

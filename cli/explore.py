@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from cli.options import chosen_cluster, cluster_option, complete_environment
+from cli.options import chosen_name, cluster_option, complete_environment
 from cli.signals import SIGNALLED, Stopped
 from cli.terminal import echo
 from environments.reader.assignment import Assignment
@@ -42,9 +42,9 @@ def explore(
 ) -> None:
     """Change the inputs of a plan in a browser.
 
-    The page shows the price, the nodes, the latency and plots. Move a slider or type a value, and the page shows the
-    plan for it. The environment file does not change: copy or save the changed file from the page. Without ENV, the
-    page shows the environment prod.
+    The page shows the price, the nodes, the latency and plots of an HBase cluster or a Trino cluster. Move a slider or
+    type a value, and the page shows the plan for it. The environment file does not change: copy or save the changed
+    file from the page. Without ENV, the page shows the environment prod.
 
     If inputs are ranges, the page shows the plan for the middle of each range, and the cluster that suits all values
     best.
@@ -57,10 +57,11 @@ def explore(
       warmbase explore prod
       warmbase explore prod --set workload.stored=12TiB
       warmbase explore prod --no-browser --port 8080
+      warmbase explore docs/analytics.yaml --cluster lake
     """
     values = [Assignment.parse(text) for text in assignments]
     read = environment_of(read_ranges(environment, values).middle)
-    subject = Subject.read(environment, chosen_cluster(read, cluster).name, values)
+    subject = Subject.read(environment, chosen_name(read, cluster), values)
     try:
         server = ExplorerServer(subject, port)
     except OSError as error:

@@ -50,8 +50,8 @@ def chosen_cluster(environment: Environment, cluster_name: str | None) -> Cluste
             where=environment.source,
             what=f"clusters.{cluster_name}",
             why="this is a Trino cluster, and the command is for HBase clusters",
-            fix="for a Trino cluster, use warmbase plan (also with --set, --frontier, --tornado or --months), compare,"
-            " diff, explain, render, lint, reconfigure, verify or teardown",
+            fix="for a Trino cluster, use warmbase plan (also with --set, --frontier, --tornado or --months), explore,"
+            " compare, diff, explain, render, lint, reconfigure, verify or teardown",
         )
     if cluster_name not in environment.clusters:
         raise InvalidInput.of(

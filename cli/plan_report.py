@@ -8,22 +8,25 @@ from typing import Final
 
 from msgspec import Struct
 
-from cli.options import chosen_cluster
+from cli.compared_columns import compared_columns
+from cli.errors import answer_document
+from cli.options import chosen_name
 from cli.plan_document import plan_document
 from cli.terminal import echo
-from environments.planning import advised_plan_of, compared_plans, infeasible
+from environments.engines.trino.planning import trino_infeasible, trino_plan_of
+from environments.environment import Environment
+from environments.planning import advised_plan_of, infeasible
 from environments.reader import read_environment
 from environments.reader.assignment import Assignment
 from environments.reader.read import environment_of, read_ranges
 from environments.samples import Sampling
 from facts.whole_file import write_whole
-from reports.compared_modes import mode_table
 from reports.decision_page import decision_page
 from reports.explorer.page_file import is_page
-from reports.explorer.report import Report
+from reports.explorer.report import Document, Report
 from reports.explorer.subject import Subject
 from reports.json_text import plain
-from sizing.problem import InvalidInput
+from sizing.problem import Infeasible, InvalidInput
 
 SUFFIX: Final = ".html"
 COMPUTING: Final = "warmbase: computing the plans for the sliders, which takes several seconds"
@@ -44,34 +47,39 @@ def write_report(request: ReportRequest) -> None:
     _check_file(request.file)
     ranged = read_ranges(request.environment, request.assignments).today
     read = environment_of(ranged.middle)
-    choice = chosen_cluster(read, request.cluster)
-    ranged = ranged.of_cluster(read, choice.name)
+    name = chosen_name(read, request.cluster)
+    ranged = ranged.of_cluster(read, name)
     echo(COMPUTING, err=True)
-    plan = advised_plan_of(read, choice)
-    error = None if plan.meets_targets else infeasible(read.source, plan)
-    decision = decision_page(ranged, choice.name, request.sampling) if ranged.ranges else None
-    document = decision.document() if decision else plain(plan_document(read, choice, plan, error))
-    subject = Subject.read(request.environment, choice.name, request.assignments)
-    _write(request.file, Report(subject=subject, plan=plan, document=document, decision=decision))
+    document, error = _planned(read, name)
+    decision = decision_page(ranged, name, request.sampling) if ranged.ranges else None
+    subject = Subject.read(request.environment, name, request.assignments)
+    document = decision.document() if decision else plain(document)
+    _write(request.file, Report(subject=subject, document=document, decision=decision))
     if error and not decision:
         raise error
 
 
+def _planned(environment: Environment, cluster: str) -> tuple[Document, Infeasible | None]:
+    """Return the plan as JSON has it, and the error of one that misses its targets."""
+    if cluster in environment.analytics:
+        queries = trino_plan_of(environment, environment.analytics[cluster])
+        missed = None if queries.feasible else trino_infeasible(environment.source, queries)
+        return answer_document(plain(queries), missed), missed
+    choice = environment.clusters[cluster]
+    plan = advised_plan_of(environment, choice)
+    error = None if plan.meets_targets else infeasible(environment.source, plan)
+    return plan_document(environment, choice, plan, error), error
+
+
 def write_comparison(environment: str, cluster: str | None, file: Path) -> None:
-    """Write the page of the storage modes side by side, whose nodes warmbase chooses, even if the file pins them."""
+    """Write the page of a comparison, whose nodes warmbase chooses, even if the file pins them."""
     _check_file(file)
     read = read_environment(environment)
-    choice = chosen_cluster(read, cluster)
-    subject = Subject.read(environment, choice.name)
+    subject = Subject.read(environment, chosen_name(read, cluster))
     echo(COMPUTING, err=True)
-    plans = compared_plans(read, choice)
+    plans, table = compared_columns(read, cluster)
     report = Report(
-        subject=subject,
-        plan=advised_plan_of(read, subject.choice(read, is_free=True)),
-        document=plain(plans),
-        modes=mode_table(plans),
-        is_free=True,
-        command=subject.compare_command,
+        subject=subject, document=plain(plans), columns=table, is_free=True, command=subject.compare_command
     )
     _write(file, report)
 

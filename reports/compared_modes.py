@@ -5,24 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from msgspec import Struct
-
+from reports.column_table import ColumnTable
 from sizing.modes import Mode
 from sizing.plan import Plan
 from sizing.units import SECONDS_PER_HOUR, format_duration, format_percent, format_usd
 
 
-class ModeTable(Struct, frozen=True, kw_only=True):
-    """The table of the modes: their names, rows of a figure's name and its text for each mode, and their summaries."""
-
-    names: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    summaries: tuple[str, ...]
-
-
-def mode_table(plans: Mapping[Mode, Plan]) -> ModeTable:
+def mode_table(plans: Mapping[Mode, Plan]) -> ColumnTable:
     """Return the table of these plans."""
-    return ModeTable(
+    return ColumnTable(
+        title="The storage modes side by side",
         names=tuple(mode.name for mode in plans),
         rows=tuple((name, *map(figure, plans.values())) for name, figure in ROWS.items()),
         summaries=tuple(f"{mode}: {mode.summary}" for mode in plans),

@@ -119,13 +119,18 @@ function slid(page) {
   });
 }
 
+/** Return the id of the field of an input. */
+function fieldOf(key) {
+  return `input-${key.replaceAll(".", "-")}`;
+}
+
 /**
  * Drag a slider, and return the layout shifts and the number of prices shown during the move, and the figures before
  * it, after it and after Undo.
  */
-async function dragged(page) {
+async function dragged(page, key) {
   const before = await figures(page);
-  const [shifts, prices] = await page.evaluate(async () => {
+  const [shifts, prices] = await page.evaluate(async (id) => {
     const price = document.querySelector("#figure-price .text");
     const prices = new Set();
     let sum = 0;
@@ -133,7 +138,7 @@ async function dragged(page) {
       for (const entry of list.getEntries()) sum += entry.value;
     });
     observer.observe({ type: "layout-shift", buffered: false });
-    const slider = document.getElementById("input-workload-stored-slider");
+    const slider = document.getElementById(`${id}-slider`);
     for (let place = 60; place <= 140; place += 4) {
       slider.value = String(place);
       slider.dispatchEvent(new Event("input"));
@@ -143,7 +148,7 @@ async function dragged(page) {
     slider.dispatchEvent(new Event("change"));
     await new Promise((resolve) => setTimeout(resolve, 400));
     return [sum, prices.size];
-  });
+  }, fieldOf(key));
   await shown(page);
   const [after, hash] = [await figures(page), await page.evaluate(() => location.hash)];
   await page.click("#undo");
@@ -153,7 +158,7 @@ async function dragged(page) {
 }
 
 /** Use the keyboard alone: the first slider, a plot, and the comparison. */
-async function keyed(page) {
+async function keyed(page, key) {
   const focusTo = async (selector) => {
     for (let count = 0; count < 120; count += 1) {
       await page.keyboard.press("Tab");
@@ -164,20 +169,20 @@ async function keyed(page) {
   const reached = { keep: await focusTo("#keep") };
   await page.keyboard.press("Enter");
   await shown(page);
-  reached.slider = await focusTo("#input-workload-stored-slider");
+  reached.slider = await focusTo(`#${fieldOf(key)}-slider`);
   for (let count = 0; count < 20; count += 1) await page.keyboard.press("ArrowRight");
   await shown(page);
   reached.plot = await focusTo("#plot-hits svg");
   await page.keyboard.press("ArrowRight");
   await page.waitForFunction(() => document.querySelector("#compared tr"));
   return page.evaluate(
-    (all) => ({
+    ([all, id]) => ({
       ...all,
-      stored: document.getElementById("input-workload-stored").value,
+      value: document.getElementById(id).value,
       readout: document.querySelector("#plot-hits .readout").textContent,
       compared: [...document.querySelectorAll("#compared tr:first-child td")].map((cell) => cell.textContent),
     }),
-    reached,
+    [reached, fieldOf(key)],
   );
 }
 
@@ -222,13 +227,13 @@ async function touching(page) {
 }
 
 /** Observe what a change of the code is most likely to break. */
-async function observeShortly(browser, { url, states }) {
+async function observeShortly(browser, { url, states, key }) {
   const page = await open(browser, url);
   const observed = { typed: await typed(page, states) };
   await page.goto("about:blank");
   await page.goto(url);
   await shown(page);
-  observed.dragged = await dragged(page);
+  observed.dragged = await dragged(page, key);
   observed.axe = { light: await accessibility(page) };
   observed.day = await page.evaluate(() => [
     [...document.querySelectorAll("#plot-day .mark-label")].map((label) => label.textContent),
@@ -242,20 +247,23 @@ async function observeShortly(browser, { url, states }) {
 }
 
 /** Observe the rest: the keyboard, refused values, the dark page on a phone, printing, and the file of a report. */
-async function observeWholly(browser, { url, report, comparison }) {
+async function observeWholly(browser, { url, report, comparison, key, range, wide, linked, refused, option }) {
   const page = await open(browser, url);
-  const observed = { first: await figures(page), keyed: await keyed(page) };
-  observed.refused = (await typed(page, [{ "workload.stored": "3 TB" }]))[0];
-  observed.message = await page.textContent("#input-workload-stored-message");
+  const observed = { first: await figures(page), keyed: await keyed(page, key) };
+  observed.refused = (await typed(page, [{ [key]: refused }]))[0];
+  observed.message = await page.textContent(`#${fieldOf(key)}-message`);
   observed.axe = { refused: await accessibility(page) };
-  observed.ranged = await ranged(page);
+  observed.ranged = await ranged(page, key, range);
   observed.axe.ranged = await accessibility(page);
-  await page.fill("#input-workload-row", "100.5 KiB..1.46 MiB");
+  await page.fill(`#${fieldOf(wide)}`, "100.5 KiB..1.46 MiB");
   observed.cut = await page.$$eval("input.range", (fields) =>
     fields.filter((field) => field.scrollWidth > field.clientWidth).map((field) => field.value),
   );
   observed.sheets = { explore: await sheets(page) };
-  const phone = await open(browser, `${url}#workload.stored=1+TiB`, { viewport: PHONE, colorScheme: "dark" });
+  const phone = await open(browser, `${url}#${new URLSearchParams({ [key]: linked })}`, {
+    viewport: PHONE,
+    colorScheme: "dark",
+  });
   observed.axe.dark = await accessibility(phone);
   observed.linked = await figures(phone);
   const file = await open(browser, report, { viewport: PHONE });
@@ -263,8 +271,8 @@ async function observeWholly(browser, { url, report, comparison }) {
   observed.width = { report: await width(file) };
   observed.sheets.report = await sheets(file);
   observed.report = await file.evaluate(() => JSON.parse(document.getElementById("plan").textContent));
-  observed.stopped = (await stops(file)).figures;
-  observed.modes = await comparedMode(file);
+  observed.stopped = (await stops(file, key)).figures;
+  observed.compared = await comparedPlan(file, option);
   observed.plots = await file.$$eval("#plots figure", (plots) =>
     plots.filter((plot) => plot.hidden).map(({ id }) => id),
   );
@@ -272,9 +280,9 @@ async function observeWholly(browser, { url, report, comparison }) {
   observed.axe.comparison = await accessibility(modes);
   observed.width.comparison = await width(modes);
   observed.sheets.comparison = await sheets(modes);
-  observed.side = await texts(modes, "#modes tr");
-  const unplanned = await open(browser, `${report}#workload.stored=1+GiB`);
-  observed.unplanned = [await unplanned.inputValue("#input-workload-stored"), (await figures(unplanned)).figures];
+  observed.side = await texts(modes, "#columns tr");
+  const unplanned = await open(browser, `${report}#${new URLSearchParams({ [key]: "1.5 GiB" })}`);
+  observed.unplanned = [await unplanned.inputValue(`#${fieldOf(key)}`), (await figures(unplanned)).figures];
   observed.requests = { explore: page.seen.requests, report: file.seen.requests };
   observed.messages = [page, phone, file, modes].flatMap((one) => one.seen.messages);
   return observed;
@@ -360,26 +368,27 @@ function texts(page, selector) {
 }
 
 /** Type a range into a field, and return the figures, the text about the middle, and the rows of the decision. */
-async function ranged(page) {
-  const [{ figures }] = await typed(page, [{ "workload.stored": "100..900 GiB" }]);
+async function ranged(page, key, range) {
+  const [{ figures }] = await typed(page, [{ [key]: range }]);
   await page.waitForFunction(() => document.querySelector("#decision dd"), null, { timeout: 60_000 });
-  const place = await page.inputValue("#input-workload-stored-slider");
+  const place = await page.inputValue(`#${fieldOf(key)}-slider`);
   return [figures.price, await page.textContent("#middle"), await page.textContent("#decision dd"), place];
 }
 
-/** Keep the plan of the file, choose another storage mode, and return the price of both. */
-async function comparedMode(page) {
+/** Keep the plan of the file, choose from a list or move a slider to its last stop, and return the price of both. */
+async function comparedPlan(page, [key, choice]) {
   await page.click("#reset");
   await page.click("#keep");
-  await page.selectOption("#input-storage-mode", "s3-plain");
+  if (choice) await page.selectOption(`#${fieldOf(key)}`, choice);
+  else await stops(page, key);
   await page.waitForFunction(() => document.querySelector("#compared tr.differs"));
   await shown(page);
   return page.$$eval("#compared tr:first-child td", (cells) => cells.map((cell) => cell.textContent));
 }
 
-/** Move the slider of the data to its last stop. */
-async function stops(page) {
-  await page.focus("#input-workload-stored-slider");
+/** Move a slider to its last stop. */
+async function stops(page, key) {
+  await page.focus(`#${fieldOf(key)}-slider`);
   await page.keyboard.press("End");
   await shown(page);
   return figures(page);

@@ -1,13 +1,13 @@
-"""The first 24 hours of a cluster on the page: the courses of the hit ratio, and a sentence for each event."""
+"""The first 24 hours of an HBase cluster: the courses of the hit ratio, and a sentence for each event."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 from msgspec import Struct
 
-from reports.json_text import plain
+from reports.explorer.drawing import Axis, LinePlot, Mark, Series
 from sizing.bad_hours import ColdHours
 from sizing.boost import ServerFill
 from sizing.first_day import HOURS, RESTART_HOURS, FirstDay, first_day
@@ -15,6 +15,7 @@ from sizing.plan import Plan
 from sizing.units import SECONDS_PER_HOUR, format_duration, format_percent, format_usd
 
 MILLION: Final = 1_000_000
+TITLE: Final = "The first 24 hours"
 
 
 class Event(Struct, frozen=True, kw_only=True):
@@ -26,18 +27,32 @@ class Event(Struct, frozen=True, kw_only=True):
     hit_ratio: float | None = None
 
 
-def day_document(plan: Plan) -> dict[str, Any] | None:
-    """Return the day as the page draws it; None if the cluster has no cache to warm."""
+def day_plot(plan: Plan) -> LinePlot | None:
+    """Return the plot of the day; None if the cluster has no cache to warm."""
     day, cold = first_day(plan), plan.bad_hours.cold
     if day is None or cold is None:
         return None
-    return {
-        "hours": HOURS,
-        "course": plain(day.course),
-        "fill": plain(day.fill),
-        "boosted": plain(day.boosted),
-        "events": plain([_start(plan, cold), *_events(plan, day)]),
-    }
+    events = (_start(plan, cold), *_events(plan, day))
+    lines = (
+        Series(name="under the load", points=day.course, style=1),
+        Series(name="fill without reads", points=day.fill, style=2),
+        Series(name="fill without reads, boosted", points=day.boosted, style=3),
+    )
+    return LinePlot(
+        title=TITLE,
+        description=" ".join(event.text for event in events),
+        x=Axis(label="time after the start", least=0, most=HOURS, kind="hours"),
+        y=Axis(label="hit ratio", least=0, most=1, kind="share"),
+        series=tuple(line for line in lines if line.points),
+        marks=tuple(_marks(events)),
+        events=tuple(event.text for event in events),
+    )
+
+
+def _marks(events: Iterable[Event]) -> Iterator[Mark]:
+    for event in events:
+        if event.hours is not None and event.hit_ratio is not None and event.hours <= HOURS:
+            yield Mark(x=event.hours, y=event.hit_ratio, label=event.label)
 
 
 def _events(plan: Plan, day: FirstDay) -> Iterator[Event]:

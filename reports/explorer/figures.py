@@ -1,24 +1,14 @@
-"""The headline figures of the page, with the wording and the precision of `warmbase plan`."""
+"""The headline figures of an HBase cluster, with the wording and the precision of `warmbase plan`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec import Struct
-
 from reports.block_reads import block_reads
+from reports.explorer.drawing import Figure
 from reports.nodes_text import volumes_text
 from sizing.plan import Plan
 from sizing.units import format_duration, format_number, format_percent, format_usd
-
-
-class Figure(Struct, frozen=True, kw_only=True):
-    """One figure with its title, its text, and a note that explains it."""
-
-    id: str
-    title: str
-    text: str
-    note: str
 
 
 def figures(plan: Plan) -> list[Figure]:

@@ -10,11 +10,12 @@ from msgspec.structs import replace
 
 from environments.draft.draft import written_default
 from environments.input_range import InputRange
-from environments.reader.document import Document, YamlPath, path_text
+from environments.reader.document import Document, YamlPath
 from environments.reader.ranges import RangedDocument
 from environments.reader.schema_keys import schema_keys
 from reports.decision_page import value_text
 from sizing.cluster import ClusterChoice
+from sizing.modes import MODES
 from sizing.units import GIB, KIB, MIB, SECONDS_PER_HOUR, TIB
 
 Kind = Literal["size", "count", "share", "time", "usd", "ratio", "skew", "choice"]
@@ -24,7 +25,8 @@ class PageInput(Struct, frozen=True, kw_only=True):
     """One input: `key` is its path in the environment file, and `text` is its value there, or the default.
 
     `least` and `most` are the ends of the slider, in bytes, seconds, dollars or plain numbers. The text field accepts
-    values beyond them. The field of an `optional` input may be empty.
+    values beyond them. The field of an `optional` input may be empty. In a report, the slider stops at the value in the
+    file and at these `stops`, and at multiples of that value if `is_scaled`.
     """
 
     key: str
@@ -37,12 +39,25 @@ class PageInput(Struct, frozen=True, kw_only=True):
     optional: bool = False
     text: str = ""
     description: str = ""
+    stops: tuple[str, ...] = ()
+    is_scaled: bool = False
+
+    def within(self, section: str) -> PageInput:
+        """Return the input with its key inside a section, such as `workload.`."""
+        return replace(self, key=section + self.key)
 
 
+SKEWS: Final = ("uniform", "0.7", "0.9", "0.99", "1.1")
+HIT_RATIOS: Final = ("0.8", "0.9", "0.95", "0.99")
+LOST_NODES: Final = ("0", "1", "2")
 # judgement: the ends of the sliders; the values of common clusters on EMR lie between them.
 WORKLOAD: Final = (
-    PageInput(key="stored", section="Data", title="Stored data", kind="size", least=50 * GIB, most=100 * TIB),
-    PageInput(key="row", section="Data", title="Bytes read per row", kind="size", least=128, most=4 * MIB),
+    PageInput(
+        key="stored", section="Data", title="Stored data", kind="size", least=50 * GIB, most=100 * TIB, is_scaled=True
+    ),
+    PageInput(
+        key="row", section="Data", title="Bytes read per row", kind="size", least=128, most=4 * MIB, is_scaled=True
+    ),
     PageInput(key="cell", section="Data", title="Size of a cell value", kind="size", least=16, most=MIB),
     PageInput(
         key="block_size",
@@ -59,7 +74,9 @@ WORKLOAD: Final = (
         choices=("none", "snappy", "lz4", "zstd", "gz"),
     ),
     PageInput(key="compression.ratio", section="Data", title="Compression ratio", kind="ratio", least=1, most=10),
-    PageInput(key="popularity", section="Load", title="Read skew (Zipf exponent)", kind="skew", least=0, most=1.5),
+    PageInput(
+        key="popularity", section="Load", title="Read skew (Zipf exponent)", kind="skew", least=0, most=1.5, stops=SKEWS
+    ),
     PageInput(
         key="writes.bytes_per_second",
         section="Load",
@@ -71,7 +88,9 @@ WORKLOAD: Final = (
 )
 """The inputs of a workload without tables; the keys are relative to `workload`."""
 OPEN_LOAD: Final = (
-    PageInput(key="per_second", section="Load", title="Reads per second", kind="count", least=10, most=100_000),
+    PageInput(
+        key="per_second", section="Load", title="Reads per second", kind="count", least=10, most=100_000, is_scaled=True
+    ),
     PageInput(
         key="peak_per_second",
         section="Load",
@@ -83,10 +102,20 @@ OPEN_LOAD: Final = (
     ),
 )
 CLOSED_LOAD: Final = (
-    PageInput(key="concurrency", section="Load", title="Reads in flight", kind="count", least=1, most=10_000),
+    PageInput(
+        key="concurrency", section="Load", title="Reads in flight", kind="count", least=1, most=10_000, is_scaled=True
+    ),
 )
 TARGETS: Final = (
-    PageInput(key="hit_ratio", section="Targets", title="Minimum hit ratio", kind="share", least=0.5, most=0.999),
+    PageInput(
+        key="hit_ratio",
+        section="Targets",
+        title="Minimum hit ratio",
+        kind="share",
+        least=0.5,
+        most=0.999,
+        stops=HIT_RATIOS,
+    ),
     PageInput(
         key="p99",
         section="Targets",
@@ -105,7 +134,15 @@ TARGETS: Final = (
         most=72 * SECONDS_PER_HOUR,
         optional=True,
     ),
-    PageInput(key="lost_nodes", section="Targets", title="Nodes that may be lost", kind="count", least=0, most=4),
+    PageInput(
+        key="lost_nodes",
+        section="Targets",
+        title="Nodes that may be lost",
+        kind="count",
+        least=0,
+        most=4,
+        stops=LOST_NODES,
+    ),
     PageInput(
         key="budget_usd_per_month",
         section="Targets",
@@ -121,46 +158,39 @@ MODE: Final = PageInput(
     section="Storage",
     title="Storage mode",
     kind="choice",
-    choices=("s3-cached", "s3-plain", "hdfs"),
+    choices=tuple(MODES),
+    stops=tuple(MODES),
 )
 
 
-def page_inputs(ranged: RangedDocument, cluster: ClusterChoice) -> tuple[PageInput, ...]:
-    """Return the inputs that the page offers for a cluster, with their values or ranges in the file."""
-    return tuple(_with_text(ranged, entry) for entry in _inputs(ranged.document, cluster))
-
-
-def _inputs(document: Document, cluster: ClusterChoice) -> Iterator[PageInput]:
+def hbase_inputs(document: Document, cluster: ClusterChoice) -> Iterator[PageInput]:
+    """Yield the inputs that the page offers for an HBase cluster, without their values."""
     section = f"clusters.{cluster.name}."
-    if not _has(document, ("workload", "tables")):
-        is_inspected = _has(document, ("workload", "inspection"))
-        yield from (_in("workload.", entry) for entry in WORKLOAD if entry.key != "stored" or not is_inspected)
+    if not has_value(document, ("workload", "tables")):
+        is_inspected = has_value(document, ("workload", "inspection"))
+        yield from (entry.within("workload.") for entry in WORKLOAD if entry.key != "stored" or not is_inspected)
         reads = f"{section}workload.reads." if cluster.reads else "workload.reads."
         path = (*reads.strip(".").split("."), "concurrency")
-        yield from (_in(reads, entry) for entry in (CLOSED_LOAD if _has(document, path) else OPEN_LOAD))
-    yield from (_in(f"{section}targets." if cluster.targets else "targets.", entry) for entry in TARGETS)
+        yield from (entry.within(reads) for entry in (CLOSED_LOAD if has_value(document, path) else OPEN_LOAD))
+    yield from (entry.within(f"{section}targets." if cluster.targets else "targets.") for entry in TARGETS)
     yield MODE
 
 
-def _in(section: str, entry: PageInput) -> PageInput:
-    return replace(entry, key=section + entry.key)
-
-
-def _has(document: Document, path: YamlPath) -> bool:
+def has_value(document: Document, path: YamlPath) -> bool:
+    """Return whether the file, or an option, states the value at a path."""
     return path in document.lines or path in document.assigned or path in document.written
 
 
-def _with_text(ranged: RangedDocument, entry: PageInput) -> PageInput:
-    """Return the input with its description and with its value in the file, or with the default."""
+def with_value(ranged: RangedDocument, entry: PageInput, schema_key: str) -> PageInput:
+    """Return the input with its description and with its value in the file, or with the default of the schema."""
     document = ranged.document
     path: YamlPath = tuple(entry.key.split("."))
-    in_schema = path_text(path[2:]) if path[0] == "clusters" else entry.key
-    key = schema_keys()[in_schema]
+    key = schema_keys()[schema_key]
     default = written_default(key)
     text = document.written.get(path, "" if default is None else str(default))
     if entry.kind == "skew":
         text = document.written.get(
-            (*path, "zipf"), "" if _has(document, path) and path not in document.written else text
+            (*path, "zipf"), "" if has_value(document, path) and path not in document.written else text
         )
         path = (*path, "zipf")
     if path in ranged.ranges and path not in document.written:

@@ -22,7 +22,8 @@ from typing import IO, Final, cast
 from msgspec import Struct
 from msgspec.json import decode, encode
 
-from reports.explorer.answer import State, answer
+from reports.explorer.answer import answer
+from reports.explorer.state import State
 from reports.explorer.subject import Subject
 
 PROGRAM: Final = (
@@ -48,11 +49,11 @@ class Interruption(BaseException):
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """The answer that a page asks for: its kind, and the state of the page."""
+    """The answer that a page asks for: its kind, the state of the page, and a column of `warmbase compare`."""
 
     kind: str
     values: Mapping[str, str]
-    is_free: bool = False
+    column: str = ""
 
 
 class Planner:
@@ -170,5 +171,5 @@ def _line() -> bytes:
 
 
 def _content(subject: Subject, question: Question) -> bytes:
-    state = State(subject=subject, values=question.values, is_free=question.is_free)
+    state = State(subject=subject, values=question.values, column=question.column)
     return json.dumps(answer(question.kind, state)).encode()

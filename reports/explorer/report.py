@@ -8,30 +8,23 @@ from typing import Any, Final
 from msgspec import Struct
 
 from facts.today import today
-from reports.compared_modes import ModeTable
+from reports.column_table import ColumnTable
 from reports.decision_page import DecisionPage
-from reports.explorer.answer import State, advice_texts, answer, decision_rows
+from reports.explorer.answer import answer, decision_rows
 from reports.explorer.page_file import single_page
-from reports.explorer.page_input import MODE, Kind, PageInput
+from reports.explorer.page_input import Kind, PageInput
+from reports.explorer.state import State
 from reports.explorer.subject import Subject, subject_document
 from reports.json_text import plain
-from sizing.plan import Plan
-from sizing.units import format_size, parse_fraction, parse_size
+from sizing.units import format_size, parse_duration, parse_fraction, parse_size
 
 Document = dict[str, Any]
 
 # judgement: enough values to see where the price bends, and few enough to plan them all in seconds.
 FACTORS: Final = (0.5, 1.5, 2.0, 3.0)
-SCALED: Final = ("stored", "per_second", "concurrency", "row")
-"""The last parts of the keys whose sliders stop at these multiples of the value in the file, and at that value."""
-STOPS: Final[Mapping[str, tuple[str, ...]]] = {
-    "popularity": ("uniform", "0.7", "0.9", "0.99", "1.1"),
-    "hit_ratio": ("0.8", "0.9", "0.95", "0.99"),
-    "lost_nodes": ("0", "1", "2"),
-}
-"""The values at which the other sliders stop, in addition to the value in the file."""
 NUMBERS: Final[Mapping[Kind, Callable[[str], float]]] = {
     "size": parse_size,
+    "time": parse_duration,
     "share": lambda text: parse_fraction(text if "%" in text else float(text)),
     "skew": lambda text: float(_zipf(text)),
 }
@@ -40,16 +33,15 @@ NUMBERS: Final[Mapping[Kind, Callable[[str], float]]] = {
 class Report(Struct, frozen=True, kw_only=True):
     """A page without a server; `document` is what the command prints with `--output json`.
 
-    `decision` is the cluster for the ranges in the file, and `modes` the storage modes side by side. If `is_free`,
-    warmbase chooses the core nodes, even if the file states them. Such plans come from `command`, and only for the
-    values of the file.
+    `decision` is the cluster for the ranges in the file, and `columns` are those of `warmbase compare`. If `is_free`,
+    warmbase chooses the nodes, even if the file states them. Such plans come from `command`, and only for the values of
+    the file.
     """
 
     subject: Subject
-    plan: Plan
     document: Document
     decision: DecisionPage | None = None
-    modes: ModeTable | None = None
+    columns: ColumnTable | None = None
     is_free: bool = False
     command: str = ""
 
@@ -60,19 +52,32 @@ class Report(Struct, frozen=True, kw_only=True):
         report = {
             "base": {**base, "yaml": "", "steps": priced, "command": self.command or base["command"]},
             "variants": dict(self._variants()),
-            "advice": advice_texts(self.plan.alternatives),
+            "advice": answer("advice", self._state({}))["advice"],
             "rows": decision_rows(self.decision) if self.decision else [],
-            "modes": plain(self.modes),
-            "written": today().isoformat(),
+            "columns": plain(self.columns),
+            "note": self._note,
         }
         return single_page({"subject": subject_document(self.subject), "report": report, "plan": self.document})
 
-    def _state(self, values: Mapping[str, str], *, is_free: bool = False) -> State:
-        return State(subject=self.subject, values=values, is_free=is_free or self.is_free)
+    @property
+    def _note(self) -> str:
+        free = "warmbase chooses the nodes, even if the file states them. " if self.columns else ""
+        lists = [
+            entry.title.lower() for entry in self.subject.inputs.values() if entry.kind == "choice" and entry.stops
+        ]
+        names = "".join(f", and the list of {name}s," for name in lists)
+        return (
+            f"Written on {today().isoformat()}. {free}Each slider{names} has only values for which a plan was computed."
+            " A change resets all other inputs. The last two plots and the advice do not follow the inputs. For other"
+            " values, run warmbase explore."
+        )
+
+    def _state(self, values: Mapping[str, str], column: str = "") -> State:
+        return State(subject=self.subject, values=values, is_free=self.is_free, column=column)
 
     def _price(self, step: Document) -> Document:
-        price = answer("price", self._state(step["values"], is_free=step["free"]))
-        return {"usd_per_month": price.get("usd_per_month"), "p99_ms": price.get("p99_ms")}
+        price = answer("price", self._state(step["values"], step["column"]))
+        return {"usd_per_month": price.get("usd_per_month")}
 
     def _variants(self) -> Iterator[tuple[str, list[Document]]]:
         """Yield the key of each input that has stops, with the plan at each stop."""
@@ -84,15 +89,15 @@ class Report(Struct, frozen=True, kw_only=True):
     def _plan_at(self, key: str, text: str) -> Iterator[Document]:
         """Yield the plan at a stop, or nothing if the value is refused together with the other values of the file."""
         state = answer("plan", self._state({key: text}))
-        if "plan" in state:
+        if "problems" not in state:
             more = {"command": ""} if self.command else {}
             yield {"text": text, "answer": {**state, "yaml": "", "steps": [], **more}}
 
 
 def _stops(entry: PageInput) -> list[str]:
     """Return the values at which the slider of an input stops, in order, or which its list offers."""
-    if entry.key == MODE.key:
-        return list(entry.choices)
+    if entry.kind == "choice":
+        return list(entry.stops)
     if not entry.text:
         return []
     try:
@@ -104,9 +109,8 @@ def _stops(entry: PageInput) -> list[str]:
 
 def _other_values(entry: PageInput) -> Iterator[str]:
     """Yield the values for which there are plans, in addition to the value in the file."""
-    name = entry.key.rpartition(".")[2]
-    yield from STOPS.get(name, ())
-    if name in SCALED:
+    yield from entry.stops
+    if entry.is_scaled:
         number = _number(entry.kind, entry.text)
         yield from (_text(entry.kind, factor * number) for factor in FACTORS)
 

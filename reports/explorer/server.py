@@ -73,15 +73,14 @@ class PageRequest(Struct, frozen=True, kw_only=True):
         """Return the request for a kind of answer in a body. Raises Refusal if the body is malformed."""
         try:
             body = json.loads(content)
-            values, page, number = body["values"], body["page"], body["number"]
+            values, page, number, column = body["values"], body["page"], body["number"], body.get("column", "")
         except (ValueError, LookupError, TypeError, RecursionError):
             raise Refusal(HTTPStatus.BAD_REQUEST) from None
-        is_text = (
-            isinstance(page, str) and isinstance(values, dict) and all(isinstance(v, str) for v in values.values())
-        )
+        has_values = isinstance(values, dict) and all(isinstance(value, str) for value in values.values())
+        is_text = has_values and isinstance(page, str) and isinstance(column, str)
         if not is_text or not isinstance(number, int):
             raise Refusal(HTTPStatus.BAD_REQUEST)
-        question = Question(kind=kind, values=values, is_free=body.get("free") is True)
+        question = Question(kind=kind, values=values, column=column)
         return cls(page=page, number=number, question=question)
 
 
@@ -137,7 +136,7 @@ class ExplorerServer(ThreadingHTTPServer):
         for planner in (self.headline, self.background):
             planner.register(request.page, request.number)
         planner = self.headline if question.kind == HEADLINE else self.background
-        key = (question.kind, question.is_free, *sorted(question.values.items()))
+        key = (question.kind, question.column, *sorted(question.values.items()))
         with planner.turn(request.page, request.number):
             content = self.answers.get(key)
             if content is None:
@@ -184,7 +183,10 @@ class Handler(BaseHTTPRequestHandler):
         kind = self._name()
         if kind not in ANSWERS:
             raise Refusal(HTTPStatus.NOT_FOUND)
-        return JSON, self.server.answer(PageRequest.parse(kind, self._body()))
+        request = PageRequest.parse(kind, self._body())
+        if request.question.column not in {"", *self.server.subject.engine.columns}:
+            raise Refusal(HTTPStatus.BAD_REQUEST)
+        return JSON, self.server.answer(request)
 
     def _name(self) -> str:
         """Return the last part of the path. Raises Refusal for another host, another origin, or a wrong token."""

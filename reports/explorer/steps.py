@@ -1,27 +1,21 @@
-"""The additional plans for two plots: the price by amount of data for each storage mode, and what moves the price."""
+"""The further plans for two plots: the price by amount of data for each kind of cluster, and what moves the price."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from msgspec import Struct
 
-from environments.environment import Environment
-from environments.input_range import InputRange
 from environments.sensitivity import REACH
-from reports.explorer.page_input import MODE, Kind, PageInput
-from reports.explorer.subject import ZIPF, Subject
-from sizing.modes import MODES
+from reports.explorer.drawing import PRICES, TORNADO
+from reports.explorer.page_input import Kind, PageInput
+from reports.explorer.state import State
+from reports.explorer.subject import ZIPF
 from sizing.units import parse_size
 
-STORED: Final = "workload.stored"
-CODEC: Final = "workload.compression.codec"
-RATIO: Final = "workload.compression.ratio"
 FACTORS: Final = (0.25, 0.5, 1.0, 2.0, 3.0)
 HERE: Final = "here"
-VARIED: Final = "workload."
-"""The plot of what moves the price varies the keys with this prefix: they are estimates, but targets are decisions."""
 WRITTEN: Final[Mapping[Kind, Callable[[float], str]]] = {
     "size": lambda value: f"{round(value)} B",
     "count": lambda value: f"{value:.6g}",
@@ -31,53 +25,50 @@ WRITTEN: Final[Mapping[Kind, Callable[[float], str]]] = {
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """One plan of a plot: `series` names its line or bar, and `x` is the amount of data or the factor of the input."""
+    """One plan of a plot: `series` names its line or bar, and `x` is the amount of data or the factor of the input.
+
+    `column` is that of `warmbase compare`, or empty for a plan of the page's own cluster.
+    """
 
     plot: str
     series: str
     x: float
     label: str
     values: Mapping[str, str]
-    free: bool
+    column: str = ""
 
 
-def steps(
-    subject: Subject, values: Mapping[str, str], environment: Environment, ranges: Iterable[InputRange] = ()
-) -> list[Step]:
+def steps(state: State) -> list[Step]:
     """Return the plans that both plots need for a state of the page, whose inputs may be ranges."""
-    ends = {entry.key: (entry.text(entry.low), entry.text(entry.high)) for entry in ranges}
-    return [*_data_steps(subject, values, environment), *_input_steps(subject, values, ends)]
+    return [*_data_steps(state), *_input_steps(state)]
 
 
-def _data_steps(subject: Subject, values: Mapping[str, str], environment: Environment) -> Iterator[Step]:
-    """Yield a plan for each amount of data and each mode, or nothing if the page has no input for the stored data."""
-    if STORED not in subject.inputs:
+def _data_steps(state: State) -> Iterator[Step]:
+    """Yield a plan for each amount of data and each column, or nothing if the page has no input for the amount."""
+    engine = state.subject.engine
+    if engine.amount not in state.subject.inputs:
         return
-    stored = environment.workload.stored_bytes
     for factor in FACTORS:
-        for name, mode in MODES.items():
-            data = round(factor * stored)
+        for column, title in engine.columns.items():
+            data = round(factor * engine.amount_bytes(state.environment))
             yield Step(
-                plot="data",
-                series=mode.title,
+                plot=PRICES,
+                series=title,
                 x=data,
-                label=HERE if factor == 1 and mode == environment.mode else "",
-                values={**values, STORED: f"{data} B", MODE.key: name},
-                free=True,
+                label=HERE if factor == 1 and column == state.planned.column else "",
+                values={**state.values, engine.amount: f"{data} B"},
+                column=column,
             )
 
 
-def _input_steps(subject: Subject, values: Mapping[str, str], ends: Mapping[str, tuple[str, str]]) -> Iterator[Step]:
-    for key, entry in subject.inputs.items():
-        is_without_codec = key == RATIO and values.get(CODEC, subject.inputs[CODEC].text) == "none"
-        if not key.startswith(VARIED) or is_without_codec:
-            continue
-        name = f"{key}.{ZIPF}" if entry.kind == "skew" else key
-        texts = ends.get(name) or _varied(entry, values.get(key, entry.text))
+def _input_steps(state: State) -> Iterator[Step]:
+    ends = {entry.key: (entry.text(entry.low), entry.text(entry.high)) for entry in state.ranged.ranges.values()}
+    for entry in state.subject.engine.varied(state.subject.inputs.values(), state.values):
+        name = f"{entry.key}.{ZIPF}" if entry.kind == "skew" else entry.key
+        texts = ends.get(name) or _varied(entry, state.values.get(entry.key, entry.text))
         for factor, text in zip((1 - REACH, 1 + REACH), texts, strict=False):
-            yield Step(
-                plot="inputs", series=entry.title, x=factor, label=text, values={**values, key: text}, free=False
-            )
+            values = {**state.values, entry.key: text}
+            yield Step(plot=TORNADO, series=entry.title, x=factor, label=text, values=values)
 
 
 def _varied(entry: PageInput, text: str) -> tuple[str, ...]:

@@ -20,8 +20,9 @@ from environments.reader.document import MOST_BYTES, Document, load_document, pa
 from environments.reader.ranges import RangedDocument, ranges_in
 from environments.reader.read import environment_of, locate, quoted_path
 from environments.regular_file import read_regular_file
-from reports.explorer.page_input import PageInput, page_inputs
-from sizing.cluster import ClusterChoice
+from reports.explorer.engine import engine_of
+from reports.explorer.page_input import PageInput, with_value
+from reports.explorer.planned import PageEngine
 from sizing.problem import InvalidInput, Problem
 
 VALUE: Final = re.compile(r"[A-Za-z0-9 .,_%+/-]{0,40}")
@@ -56,11 +57,20 @@ class Subject(Struct, frozen=True, kw_only=True, dict=True):
         return cls(name=name, text=text, document=document, cluster=cluster, options=options)
 
     @cached_property
+    def engine(self) -> PageEngine:
+        """Return the cluster as its engine plans it."""
+        return engine_of(self._file, self.cluster)
+
+    @cached_property
     def inputs(self) -> Mapping[str, PageInput]:
         """Return the inputs that the page offers, by their keys."""
         ranged = ranges_in(self.document)
-        cluster = environment_of(ranged.middle).clusters[self.cluster]
-        return {entry.key: entry for entry in page_inputs(ranged, cluster)}
+        entries = self.engine.inputs(ranged.document, self._file)
+        return {entry.key: with_value(ranged, entry, self.engine.schema_key(entry.key)) for entry in entries}
+
+    @cached_property
+    def _file(self) -> Environment:
+        return environment_of(ranges_in(self.document).middle)
 
     def assignments(self, values: Mapping[str, str]) -> list[Assignment]:
         """Return the values of the inputs as assignments. Raises InvalidInput with every malformed value."""
@@ -97,13 +107,6 @@ class Subject(Struct, frozen=True, kw_only=True, dict=True):
         ranged = ranges_in(assigned(self.document, self.assignments(values)))
         return ranged.of_cluster(environment_of(ranged.middle), self.cluster) if ranged.ranges else ranged
 
-    def choice(self, environment: Environment, *, is_free: bool = False) -> ClusterChoice:
-        """Return the cluster. If it is free, warmbase chooses its core nodes, even if the file states them."""
-        cluster = environment.clusters[self.cluster]
-        if not is_free:
-            return cluster
-        return replace(cluster, core=replace(cluster.core, type=None, count=None, volumes=None))
-
     def yaml(self, values: Mapping[str, str]) -> str:
         """Return the text of the file with these values."""
         return edited_text(self.text, self.document, self.assignments(values))
@@ -116,7 +119,7 @@ class Subject(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def compare_command(self) -> str:
-        """Return the command that shows the storage modes side by side."""
+        """Return the command that compares the plan with those of other kinds of clusters."""
         return shlex.join(["warmbase", "compare", self.name, *self.options])
 
 
@@ -154,4 +157,5 @@ def subject_document(subject: Subject) -> dict[str, Any]:
         "file": PurePath(subject.document.source).name,
         "sets": OPTION in subject.options,
         "inputs": [to_builtins(entry) for entry in subject.inputs.values()],
+        "places": [to_builtins(place) for place in subject.engine.places],
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from cli import plan_report
 from environments.reader import locate
 from reports.explorer.page_file import single_page
 from tests.command import run
+from tests.report_file import blocks_of
 
 
 @pytest.mark.parametrize("options", [("--output", "json"), ("--no-advice",), ("--why",), ("--against", "launch")])
@@ -54,10 +54,10 @@ def test_an_earlier_report_may_be_overwritten(tmp_path: Path) -> None:
     plan_report._check_file(file)
 
 
-def blocks_of(file: Path) -> dict[str, Any]:
-    """Return the documents in a report, by their ids."""
-    blocks = re.findall(r'<script type="application/json" id="(\w+)">(.*?)</script>', file.read_text())
-    return {name: json.loads(block) for name, block in blocks}
+def nodes_of(answer: dict[str, Any]) -> str:
+    """Return the nodes in the headline of an answer."""
+    [text] = [figure["text"] for figure in answer["figures"] if figure["id"] == "nodes"]
+    return str(text)
 
 
 def test_the_report_of_a_comparison_has_each_mode_without_the_pins_of_the_file(tmp_path: Path) -> None:
@@ -71,13 +71,13 @@ def test_the_report_of_a_comparison_has_each_mode_without_the_pins_of_the_file(t
     assert blocks["plan"] == plans
     report = blocks["report"]
     assert report["base"]["command"] == f"warmbase compare {environment}"
-    modes = {variant["text"]: variant["answer"]["plan"] for variant in report["variants"]["storage.mode"]}
-    assert {name: mode["core"] for name, mode in modes.items()} == {name: plans[name]["core"] for name in modes}
-    assert report["base"]["plan"]["core"]["instance_type"] != "r8g.2xlarge"
-    assert report["modes"]["names"] == list(plans)
+    modes = {variant["text"]: nodes_of(variant["answer"]) for variant in report["variants"]["storage.mode"]}
+    assert modes == {name: f"{plan['core']['count']} x {plan['core']['instance_type']}" for name, plan in plans.items()}
+    assert "r8g.2xlarge" not in nodes_of(report["base"])
+    assert report["columns"]["names"] == list(plans)
     printed = " ".join(run("compare", str(environment)).stdout.split())
-    assert all(f"{name} " in printed for name, *_ in report["modes"]["rows"])
-    assert all(summary in printed for summary in report["modes"]["summaries"])
+    assert all(f"{name} " in printed for name, *_ in report["columns"]["rows"])
+    assert all(summary in printed for summary in report["columns"]["summaries"])
 
 
 def test_the_report_of_a_comparison_refuses_another_output(tmp_path: Path) -> None:

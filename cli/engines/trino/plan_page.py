@@ -7,15 +7,13 @@ from collections.abc import Iterator, Sequence
 from cli.plan_summary import Row, cluster_heading, command_lines, labelled_lines
 from environments.engines.trino.assumptions import assumed
 from environments.environment import Environment
+from reports.engines.trino.words import OVERLOADED, decisive, lost_text, missed_texts, query_rate
 from reports.nodes_text import volumes_text
 from sizing.cost import CostLine
 from sizing.engines.trino.plan import TrinoPlan
 from sizing.engines.trino.request import TrinoChoice
-from sizing.inputs import UTILISATION
 from sizing.problem import fix_line
 from sizing.units import format_duration, format_percent, format_size, format_usd
-
-OVERLOADED = "more than the cluster can serve"
 
 
 def trino_summary(name: str, environment: Environment, plan: TrinoPlan, width: int) -> str:
@@ -92,23 +90,17 @@ def _purchase(plan: TrinoPlan) -> Iterator[Row]:
 def _outcome(plan: TrinoPlan, choice: TrinoChoice) -> Iterator[Row]:
     queries = plan.queries
     hits = f"{format_percent(plan.hit_ratio.predicted)} of the pages that queries read come from local disks"
-    mean = f"{_rate(queries.per_hour)}: {_time(queries.mean_seconds)}"
-    yield "Warm", f"{mean}; {hits}; at most {_rate(queries.most_per_hour)} (estimate)"
+    mean = f"{query_rate(queries.per_hour)}: {_time(queries.mean_seconds)}"
+    yield "Warm", f"{mean}; {hits}; at most {query_rate(queries.most_per_hour)} (estimate)"
     if queries.peak_per_hour != queries.per_hour:
-        yield "Peak hour", f"{_rate(queries.peak_per_hour)}: {_time(queries.peak_mean_seconds)}"
+        yield "Peak hour", f"{query_rate(queries.peak_per_hour)}: {_time(queries.peak_mean_seconds)}"
     warm = f"caches are warm after {plan.warmth.queries:,.0f} queries, {format_duration(plan.warmth.hours * 3600)}"
     yield "Cold", f"at first {_time(queries.cold_seconds)}; {warm} at this rate (estimates)"
-    lost = choice.targets.lost_nodes
-    if lost:
-        workers = "a worker" if lost == 1 else f"{lost} workers"
-        yield "Lost", f"after losing {workers}, in the busiest hour: {_time(queries.after_loss_seconds)}"
+    if choice.targets.lost_nodes:
+        yield "Lost", f"{lost_text(choice)}, in the busiest hour: {_time(queries.after_loss_seconds)}"
     export = plan.export
     copied = f"{format_size(export.stored_bytes)} as Parquet in {format_duration(export.hours * 3600)}"
     yield "Export", f"{copied} for {format_usd(export.usd)} (estimates; docs/analytics.md)"
-
-
-def _rate(per_hour: float) -> str:
-    return f"{per_hour:,.0f} queries/h"
 
 
 def _time(seconds: float | None) -> str:
@@ -116,16 +108,8 @@ def _time(seconds: float | None) -> str:
 
 
 def _reasons(environment: Environment, plan: TrinoPlan, choice: TrinoChoice) -> Iterator[Row]:
-    limits = [
-        f"{plan.queries.bottleneck} is {format_percent(plan.queries.utilisation_at_peak)} busy in the busiest hour"
-    ]
-    if choice.targets.query_seconds is not None:
-        limits.append(f"the target for a query is {format_duration(choice.targets.query_seconds)}")
-    limits.append(f"no resource may be more than {format_percent(UTILISATION)} busy after a loss")
-    usd = sum(line.usd_per_month for line in plan.cost.lines if line.item.startswith("worker "))
-    yield "Decides", f"{'; '.join(limits)}. One worker costs {format_usd(usd / plan.workers.count)} a month."
-    for missed in plan.missed:
-        yield "Misses", f"{missed.target}: {missed.actual:,.4g} {missed.unit}, limit {missed.limit:,.4g}"
+    yield "Decides", decisive(plan, choice)
+    yield from (("Misses", text) for text in missed_texts(plan))
     values = ", ".join(assumed(environment, choice))
     if values:
         yield "Assumed", f"{values} (you did not state these)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from environments.environment import Environment
 from environments.planning import world
-from sizing.engines.trino.calculator import TrinoQuestion, compared_caches, trino_plan
+from sizing.engines.trino.calculator import TrinoQuestion, compared_cache, compared_caches, trino_plan
 from sizing.engines.trino.plan import CacheComparison, TrinoPlan
 from sizing.engines.trino.request import TrinoChoice
 from sizing.engines.trino.search import CacheKind, TrinoSearch
@@ -25,6 +25,13 @@ def compared_caches_of(environment: Environment, cluster: TrinoChoice) -> dict[C
     offered = world(environment)
     _check_families(environment, cluster, offered)
     return compared_caches(_question(environment, cluster), offered)
+
+
+def compared_cache_of(environment: Environment, cluster: TrinoChoice, kind: CacheKind) -> CacheComparison | None:
+    """Return the cheapest workers with this kind of cache; None if no type has it. Raises as `trino_plan_of`."""
+    offered = world(environment)
+    _check_families(environment, cluster, offered)
+    return compared_cache(_question(environment, cluster), offered, kind)
 
 
 def _question(environment: Environment, cluster: TrinoChoice) -> TrinoQuestion:

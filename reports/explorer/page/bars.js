@@ -1,25 +1,24 @@
 /**
  * Horizontal bars as an HTML list, so that a screen reader can read them.
  *
- * @typedef {import("./types.d.ts").Bar} Bar
+ * @typedef {import("./types.d.ts").BarPlot} BarPlot
+ * @typedef {import("./types.d.ts").Place} Place
+ * @typedef {import("./types.d.ts").Range} Range
  */
 
-import { element } from "./elements.js";
+import { element, plotFigure } from "./elements.js";
+import { axisText } from "./quantity.js";
 
 /** A place for one list of bars. */
 export class BarPlace {
   /**
    * @param {HTMLElement} parent
-   * @param {string} id
-   * @param {string} title
-   * @param {string} advice what a reader should look for
-   * @param {number} rows how many rows the place reserves
+   * @param {Place} place
    */
-  constructor(parent, id, title, advice, rows) {
+  constructor(parent, place) {
     this.list = element("ul", { class: "bars" });
-    this.list.style.setProperty("--rows", String(rows));
-    const caption = element("figcaption", {}, element("h3", {}, title), element("p", {}, advice));
-    parent.append(element("figure", { id }, caption, this.list));
+    this.list.style.setProperty("--rows", String(place.rows));
+    parent.append(plotFigure(place, this.list));
   }
 
   /**
@@ -32,20 +31,36 @@ export class BarPlace {
   }
 
   /**
-   * Draw the bars on one scale, from `least` to `most`.
+   * Draw bars that begin at 0.
    *
-   * @param {Bar[]} bars
+   * @param {BarPlot} plot
+   */
+  show({ kind, bars, most }) {
+    const ranges = bars.map(({ name, value, strong }) => ({
+      name,
+      text: axisText(kind, value),
+      from: 0,
+      to: value,
+      strong,
+    }));
+    this.showRanges(ranges, 0, most);
+  }
+
+  /**
+   * Draw the ranges on one scale, from `least` to `most`.
+   *
+   * @param {Range[]} ranges
    * @param {number} least
    * @param {number} most
    */
-  show(bars, least, most) {
+  showRanges(ranges, least, most) {
     const share = (/** @type {number} */ value) => Math.min(1, Math.max(0, (value - least) / (most - least || 1)));
-    this.list.replaceChildren(...bars.map((bar) => barRow(bar, share(bar.from), share(bar.to))));
+    this.list.replaceChildren(...ranges.map((range) => barRow(range, share(range.from), share(range.to))));
   }
 }
 
 /**
- * @param {Bar} bar
+ * @param {Range} bar
  * @param {number} from
  * @param {number} to
  */

@@ -2,10 +2,10 @@
  * Two states side by side, with the difference in dollars.
  *
  * @typedef {import("./types.d.ts").Answer} Answer
- * @typedef {import("./types.d.ts").ModeTable} ModeTable
+ * @typedef {import("./types.d.ts").ColumnTable} ColumnTable
  */
 
-import { byId, element } from "./elements.js";
+import { byId, element, setText } from "./elements.js";
 import { signedUsd } from "./quantity.js";
 
 /**
@@ -26,18 +26,19 @@ export function showComparison(kept, now) {
 }
 
 /**
- * Show the storage modes side by side.
+ * Show plans side by side.
  *
- * @param {ModeTable} table
+ * @param {ColumnTable} table
  */
-export function showModes({ names, rows, summaries }) {
-  byId("modes").hidden = false;
+export function showColumns({ title, names, rows, summaries }) {
+  byId("columns").hidden = false;
+  setText(byId("columns-title"), title);
   const head = element("tr", {}, ...["figure", ...names].map((name) => element("th", { scope: "col" }, name)));
   const body = rows.map(([name = "", ...texts]) => {
     const cells = texts.map((text) => element("td", {}, text));
     return element("tr", {}, element("th", { scope: "row" }, name), ...cells);
   });
-  byId("modes")
+  byId("columns")
     .querySelector("table")
     ?.replaceChildren(element("thead", {}, head), element("tbody", {}, ...body));
   byId("summaries").replaceChildren(...summaries.map((text) => element("li", {}, text)));
@@ -48,7 +49,7 @@ export function showModes({ names, rows, summaries }) {
  * @param {Answer} now
  */
 function difference(kept, now) {
-  return signedUsd(now.plan.cost.usd_per_month - kept.plan.cost.usd_per_month);
+  return signedUsd(now.usd_per_month - kept.usd_per_month);
 }
 
 /**

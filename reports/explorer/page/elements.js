@@ -49,6 +49,17 @@ export function shape(tag, attributes, ...content) {
 }
 
 /**
+ * Return a new figure for a plot, with its caption above its content.
+ *
+ * @param {import("./types.d.ts").Place} place
+ * @param {...Node} content
+ */
+export function plotFigure({ id, title, advice, is_wide }, ...content) {
+  const caption = element("figcaption", {}, element("h3", {}, title), element("p", {}, advice));
+  return element("figure", { id: `plot-${id}`, ...(is_wide ? { class: "wide" } : {}) }, caption, ...content);
+}
+
+/**
  * Set a text only if it differs, so that no screen reader repeats it and the browser computes no layout again.
  *
  * @param {Element} target

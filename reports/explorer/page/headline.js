@@ -63,9 +63,9 @@ export function showProblems(problems) {
  *
  * @param {Answer} answer
  */
-export function showText({ plan, yaml, command }) {
-  const warnings = plan.warnings.map(({ message, fix }) => element("li", {}, `${message}. Fix: ${fix}.`));
-  byId("warnings").replaceChildren(...(warnings.length ? warnings : [element("li", {}, "Nothing.")]));
+export function showText({ warnings, yaml, command }) {
+  const texts = warnings.length ? warnings : ["Nothing."];
+  byId("warnings").replaceChildren(...texts.map((text) => element("li", {}, text)));
   setText(byId("yaml"), yaml);
   byId("file").hidden = command === "";
   setText(byId("command"), command);
@@ -89,8 +89,5 @@ export function showDecision(hasRanges, decision) {
 
 /** @param {string[]} advice */
 export function showAdvice(advice) {
-  const lines = advice.length
-    ? advice
-    : ["Neither another compression nor another block size was found to save money."];
-  byId("advice").replaceChildren(...lines.map((line) => element("li", {}, line)));
+  byId("advice").replaceChildren(...advice.map((line) => element("li", {}, line)));
 }

@@ -10,7 +10,7 @@
  */
 
 import { stateOf, undoDepth, writeAddress } from "./address.js";
-import { showComparison, showModes } from "./comparison.js";
+import { showColumns, showComparison } from "./comparison.js";
 import { Drawings } from "./drawings.js";
 import { byId, pageData, setText } from "./elements.js";
 import { Fields } from "./fields.js";
@@ -37,7 +37,7 @@ class Page {
     this.fields = new Fields(byId("inputs"), subject.inputs, report ? stopsOf(report) : null, (...change) =>
       this.#change(...change),
     );
-    this.drawings = new Drawings(byId("plots"));
+    this.drawings = new Drawings(byId("plots"), subject.places);
     this.isMoving = false;
     this.asked = new AbortController();
     this.requested = new AbortController();
@@ -73,20 +73,20 @@ class Page {
     setText(byId("footer"), "All figures are those of warmbase plan. Latencies and times are estimates.");
     const start = sets ? `the values of ${file} and of --set` : `the values of ${file}`;
     const note = `The page starts with ${start}, and does not change that file.`;
-    setText(byId("note"), this.report ? noteOf(this.report) : note);
+    setText(byId("note"), this.report?.note ?? note);
     for (const id of ["copy", "save"]) byId(id).hidden = this.report !== undefined;
     byId("yaml-details").hidden = this.report !== undefined;
     if (this.report) this.#showFileOnly(this.report);
   }
 
   /**
-   * Show the parts of a report that do not follow its sliders: two plots, the advice, and the modes side by side.
+   * Show the parts of a report that do not follow its sliders: two plots, the advice, and plans side by side.
    *
    * @param {Report} report
    */
-  #showFileOnly({ base, advice, modes }) {
-    if (modes) showModes(modes);
-    this.drawings.showPrices(base.steps, base.plan);
+  #showFileOnly({ base, advice, columns }) {
+    if (columns) showColumns(columns);
+    this.drawings.showPrices(base.steps, base);
     showAdvice(advice);
   }
 
@@ -196,7 +196,7 @@ class Page {
     this.fields.showProblems([]);
     showHeadline(answer);
     setText(byId("values"), this.fields.text);
-    setText(byId("place"), `${answer.plan.mode} on ${answer.plan.release}`);
+    setText(byId("place"), answer.place);
   }
 
   /**
@@ -263,11 +263,11 @@ class Page {
     if (signal.aborted) return;
     await this.#decide(answer, signal);
     const steps = answer.steps.map((step) => ({ ...step }));
-    this.drawings.showPrices(steps, answer.plan);
+    this.drawings.showPrices(steps, answer);
     for (const step of steps) {
       if (signal.aborted) return;
       step.price = await this.plans.price(step, signal);
-      if (!signal.aborted) this.drawings.showPrices(steps, answer.plan);
+      if (!signal.aborted) this.drawings.showPrices(steps, answer);
     }
     const { advice } = await this.plans.advice(this.state.values, signal);
     if (!signal.aborted) showAdvice(advice ?? []);
@@ -281,15 +281,6 @@ class Page {
  */
 function stopsOf({ variants }) {
   return Object.fromEntries(Object.entries(variants).map(([key, plans]) => [key, plans.map(({ text }) => text)]));
-}
-
-/** @param {Report} report */
-function noteOf({ written, modes }) {
-  return (
-    `Written on ${written}. ${modes ? "warmbase chooses the nodes, even if the file states them. " : ""}Each slider, and the list of storage modes, has only values for which a plan was computed. ` +
-    "A change resets all other inputs. The last two plots and the advice do not follow the inputs. For other values, " +
-    "run warmbase explore."
-  );
 }
 
 /** Wait until the browser has painted the changes. */

@@ -1,7 +1,7 @@
 /**
  * The marks of a line plot, each with a label beside it that touches no line, no mark and no other label.
  *
- * @typedef {import("./types.d.ts").Mark} Mark
+ * @typedef {{x: number, y: number, label: string}} Mark
  * @typedef {{left: number, right: number, top: number, bottom: number}} Area
  * @typedef {Area & {x: number, anchor: string}} Place
  * @typedef {[number, number]} Point

@@ -15,9 +15,9 @@
 export function serverPlans() {
   const page = crypto.randomUUID();
   let number = 0;
-  /** @type {(kind: string, values: Values, free: boolean, signal: AbortSignal) => Promise<any>} */
-  const request = async (kind, values, free, signal) => {
-    const body = JSON.stringify({ page, number, values, free });
+  /** @type {(kind: string, values: Values, column: string, signal: AbortSignal) => Promise<any>} */
+  const request = async (kind, values, column, signal) => {
+    const body = JSON.stringify({ page, number, values, column });
     const headers = { "Content-Type": "application/json" };
     const response = await fetch(kind, { method: "POST", headers, body, signal });
     if (!response.ok) throw new Error(`the server answered ${response.status} ${response.statusText}`);
@@ -27,11 +27,11 @@ export function serverPlans() {
     has: () => true,
     plan: (values, signal) => {
       number += 1;
-      return request("plan", values, false, signal);
+      return request("plan", values, "", signal);
     },
-    price: (step, signal) => request("price", step.values, step.free, signal),
-    advice: (values, signal) => request("advice", values, false, signal),
-    ranges: (values, signal) => request("ranges", values, false, signal),
+    price: (step, signal) => request("price", step.values, step.column, signal),
+    advice: (values, signal) => request("advice", values, "", signal),
+    ranges: (values, signal) => request("ranges", values, "", signal),
   };
 }
 
@@ -49,7 +49,7 @@ export function filePlans(report) {
       return changes === 0 || (changes === 1 && variantOf(report, values) !== undefined);
     },
     plan: async (values) => variantOf(report, values) ?? report.base,
-    price: async (step) => step.price ?? { usd_per_month: null, p99_ms: null },
+    price: async (step) => step.price ?? { usd_per_month: null },
     advice: async () => ({ advice: report.advice }),
     ranges: async () => ({ rows: report.rows }),
   };

@@ -4,11 +4,13 @@
  *
  * @typedef {import("./types.d.ts").LinePlot} LinePlot
  * @typedef {import("./types.d.ts").Axis} Axis
+ * @typedef {import("./types.d.ts").Mark} Mark
+ * @typedef {import("./types.d.ts").Place} Place
  * @typedef {import("./types.d.ts").Series} Series
  * @typedef {{left: number, right: number, top: number, bottom: number}} Box
  */
 
-import { element, setText, shape } from "./elements.js";
+import { element, plotFigure, setText, shape } from "./elements.js";
 import { markShapes } from "./marks.js";
 import { axisText, axisTicks } from "./quantity.js";
 
@@ -23,17 +25,16 @@ const FEWEST_PIXELS = 260;
 export class PlotPlace {
   /**
    * @param {HTMLElement} parent
-   * @param {string} id
-   * @param {string} title
-   * @param {string} advice what a reader should look for
+   * @param {Place} place
    */
-  constructor(parent, id, title, advice) {
-    this.id = id;
+  constructor(parent, place) {
+    this.id = `plot-${place.id}`;
     this.canvas = element("div", { class: "canvas" });
     this.readout = element("p", { class: "readout", "aria-live": "polite" });
     this.legend = element("p", { class: "legend" });
-    const caption = element("figcaption", {}, element("h3", {}, title), element("p", {}, advice));
-    this.figure = element("figure", { id }, caption, this.legend, this.canvas, this.readout);
+    this.events = element("ol", { class: "events" });
+    this.figure = plotFigure(place, this.legend, this.canvas, this.readout);
+    if (place.rows > 0) this.figure.append(this.events);
     parent.append(this.figure);
     /** @type {LinePlot | null} */
     this.plot = null;
@@ -52,16 +53,15 @@ export class PlotPlace {
     this.canvas.replaceChildren(element("p", {}, reason));
   }
 
-  /** Leave the plot out, because the storage mode has nothing to draw in it. */
-  leaveOut() {
-    this.plot = null;
-    this.figure.hidden = true;
-  }
-
-  /** @param {LinePlot} plot */
+  /**
+   * Show the plot; null leaves it out, because there is nothing to draw.
+   *
+   * @param {LinePlot | null} plot
+   */
   show(plot) {
-    this.figure.hidden = false;
+    this.figure.hidden = plot === null;
     this.plot = plot;
+    this.events.replaceChildren(...(plot?.events ?? []).map((text) => element("li", {}, text)));
     this.#draw();
   }
 
@@ -121,7 +121,11 @@ export class PlotPlace {
 function lineDrawing(plot, box, width, id) {
   const names = { title: `${id}-title`, description: `${id}-description` };
   const lines = plot.series.map((series) => linePoints(plot, box, series));
-  const marks = plot.marks.map(({ x, y, label }) => ({ x: across(plot.x, box, x), y: up(plot.y, box, y), label }));
+  const marks = plot.marks.map((mark) => ({
+    x: across(plot.x, box, mark.x),
+    y: up(plot.y, box, mark.y),
+    label: labelOf(plot, mark),
+  }));
   const drawing = shape("svg", {
     viewBox: `0 0 ${width} ${HEIGHT}`,
     role: "img",
@@ -132,7 +136,7 @@ function lineDrawing(plot, box, width, id) {
     shape("title", { id: names.title }, plot.title),
     shape("desc", { id: names.description }, plot.description),
     ...axisLines(plot, box),
-    ...lines.map((line, index) => lineShape(line, plot.series[index]?.look ?? 1)),
+    ...lines.map((line, index) => lineShape(line, plot.series[index]?.style ?? 1)),
     ...markShapes(marks, lines, { ...box, right: width }),
   );
   return drawing;
@@ -144,7 +148,33 @@ function lineDrawing(plot, box, width, id) {
  * @param {LinePlot} plot
  */
 function bottomOf({ x }) {
-  return HEIGHT - MARGIN.bottom - (x.second ? LINE_PIXELS : 0);
+  return HEIGHT - MARGIN.bottom - (x.usd.length ? LINE_PIXELS : 0);
+}
+
+/**
+ * Return the label of a mark, with its value on the horizontal axis if the mark names it.
+ *
+ * @param {LinePlot} plot
+ * @param {Mark} mark
+ */
+function labelOf({ x: { kind, usd } }, { x, label, names_x }) {
+  if (!names_x) return label;
+  const price = usd.length ? `, ${axisText("usd", valueOn(usd, x))}` : "";
+  return `${label}, ${axisText(kind, x)}${price}`;
+}
+
+/**
+ * Return the value of a curve at a place, by linear interpolation between its points.
+ *
+ * @param {[number, number][]} curve
+ * @param {number} place
+ */
+function valueOn(curve, place) {
+  const after = curve.findIndex(([x]) => x >= place);
+  const [right, left] = [curve[after], curve[after - 1]];
+  if (!right) return curve.at(-1)?.[1] ?? 0;
+  if (!left) return right[1];
+  return left[1] + ((place - left[0]) / (right[0] - left[0])) * (right[1] - left[1]);
 }
 
 /**
@@ -167,7 +197,7 @@ function axisLines(plot, box) {
     const x = Math.min(across(plot.x, box, tick), right + MARGIN.right - half);
     if (x - half < end) return [];
     end = x + half + LETTER_PIXELS;
-    const second = plot.x.second?.(tick);
+    const second = plot.x.usd.length && tick > 0 ? axisText("usd", valueOn(plot.x.usd, tick)) : "";
     return [
       shape("text", { x, y: bottom + 16, class: "tick middle" }, text),
       ...(second ? [shape("text", { x, y: bottom + 16 + LINE_PIXELS, class: "tick middle" }, second)] : []),
@@ -201,19 +231,19 @@ function linePoints(plot, box, { points }) {
 
 /**
  * @param {[number, number][]} line
- * @param {Series["look"]} look
+ * @param {Series["style"]} style
  */
-function lineShape(line, look) {
+function lineShape(line, style) {
   const points = line.map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`);
-  return shape("polyline", { class: `line look-${look}`, points: points.join(" ") });
+  return shape("polyline", { class: `line look-${style}`, points: points.join(" ") });
 }
 
 /** @param {Series[]} series */
 function legendEntries(series) {
   if (series.length < 2) return [];
-  return series.map(({ name, look }) => {
+  return series.map(({ name, style }) => {
     const sample = shape("svg", { viewBox: "0 0 24 8", class: "sample", "aria-hidden": "true" });
-    sample.append(shape("line", { class: `line look-${look}`, x1: 0, x2: 24, y1: 4, y2: 4 }));
+    sample.append(shape("line", { class: `line look-${style}`, x1: 0, x2: 24, y1: 4, y2: 4 }));
     return element("span", {}, sample, ` ${name}`);
   });
 }

@@ -25,43 +25,34 @@ export interface Figure {
 
 export interface Price {
   usd_per_month: number | null;
-  p99_ms: number | null;
+}
+
+/** The place of a plot: lines or bars of the plan, or further plans as lines of prices or as a tornado. */
+export interface Place {
+  id: string;
+  kind: "lines" | "bars" | "prices" | "tornado";
+  title: string;
+  advice: string;
+  /** The number of rows that bars or the sentences below lines reserve. */
+  rows: number;
+  /** The label of the horizontal axis of prices. */
+  x: string;
+  /** The reason why there are no further plans. */
+  missing: string;
+  /** Whether the plot has a row of its own. */
+  is_wide: boolean;
 }
 
 /** One plan of a plot: `series` names its line or bar, and `x` is the amount of data or the factor of the input. */
 export interface Step {
-  plot: "data" | "inputs";
+  plot: string;
   series: string;
   x: number;
   label: string;
   values: Values;
-  free: boolean;
+  /** The column of `warmbase compare` that has the plan; empty for a plan of the page's own cluster. */
+  column: string;
   price?: Price;
-}
-
-export interface Resource {
-  name: string;
-  max_reads_per_second: number | null;
-}
-
-export interface Plan {
-  environment: string;
-  cluster: string;
-  release: string;
-  mode: string;
-  core: { instance_type: string; count: number };
-  memory: { ram_bytes: number; parts: Record<string, number> };
-  bucket_cache: { size_mib: number } | null;
-  hit_ratio: { predicted: number; curve: [number, number][]; knee_bytes: number };
-  throughput: {
-    reads_per_second: number;
-    offered_reads_per_second: number | null;
-    bottleneck: string;
-    resources: Resource[];
-  };
-  bad_hours: { cold: { course: [number, number, number][] } | null };
-  cost: { usd_per_month: number; lines: { item: string; usd_per_month: number }[] };
-  warnings: { severity: string; message: string; fix: string }[];
 }
 
 /** A problem of the input `where`, or of none of them. */
@@ -70,33 +61,17 @@ export interface Problem {
   text: string;
 }
 
-/** An event of the first day; without `hours` and `hit_ratio`, it has no mark in the plot. */
-export interface DayEvent {
-  hours: number | null;
-  hit_ratio: number | null;
-  label: string;
-  text: string;
-}
-
-/** The first hours of a cluster: each course has points of (hours, hit ratio). */
-export interface Day {
-  hours: number;
-  course: [number, number][];
-  fill: [number, number][];
-  boosted: [number, number][];
-  events: DayEvent[];
-}
-
 export interface Answer {
   figures: Figure[];
+  /** The engine or storage mode with its release. */
+  place: string;
   verdict: string;
   decides: string;
+  usd_per_month: number;
+  warnings: string[];
+  plots: { lines: Record<string, LinePlot | null>; bars: Record<string, BarPlot> };
   /** The middle of each range, for which the plan is made; empty without ranges. */
   middle: string;
-  plan: Plan;
-  day: Day | null;
-  /** Points of (bytes of cache, dollars a month); empty without a cache on EBS volumes. */
-  cache_price: [number, number][];
   yaml: string;
   command: string;
   steps: Step[];
@@ -121,10 +96,12 @@ export interface Subject {
   /** Whether options of the command replace values of the file. */
   sets: boolean;
   inputs: Input[];
+  places: Place[];
 }
 
-/** The storage modes side by side: each row has a figure's name, and its text for each mode. */
-export interface ModeTable {
+/** Plans side by side: each row has a figure's name, and its text in each column. */
+export interface ColumnTable {
+  title: string;
   names: string[];
   rows: string[][];
   summaries: string[];
@@ -135,9 +112,9 @@ export interface Report {
   base: Answer;
   advice: string[];
   rows: [string, string][];
-  modes: ModeTable | null;
+  columns: ColumnTable | null;
   variants: Record<string, { text: string; answer: Answer }[]>;
-  written: string;
+  note: string;
 }
 
 /** The source of the page's plans. */
@@ -160,20 +137,22 @@ export interface Axis {
   least: number;
   most: number;
   kind: "size" | "share" | "hours" | "usd" | "rate";
-  /** A second text for each tick of a horizontal axis. */
-  second?: (value: number) => string;
+  /** Points of (value, dollars): the axis shows the dollars below its values. */
+  usd: [number, number][];
 }
 
 export interface Series {
   name: string;
   points: [number, number][];
-  look: 1 | 2 | 3;
+  style: 1 | 2 | 3;
 }
 
 export interface Mark {
   x: number;
   y: number;
   label: string;
+  /** Whether the label also names the value on the horizontal axis. */
+  names_x: boolean;
 }
 
 export interface LinePlot {
@@ -183,12 +162,21 @@ export interface LinePlot {
   y: Axis;
   series: Series[];
   marks: Mark[];
+  /** Sentences below the plot. */
+  events: string[];
 }
 
-export interface Bar {
+export interface BarPlot {
+  kind: Axis["kind"];
+  bars: { name: string; value: number; strong: boolean }[];
+  most: number;
+}
+
+/** One bar from a value to another. */
+export interface Range {
   name: string;
   text: string;
   from: number;
   to: number;
-  strong?: boolean;
+  strong: boolean;
 }

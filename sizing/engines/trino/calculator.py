@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from typing import Final, get_args
 
 import numpy as np
@@ -20,6 +19,7 @@ from sizing.engines.trino.plan import (
     CacheComparison,
     Queries,
     QueryMemory,
+    QueryResource,
     RejectedType,
     TrinoCache,
     TrinoPlan,
@@ -27,7 +27,8 @@ from sizing.engines.trino.plan import (
     Warmth,
 )
 from sizing.engines.trino.request import TrinoChoice
-from sizing.engines.trino.search import COORDINATOR_TYPE, CacheKind, Evaluated, TrinoSearch
+from sizing.engines.trino.search import COORDINATOR_TYPE, CacheKind, TrinoSearch
+from sizing.engines.trino.shortfall import Evaluated
 from sizing.engines.trino.workers import Workers, cached_pages
 from sizing.hit_ratio import KNEE_RISE, OccupancyRange, misses
 from sizing.plan import CoreGroup, HitRatio, PrimaryGroup
@@ -35,7 +36,7 @@ from sizing.requirements import World
 from sizing.resource import bottleneck
 from sizing.units import SECONDS_PER_HOUR, format_duration, format_size, format_usd
 
-__all__ = ["TrinoQuestion", "compared_caches", "trino_plan"]
+__all__ = ["TrinoQuestion", "compared_cache", "compared_caches", "trino_plan"]
 
 FILES_PER_WORKER: Final = 4  # judgement: with fewer, the fullest worker has some twice the mean
 WARM_TOLERANCE: Final = 0.01  # judgement: a cache within a point of its final hit ratio is warm
@@ -74,14 +75,20 @@ def compared_caches(question: TrinoQuestion, world: World) -> dict[CacheKind, Ca
 
     A kind that no instance type has is left out. Without a cache, the target for the hit ratio does not apply.
     """
+    plans = {kind: compared_cache(question, world, kind) for kind in get_args(CacheKind)}
+    return {kind: plan for kind, plan in plans.items() if plan is not None}
+
+
+def compared_cache(question: TrinoQuestion, world: World, kind: CacheKind) -> CacheComparison | None:
+    """Return the cheapest cluster with this kind of cache, nothing pinned; None if no instance type has it."""
     workers = replace(question.choice.workers, type=None, count=None, volumes=None)
     choice = replace(question.choice, workers=workers)
-    plans: dict[CacheKind, CacheComparison] = {}
-    for kind in get_args(CacheKind):
-        search = TrinoSearch(choice=choice, world=world, new_network=question.new_network, caches=(kind,))
-        with suppress(LookupError):
-            plans[kind] = _compared(search, search.run()[0])
-    return plans
+    search = TrinoSearch(choice=choice, world=world, new_network=question.new_network, caches=(kind,))
+    try:
+        best = search.run()[0]
+    except LookupError:
+        return None
+    return _compared(search, best)
 
 
 def _compared(search: TrinoSearch, best: Evaluated) -> CacheComparison:
@@ -157,7 +164,8 @@ def _queries(workers: Workers) -> Queries:
     choice, count = workers.choice, workers.count
     mean, peak = choice.workload.queries_per_second, choice.workload.peak_queries_per_second
     warm = workers.hit_ratio(count)
-    slowest = bottleneck(workers.resources(count, warm))
+    resources = workers.resources(count, warm)
+    slowest = bottleneck(resources)
     return Queries(
         per_hour=mean * SECONDS_PER_HOUR,
         peak_per_hour=peak * SECONDS_PER_HOUR,
@@ -168,6 +176,10 @@ def _queries(workers: Workers) -> Queries:
         most_per_hour=slowest.max_reads_per_second * SECONDS_PER_HOUR,
         bottleneck=slowest.name,
         utilisation_at_peak=workers.utilisation(count, warm, peak),
+        resources=tuple(
+            QueryResource(name=one.name, most_per_hour=_finite(one.max_reads_per_second * SECONDS_PER_HOUR))
+            for one in resources
+        ),
     )
 
 
@@ -179,8 +191,8 @@ def _after_loss_seconds(workers: Workers) -> float:
     return workers.query_seconds(workers.survivors, workers.ratio_after_loss, rate)
 
 
-def _finite(seconds: float) -> float | None:
-    return seconds if math.isfinite(seconds) else None
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def _warmth(workers: Workers) -> Warmth:

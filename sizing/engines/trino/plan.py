@@ -13,7 +13,7 @@ from msgspec import Struct
 from sizing.cost import Cost
 from sizing.engines.trino.export import Export
 from sizing.engines.trino.request import Catalog
-from sizing.engines.trino.search import Shortfall
+from sizing.engines.trino.shortfall import Shortfall
 from sizing.explanation import Explanations
 from sizing.figures import figure_at
 from sizing.plan import CoreGroup, HitRatio, PrimaryGroup
@@ -23,6 +23,7 @@ __all__ = [
     "CacheComparison",
     "Queries",
     "QueryMemory",
+    "QueryResource",
     "RejectedType",
     "TrinoCache",
     "TrinoPlan",
@@ -48,12 +49,19 @@ class TrinoCache(Struct, frozen=True, kw_only=True):
     amplification: float
 
 
+class QueryResource(Struct, frozen=True, kw_only=True):
+    """One resource of the cluster, and the queries an hour at which it is busy all the time; None if none need it."""
+
+    name: str
+    most_per_hour: float | None
+
+
 class Queries(Struct, frozen=True, kw_only=True):
     """The mean time of a query, in seconds, under different conditions; None where the load is more than it serves.
 
     `cold_seconds` has empty caches and the mean load, `after_loss_seconds` the peak load and as many workers fewer as
     may be lost, with the pages of the lost ones missing at first. `most_per_hour` is the rate at which `bottleneck` is
-    busy all the time.
+    busy all the time. It is the busiest of the `resources` with warm caches.
     """
 
     per_hour: float
@@ -65,6 +73,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     most_per_hour: float
     bottleneck: str
     utilisation_at_peak: float
+    resources: tuple[QueryResource, ...]
 
 
 class Warmth(Struct, frozen=True, kw_only=True):

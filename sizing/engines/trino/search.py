@@ -3,14 +3,15 @@
 The cache holds at least what the target hit ratio needs. A larger one is tried too, because it can replace faster
 volumes or further workers. For a type, a count and a cache, the least throughput and IOPS of its volumes follow from
 the longest time that a query may take alone. A count is left out only if its instances alone cost more than a cluster
-that serves, so the search is exhaustive over what it tries.
+that serves, or if it cannot serve even with the fastest disks and every page in the cache. The search is therefore
+exhaustive over what it tries.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final, Literal
 
@@ -24,15 +25,15 @@ from sizing.cost import Bill, BilledGroup, Cost, bill_usd, cost, nodes_usd
 from sizing.disks import FILL_FRACTION, nvme_volume
 from sizing.engines.trino.cached_scan import CachedScan, demand
 from sizing.engines.trino.request import TrinoChoice
+from sizing.engines.trino.shortfall import BUDGET, ROUNDING, Evaluated, Shortfall, shortfalls
 from sizing.engines.trino.workers import Workers, cached_pages, most_seconds_alone
-from sizing.inputs import UTILISATION
 from sizing.instance import InstanceType
 from sizing.prices import PriceTable
 from sizing.requirements import World
 from sizing.system_volume import distinct_size
 from sizing.units import GIB, MIB
 
-__all__ = ["COORDINATOR_TYPE", "CacheKind", "Evaluated", "Shortfall", "TrinoSearch", "shortfalls"]
+__all__ = ["COORDINATOR_TYPE", "CacheKind", "TrinoSearch"]
 
 CacheKind = Literal["gp3", "drive", "none"]
 """The disk of a cache: EBS volumes, the instance's own NVMe drive, or none because nothing is cached."""
@@ -42,7 +43,7 @@ LEAST_RAM_BYTES: Final = 32 * GIB  # judgement: on a smaller worker, a join of t
 # judgement: a query that spills writes as much as the workers have memory; HDFS, YARN and logs take the rest.
 SYSTEM_GIB: Final = 256
 MOST_WORKERS: Final = 200  # judgement: beyond this, one coordinator schedules too many splits
-ROUNDING: Final = 1e-9  # relative: of two orders of float64 arithmetic
+MARGIN: Final = 1e-6  # relative: more than all roundings of a target together
 CACHE_STEP: Final = 0.85  # judgement: the next smaller cache that is tried, as a fraction
 # What the stack creates around the nodes; a test holds these against the synthesised template.
 WORKER_METRICS: Final = 10
@@ -52,35 +53,6 @@ COMPOSITE_ALARMS: Final = 3
 DASHBOARDS: Final = 1
 INTERFACE_ENDPOINTS: Final = 1  # for the Glue Data Catalog, beside those that HBase's clusters have
 KMS_KEYS: Final = 1  # of the topic that alarms notify
-
-
-class Shortfall(Struct, frozen=True, kw_only=True):
-    """A target that a cluster misses, with the value that it has and the limit, in `unit`."""
-
-    target: str
-    actual: float
-    limit: float
-    unit: str
-
-    @property
-    def excess(self) -> float:
-        """Return by which factor the value is beyond its limit."""
-        smaller, larger = sorted((self.actual, self.limit))
-        return larger / smaller if smaller > 0 else math.inf
-
-
-class Evaluated(Struct, frozen=True, kw_only=True):
-    """A cluster with the sum of its bill and the targets that it misses."""
-
-    workers: Workers
-    usd_per_month: float
-    shortfalls: tuple[Shortfall, ...]
-
-    @property
-    def rank(self) -> tuple[int, float, float, int]:
-        """Order clusters: the fewest missed targets first, then those missed by least, then by bill and workers."""
-        excess = max((shortfall.excess for shortfall in self.shortfalls), default=1.0)
-        return len(self.shortfalls), round(excess, 3), self.usd_per_month, self.workers.count
 
 
 class TrinoSearch(Struct, frozen=True, kw_only=True, dict=True):
@@ -102,24 +74,62 @@ class TrinoSearch(Struct, frozen=True, kw_only=True, dict=True):
 
         Raises LookupError if no type that may be used exists.
         """
-        best: dict[str, Evaluated] = {}
-        cheapest_usd = math.inf
-        for instance in self.instances:
-            for count in self._counts(instance):
-                if self._nodes_usd(instance, count) > cheapest_usd:
-                    break
-                for workers in self._candidates(instance, count):
-                    known = best.get(instance.name)
-                    if known and not known.shortfalls and known.usd_per_month <= self.usd_per_month(workers):
-                        continue
-                    tried = self.evaluate(workers)
-                    if known is None or tried.rank < known.rank:
-                        best[instance.name] = tried
-                    if not tried.shortfalls:
-                        cheapest_usd = min(cheapest_usd, tried.usd_per_month)
-        if not best:
+        clusters = self._best_of_types(is_nearest=False)
+        if all(best.shortfalls for best in clusters):
+            clusters = self._best_of_types(is_nearest=True)
+        if not clusters:
             raise LookupError(f"no instance type of {', '.join(self.choice.workers.families)} can be a worker")
-        return tuple(sorted(best.values(), key=lambda tried: tried.rank))
+        return tuple(sorted(clusters, key=lambda best: best.rank))
+
+    def _best_of_types(self, *, is_nearest: bool) -> tuple[Evaluated, ...]:
+        """Return the best cluster of each instance type. Counts that cannot serve are tried only for the nearest."""
+        clusters: list[Evaluated] = []
+        most_usd = math.inf
+        for instance in self.instances:
+            best = self._best_of_type(instance, most_usd, is_nearest=is_nearest)
+            if best is not None:
+                clusters.append(best)
+                most_usd = min(most_usd, math.inf if best.shortfalls else best.usd_per_month)
+        return tuple(clusters)
+
+    def _best_of_type(self, instance: InstanceType, most_usd: float, *, is_nearest: bool) -> Evaluated | None:
+        """Return the best cluster whose instances cost no more; None if there is none.
+
+        If no count can serve, only the largest is tried.
+        """
+        best, skipped = None, None
+        for count in self._counts(instance):
+            nodes_usd = self._nodes_usd(instance, count)
+            if nodes_usd > most_usd or (best and best.serves and nodes_usd > best.usd_per_month):
+                break
+            if is_nearest or self._may_serve(instance, count):
+                best = self._better(best, self._candidates(instance, count))
+            else:
+                skipped = count
+        return best if best or skipped is None else self._better(None, self._candidates(instance, skipped))
+
+    def _better(self, best: Evaluated | None, candidates: Iterable[Workers]) -> Evaluated | None:
+        """Return the best of these clusters, or the one so far if none is better."""
+        for workers in candidates:
+            usd = self.usd_per_month(workers)
+            if best and best.serves and best.usd_per_month <= usd:
+                continue
+            tried = self._evaluated(workers, usd)
+            if best is None or tried.rank < best.rank:
+                best = tried
+        return best
+
+    def _may_serve(self, instance: InstanceType, count: int) -> bool:
+        """Return whether so many workers could serve if every read were cached on disks as fast as the type allows."""
+        servers, workload = max(1, count - self.choice.targets.lost_nodes), self.choice.workload
+        if self.choice.workers.volumes is not None:
+            bytes_per_second = math.inf
+        elif "none" in self.caches:
+            bytes_per_second = instance.network_sustained_bytes_per_second
+        else:
+            bytes_per_second = max(instance.ebs_sustained_bytes_per_second, _drive_bytes_per_second(instance))
+        alone = max(workload.cpu_seconds / instance.vcpus, workload.scanned_bytes / bytes_per_second) / servers
+        return alone <= most_seconds_alone(self.choice, servers) * (1 + MARGIN)
 
     def workers(
         self, instance_type: str, count: int, volumes: tuple[Volume, ...], cache_mib: int | None = None
@@ -132,10 +142,13 @@ class TrinoSearch(Struct, frozen=True, kw_only=True, dict=True):
 
     def evaluate(self, workers: Workers) -> Evaluated:
         """Return the cluster with the sum of its bill and the targets that it misses."""
-        usd, missed = self.usd_per_month(workers), tuple(shortfalls(workers))
+        return self._evaluated(workers, self.usd_per_month(workers))
+
+    def _evaluated(self, workers: Workers, usd: float) -> Evaluated:
+        missed = tuple(shortfalls(workers))
         budget = self.choice.targets.budget_usd_per_month
         if budget is not None and usd > budget:
-            missed = (*missed, Shortfall(target="budget", actual=usd, limit=budget, unit="USD a month"))
+            missed = (*missed, Shortfall(target=BUDGET, actual=usd, limit=budget, unit="USD a month"))
         return Evaluated(workers=workers, usd_per_month=usd, shortfalls=missed)
 
     def usd_per_month(self, workers: Workers) -> float:
@@ -266,27 +279,9 @@ class TrinoSearch(Struct, frozen=True, kw_only=True, dict=True):
         )
 
 
-def shortfalls(workers: Workers) -> Iterator[Shortfall]:
-    """Yield each target that the cluster misses in the busiest hour, after the loss of `lost_nodes` workers."""
-    choice = workers.choice
-    targets, rate = choice.targets, choice.workload.peak_queries_per_second
-    servers = workers.count - targets.lost_nodes
-    if servers < 1:
-        unit = "worker" if workers.count == 1 else "workers"
-        yield Shortfall(target="lost_nodes", actual=workers.count, limit=targets.lost_nodes + 1, unit=unit)
-        return
-    ratio = workers.hit_ratio(servers)
-    if workers.has_cache and ratio < targets.hit_ratio - ROUNDING:
-        yield Shortfall(target="hit_ratio", actual=ratio, limit=targets.hit_ratio, unit="of page reads")
-    utilisation = workers.utilisation(servers, ratio, rate)
-    if utilisation > UTILISATION * (1 + ROUNDING):
-        yield Shortfall(target="load", actual=utilisation, limit=UTILISATION, unit="utilisation")
-    at_loss = workers.utilisation(servers, workers.ratio_after_loss, rate)
-    if at_loss >= 1:
-        yield Shortfall(target="load_after_loss", actual=at_loss, limit=1.0, unit="utilisation")
-    seconds = workers.query_seconds(servers, ratio, rate)
-    if targets.query_seconds is not None and seconds > targets.query_seconds * (1 + ROUNDING):
-        yield Shortfall(target="query_time", actual=seconds, limit=targets.query_seconds, unit="s")
+def _drive_bytes_per_second(instance: InstanceType) -> float:
+    """Return the rate of the instance's own drive; 0 if it has none, or several, which no cache uses."""
+    return nvme_volume(instance).bytes_per_second if instance.nvme_disks == 1 else 0.0
 
 
 def _cache_gib(choice: TrinoChoice, pages: float, servers: int) -> int:

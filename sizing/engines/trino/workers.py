@@ -9,7 +9,8 @@ alone takes as long as its busiest resource does, on the worker that has most of
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Final
 
 from msgspec import Struct
@@ -20,6 +21,7 @@ from sizing.engines.trino.pages import PAGE_BYTES, usable_bytes
 from sizing.engines.trino.request import TrinoChoice
 from sizing.inputs import UTILISATION
 from sizing.instance import InstanceType
+from sizing.memoized import memoized
 from sizing.resource import DISK_RESOURCES, S3_GETS_PER_SECOND_PER_PREFIX, DiskKind, Resource, bottleneck
 from sizing.units import GIB
 
@@ -47,7 +49,7 @@ class Workers(Struct, frozen=True, kw_only=True, dict=True, eq=False):
     cache_gib: int
     volumes: tuple[Volume, ...]
 
-    @property
+    @cached_property
     def cache(self) -> Volume:
         """Return the volumes for the cache of a worker."""
         return next(volume for volume in self.volumes if volume.purpose == "cache")
@@ -57,7 +59,7 @@ class Workers(Struct, frozen=True, kw_only=True, dict=True, eq=False):
         """Return whether the workers cache what they read."""
         return self.cache_gib > 0
 
-    @property
+    @cached_property
     def kind(self) -> DiskKind:
         """Return the kind of the cache disk."""
         return "nvme" if self.cache.type == "nvme" else "ebs"
@@ -74,8 +76,12 @@ class Workers(Struct, frozen=True, kw_only=True, dict=True, eq=False):
         """Return each resource of so many workers, with what one query needs of it."""
         return tuple(_resources(self, servers, self.demand(ratio)))
 
-    def seconds_alone(self, servers: int, ratio: float) -> float:
-        """Return how long the busiest resource is busy with one query."""
+    @cached_property
+    def seconds_alone(self) -> Callable[[int, float], float]:
+        """Return a function of the servers and the hit ratio: how long the busiest resource is busy with one query."""
+        return memoized(self._seconds_alone)
+
+    def _seconds_alone(self, servers: int, ratio: float) -> float:
         return 1 / bottleneck(self.resources(servers, ratio)).max_reads_per_second
 
     def utilisation(self, servers: int, ratio: float, queries_per_second: float) -> float:

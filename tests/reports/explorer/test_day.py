@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from reports.explorer.day import day_document
+from reports.explorer.day import day_plot
 from sizing.calculator import plan
 from sizing.modes import HDFS
 from sizing.plan import Plan
@@ -16,9 +16,9 @@ PLAN = plan(PINNED, WORLD)
 
 
 def texts_of(sized: Plan) -> list[str]:
-    document = day_document(sized)
-    assert document is not None
-    return [event["text"] for event in document["events"]]
+    plot = day_plot(sized)
+    assert plot is not None
+    return list(plot.events)
 
 
 def test_each_event_names_the_figures_of_the_plan() -> None:
@@ -52,4 +52,4 @@ def test_a_plan_without_a_replacement_says_nothing_of_a_single_node() -> None:
 
 
 def test_a_mode_without_a_cache_has_no_day() -> None:
-    assert day_document(plan(replace(RELAXED, mode=HDFS), WORLD)) is None
+    assert day_plot(plan(replace(RELAXED, mode=HDFS), WORLD)) is None

@@ -121,7 +121,7 @@ def test_only_requests_of_its_own_page_are_answered(
     server: ExplorerServer, headers: Mapping[str, str], status: int
 ) -> None:
     sent = {**JSON, **{name: value.format(port=server.server_port) for name, value in headers.items()}}
-    body = json.dumps({"page": "p", "number": 1, "values": {}, "free": False})
+    body = json.dumps({"page": "p", "number": 1, "values": {}, "column": ""})
     assert request(server, "POST", f"/{server.token}/plan", sent, body)[0] == status
 
 
@@ -138,7 +138,17 @@ def test_the_server_asks_no_name_service(server: ExplorerServer, monkeypatch: py
 
 
 @pytest.mark.parametrize(
-    "body", ["", "[]", "{", '{"page": 1}', '{"page": "p", "number": 1, "values": {"a": 1}}', "[" * 9000]
+    "body",
+    [
+        "",
+        "[]",
+        "{",
+        '{"page": 1}',
+        '{"page": "p", "number": 1, "values": {"a": 1}}',
+        "[" * 9000,
+        '{"page": "p", "number": 1, "values": {}, "column": "gp3"}',
+        '{"page": "p", "number": 1, "values": {}, "column": 1}',
+    ],
 )
 def test_any_other_body_is_a_bad_request(server: ExplorerServer, body: str) -> None:
     assert request(server, "POST", f"/{server.token}/plan", body=body)[0] == 400
@@ -152,7 +162,16 @@ def test_no_other_method_is_answered(server: ExplorerServer, method: str) -> Non
 def test_the_answer_is_the_plan_of_the_command(server: ExplorerServer) -> None:
     found = post(server, "plan", {})
     document = json.loads(run("plan", "dev", "--output", "json").stdout)
-    assert {key: document[key] for key in found["plan"]} == found["plan"]
+    lines, bars = found["plots"]["lines"], found["plots"]["bars"]
+    values = {name: [bar["value"] for bar in plot["bars"]] for name, plot in bars.items()}
+    assert found["usd_per_month"] == document["cost"]["usd_per_month"] == pytest.approx(sum(values["cost"]))
+    curve, drawn = document["hit_ratio"]["curve"], lines["hits"]["series"][0]["points"]
+    assert drawn[: len(curve)] == curve
+    assert values["memory"] == list(document["memory"]["parts"].values())
+    load = document["throughput"]
+    assert [bar["name"] for bar in bars["resources"]["bars"] if bar["strong"]] == [load["bottleneck"]]
+    limits = [one["max_reads_per_second"] for one in load["resources"]]
+    assert values["resources"] == pytest.approx([load["reads_per_second"] / most if most else 0 for most in limits])
     assert found["command"] == "warmbase plan dev"
 
 

@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
-from reports.explorer.page_input import MODE, Kind, PageInput
+from reports.explorer.engines.trino.inputs import INPUTS as TRINO_INPUTS
+from reports.explorer.page_input import MODE, OPEN_LOAD, TARGETS, WORKLOAD
 from reports.explorer.report import _stops
+
+INPUTS = {entry.key: entry for entry in (*WORKLOAD, *OPEN_LOAD, *TARGETS)}
 
 
 @pytest.mark.parametrize(
-    ("key", "kind", "text", "stops"),
+    ("key", "text", "stops"),
     [
-        ("targets.hit_ratio", "share", "95 %", ["0.8", "0.9", "95 %", "0.99"]),
-        ("workload.reads.per_second", "count", "0x10", []),
-        ("workload.reads.per_second", "count", "100", ["50", "100", "150", "200", "300"]),
-        ("workload.popularity", "skew", "0.9", ["uniform", "0.7", "0.9", "0.99", "1.1"]),
-        ("workload.popularity", "skew", "", []),
-        ("targets.p99", "time", "1 s", []),
+        ("hit_ratio", "95 %", ["0.8", "0.9", "95 %", "0.99"]),
+        ("per_second", "0x10", []),
+        ("per_second", "100", ["50", "100", "150", "200", "300"]),
+        ("popularity", "0.9", ["uniform", "0.7", "0.9", "0.99", "1.1"]),
+        ("popularity", "", []),
+        ("p99", "1 s", []),
     ],
 )
-def test_a_slider_stops_at_the_value_of_the_file_however_it_is_written(
-    key: str, kind: Kind, text: str, stops: list[str]
-) -> None:
-    assert _stops(PageInput(key=key, section="", title="", kind=kind, text=text)) == stops
+def test_a_slider_stops_at_the_value_of_the_file_however_it_is_written(key: str, text: str, stops: list[str]) -> None:
+    assert _stops(replace(INPUTS[key], text=text)) == stops
 
 
 def test_the_list_of_storage_modes_offers_all_of_them() -> None:
     assert _stops(MODE) == ["s3-cached", "s3-plain", "hdfs"]
+
+
+def test_times_stop_in_the_order_of_their_lengths() -> None:
+    entry = next(entry for entry in TRINO_INPUTS if entry.key == "targets.query_time")
+    assert _stops(replace(entry, text="60 s")) == ["15 s", "30 s", "60 s", "2 min", "5 min"]

@@ -9,11 +9,12 @@ import random
 from collections import OrderedDict
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from sizing import gp3
+from sizing.cluster import Volume
 from sizing.engines.trino.cached_scan import CachedScan
 from sizing.engines.trino.calculator import trino_plan
 from sizing.engines.trino.pages import PAGE_BYTES
@@ -161,6 +162,24 @@ def test_trial_of_everything_finds_nothing_cheaper(choice: TrinoChoice) -> None:
     tried = cheapest_by_trial(limited, types)
     assert usd(limited) <= tried * 1.01
     assert tried < math.inf
+
+
+@settings(max_examples=15, deadline=None)
+@given(choice=choices())
+def test_a_count_that_is_left_out_has_no_better_cluster(choice: TrinoChoice) -> None:
+    search = TrinoSearch(choice=choice, world=WORLD)
+    everything = search._best_of_types(is_nearest=True)
+    best = min(everything, key=lambda one: one.rank)
+    assert search.run()[0].rank == pytest.approx(best.rank)
+
+
+def test_pinned_drives_may_be_faster_than_those_of_the_type() -> None:
+    drives = Volume(purpose="cache", type="nvme", count=4, size_gib=3000, iops=400_000, throughput_mib_s=2000)
+    volumes = (drives, gp3_volume(purpose="system", size_gib=256))
+    quick = with_query_targets(with_scans(CHOICE, cpu_seconds_per_gib=0.1), query_seconds=20.0)
+    search = TrinoSearch(choice=with_workers(quick, type="r8g.2xlarge", volumes=volumes), world=WORLD)
+    best, *_ = search.run()
+    assert (best.shortfalls, best.rank) == ((), min(one.rank for one in search._best_of_types(is_nearest=True)))
 
 
 def test_hit_ratio_is_that_of_a_replayed_lru_cache() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from reports.compared_modes import ModeTable
+from reports.column_table import ColumnTable
 from reports.nodes_text import volumes_text
 from sizing.engines.trino.plan import CacheComparison
 from sizing.engines.trino.search import CacheKind
@@ -19,9 +19,10 @@ SUMMARIES: Final[Mapping[CacheKind, str]] = {
 }
 
 
-def cache_table(plans: Mapping[CacheKind, CacheComparison]) -> ModeTable:
+def cache_table(plans: Mapping[CacheKind, CacheComparison]) -> ColumnTable:
     """Return the table of these clusters."""
-    return ModeTable(
+    return ColumnTable(
+        title="The places of the cache side by side",
         names=tuple(NAMES[kind] for kind in plans),
         rows=tuple((name, *map(figure, plans.values())) for name, figure in ROWS.items()),
         summaries=tuple(f"{NAMES[kind]}: {SUMMARIES[kind]}" for kind in plans),

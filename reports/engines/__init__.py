@@ -1,0 +1,1 @@
+"""The pages of engines other than HBase."""

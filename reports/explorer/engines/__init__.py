@@ -1,0 +1,1 @@
+"""The figures, inputs and plots of engines other than HBase."""

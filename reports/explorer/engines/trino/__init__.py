@@ -1,0 +1,1 @@
+"""The page of an analytics cluster: its figures, inputs and plots."""
