@@ -21,7 +21,7 @@ from configurations.engines.trino.rendering import TrinoLaunch
 from configurations.launch import Launch
 from environments.environment import Environment
 from environments.reader import read_environment
-from operations.aws import Aws, examining
+from operations.aws import examining
 from operations.engines.trino.verification import trino_verification
 from operations.identity import environment_aws
 from operations.verification import CheckResult, unsettled, verification
@@ -54,7 +54,7 @@ def verify(environment: str, cluster: str | None, output: str) -> None:
     """
     read = read_environment(environment)
     launch = _launch(read, cluster)
-    findings = _findings(environment_aws(read, os.environ, examining), launch)
+    findings = _findings(read, launch)
     report = _write(Path(read.source), launch, findings)
     error = _mismatch(f"cluster {launch.plan.cluster} of {read.name}", findings, report)
     if output == "json":
@@ -72,7 +72,9 @@ def _launch(environment: Environment, cluster_name: str | None) -> Launch | Trin
     return deployable_cluster(environment, chosen_cluster(environment, cluster_name).name).launch
 
 
-def _findings(aws: Aws, launch: Launch | TrinoLaunch) -> tuple[CheckResult, ...]:
+def _findings(environment: Environment, launch: Launch | TrinoLaunch) -> tuple[CheckResult, ...]:
+    aws = environment_aws(environment, os.environ, examining)
+
     def say(line: str) -> None:
         echo(line, err=True)
 

@@ -35,8 +35,9 @@ def with_fitting_cache(candidate: Candidate, missed: Iterable[Shortfall]) -> Can
     too large, or if the environment states the size of the cache.
     """
     question, largest_mib = candidate.question, candidate.cache_mib
-    is_stated = question.requirements.cluster.core.cache_mib is not None
-    if not largest_mib or is_stated or not _is_too_large(candidate, missed):
+    if not largest_mib or question.requirements.cluster.core.cache_mib is not None:
+        return candidate
+    if not _is_too_large(candidate, missed):
         return candidate
     files = candidate.layout.volume("cache").count
     largest_mib = min(largest_mib, _most_in_memory_mib(question, candidate.instance, candidate.survivors, files))

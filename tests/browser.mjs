@@ -199,13 +199,19 @@ async function sheets(page) {
   return file.match(/\/Type \/Page\b(?!s)/g).length;
 }
 
-function width(page) {
+/** Return the width of the page once its plots are drawn at the size of the window. */
+async function width(page) {
+  await drawn(page);
   return page.evaluate(() => document.documentElement.scrollWidth);
+}
+
+function drawn(page) {
+  return page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 }
 
 /** Return the labels of marks that touch a line, a mark or another label. */
 async function touching(page) {
-  await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+  await drawn(page);
   return page.$$eval("#plots figure:not([hidden]) .canvas svg", (drawings) =>
     drawings.flatMap((drawing) => {
       const boxes = (selector) => [...drawing.querySelectorAll(selector)].map((shape) => shape.getBBox());

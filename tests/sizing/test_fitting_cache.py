@@ -53,7 +53,7 @@ def pinned(requirements: Requirements, sized: Plan) -> Requirements:
 
 @pytest.mark.parametrize("seed", range(150))
 def test_a_plan_still_meets_its_targets_if_its_layout_is_pinned(seed: int) -> None:
-    """Of 1,500 such workloads, two were exceptions, in which a larger cache makes disks too slow, or fills faster."""
+    """Two of 1,500 such workloads were exceptions, in which a larger cache makes disks too slow, or fills faster."""
     requirements = random_requirements(seed)
     sized = plan(requirements, WORLD)
     again = plan(pinned(requirements, sized), WORLD)

@@ -113,7 +113,7 @@ def test_the_best_option_for_each_part_of_an_input_is_kept() -> None:
 
 
 def test_the_best_option_that_is_safe_enough_is_kept() -> None:
-    """Of 20 samples, the first option misses a target in 4, the second in 2, and the third in none."""
+    """The first option misses a target in 4 of 20 samples, the second in 2, and the third in none."""
     rows = [[(1_000.0, sample < 4), (1_300.0, sample < 2), (3_000.0, False)] for sample in range(20)]
     decision = proposed(rows).decision
     assert decision.options[decision.best] == option(0)

@@ -159,6 +159,6 @@ TRINO: Final = PageCase(
     wide=f"{LAKE}workload.read",
     option=(f"{LAKE}workload.scanned", ""),
     left_out=(),
-    columns="figurecache on gp3cache on a driveno cache",
+    columns="figurecache on gp3cache on NVMeno cache",
 )
 CASES: Final = {"hbase": HBASE, "trino": TRINO}

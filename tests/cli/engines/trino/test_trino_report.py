@@ -75,7 +75,7 @@ def test_the_report_of_a_comparison_has_the_places_of_the_cache(tmp_path: Path) 
     found = blocks_of(file)
     assert found["plan"] == document_of("compare")
     report = found["report"]
-    assert report["columns"]["names"] == ["cache on gp3", "cache on a drive", "no cache"]
+    assert report["columns"]["names"] == ["cache on gp3", "cache on NVMe", "no cache"]
     assert report["base"]["command"] == f"warmbase compare {environment} --cluster lake"
     assert report["base"]["usd_per_month"] == document_of("plan")["cost"]["usd_per_month"], "nothing is pinned"
 
