@@ -27,7 +27,7 @@ from tests.reports.explorer.page_cases import CASES, HBASE, TRINO, PageCase
 
 PROD: Final = replace(HBASE, environment="prod")
 QUICK_STATES: Final = 3
-THOROUGH_STATES: Final = 12
+THOROUGH_STATES: Final = 100
 BENCH_STATES: Final = 40
 FEWEST_PRICES: Final = 2
 """While a slider moves for 600 ms, the page shows more than the price before it."""
