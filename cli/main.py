@@ -70,7 +70,7 @@ COMMAND_COLUMNS: Final = 16
 EXIT_CODES: Final = "Exit codes: 0 done; 1 failed; 2 invalid input; 3 the answer is no."
 
 JSON: Final = "cli.main.json"
-GARBAGE_THRESHOLD: Final = 500_000  # judgement: objects; tens of MB, and Python's own is 700
+GARBAGE_THRESHOLD: Final = 2_000_000  # judgement: objects; a hundred MB or two, and Python's own is 700
 
 
 class LazyGroup(click.Group):
