@@ -21,7 +21,7 @@ from sizing.memory import NotEnoughMemory
 from sizing.prices import PriceTable
 from sizing.regret import ClusterOption, Outcome
 from sizing.requirements import Requirements, World
-from sizing.search import cheapest_serving, fewest_nodes
+from sizing.search import MOST_NODES, cheapest_serving, fewest_nodes, node_counts
 from sizing.shortfalls import shortfalls
 from sizing.units import HOURS_PER_MONTH
 
@@ -43,6 +43,11 @@ class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     def count_is_fixed(self) -> bool:
         """Return whether the file states the number of nodes."""
         return self.requirements.cluster.core.count is not None
+
+    @property
+    def most_nodes(self) -> int:
+        """Return the most nodes that the cluster may grow to, even if the file states their number."""
+        return MOST_NODES if self.count_is_fixed else node_counts(self.question)[-1]
 
     @property
     def prices(self) -> PriceTable:

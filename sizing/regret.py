@@ -74,6 +74,10 @@ class Situation(Protocol):
         """Return whether the file states the number of nodes."""
 
     @property
+    def most_nodes(self) -> int:
+        """Return the most nodes that the cluster may grow to, even if the file states their number."""
+
+    @property
     def prices(self) -> PriceTable:
         """Return the prices of nodes and volumes."""
 
