@@ -2,7 +2,8 @@
 
 A larger cache has more hits, and volumes that are paid for cost no more with it. But its index takes memory from the
 buffers of handlers, and it takes longer to fill and to restart. So the cache is as large as the volumes allow, or else
-the largest that misses no target for these reasons.
+the largest that misses no target for these reasons. A cache between two that serve may still miss a target, so the one
+for which a plan buys such volumes is always tried: a plan whose layout is pinned serves as before.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ import bisect
 import math
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import Final
 
 from msgspec.structs import replace
 
 from sizing.candidate import Candidate
-from sizing.cures import SMALLER_CACHE_TARGETS, WARM_UP
-from sizing.disks import everything_mib
+from sizing.cures import SMALLER_CACHE_TARGETS, WARM_UP, Cure, cures
+from sizing.disks import everything_mib, planned_cache_mib
 from sizing.inputs import SizingInputs
 from sizing.instance import InstanceType
 from sizing.memory import most_handlers
@@ -27,33 +29,48 @@ from sizing.units import GIB, MIB
 
 __all__ = ["with_fitting_cache"]
 
+SMALLER: Final[frozenset[Cure]] = frozenset({"smaller cache", "another cache"})
+"""The cures of a target that a smaller cache may meet."""
+
 
 def with_fitting_cache(candidate: Candidate, missed: Iterable[Shortfall]) -> Candidate:
-    """Return a candidate that misses these targets with the largest cache that need not be smaller to meet them.
+    """Return a candidate that misses these targets with the largest known cache that meets them.
 
-    The candidate itself is returned if a smaller cache would not help, if even the cache for the target hit ratio is
-    too large, or if the environment states the size of the cache.
+    The candidate itself is returned if no smaller cache would help, or if the environment states the size of the cache.
     """
-    question, largest_mib = candidate.question, candidate.cache_mib
-    is_stated = question.requirements.cluster.core.cache_mib is not None
-    if not largest_mib or is_stated or not _is_too_large(candidate, missed):
+    is_stated = candidate.question.requirements.cluster.core.cache_mib is not None
+    if not candidate.cache_mib or is_stated or not cures(candidate, missed) & SMALLER:
         return candidate
-    files = candidate.layout.volume("cache").count
-    largest_mib = min(largest_mib, _most_in_memory_mib(question, candidate.instance, candidate.survivors, files))
+    fitting = _with_largest_fitting(candidate) if _is_too_large(candidate, missed) else candidate
+    planned_mib = planned_cache_mib(candidate.layout.volume("cache"), candidate.question.demand)
+    if planned_mib >= candidate.cache_mib or (planned_mib <= fitting.cache_mib and not shortfalls(fitting, WARM_UP)):
+        return fitting
+    planned = _with_cache(candidate, planned_mib)
+    return fitting if shortfalls(planned, WARM_UP) else planned
 
-    def with_cache(cache_mib: int) -> Candidate:
-        return replace(candidate, layout=replace(candidate.layout, cache_mib=cache_mib))
+
+def _with_largest_fitting(candidate: Candidate) -> Candidate:
+    """Return a candidate whose cache is too large with the largest that is not.
+
+    The candidate itself is returned if even the cache for the target hit ratio is too large.
+    """
+    question, files = candidate.question, candidate.layout.volume("cache").count
+    most_mib = _most_in_memory_mib(question, candidate.instance, candidate.survivors, files)
 
     def is_too_large(cache_mib: int) -> bool:
-        smaller = with_cache(cache_mib)
+        smaller = _with_cache(candidate, cache_mib)
         return _is_too_large(smaller, shortfalls(smaller, WARM_UP))
 
     needed_mib = question.demand.size_mib(question.requirements.targets.hit_ratio, candidate.survivors)
     step_mib = _step_mib(files)
-    sizes = range(math.ceil(needed_mib / step_mib) * step_mib, largest_mib + 1, step_mib)
+    sizes = range(math.ceil(needed_mib / step_mib) * step_mib, min(candidate.cache_mib, most_mib) + 1, step_mib)
     if not sizes or is_too_large(sizes[0]):
         return candidate
-    return with_cache(sizes[bisect.bisect_left(sizes, 1, lo=1, key=is_too_large) - 1])
+    return _with_cache(candidate, sizes[bisect.bisect_left(sizes, 1, lo=1, key=is_too_large) - 1])
+
+
+def _with_cache(candidate: Candidate, cache_mib: int) -> Candidate:
+    return replace(candidate, layout=replace(candidate.layout, cache_mib=cache_mib))
 
 
 def _is_too_large(candidate: Candidate, missed: Iterable[Shortfall]) -> bool:
