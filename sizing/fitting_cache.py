@@ -38,8 +38,8 @@ def with_fitting_cache(candidate: Candidate, missed: Iterable[Shortfall]) -> Can
 
     The candidate itself is returned if no smaller cache would help, or if the environment states the size of the cache.
     """
-    is_stated = candidate.question.requirements.cluster.core.cache_mib is not None
-    if not candidate.cache_mib or is_stated or not cures(candidate, missed) & SMALLER:
+    has_size = candidate.question.requirements.cluster.core.cache_mib is not None
+    if not candidate.cache_mib or has_size or not cures(candidate, missed) & SMALLER:
         return candidate
     fitting = _with_largest_fitting(candidate) if _is_too_large(candidate, missed) else candidate
     planned_mib = planned_cache_mib(candidate.layout.volume("cache"), candidate.question.demand)
