@@ -189,9 +189,9 @@ def pinned_layout(question: SizingInputs, volumes: tuple[Volume, ...], servers: 
     return Layout(cache_mib=min(everything_mib(question, servers, cache.count), room_mib), volumes=volumes)
 
 
-def planned_cache_mib(cache: Volume, demand: CacheDemand) -> int:
-    """Return the cache for which a plan buys such volumes: the inverse of `cache_volume_gib`."""
-    return _room_mib(cache, demand, FILL_FRACTION)
+def planned_cache_mib(volumes: tuple[Volume, ...], demand: CacheDemand) -> int:
+    """Return the cache for which a plan buys such volumes: the inverse of `cache_volume_gib`; 0 without a cache."""
+    return next((_room_mib(volume, demand, FILL_FRACTION) for volume in volumes if volume.purpose == "cache"), 0)
 
 
 def _room_mib(cache: Volume, demand: CacheDemand, fill: float) -> int:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from sizing.candidate import Candidate
 from sizing.cures import SMALLER_CACHE_TARGETS, WARM_UP, Cure, cures
-from sizing.disks import everything_mib, planned_cache_mib
+from sizing.disks import everything_mib
 from sizing.inputs import SizingInputs
 from sizing.instance import InstanceType
 from sizing.memory import most_handlers
@@ -34,9 +34,10 @@ NEARLY_MET: Final = 0.75
 """judgement: the planned cache is a tenth smaller than that of pinned volumes, which hardly changes a capacity more."""
 
 
-def with_fitting_cache(candidate: Candidate, missed: Iterable[Shortfall]) -> Candidate:
+def with_fitting_cache(candidate: Candidate, missed: Iterable[Shortfall], planned_mib: int) -> Candidate:
     """Return a candidate that misses these targets with the largest known cache that meets them.
 
+    `planned_mib` is the cache for which a plan buys such volumes.
     The candidate itself is returned if no smaller cache would help, or if the environment states the size of the cache.
     """
     has_size = candidate.question.requirements.cluster.core.cache_mib is not None
@@ -46,7 +47,6 @@ def with_fitting_cache(candidate: Candidate, missed: Iterable[Shortfall]) -> Can
     if not is_too_large and not _is_nearly_met(candidate, missed):
         return candidate
     fitting = _with_largest_fitting(candidate) if is_too_large else candidate
-    planned_mib = planned_cache_mib(candidate.layout.volume("cache"), candidate.question.demand)
     if planned_mib >= candidate.cache_mib or (planned_mib <= fitting.cache_mib and not shortfalls(fitting, WARM_UP)):
         return fitting
     planned = _with_cache(candidate, planned_mib)

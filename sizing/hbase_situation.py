@@ -12,7 +12,7 @@ from sizing.bill import billed_groups, candidate_bill, fixed_usd
 from sizing.candidate import FEWEST_SURVIVORS, Candidate
 from sizing.cluster import Layout
 from sizing.cost import nodes_usd, services_usd
-from sizing.disks import hdfs_volumes, pinned_layout
+from sizing.disks import hdfs_volumes, pinned_layout, planned_cache_mib
 from sizing.evaluation import budget_missed
 from sizing.fitting_cache import with_fitting_cache
 from sizing.inputs import SizingInputs
@@ -103,7 +103,10 @@ class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         survivors = max(FEWEST_SURVIVORS, option.count - self.requirements.targets.lost_nodes)
         cache_mib = pinned_layout(question, option.volumes, survivors).cache_mib
         services, missed = self._evaluation(
-            option.instance_type, option.count, Layout(cache_mib=cache_mib, volumes=option.unsized_volumes)
+            option.instance_type,
+            option.count,
+            Layout(cache_mib=cache_mib, volumes=option.unsized_volumes),
+            min(cache_mib, planned_cache_mib(option.volumes, question.demand)),
         )
         groups = billed_groups(question, option.instance_type, option.count, option.volumes)
         usd_per_month = nodes_usd(groups, prices) + services
@@ -118,19 +121,21 @@ class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         )
 
     @cached_property
-    def _evaluation(self) -> Callable[[str, int, Layout], tuple[float, tuple[str, ...]]]:
-        """Return a function of nodes and their largest cache: the bill besides them in USD a month, and missed targets.
+    def _evaluation(self) -> Callable[[str, int, Layout, int], tuple[float, tuple[str, ...]]]:
+        """Return a function of nodes, their largest and planned cache: the bill besides them, and the missed targets.
 
         The budget is not among these targets. Many options differ only in the size of their volumes, and where all data
         fit, their caches are equally large.
         """
         return memoized(self._evaluated)
 
-    def _evaluated(self, instance_type: str, count: int, layout: Layout) -> tuple[float, tuple[str, ...]]:
+    def _evaluated(
+        self, instance_type: str, count: int, layout: Layout, planned_mib: int
+    ) -> tuple[float, tuple[str, ...]]:
         instance = self.world.instance_types[instance_type]
         largest = Candidate(question=self.question, instance=instance, count=count, layout=layout)
         missed = shortfalls(largest)
-        candidate = with_fitting_cache(largest, missed)
+        candidate = with_fitting_cache(largest, missed, planned_mib)
         if candidate is not largest:
             missed = shortfalls(candidate)
         services = services_usd(candidate_bill(candidate), self.world.prices)
