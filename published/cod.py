@@ -85,7 +85,12 @@ class Cod(Struct, frozen=True, kw_only=True, dict=True):
         """Return the prefetch of each worker's share, with HBase's default of threads."""
         blocks = round(bytes_of_worker / self.question.demand.blocks.lengths.mean_bytes)
         share = ServerShare(
-            cache_bytes=0, cached_blocks=blocks, index_and_bloom_bytes=0.0, regions=0.0, write_bytes_per_second=0.0
+            cache_bytes=0,
+            cached_blocks=blocks,
+            prefetched_blocks=blocks,
+            index_and_bloom_bytes=0.0,
+            regions=0.0,
+            write_bytes_per_second=0.0,
         )
         return fill_seconds(self.question.demand, share, self.cluster, PREFETCH_THREADS)
 

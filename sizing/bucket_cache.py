@@ -36,6 +36,7 @@ REFERENCE_BYTES: Final = TIB
 LENGTHS: Final = 32  # whose bucket sizes are cached
 NEARLY: Final = 1 - 1e-9  # a cache that misses holding everything by a hair
 MIB_PER_GIB: Final = GIB // MIB
+SEVERAL: Final = 2
 
 
 class BucketCache(Struct, frozen=True, kw_only=True):
@@ -221,9 +222,27 @@ class CacheDemand(Struct, frozen=True, kw_only=True, dict=True):
         sizes = np.array([size for size, _ in self.curve.points])
         return table_curves(self.cacheable.popularity, self.swing, sizes / REFERENCE_BYTES)
 
-    def blocks_cached(self, size_mib: int, servers: int) -> int:
-        """Blocks that one RegionServer holds at most."""
+    def blocks_prefetched(self, size_mib: int, servers: int) -> int:
+        """Return the blocks that one RegionServer holds after a prefetch, which brings all tables in proportion."""
         return math.ceil(min(self.cacheable.count / servers, self.effective_bytes(size_mib) / self.claimed_bytes))
+
+    def blocks_cached(self, size_mib: int, servers: int) -> int:
+        """Return the blocks that one RegionServer holds at most: after a prefetch, or once its cache is warm.
+
+        A warm cache holds more of them if the popular tables have small blocks.
+        """
+        prefetched = self.blocks_prefetched(size_mib, servers)
+        if len(self.cacheable.tables) < SEVERAL:
+            return prefetched
+        warm = np.interp(self.effective_bytes(size_mib) * servers, *self._warm_blocks) / servers
+        return max(prefetched, math.ceil(warm * NEARLY))
+
+    @cached_property
+    def _warm_blocks(self) -> tuple[Floats, Floats]:
+        """Return cluster-wide caches, and the blocks of all tables that each of them holds once it is warm."""
+        shares = self.table_curves.cached / self.table_curves.cached[-1]
+        blocks = shares @ np.array([float(table.count) for table in self.cacheable.tables])
+        return np.array([float(size) for size, _ in self.curve.points]), blocks
 
     def bucket_cache(self, size_mib: int) -> BucketCache:
         """Return the cache with its exact count of blocks, by the allocator's own arithmetic."""

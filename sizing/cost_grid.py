@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sizing import gp3
 from sizing.candidate import FEWEST_SURVIVORS, Candidate
 from sizing.cures import WARM_UP
-from sizing.disks import Storage, VolumeChoice, cache_volumes_gib, layout
+from sizing.disks import Storage, VolumeChoice, cache_volumes_gib, layout, planned_cache_mib
 from sizing.fitting_cache import with_fitting_cache
 from sizing.inputs import SizingInputs
 from sizing.instance import InstanceType
@@ -91,7 +91,8 @@ class CostGrid(Struct, frozen=True, kw_only=True):
         candidate = Candidate(question=nodes.question, instance=nodes.instance, count=nodes.count, layout=volumes)
         if nodes.storage != "pinned":
             return candidate
-        return with_fitting_cache(candidate, shortfalls(candidate, WARM_UP))
+        planned_mib = planned_cache_mib(volumes.volumes, nodes.question.demand)
+        return with_fitting_cache(candidate, shortfalls(candidate, WARM_UP), planned_mib)
 
     def fits_memory(self, size: int) -> bool:
         """Return whether the instance has room for the heap and the index of the cache in that row."""

@@ -41,6 +41,7 @@ __all__ = [
     "index_fraction",
     "layout",
     "pinned_layout",
+    "planned_cache_mib",
     "provisioned_volume",
     "storages",
     "volume_load",
@@ -184,9 +185,19 @@ def pinned_layout(question: SizingInputs, volumes: tuple[Volume, ...], servers: 
         return Layout(cache_mib=has, volumes=volumes)
     cache = next(volume for volume in volumes if volume.purpose == "cache")
     fill = FILL_FRACTION if cache.type == "nvme" else PINNED_FILL_FRACTION
-    room_bytes = cache.size_bytes * fill / (1 / cache.count + index_fraction(question.demand))
-    room_mib = math.floor(room_bytes / GIB / cache.count) * cache.count * MIB_PER_GIB
+    room_mib = _room_mib(cache, question.demand, fill)
     return Layout(cache_mib=min(everything_mib(question, servers, cache.count), room_mib), volumes=volumes)
+
+
+def planned_cache_mib(volumes: tuple[Volume, ...], demand: CacheDemand) -> int:
+    """Return the cache for which a plan buys such volumes: the inverse of `cache_volume_gib`; 0 without a cache."""
+    return next((_room_mib(volume, demand, FILL_FRACTION) for volume in volumes if volume.purpose == "cache"), 0)
+
+
+def _room_mib(cache: Volume, demand: CacheDemand, fill: float) -> int:
+    """Return the largest cache that fills the volumes so far, with its index; whole GiB in each file."""
+    room_bytes = cache.size_bytes * fill / (1 / cache.count + index_fraction(demand))
+    return math.floor(room_bytes / GIB / cache.count) * cache.count * MIB_PER_GIB
 
 
 @lru_cache(maxsize=SERVERS)

@@ -2,14 +2,15 @@
 
 A larger cache has more hits, and volumes that are paid for cost no more with it. But its index takes memory from the
 buffers of handlers, and it takes longer to fill and to restart. So the cache is as large as the volumes allow, or else
-the largest that misses no target for these reasons.
+the largest that misses no target for these reasons. A cache between two that serve may still miss a target, so the one
+for which a plan buys such volumes is always tried: a plan whose layout is pinned serves as before.
 """
 
 from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from msgspec.structs import replace
@@ -28,33 +29,44 @@ from sizing.units import GIB, MIB
 __all__ = ["with_fitting_cache"]
 
 
-def with_fitting_cache(candidate: Candidate, missed: Iterable[Shortfall]) -> Candidate:
-    """Return a candidate that misses these targets with the largest cache that need not be smaller to meet them.
+def with_fitting_cache(candidate: Candidate, missed: Sequence[Shortfall], planned_mib: int) -> Candidate:
+    """Return a candidate that misses these targets with the largest known cache that meets them.
 
-    The candidate itself is returned if a smaller cache would not help, if even the cache for the target hit ratio is
-    too large, or if the environment states the size of the cache.
+    `planned_mib` is the cache for which a plan buys such volumes.
+    The candidate itself is returned if no smaller cache would help, or if the environment states the size of the cache.
     """
-    question, largest_mib = candidate.question, candidate.cache_mib
-    if not largest_mib or question.requirements.cluster.core.cache_mib is not None:
+    has_size = candidate.question.requirements.cluster.core.cache_mib is not None
+    if not candidate.cache_mib or has_size or not missed:
         return candidate
-    if not _is_too_large(candidate, missed):
-        return candidate
-    files = candidate.layout.volume("cache").count
-    largest_mib = min(largest_mib, _most_in_memory_mib(question, candidate.instance, candidate.survivors, files))
+    fitting = _with_largest_fitting(candidate) if _is_too_large(candidate, missed) else candidate
+    if planned_mib >= candidate.cache_mib or (planned_mib <= fitting.cache_mib and not shortfalls(fitting, WARM_UP)):
+        return fitting
+    planned = _with_cache(candidate, planned_mib)
+    return fitting if shortfalls(planned, WARM_UP) else planned
 
-    def with_cache(cache_mib: int) -> Candidate:
-        return replace(candidate, layout=replace(candidate.layout, cache_mib=cache_mib))
+
+def _with_largest_fitting(candidate: Candidate) -> Candidate:
+    """Return a candidate whose cache is too large with the largest that is not.
+
+    The candidate itself is returned if even the cache for the target hit ratio is too large.
+    """
+    question, files = candidate.question, candidate.layout.volume("cache").count
+    most_mib = _most_in_memory_mib(question, candidate.instance, candidate.survivors, files)
 
     def is_too_large(cache_mib: int) -> bool:
-        smaller = with_cache(cache_mib)
+        smaller = _with_cache(candidate, cache_mib)
         return _is_too_large(smaller, shortfalls(smaller, WARM_UP))
 
     needed_mib = question.demand.size_mib(question.requirements.targets.hit_ratio, candidate.survivors)
     step_mib = _step_mib(files)
-    sizes = range(math.ceil(needed_mib / step_mib) * step_mib, largest_mib + 1, step_mib)
+    sizes = range(math.ceil(needed_mib / step_mib) * step_mib, min(candidate.cache_mib, most_mib) + 1, step_mib)
     if not sizes or is_too_large(sizes[0]):
         return candidate
-    return with_cache(sizes[bisect.bisect_left(sizes, 1, lo=1, key=is_too_large) - 1])
+    return _with_cache(candidate, sizes[bisect.bisect_left(sizes, 1, lo=1, key=is_too_large) - 1])
+
+
+def _with_cache(candidate: Candidate, cache_mib: int) -> Candidate:
+    return replace(candidate, layout=replace(candidate.layout, cache_mib=cache_mib))
 
 
 def _is_too_large(candidate: Candidate, missed: Iterable[Shortfall]) -> bool:

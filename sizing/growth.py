@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from sizing.region_size import Regions
 from sizing.regret import ClusterOption, Situation
 from sizing.requirements import Requirements
-from sizing.search import MOST_NODES
 from sizing.workload import OpenLoad, Workload
 
 __all__ = ["ASSUMED_GROWTH", "GrowthStep", "growing", "grown", "growth_steps", "outgrown_month", "split_month"]
@@ -131,11 +130,12 @@ def _step(current: Situation, option: ClusterOption | None, month: int, missed: 
 
 def _enlarged(current: Situation, option: ClusterOption) -> tuple[ClusterOption, float] | None:
     """Return the option with the fewest more nodes that meet the targets, and its bill; None if no number does."""
-    low, high = option.count, min(MOST_NODES, 2 * option.count)
+    most = current.most_nodes
+    low, high = option.count, min(most, 2 * option.count)
     while not _serves(current, replace(option, count=high)):
-        if high == MOST_NODES:
+        if high == most:
             return None
-        low, high = high, min(MOST_NODES, 2 * high)
+        low, high = high, min(most, 2 * high)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if _serves(current, replace(option, count=middle)) else (middle, high)

@@ -12,7 +12,7 @@ from sizing.bill import billed_groups, candidate_bill, fixed_usd
 from sizing.candidate import FEWEST_SURVIVORS, Candidate
 from sizing.cluster import Layout
 from sizing.cost import nodes_usd, services_usd
-from sizing.disks import hdfs_volumes, pinned_layout
+from sizing.disks import hdfs_volumes, pinned_layout, planned_cache_mib
 from sizing.evaluation import budget_missed
 from sizing.fitting_cache import with_fitting_cache
 from sizing.inputs import SizingInputs
@@ -21,7 +21,7 @@ from sizing.memory import NotEnoughMemory
 from sizing.prices import PriceTable
 from sizing.regret import ClusterOption, Outcome
 from sizing.requirements import Requirements, World
-from sizing.search import cheapest_serving, fewest_nodes
+from sizing.search import MOST_NODES, cheapest_serving, fewest_nodes, node_counts
 from sizing.shortfalls import shortfalls
 from sizing.units import HOURS_PER_MONTH
 
@@ -43,6 +43,11 @@ class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     def count_is_fixed(self) -> bool:
         """Return whether the file states the number of nodes."""
         return self.requirements.cluster.core.count is not None
+
+    @property
+    def most_nodes(self) -> int:
+        """Return the most nodes that the cluster may grow to, even if the file states their number."""
+        return MOST_NODES if self.count_is_fixed else node_counts(self.question)[-1]
 
     @property
     def prices(self) -> PriceTable:
@@ -93,10 +98,12 @@ class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         return memoized(self._outcome)
 
     def _outcome(self, option: ClusterOption) -> Outcome:
-        """Return the outcome of an option as if it were pinned."""
+        """Return the outcome of an option with the cache for which a plan buys such volumes, or with a stated one."""
         question, prices = self.question, self.world.prices
         survivors = max(FEWEST_SURVIVORS, option.count - self.requirements.targets.lost_nodes)
         cache_mib = pinned_layout(question, option.volumes, survivors).cache_mib
+        if self.requirements.cluster.core.cache_mib is None:
+            cache_mib = min(cache_mib, planned_cache_mib(option.volumes, question.demand))
         services, missed = self._evaluation(
             option.instance_type, option.count, Layout(cache_mib=cache_mib, volumes=option.unsized_volumes)
         )
@@ -114,7 +121,7 @@ class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
     @cached_property
     def _evaluation(self) -> Callable[[str, int, Layout], tuple[float, tuple[str, ...]]]:
-        """Return a function of nodes and their largest cache: the bill besides them in USD a month, and missed targets.
+        """Return a function of nodes and their layout: the bill besides them in USD a month, and the missed targets.
 
         The budget is not among these targets. Many options differ only in the size of their volumes, and where all data
         fit, their caches are equally large.
@@ -125,7 +132,7 @@ class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         instance = self.world.instance_types[instance_type]
         largest = Candidate(question=self.question, instance=instance, count=count, layout=layout)
         missed = shortfalls(largest)
-        candidate = with_fitting_cache(largest, missed)
+        candidate = with_fitting_cache(largest, missed, layout.cache_mib)
         if candidate is not largest:
             missed = shortfalls(candidate)
         services = services_usd(candidate_bill(candidate), self.world.prices)

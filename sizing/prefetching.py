@@ -46,9 +46,9 @@ def fill_of(demand: CacheDemand, share: ServerShare) -> Fill:
     """Return what one RegionServer prefetches."""
     blocks = demand.cacheable
     return Fill(
-        blocks=share.cached_blocks,
-        s3_bytes=round(share.cached_blocks * blocks.on_disk_bytes),
-        slot_bytes=round(share.cached_blocks * blocks.cached_bytes),
+        blocks=share.prefetched_blocks,
+        s3_bytes=round(share.prefetched_blocks * blocks.on_disk_bytes),
+        slot_bytes=round(share.prefetched_blocks * blocks.cached_bytes),
     )
 
 
@@ -67,7 +67,7 @@ def cache_room(demand: CacheDemand, cache_bytes: float) -> CacheCapacity:
 def cold_start(inputs: SizingInputs, share: ServerShare, cluster: ServingCluster, threads: int) -> ColdStart:
     """Return the servers with empty caches under the workload, each with its share."""
     demand, servers = inputs.demand, cluster.servers
-    alone, blocks = fill_seconds(demand, share, cluster, threads), share.cached_blocks * servers
+    alone, blocks = fill_seconds(demand, share, cluster, threads), share.prefetched_blocks * servers
     return ColdStart(
         cluster=cluster,
         read=inputs.read,

@@ -65,11 +65,13 @@ INFINITE: Final = float("inf")  # the disk of an index that is empty
 class ServerShare(Struct, frozen=True, kw_only=True):
     """One RegionServer's share of the load: its part of regions, rows, writes and cached blocks.
 
+    `cached_blocks` is the most that its cache ever holds, `prefetched_blocks` what a prefetch brings.
     `reads_in_progress` is how many reads the server works on at once when the cluster carries its load.
     """
 
     cache_bytes: int
     cached_blocks: int
+    prefetched_blocks: int
     index_and_bloom_bytes: float
     regions: float
     write_bytes_per_second: float
@@ -82,6 +84,7 @@ class ServerShare(Struct, frozen=True, kw_only=True):
         return cls(
             cache_bytes=size_mib * MIB,
             cached_blocks=demand.blocks_cached(size_mib, servers) if size_mib else 0,
+            prefetched_blocks=demand.blocks_prefetched(size_mib, servers) if size_mib else 0,
             index_and_bloom_bytes=demand.blocks.l1_bytes / servers,
             regions=workload.regions / servers,
             write_bytes_per_second=workload.write_bytes_per_second / servers,

@@ -79,7 +79,7 @@ def file_writing(question: SizingInputs, cache_mib: int, servers: int) -> FileWr
         return FileWriting(
             cached_fraction=1.0, caches=False, first_byte_seconds=DISK_LATENCY_SECONDS, compresses=compresses
         )
-    blocks = demand.blocks_cached(cache_mib, servers) * servers if cache_mib else 0
+    blocks = demand.blocks_prefetched(cache_mib, servers) * servers if cache_mib else 0
     return FileWriting(
         cached_fraction=min(1.0, blocks / demand.blocks.count), caches=cache_mib > 0, compresses=compresses
     )

@@ -54,7 +54,11 @@ Templates = Mapping[str, Mapping[str, Any]]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files with what is made now")
-    parser.addoption("--inputs", type=int, help="how many random inputs a test tries, such as damaged store files or states of a page")
+    parser.addoption(
+        "--inputs",
+        type=int,
+        help="how many random inputs a test tries, such as damaged store files or states of a page",
+    )
 
 
 def pytest_sessionstart() -> None:

@@ -74,7 +74,7 @@ def _prefetch_seconds(candidate: Candidate, start: ColdStart) -> Explanation:
         "{streams}, the network {network}, S3's request limit {requests}, writing to the volume {filling}, and the "
         "CPU {processor}. The reads that are served meanwhile add {delay}.",
         "checked against Cloudera's 127 minutes for 20 TB; the size of one GET is a judgement",
-        blocks=computed(share.cached_blocks, "blocks", "sizing.bucket_cache.CacheDemand.blocks_cached"),
+        blocks=computed(share.prefetched_blocks, "blocks", "sizing.bucket_cache.CacheDemand.blocks_prefetched"),
         threads=figure(candidate.prefetch_threads, "threads", "prefetch_threads"),
         get=constant(prefetching, "GET_BYTES", "B"),
         delay=computed(delay, "s", "sizing.cold_start.ColdStart.course"),

@@ -19,6 +19,7 @@ from sizing.deciding import SAFER_SHARES, Proposal
 from sizing.hbase_situation import HBaseSituation
 from sizing.problem import Infeasible
 from sizing.regret import ClusterOption, Decision
+from tests.sizing.clusters import gp3_volume
 from tests.speed import loops
 
 FEW = Sampling(count=8)
@@ -177,6 +178,22 @@ def test_an_option_cannot_lose_all_of_its_nodes(proposal: Proposal) -> None:
     option = replace(proposal.decision.options[proposal.decision.best], count=2)
     assert "lost_nodes" not in missed(option, "targets.lost_nodes=1")
     assert "lost_nodes" in missed(option, "targets.lost_nodes=2")
+
+
+def test_the_cache_of_an_option_is_as_large_as_memory_allows() -> None:
+    """Volumes of another sample may have room for more blocks than the heap can index."""
+    volumes = tuple(
+        replace(volume, size_gib=3_000) for volume in (gp3_volume("cache", 3_000), gp3_volume("system", 64))
+    )
+    option = ClusterOption(instance_type="r8g.xlarge", count=3, volumes=volumes)
+    small_blocks = (
+        "workload.stored=20 TiB",
+        "workload.row=1 KiB",
+        "workload.block_size=16 KiB",
+        "workload.regions=100",
+    )
+    assert missed(option, *small_blocks, "targets.hit_ratio=0.2", "targets.lost_nodes=0") == ()
+    assert missed(option, *small_blocks, "targets.hit_ratio=0.9", "targets.lost_nodes=0") == ("memory",)
 
 
 def test_an_option_misses_what_else_the_file_would_refuse(proposal: Proposal) -> None:

@@ -82,6 +82,15 @@ def test_more_nodes_are_of_the_same_kind_and_as_few_as_serve(steps: list[GrowthS
         assert after(step.month).outcome(fewer).missed != ()
 
 
+def test_a_cluster_grows_up_to_one_node_for_each_region() -> None:
+    """Twice as many nodes would have no regions, but one more node serves."""
+    needs = growing(replace(NEEDS, workload=replace(NEEDS.workload, regions=10, stored_bytes=12 * TIB)), 0.1)
+    first, second = growth_steps(lambda month: HBaseSituation(requirements=grown(needs, month), world=WORLD), 1)
+    assert first.option is not None
+    assert first.option.count == 9
+    assert (second.option, second.is_new) == (replace(first.option, count=10), False)
+
+
 def test_without_growth_one_purchase_is_enough() -> None:
     still = growing(NEEDS, 0.0)
     [only] = growth_steps(lambda month: HBaseSituation(requirements=grown(still, month), world=WORLD), 3)

@@ -33,6 +33,7 @@ class Sample(Struct, frozen=True, kw_only=True, eq=False):
     outcomes: Mapping[ClusterOption, Outcome]
     environment: str = "stated"
     count_is_fixed: bool = True
+    most_nodes: int = 200
     fixed_usd: float = 0.0
 
     @property

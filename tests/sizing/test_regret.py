@@ -48,6 +48,10 @@ def test_a_miss_is_charged_at_least_the_price_of_one_node() -> None:
     assert decision.regrets.tolist() == [[10 + 3 * 100, 0]]
 
 
+def test_an_option_that_costs_less_than_the_cheapest_cluster_has_no_regret() -> None:
+    assert decision_between([[980, 1000]], [[False, False]], [1000]).regrets.tolist() == [[0, 0]]
+
+
 def test_a_sample_in_which_no_cluster_meets_the_targets_does_not_count() -> None:
     decision = decision_between([[1000, 2000], [1000, 2000]], [[False, False], [True, True]], [1000, float("nan")])
     assert decision.unserved == 1

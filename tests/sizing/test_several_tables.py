@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cache
 
@@ -222,6 +223,26 @@ def test_one_more_table_never_costs_less_if_the_others_keep_their_hits(added: Wo
     both = plan(of(table("users"), added), WORLD)
     kept = with_targets(of(table("users")), hit_ratio=both.tables[0].hit_ratio * 0.999)
     assert both.cost.usd_per_month >= plan(kept, WORLD).cost.usd_per_month
+
+
+def test_memory_has_room_for_the_small_blocks_of_a_hot_table() -> None:
+    """A warm cache holds the hot table, although nearly all stored blocks are large ones."""
+    hot = table("users", stored_bytes=300 * GIB, block_bytes=8 * KIB, row_bytes=KIB)
+    cold = table(
+        "archive",
+        stored_bytes=20 * TIB,
+        block_bytes=128 * KIB,
+        reads=Reads(load=OpenLoad(reads_per_second=0.1)),
+        write_bytes_per_second=0,
+    )
+    alone, both = (SizingInputs.new(of(*tables), WORLD).demand for tables in ([hot], [hot, cold]))
+    servers, half = 4, 100 * GIB // MIB
+    assert both.blocks_cached(half, servers) == pytest.approx(alone.blocks_cached(half, servers), rel=0.1)
+    assert both.blocks_prefetched(half, servers) < 0.2 * both.blocks_cached(half, servers)
+    everything = math.ceil(both.everything_bytes / servers / MIB)
+    assert both.blocks_cached(everything, servers) == pytest.approx(both.blocks.count / servers, rel=1e-6)
+    without_cold, with_cold = plan(of(hot), WORLD), plan(of(hot, cold), WORLD)
+    assert with_cold.cost.usd_per_month > without_cold.cost.usd_per_month
 
 
 @pytest.mark.parametrize("spread", ["even", "hashed"])

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sizing.engines.trino.request import TrinoChoice
-from sizing.engines.trino.search import TrinoSearch
+from sizing.engines.trino.search import MOST_WORKERS, TrinoSearch
 from sizing.memoized import memoized
 from sizing.prices import PriceTable
 from sizing.regret import ClusterOption, Outcome
@@ -28,6 +28,11 @@ class TrinoSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     def count_is_fixed(self) -> bool:
         """Return whether the file states the number of workers."""
         return self.search.choice.workers.count is not None
+
+    @property
+    def most_nodes(self) -> int:
+        """Return the most workers that the cluster may grow to, even if the file states their number."""
+        return MOST_WORKERS
 
     @property
     def prices(self) -> PriceTable:
