@@ -182,10 +182,9 @@ def test_an_option_cannot_lose_all_of_its_nodes(proposal: Proposal) -> None:
 
 def test_the_cache_of_an_option_is_as_large_as_memory_allows() -> None:
     """Volumes of another sample may have room for more blocks than the heap can index."""
-    volumes = tuple(
-        replace(volume, size_gib=3_000) for volume in (gp3_volume("cache", 3_000), gp3_volume("system", 64))
+    option = ClusterOption(
+        instance_type="r8g.2xlarge", count=8, volumes=(gp3_volume("cache", 3_000), gp3_volume("system", 64))
     )
-    option = ClusterOption(instance_type="r8g.xlarge", count=3, volumes=volumes)
     small_blocks = (
         "workload.stored=20 TiB",
         "workload.row=1 KiB",
