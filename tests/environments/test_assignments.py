@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import get_args, get_origin
 
@@ -135,6 +136,21 @@ def test_a_message_names_the_option(file: Path, text: str, where: str, why: str)
         read_environment(str(file), assignments(text))
     assert error.value.problems[0].where == where
     assert why in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("clusters.lake.workload.scaned=4 GiB", "did you mean 'scanned'?"),
+        ("clusters.lake.targets.p99=1 s", "known here: hit_ratio, query_time, "),
+        ("clusters.lake.primaries=3", "'primaries' is a key of clusters with engine: hbase"),
+        ("clusters.blue.workers=3", "'workers' is a key of clusters with engine: trino"),
+        ("clusters.blue.workload.scanned=4 GiB", "known here: reads"),
+    ],
+)
+def test_an_unknown_key_of_a_cluster_is_compared_with_the_keys_of_its_engine(text: str, fix: str) -> None:
+    with pytest.raises(InvalidInput, match=f"fix: {re.escape(fix)}"):
+        read_environment("docs/analytics.yaml", assignments(text))
 
 
 def test_problems_of_the_file_keep_their_lines(file: Path) -> None:
