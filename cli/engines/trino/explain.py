@@ -73,7 +73,7 @@ def _print_property(entry: TrinoProperty, plan: TrinoPlan) -> None:
 
 def _unknown(plan: TrinoPlan, figure: str) -> InvalidInput:
     names = [*WORDS, *plan.because, *(entry.at(plan)[1] for entry in PROPERTIES)]
-    near = get_close_matches(figure, names, n=3)
+    near = get_close_matches(figure, dict.fromkeys(names), n=3)
     return InvalidInput.of(
         where=figure,
         what="figure or property",

@@ -64,6 +64,10 @@ def test_an_unknown_word_has_a_suggestion() -> None:
     assert "did you mean fs.cache.directories" in result.stderr
 
 
+def test_a_property_of_several_catalogs_is_suggested_once() -> None:
+    assert warmbase("explain", FILE, "fs.cache.max-size", *LAKE).stderr.count("fs.cache.max-sizes") == 1
+
+
 def test_classifications_are_rendered_for_each_group() -> None:
     core = json.loads(warmbase("render", FILE, *LAKE).stdout)
     primary = json.loads(warmbase("render", FILE, *LAKE, "--group", "primary").stdout)
