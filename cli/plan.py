@@ -16,7 +16,7 @@ from environments.environment import Environment
 from environments.planning import advised_plan_of, infeasible, plan_of
 from environments.reader.assignment import Assignment
 from environments.reader.ranges import RangedDocument
-from environments.reader.read import environment_of, read_ranges
+from environments.reader.read import environment_of, middle_environment, read_ranges
 from sizing.frontier import Target
 from sizing.plan import Plan
 from sizing.units import SIZE_UNITS, TIME_UNITS
@@ -272,7 +272,7 @@ def _subject(environment: str, options: PlanOptions) -> RangedCluster:
     """Return what to plan; if there are two environments, in the newer one."""
     assignments = [Assignment.parse(text) for text in options["assignments"]]
     ranged = read_ranges(options["other"] or environment, assignments)
-    read = environment_of(ranged.middle)
+    read = middle_environment(ranged)
     cluster = chosen_name(read, options["cluster"])
     return RangedCluster(ranged=ranged.of_cluster(read, cluster), environment=read, cluster=cluster)
 

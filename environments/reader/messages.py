@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 from environments.reader.document import Document, YamlPath, path_text
 from sizing.problem import Problem
 
+UNKNOWN_KEY: Final = "unknown key"
 LONGEST: Final = 40  # judgement: a message of a terminal's width has room for half a line of it
 LONGEST_BITS: Final = 128  # Python refuses to print a number of more than 4,300 digits
 
@@ -101,7 +102,7 @@ def _why_and_fix(place: _Place, details: ErrorDetails, written: str | None) -> t
         case "warmbase":
             why_and_fix = str(context["why"]), str(context["fix"])
         case "extra_forbidden":
-            why_and_fix = "unknown key", _nearest(place)
+            why_and_fix = UNKNOWN_KEY, _nearest(place)
         case "missing":
             why_and_fix = "is required but missing", f"add it{place.example}"
         case "too_short":
