@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from cli.options import chosen_name, cluster_option, environment_argument
 from cli.terminal import echo, echo_styled, page_columns
-from cli.unit_text import SHARE
+from cli.unit_text import GROWTH
 from environments.environment import Environment
 from environments.planning import advised_plan_of, infeasible, plan_of
 from environments.reader.assignment import Assignment
@@ -105,7 +105,7 @@ class PlanOptions(TypedDict):
 )
 @click.option(
     "--growth",
-    type=SHARE,
+    type=GROWTH,
     metavar="SHARE",
     help="The growth per month of all tables, or of a Trino cluster's workload.  [default: the growth that the file"
     " states, or 8%]",
