@@ -153,6 +153,24 @@ def test_an_unknown_key_of_a_cluster_is_compared_with_the_keys_of_its_engine(tex
         read_environment("docs/analytics.yaml", assignments(text))
 
 
+@pytest.mark.parametrize(
+    ("path", "near"),
+    [("workload.tables.user", "users"), ("workload.tables.evens", "events"), ("clusters.blu", "blue")],
+)
+def test_a_mistyped_name_of_a_table_or_cluster_adds_none(path: str, near: str) -> None:
+    with pytest.raises(InvalidInput, match=f"the file has no {path}\n  fix: did you mean '{near}'") as error:
+        read_environment("docs/several-tables.yaml", assignments(f"{path}.stored=4 TiB"))
+    assert len(error.value.problems) == 1
+
+
+def test_a_table_with_nearly_the_name_of_another_is_added_as_a_whole() -> None:
+    table = "{stored: 1 GiB, cell: 1 KiB, row: 1 KiB, regions: 4, reads: {per_second: 1}}"
+    texts = f"workload.tables.user={table}", "workload.tables.user.stored=2 GiB", "clusters.green.role=replica"
+    read = read_environment("docs/several-tables.yaml", assignments(*texts))
+    assert {"users", "user"} <= {part.name for part in read.workload.parts}
+    assert "green" in read.clusters
+
+
 def test_problems_of_the_file_keep_their_lines(file: Path) -> None:
     file.write_text(PINNED.replace("regions: 40", "regions: many"))
     with pytest.raises(InvalidInput) as error:
