@@ -14,7 +14,7 @@ from cli.options import chosen_name, cluster_option, complete_environment
 from cli.signals import SIGNALLED, Stopped
 from cli.terminal import echo
 from environments.reader.assignment import Assignment
-from environments.reader.read import environment_of, read_ranges
+from environments.reader.read import middle_environment, read_ranges
 from reports.explorer.server import ExplorerServer
 from reports.explorer.subject import Subject
 from sizing.problem import OperationFailed
@@ -60,7 +60,7 @@ def explore(
       warmbase explore docs/analytics.yaml --cluster lake
     """
     values = [Assignment.parse(text) for text in assignments]
-    read = environment_of(read_ranges(environment, values).middle)
+    read = middle_environment(read_ranges(environment, values))
     subject = Subject.read(environment, chosen_name(read, cluster), values)
     try:
         server = ExplorerServer(subject, port)

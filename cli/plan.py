@@ -11,12 +11,12 @@ from msgspec import Struct
 
 from cli.options import chosen_name, cluster_option, environment_argument
 from cli.terminal import echo, echo_styled, page_columns
-from cli.unit_text import SHARE
+from cli.unit_text import GROWTH
 from environments.environment import Environment
 from environments.planning import advised_plan_of, infeasible, plan_of
 from environments.reader.assignment import Assignment
 from environments.reader.ranges import RangedDocument
-from environments.reader.read import environment_of, read_ranges
+from environments.reader.read import environment_of, middle_environment, read_ranges
 from sizing.frontier import Target
 from sizing.plan import Plan
 from sizing.units import SIZE_UNITS, TIME_UNITS
@@ -105,7 +105,7 @@ class PlanOptions(TypedDict):
 )
 @click.option(
     "--growth",
-    type=SHARE,
+    type=GROWTH,
     metavar="SHARE",
     help="The growth per month of all tables, or of a Trino cluster's workload.  [default: the growth that the file"
     " states, or 8%]",
@@ -272,7 +272,7 @@ def _subject(environment: str, options: PlanOptions) -> RangedCluster:
     """Return what to plan; if there are two environments, in the newer one."""
     assignments = [Assignment.parse(text) for text in options["assignments"]]
     ranged = read_ranges(options["other"] or environment, assignments)
-    read = environment_of(ranged.middle)
+    read = middle_environment(ranged)
     cluster = chosen_name(read, options["cluster"])
     return RangedCluster(ranged=ranged.of_cluster(read, cluster), environment=read, cluster=cluster)
 

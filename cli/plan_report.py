@@ -18,7 +18,7 @@ from environments.environment import Environment
 from environments.planning import advised_plan_of, infeasible
 from environments.reader import read_environment
 from environments.reader.assignment import Assignment
-from environments.reader.read import environment_of, read_ranges
+from environments.reader.read import middle_environment, read_ranges
 from environments.samples import Sampling
 from facts.whole_file import write_whole
 from reports.decision_page import decision_page
@@ -46,7 +46,7 @@ def write_report(request: ReportRequest) -> None:
     """Write the page of a plan. Raises Infeasible if the plan misses its targets, after writing the page."""
     _check_file(request.file)
     ranged = read_ranges(request.environment, request.assignments).today
-    read = environment_of(ranged.middle)
+    read = middle_environment(ranged)
     name = chosen_name(read, request.cluster)
     ranged = ranged.of_cluster(read, name)
     echo(COMPUTING, err=True)

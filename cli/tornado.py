@@ -50,7 +50,7 @@ def show_tornado(ranged: RangedDocument, cluster_name: str | None, output: str) 
         [f"{head}   one input at a time, all others as stated"],
         list(columns.rows("input", inputs)),
         list(columns.rows("judgement", important)) if important else [],
-        list(_notes(latency, len(judgements) - len(important))),
+        list(_notes(latency, len(judgements) - len(important), has_ranges=bool(ranged.ranges))),
     ]
     echo_styled("\n\n".join("\n".join(page) for page in pages if page))
 
@@ -63,8 +63,10 @@ def _matters(result: Sensitivity) -> bool:
     )
 
 
-def _notes(latency: Latency, hidden: int) -> Iterator[str]:
+def _notes(latency: Latency, hidden: int, *, has_ranges: bool) -> Iterator[str]:
     yield "An input that is not a range goes from 20 % below its value to 20 % above it."
+    if has_ranges:
+        yield "In the rows of other inputs, a range has its middle value."
     yield "A judgement is a value that warmbase assumes because nobody has measured it"
     yield "on your cluster."
     if hidden:

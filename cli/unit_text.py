@@ -43,5 +43,14 @@ def _share(text: str) -> float:
         return parse_fraction(text)
 
 
+def _growth(text: str) -> float:
+    """Return a growth per month, which may end in `a month`, as in an environment file."""
+    if ".." in text:
+        raise ValueError(f"state a range of the growth in the file or with --set, such as {GROWTH_EXAMPLE}")
+    return _share(text.strip().removesuffix("a month").strip())
+
+
+GROWTH_EXAMPLE: Final = '"workload.growth=0..10 % a month"'
 DURATION: Final = UnitText("time", parse_duration)
 SHARE: Final = UnitText("share", _share)
+GROWTH: Final = UnitText("growth", _growth)

@@ -1,7 +1,7 @@
 """The price and the latency for the lowest and the highest value of each input, with all other inputs unchanged.
 
 An input that the file states as a range goes from one end of the range to the other. Any other input goes from a fifth
-below its value to a fifth above it.
+below its value to a fifth above it, but not to a value that the file may not have, such as a row smaller than its cell.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from environments.engines.trino.sensitivity import query_figures, query_numbers
-from environments.environment import Environment
 from environments.input_range import InputRange
 from environments.planning import plan_of
 from environments.reader.assignment import Assignment, assigned
@@ -66,7 +66,7 @@ The value is None if the workload or the table has no such number.
 
 
 Figures = tuple[float, float] | tuple[None, None]
-"""The price in USD a month and the latency in ms; None if no cluster meets the targets or a value is refused."""
+"""The price in USD a month and the latency in ms; None if no cluster meets the targets or a value is invalid."""
 
 
 class Sensitivity(Struct, frozen=True, kw_only=True):
@@ -94,20 +94,29 @@ class Sensitivity(Struct, frozen=True, kw_only=True):
 def sensitivities(ranged: RangedDocument, cluster: str) -> list[Sensitivity]:
     """Return the inputs of a cluster's plan; the one that moves the price most is first."""
     middle = ranged.middle
-    results = [
-        _sensitivity(middle, path, one, cluster) for path, one in _inputs(ranged, environment_of(middle), cluster)
-    ]
+    results = [_sensitivity(middle, path, one, cluster) for path, one in _inputs(ranged, middle, cluster)]
     return sorted(results, key=lambda result: -result.span_usd)
 
 
-def _inputs(ranged: RangedDocument, environment: Environment, cluster: str) -> Iterator[tuple[YamlPath, InputRange]]:
+def _inputs(ranged: RangedDocument, middle: Document, cluster: str) -> Iterator[tuple[YamlPath, InputRange]]:
     yield from ranged.ranges.items()
+    environment = environment_of(middle)
     choice = environment.analytics.get(cluster)
     for path, unit, value in query_numbers(choice) if choice else _numbers(environment.workload):
         if path in ranged.ranges or not environment.states(path_text(path)):
             continue
         low, high = (1 - REACH) * value, (1 + REACH) * value
-        yield path, InputRange(key=path_text(path), where=environment.source, low=low, high=high, unit=unit)
+        reach = InputRange(key=path_text(path), where=environment.source, low=low, high=high, unit=unit)
+        ends = (end if _is_valid(middle, path, reach.text(end)) else value for end in (low, high))
+        yield path, replace(reach, **dict(zip(("low", "high"), ends, strict=True)))
+
+
+def _is_valid(document: Document, path: YamlPath, text: str) -> bool:
+    try:
+        environment_of(assigned(document, [Assignment.at(path, text, document.source)]))
+    except InvalidInput:
+        return False
+    return True
 
 
 def _numbers(workload: Workload) -> Iterator[tuple[tuple[str, ...], str, float]]:

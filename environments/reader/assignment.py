@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Final, Self
 
@@ -14,6 +15,7 @@ from environments.reader.document import Document, YamlPath, parse_document, pat
 from sizing.problem import InvalidInput
 
 TABLES: Final = ("workload", "tables")
+CLUSTERS: Final = ("clusters",)
 OPTION: Final = "--set"
 EXAMPLE: Final = "--set workload.stored=14TiB"
 PART: Final = re.compile(r"(?:^|\.)([^.\[\]]+)|\[(\d{1,4})\]")
@@ -88,6 +90,7 @@ def assigned(document: Document, assignments: Iterable[Assignment]) -> Document:
     """Return the document with those values in it, the later of two for one path."""
     for assignment in assignments:
         named = replace(assignment, path=_of_table(document, assignment.path))
+        _check_name(document, named)
         document = _assigned(document, named)
     return document
 
@@ -100,6 +103,23 @@ def _of_table(document: Document, path: YamlPath) -> YamlPath:
     if "." not in named or named in path:
         return path
     return (*TABLES, named, *path[len(TABLES) + named.count(".") + 1 :])
+
+
+def _check_name(document: Document, assignment: Assignment) -> None:
+    """Raise InvalidInput for one key of a table or a cluster that is not in the file, but has nearly the same name."""
+    for section in (TABLES, CLUSTERS):
+        depth = len(section) + 1
+        enclosing = assignment.path[:depth]
+        if enclosing[:-1] != section or len(assignment.path) == depth or _is_known(document, enclosing):
+            continue
+        names = [str(entry[-1]) for entry in document.lines if entry[:-1] == section]
+        if near := get_close_matches(str(enclosing[-1]), names, n=1):
+            raise InvalidInput.of(
+                where=assignment.where,
+                what="no such place",
+                why=f"the file has no {path_text(enclosing)}",
+                fix=f"did you mean {near[0]!r}? To add {str(enclosing[-1])!r}, set {path_text(enclosing)} as a whole",
+            )
 
 
 def _assigned(document: Document, assignment: Assignment) -> Document:

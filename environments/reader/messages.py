@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 from environments.reader.document import Document, YamlPath, path_text
 from sizing.problem import Problem
 
+UNKNOWN_KEY: Final = "unknown key"
 LONGEST: Final = 40  # judgement: a message of a terminal's width has room for half a line of it
 LONGEST_BITS: Final = 128  # Python refuses to print a number of more than 4,300 digits
 
@@ -89,7 +90,7 @@ class _Place(Struct, frozen=True, kw_only=True):
 def problem(document: Document, schema: type[BaseModel], details: ErrorDetails) -> Problem:
     """Return one refusal of pydantic's or ours, with its line."""
     path: YamlPath = tuple(part for part in details["loc"] if part not in MARKS)
-    why, fix = _why_and_fix(_place(schema, path), details, document.written.get(path))
+    why, fix = _why_and_fix(_place(schema, details["loc"]), details, document.written.get(path))
     if path in document.assigned and details["type"] == "string_type":
         fix = f"put the value in quotes of its own: {document.where(path)}='\"{document.written.get(path, '')}\"'"
     return Problem(where=document.where(path), what=path_text(path) or "file", why=why, fix=fix)
@@ -101,7 +102,7 @@ def _why_and_fix(place: _Place, details: ErrorDetails, written: str | None) -> t
         case "warmbase":
             why_and_fix = str(context["why"]), str(context["fix"])
         case "extra_forbidden":
-            why_and_fix = "unknown key", _nearest(place)
+            why_and_fix = UNKNOWN_KEY, _nearest(place)
         case "missing":
             why_and_fix = "is required but missing", f"add it{place.example}"
         case "too_short":
@@ -141,11 +142,18 @@ def _nearest(place: _Place) -> str:
 
 
 def _place(schema: type[BaseModel], path: YamlPath) -> _Place:
-    """Follows a path through sections, and through mappings and lists of them."""
+    """Follows a path of pydantic's through sections, and through mappings and lists of them.
+
+    Of two sections that have a key, or if none has it, the section of the engine in the path is meant.
+    """
     place = _Place(section=schema)
     annotation: object = schema
+    engine = ""
     for part in path:
-        variants = list(_variants(annotation))
+        if part in MARKS:
+            engine = str(part)[1:-1]
+            continue
+        variants = sorted(_variants(annotation), key=lambda variant: _engine(variant) != engine)
         sections = [variant for variant in variants if isinstance(variant, type) and issubclass(variant, BaseModel)]
         if sections:
             section = next((section for section in sections if str(part) in section.model_fields), sections[0])
@@ -155,6 +163,10 @@ def _place(schema: type[BaseModel], path: YamlPath) -> _Place:
             containers = (variant for variant in variants if get_origin(variant) in {dict, list})
             annotation = next((get_args(container)[-1] for container in containers), annotation)
     return place
+
+
+def _engine(section: object) -> str | None:
+    return ENGINES.get(getattr(section, "__name__", ""))
 
 
 def _variants(annotation: object) -> Iterator[object]:

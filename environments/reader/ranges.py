@@ -18,6 +18,7 @@ from environments.environment import Environment
 from environments.input_range import InputRange
 from environments.reader.assignment import Assignment, assigned
 from environments.reader.document import Document, YamlPath, path_text
+from environments.reader.messages import flow
 from sizing.problem import InvalidInput, Problem
 from sizing.units import SIZE_UNITS, TIME_UNITS, parse_fraction
 
@@ -84,14 +85,27 @@ class RangedDocument(Struct, frozen=True, kw_only=True):
 
 
 def ranges_in(document: Document) -> RangedDocument:
-    """Return a file with its ranges; one with equal ends is a value. Raises InvalidInput for an invalid range."""
-    entries = {path: _range(document, path, value) for path, value in _range_entries(document.values, ())}
+    """Return a file with its ranges; one with equal ends is a value. Raises InvalidInput with each invalid range."""
+    entries: dict[YamlPath, InputRange] = {}
+    problems: list[Problem] = []
+    for path, value in _range_entries(document.values, ()):
+        try:
+            entries[path] = _range(document, path, value)
+        except InvalidInput as error:
+            problems += error.problems
+    if problems:
+        raise InvalidInput(problems)
     ranges = {path: entry for path, entry in entries.items() if entry.low != entry.high}
     _check_followed(ranges.values())
     values = [
         Assignment.at(path, entry.text(entry.low), entry.where) for path, entry in entries.items() if path not in ranges
     ]
     return RangedDocument(document=assigned(document, values), ranges=ranges)
+
+
+def range_keys(document: Document) -> frozenset[str]:
+    """Return the keys whose values are written as ranges, valid or not."""
+    return frozenset(path_text(path) for path, _ in _range_entries(document.values, ()))
 
 
 def range_error(ranges: Iterable[InputRange]) -> InvalidInput:
@@ -109,14 +123,15 @@ def range_error(ranges: Iterable[InputRange]) -> InvalidInput:
 
 def _accepting(input_range: InputRange) -> str:
     """Return the commands that accept a range of this input."""
-    steps = " and `warmbase plan ENV --months N`" if input_range.key.endswith(f".{GROWTH}") else ""
-    return f"`warmbase plan ENV`{steps or ' and `warmbase explore ENV`'}"
+    if input_range.key.endswith(f".{GROWTH}"):
+        return "`warmbase plan ENV` and `warmbase plan ENV --months N`"
+    return "`warmbase plan ENV` (alone or with --tornado, --months or --report) and `warmbase explore ENV`"
 
 
 def _one_value(key: str) -> str:
     section, _, rest = key.partition(".")
     cluster = rest.partition(".")[0]
-    named = f"; to plan from ranges, name the cluster: --cluster {cluster}" if section == "clusters" else ""
+    named = f"; to plan from its range: warmbase plan ENV --cluster {cluster}" if section == "clusters" else ""
     return f"state one value{named}"
 
 
@@ -169,7 +184,7 @@ def _range(document: Document, path: YamlPath, value: object) -> InputRange:
         raise _invalid(where, key, "its ends have units of different kinds")
     low, mid, high = numbers["low"], numbers.get("mid"), numbers["high"]
     if not low <= (low if mid is None else mid) <= high:
-        raise _invalid(where, key, "low, mid and high are not in ascending order")
+        raise _invalid(where, key, f"{_written(value)} is not in ascending order")
     input_range = InputRange(
         key=key,
         where=where,
@@ -183,6 +198,10 @@ def _range(document: Document, path: YamlPath, value: object) -> InputRange:
     if low < high and input_range.least < 0:
         raise _invalid(where, key, "with this confidence, it may be less than 0")
     return input_range
+
+
+def _written(value: object) -> str:
+    return flow(value) if isinstance(value, Mapping) else str(value)
 
 
 def _confidence(where: str, key: str, value: object) -> float:

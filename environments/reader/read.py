@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
+from msgspec.structs import replace
 from pydantic import ValidationError
 
 from environments.environment import Environment
 from environments.reader.assignment import Assignment, assigned
 from environments.reader.document import Document, load_document
-from environments.reader.messages import problem
-from environments.reader.ranges import RangedDocument, range_error, ranges_in
+from environments.reader.messages import UNKNOWN_KEY, problem
+from environments.reader.ranges import RangedDocument, range_error, range_keys, ranges_in
 from environments.reader.schema import EnvironmentFile
 from sizing.problem import InvalidInput, Problem
 
@@ -66,15 +67,50 @@ def read_environment(name_or_path: str, assignments: Sequence[Assignment] = ()) 
 def read_ranges(name_or_path: str, assignments: Sequence[Assignment] = ()) -> RangedDocument:
     """Return an environment file with the inputs that are ranges. Raises InvalidInput as `read_environment` does."""
     path = locate(name_or_path)
-    return ranges_in(assigned(load_document(path, quoted_path(path)), assignments))
+    return _ranges_of(assigned(load_document(path, quoted_path(path)), assignments))
+
+
+def middle_environment(ranged: RangedDocument) -> Environment:
+    """Return the environment with the middle of each range. Raises InvalidInput as `read_environment` does."""
+    keys = {input_range.key for input_range in ranged.ranges.values()}
+    try:
+        return environment_of(ranged.middle)
+    except InvalidInput as error:
+        raise InvalidInput(
+            replace(problem, why=f"{problem.why} (the middle of the range)") if problem.what in keys else problem
+            for problem in error.problems
+        ) from None
 
 
 def environment_of(document: Document) -> Environment:
     """Return the environment that a document describes. Raises InvalidInput for a range, and as `read_environment`."""
-    ranged = ranges_in(document)
+    ranged = _ranges_of(document)
     if ranged.ranges:
         raise range_error(ranged.ranges.values())
     document = ranged.document
+    return _file(document).build(document)
+
+
+def _ranges_of(document: Document) -> RangedDocument:
+    """Return the document with its ranges. If one is invalid, raises InvalidInput with every problem of the file."""
+    try:
+        return ranges_in(document)
+    except InvalidInput as error:
+        keys, problems = range_keys(document), list(error.problems)
+    try:
+        _file(document)
+    except InvalidInput as error:
+        # That a range is not a number, for example, is no mistake; that its key does not exist is one.
+        problems += [other for other in error.problems if other.why == UNKNOWN_KEY or not _is_within(other.what, keys)]
+    raise InvalidInput(sorted(problems, key=_line))
+
+
+def _is_within(key: str, keys: Iterable[str]) -> bool:
+    return any(key == enclosing or key.startswith(f"{enclosing}.") for enclosing in keys)
+
+
+def _file(document: Document) -> EnvironmentFile:
+    """Return the checked values of a document without ranges. Raises InvalidInput with every problem."""
     problems = list(document.problems)
     try:
         file = EnvironmentFile.model_validate(document.values)
@@ -82,7 +118,7 @@ def environment_of(document: Document) -> Environment:
         problems += [problem(document, EnvironmentFile, details) for details in error.errors(include_url=False)]
     if problems:
         raise InvalidInput(sorted(problems, key=_line))
-    return file.build(document)
+    return file
 
 
 def quoted_path(path: Path) -> str:

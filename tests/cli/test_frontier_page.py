@@ -57,4 +57,4 @@ def test_a_range_needs_one_value_for_a_frontier() -> None:
     error = run("p99", "--set", "workload.stored=1..2 TiB").exception
     assert isinstance(error, InvalidInput)
     assert "--set workload.stored" in str(error)
-    assert "which only `warmbase plan ENV` and `warmbase explore ENV` accept" in str(error)
+    assert "which only `warmbase plan ENV` (alone or with --tornado, --months or --report) and" in str(error)

@@ -42,6 +42,11 @@ def test_the_growth_of_the_file_is_the_default() -> None:
     assert "data, reads and writes grow by 2 % a month" in months(*stated, "--growth", "2%").stdout
 
 
+def test_the_option_takes_a_growth_as_the_file_writes_it() -> None:
+    assert months("--growth", "2 % a month").stdout == months("--growth", "2%").stdout
+    assert '--set, such as "workload.growth=0..10 % a month"' in months("--growth", "0..10%").stderr
+
+
 def test_the_growth_of_each_table_is_printed_if_it_differs() -> None:
     table = "{stored: 20 GiB, cell: 1 KiB, row: 4 KiB, reads: {per_second: 10}, regions: 9"
     tables = f"workload={{tables: {{users: {table}, growth: 1 % a month}}, growth: {table}}}}}}}"

@@ -39,6 +39,14 @@ def test_the_input_that_moves_the_price_most_comes_first(inputs: list[dict[str, 
     assert len(inputs) == len({str(one["key"]) for one in inputs}) == 5
 
 
+def test_an_input_does_not_move_to_a_value_that_the_file_may_not_have() -> None:
+    inputs = json.loads(run("--set", "workload.cell=2 KiB", "--set", "workload.row=2 KiB", "--output", "json").stdout)
+    ends = {one["key"]: (one["low"], one["high"]) for one in inputs["inputs"]}
+    assert ends["workload.row"] == (2048, pytest.approx(1.2 * 2048))
+    assert ends["workload.cell"] == (pytest.approx(0.8 * 2048), 2048)
+    assert all(None not in one["usd_per_month"] for one in inputs["inputs"])
+
+
 def test_each_end_is_the_plan_for_that_value(inputs: list[dict[str, Any]]) -> None:
     for stored, usd in zip(("100 GiB", "1500 GiB"), inputs[0]["usd_per_month"], strict=True):
         environment = read_environment("dev", [Assignment.parse(CORE), Assignment.parse(f"workload.stored={stored}")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import get_args, get_origin
 
@@ -135,6 +136,39 @@ def test_a_message_names_the_option(file: Path, text: str, where: str, why: str)
         read_environment(str(file), assignments(text))
     assert error.value.problems[0].where == where
     assert why in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("clusters.lake.workload.scaned=4 GiB", "did you mean 'scanned'?"),
+        ("clusters.lake.targets.p99=1 s", "known here: hit_ratio, query_time, "),
+        ("clusters.lake.primaries=3", "'primaries' is a key of clusters with engine: hbase"),
+        ("clusters.blue.workers=3", "'workers' is a key of clusters with engine: trino"),
+        ("clusters.blue.workload.scanned=4 GiB", "known here: reads"),
+    ],
+)
+def test_an_unknown_key_of_a_cluster_is_compared_with_the_keys_of_its_engine(text: str, fix: str) -> None:
+    with pytest.raises(InvalidInput, match=f"fix: {re.escape(fix)}"):
+        read_environment("docs/analytics.yaml", assignments(text))
+
+
+@pytest.mark.parametrize(
+    ("path", "near"),
+    [("workload.tables.user", "users"), ("workload.tables.evens", "events"), ("clusters.blu", "blue")],
+)
+def test_a_mistyped_name_of_a_table_or_cluster_adds_none(path: str, near: str) -> None:
+    with pytest.raises(InvalidInput, match=f"the file has no {path}\n  fix: did you mean '{near}'") as error:
+        read_environment("docs/several-tables.yaml", assignments(f"{path}.stored=4 TiB"))
+    assert len(error.value.problems) == 1
+
+
+def test_a_table_with_nearly_the_name_of_another_is_added_as_a_whole() -> None:
+    table = "{stored: 1 GiB, cell: 1 KiB, row: 1 KiB, regions: 4, reads: {per_second: 1}}"
+    texts = f"workload.tables.user={table}", "workload.tables.user.stored=2 GiB", "clusters.green.role=replica"
+    read = read_environment("docs/several-tables.yaml", assignments(*texts))
+    assert {"users", "user"} <= {part.name for part in read.workload.parts}
+    assert "green" in read.clusters
 
 
 def test_problems_of_the_file_keep_their_lines(file: Path) -> None:

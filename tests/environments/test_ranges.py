@@ -14,7 +14,7 @@ from environments.input_range import InputRange
 from environments.reader import read_environment
 from environments.reader.assignment import Assignment
 from environments.reader.ranges import RangedDocument
-from environments.reader.read import environment_of, read_ranges
+from environments.reader.read import environment_of, middle_environment, read_ranges
 from environments.samples import Sampling, samples_of
 from sizing.problem import InvalidInput
 from sizing.spread_points import spread_points
@@ -67,7 +67,8 @@ def test_only_plan_accepts_a_file_with_ranges(tmp_path: Path) -> None:
     file.write_text(text.replace("stored: 7.185 TiB", "stored: 3..12 TiB"), encoding="utf-8")
     line = 1 + text[: text.index("stored:")].count("\n")
     with pytest.raises(
-        InvalidInput, match=rf"prod.yaml:{line}  workload.stored\n  is a range, which only `warmbase plan ENV`"
+        InvalidInput,
+        match=rf"prod.yaml:{line}  workload.stored\n  is a range, which only `warmbase plan ENV` \(alone or with",
     ):
         read_environment(str(file))
 
@@ -115,6 +116,32 @@ def test_the_error_about_an_invalid_range_shows_how_to_write_one(text: str, why:
     with pytest.raises(InvalidInput, match=why) as error:
         ranged(text)
     assert "3..12 TiB or {low: 3 TiB" in str(error.value)
+
+
+def test_an_invalid_range_is_reported_with_every_other_problem() -> None:
+    texts = ("workload.stored=12..3 TiB", "workload.row=9..8 KiB", "workload.regons=4..9", "targets.lost_nodes=-1")
+    with pytest.raises(InvalidInput) as error:
+        ranged(*texts, "workload.reads.per_second=100..900")
+    assert sorted((problem.what.split()[0], problem.why.partition(":")[0]) for problem in error.value.problems) == [
+        ("targets.lost_nodes", "must be at least 0 and at most 10, not -1"),
+        ("workload.regons", "unknown key"),
+        ("workload.row", "9..8 KiB is not in ascending order"),
+        ("workload.stored", "12..3 TiB is not in ascending order"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("workload.stored=3..12", r"7.5 has no unit \(the middle of the range\)"),
+        ("workload.reads=500..3000", r"1750 is not a mapping \(the middle of the range\)"),
+    ],
+)
+def test_the_error_about_the_middle_of_a_range_says_where_the_number_comes_from(text: str, why: str) -> None:
+    with pytest.raises(InvalidInput, match=why):
+        middle_environment(ranged(text))
+    with pytest.raises(InvalidInput, match=r"unknown key\n"):
+        middle_environment(ranged("workload.regons=4", "workload.stored=3..12 TiB"))
 
 
 def test_the_error_about_an_invalid_sample_names_its_values() -> None:

@@ -185,11 +185,7 @@ def test_the_answer_is_the_plan_of_the_command(server: ExplorerServer) -> None:
         ({"name": "other"}, "name", "this page has no such input"),
         ({"workload.inspection": "/etc/passwd"}, "workload.inspection", "this page has no such input"),
         ({"targets.hit_ratio": "2"}, "targets.hit_ratio", "a share lies between 0 and 1"),
-        (
-            {"workload.stored": "12..3 TiB"},
-            "workload.stored",
-            "low, mid and high are not in ascending order",
-        ),
+        ({"workload.stored": "12..3 TiB"}, "workload.stored", "12..3 TiB is not in ascending order"),
         ({"targets.lost_nodes": "-1"}, "targets.lost_nodes", "targets.lost_nodes must be at least 0 and at most 10"),
         (
             {"workload.row": "x"},

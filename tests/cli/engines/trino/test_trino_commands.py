@@ -58,10 +58,25 @@ def test_words_properties_and_figures_are_explained(words: str, part: str) -> No
     assert part in " ".join(warmbase("explain", FILE, words, *LAKE).stdout.split())
 
 
+def test_lists_on_the_page_are_explained() -> None:
+    plan = json.loads(warmbase("plan", FILE, *LAKE, "--output", "json").stdout)
+    watch = " ".join(warmbase("explain", FILE, "watch", *LAKE).stdout.split())
+    assert all(f"{one['severity']}: {one['message']} fix: {one['fix']}" in watch for one in plan["warnings"])
+    assert (
+        json.loads(warmbase("explain", FILE, "watch", *LAKE, "--output", "json").stdout)["warnings"] == plan["warnings"]
+    )
+    assumed = json.loads(warmbase("explain", FILE, "assumed", *LAKE, "--output", "json").stdout)["assumed"]
+    assert warmbase("explain", FILE, "assumed", *LAKE).stdout.startswith("\n".join([*assumed, "State a value"]))
+
+
 def test_an_unknown_word_has_a_suggestion() -> None:
     result = warmbase("explain", FILE, "fs.cache.directory", *LAKE)
     assert result.returncode == 2
     assert "did you mean fs.cache.directories" in result.stderr
+
+
+def test_a_property_of_several_catalogs_is_suggested_once() -> None:
+    assert warmbase("explain", FILE, "fs.cache.max-size", *LAKE).stderr.count("fs.cache.max-sizes") == 1
 
 
 def test_classifications_are_rendered_for_each_group() -> None:
