@@ -43,6 +43,20 @@ async function open(browser, url, options = {}) {
   return page;
 }
 
+/** Open another state of the page from its address. */
+async function goTo(page, url) {
+  await page.goto("about:blank");
+  await page.goto(url);
+  await shown(page);
+}
+
+/** Return the name of each table, with whether its inputs are visible. */
+function expanded(page) {
+  return page.$$eval("#inputs details", (tables) =>
+    tables.map((table) => [table.querySelector("summary").textContent, table.open]),
+  );
+}
+
 /** Wait until the figures and the plots are those of the address, or a value is refused. */
 function shown(page) {
   return page.waitForFunction(
@@ -121,7 +135,12 @@ function slid(page) {
 
 /** Return the id of the field of an input. */
 function fieldOf(key) {
-  return `input-${key.replaceAll(".", "-")}`;
+  return `input-${key}`;
+}
+
+/** Return the selector of an element by its id, which may have any characters. */
+function selectorOf(id) {
+  return `[id="${id}"]`;
 }
 
 /**
@@ -169,7 +188,7 @@ async function keyed(page, key) {
   const reached = { keep: await focusTo("#keep") };
   await page.keyboard.press("Enter");
   await shown(page);
-  reached.slider = await focusTo(`#${fieldOf(key)}-slider`);
+  reached.slider = await focusTo(selectorOf(`${fieldOf(key)}-slider`));
   for (let count = 0; count < 20; count += 1) await page.keyboard.press("ArrowRight");
   await shown(page);
   reached.plot = await focusTo("#plot-hits svg");
@@ -227,12 +246,13 @@ async function touching(page) {
 }
 
 /** Observe what a change of the code is most likely to break. */
-async function observeShortly(browser, { url, states, key }) {
+async function observeShortly(browser, { url, states, key, wide }) {
   const page = await open(browser, url);
   const observed = { typed: await typed(page, states) };
-  await page.goto("about:blank");
-  await page.goto(url);
-  await shown(page);
+  await goTo(page, `${url}#${new URLSearchParams({ [wide]: "2 MiB" })}`);
+  const linked = await expanded(page);
+  await goTo(page, url);
+  observed.tables = [await expanded(page), linked];
   observed.dragged = await dragged(page, key);
   observed.axe = { light: await accessibility(page) };
   observed.day = await page.evaluate(() => [
@@ -251,11 +271,12 @@ async function observeWholly(browser, { url, report, comparison, key, range, wid
   const page = await open(browser, url);
   const observed = { first: await figures(page), keyed: await keyed(page, key) };
   observed.refused = (await typed(page, [{ [key]: refused }]))[0];
-  observed.message = await page.textContent(`#${fieldOf(key)}-message`);
+  observed.message = await page.textContent(selectorOf(`${fieldOf(key)}-message`));
   observed.axe = { refused: await accessibility(page) };
   observed.ranged = await ranged(page, key, range);
   observed.axe.ranged = await accessibility(page);
-  await page.fill(`#${fieldOf(wide)}`, "100.5 KiB..1.46 MiB");
+  for (const name of await page.$$("#inputs details:not([open]) summary")) await name.click();
+  await page.fill(selectorOf(fieldOf(wide)), "100.5 KiB..1.46 MiB");
   observed.cut = await page.$$eval("input.range", (fields) =>
     fields.filter((field) => field.scrollWidth > field.clientWidth).map((field) => field.value),
   );
@@ -282,7 +303,7 @@ async function observeWholly(browser, { url, report, comparison, key, range, wid
   observed.sheets.comparison = await sheets(modes);
   observed.side = await texts(modes, "#columns tr");
   const unplanned = await open(browser, `${report}#${new URLSearchParams({ [key]: "1.5 GiB" })}`);
-  observed.unplanned = [await unplanned.inputValue(`#${fieldOf(key)}`), (await figures(unplanned)).figures];
+  observed.unplanned = [await unplanned.inputValue(selectorOf(fieldOf(key))), (await figures(unplanned)).figures];
   observed.requests = { explore: page.seen.requests, report: file.seen.requests };
   observed.messages = [page, phone, file, modes].flatMap((one) => one.seen.messages);
   return observed;
@@ -371,7 +392,7 @@ function texts(page, selector) {
 async function ranged(page, key, range) {
   const [{ figures }] = await typed(page, [{ [key]: range }]);
   await page.waitForFunction(() => document.querySelector("#decision dd"), null, { timeout: 60_000 });
-  const place = await page.inputValue(`#${fieldOf(key)}-slider`);
+  const place = await page.inputValue(selectorOf(`${fieldOf(key)}-slider`));
   return [figures.price, await page.textContent("#middle"), await page.textContent("#decision dd"), place];
 }
 
@@ -379,7 +400,7 @@ async function ranged(page, key, range) {
 async function comparedPlan(page, [key, choice]) {
   await page.click("#reset");
   await page.click("#keep");
-  if (choice) await page.selectOption(`#${fieldOf(key)}`, choice);
+  if (choice) await page.selectOption(selectorOf(fieldOf(key)), choice);
   else await stops(page, key);
   await page.waitForFunction(() => document.querySelector("#compared tr.differs"));
   await shown(page);
@@ -388,7 +409,7 @@ async function comparedPlan(page, [key, choice]) {
 
 /** Move a slider to its last stop. */
 async function stops(page, key) {
-  await page.focus(`#${fieldOf(key)}-slider`);
+  await page.focus(selectorOf(`${fieldOf(key)}-slider`));
   await page.keyboard.press("End");
   await shown(page);
   return figures(page);

@@ -127,7 +127,7 @@ def bar_plot(kind: AxisKind, bars: Iterable[Bar], shortest: float = 0.0) -> BarP
     return BarPlot(kind=kind, bars=drawn, most=max(shortest, *(bar.value for bar in drawn)))
 
 
-def inputs_place(missing: str = "") -> Place:
+def inputs_place() -> Place:
     """Return the place of the plot of what moves the price."""
     return Place(
         id=TORNADO,
@@ -136,7 +136,6 @@ def inputs_place(missing: str = "") -> Place:
         advice="The price if one input is 20 % smaller or larger, or at an end of its range. Measure the input with the"
         " longest bar first.",
         rows=8,
-        missing=missing,
         is_wide=True,
     )
 

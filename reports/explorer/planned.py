@@ -46,16 +46,11 @@ class PageEngine(Protocol):
         """Return the columns of `warmbase compare` with their titles."""
         ...
 
-    @property
-    def amount(self) -> str:
-        """Return the key of the amount of data that moves the price most."""
-        ...
-
     def inputs(self, document: Document, environment: Environment) -> Iterator[PageInput]:
         """Yield the inputs that the page offers, without their values."""
         ...
 
-    def schema_key(self, key: str) -> str:
+    def schema_key(self, entry: PageInput) -> str:
         """Return the key in the schema that describes an input."""
         ...
 
@@ -63,8 +58,8 @@ class PageEngine(Protocol):
         """Yield the inputs that the plot of what moves the price varies: estimates, but not targets."""
         ...
 
-    def amount_bytes(self, environment: Environment) -> int:
-        """Return the amount of data."""
+    def amounts(self, environment: Environment) -> Mapping[str, int]:
+        """Return the amounts of data, in bytes, by the keys of their inputs."""
         ...
 
     def plan(self, environment: Environment, *, is_free: bool) -> Planned:

@@ -66,7 +66,7 @@ class Subject(Struct, frozen=True, kw_only=True, dict=True):
         """Return the inputs that the page offers, by their keys."""
         ranged = ranges_in(self.document)
         entries = self.engine.inputs(ranged.document, self._file)
-        return {entry.key: with_value(ranged, entry, self.engine.schema_key(entry.key)) for entry in entries}
+        return {entry.key: with_value(ranged, entry, self.engine.schema_key(entry)) for entry in entries}
 
     @cached_property
     def _file(self) -> Environment:
@@ -92,7 +92,7 @@ class Subject(Struct, frozen=True, kw_only=True, dict=True):
                 yield _unreadable(key, "the field is empty, and the plan needs a value")
 
     def _assignment(self, entry: PageInput, text: str) -> Assignment:
-        path = tuple(entry.key.split("."))
+        path = entry.path
         if entry.kind != "skew" or text == "uniform":
             return Assignment.at(path, text or EMPTY, entry.key)
         if (*path, ZIPF) in self.document.written:

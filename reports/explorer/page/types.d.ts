@@ -5,6 +5,8 @@ export type Kind = "size" | "count" | "share" | "time" | "usd" | "ratio" | "skew
 
 export interface Input {
   key: string;
+  /** The name of the table that the input belongs to; empty for all other inputs. */
+  table: string;
   section: string;
   title: string;
   kind: Kind;

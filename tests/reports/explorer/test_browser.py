@@ -11,6 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Final
+from urllib.parse import quote_plus
 
 import pytest
 from msgspec.structs import replace
@@ -23,7 +24,7 @@ from sizing.units import format_usd
 from tests.browser import PHONE_PIXELS, Observed, observed
 from tests.command import PROJECT, run
 from tests.pages import DOCS, README
-from tests.reports.explorer.page_cases import CASES, HBASE, TRINO, PageCase
+from tests.reports.explorer.page_cases import CASES, HBASE, TABLES, TRINO, PageCase
 
 PROD: Final = replace(HBASE, environment="prod")
 QUICK_STATES: Final = 3
@@ -48,7 +49,8 @@ def case(request: pytest.FixtureRequest) -> PageCase:
 def page(case: PageCase) -> Observed:
     """The observations of one short run of the browser."""
     with case.served() as url:
-        return observed({"observe": "shortly", "url": url, "states": case.states(QUICK_STATES), "key": case.key})
+        values = {"states": case.states(QUICK_STATES), "key": case.key, "wide": case.wide}
+        return observed({"observe": "shortly", "url": url, **values})
 
 
 @pytest.fixture(scope="module")
@@ -128,8 +130,16 @@ def tail_of(times: Sequence[float]) -> float:
 def test_the_layout_does_not_shift_while_a_slider_moves(case: PageCase, page: Observed) -> None:
     assert page["dragged"]["shifts"] == 0
     assert page["dragged"]["prices"] >= FEWEST_PRICES, "the headline does not follow a slider that moves"
-    assert page["dragged"]["hash"].startswith(f"#{case.key}=")
+    assert page["dragged"]["hash"].startswith(f"#{quote_plus(case.key)}=")
     assert page["dragged"]["after"]["figures"] != page["dragged"]["before"]["figures"]
+
+
+def test_the_inputs_of_a_table_are_visible_if_it_is_first_or_has_changed(case: PageCase, page: Observed) -> None:
+    names = ["shop:daily-orders.v2/d", "events"] if case is TABLES else []
+    assert page["tables"] == [
+        [[name, name == "shop:daily-orders.v2/d"] for name in names],
+        [[name, True] for name in names],
+    ]
 
 
 def test_the_first_day_marks_its_events_and_says_what_they_mean(case: PageCase, page: Observed) -> None:
