@@ -173,7 +173,8 @@ def cost_plot(cost: Cost) -> BarPlot:
 def hit_ratio_plot(hit_ratio: HitRatio, cache_bytes: int | None, usd: Points, label: str) -> LinePlot:
     """Return the hit ratio by the size of the cache, with the knee, and with the plan if it has a cache on disk.
 
-    Beyond its end, the curve is flat. `usd` has the dollars a month by size; the axis has this label without them.
+    The curve is extended at its last value to the size of the cache. `usd` has the dollars a month by size; the axis
+    has this label without them.
     """
     knee_bytes, predicted = hit_ratio.knee_bytes, hit_ratio.predicted
     curve = hit_ratio.curve

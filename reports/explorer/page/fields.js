@@ -223,7 +223,7 @@ function expand({ text }) {
 }
 
 /**
- * Mark a field that contains a range, which has smaller letters to fit.
+ * Mark a field that contains a range, which is set in a smaller font so that it fits.
  *
  * @param {HTMLElement & {value: string}} text
  */
