@@ -118,7 +118,7 @@ function slid(page) {
       return performance.now() - start;
     };
     const times = [];
-    for (const slider of document.querySelectorAll("[type=range]")) {
+    for (const slider of document.querySelectorAll("[type=range]:enabled")) {
       const field = document.getElementById(slider.id.replace("-slider", ""));
       const file = field.value;
       for (const share of [0.25, 0.5, 0.75, 0.6]) {
@@ -174,6 +174,31 @@ async function dragged(page, key) {
   await page.waitForFunction(() => location.hash === "");
   await shown(page);
   return { shifts, prices, before, after, hash, undone: await figures(page) };
+}
+
+/**
+ * State a compression ratio, choose no codec, a codec, and no codec again, and go back twice. Return the address, the
+ * fields of the ratio, its message and the file after each step.
+ */
+async function compressed(page, compression) {
+  const [codec, ratio] = [fieldOf(`${compression}codec`), fieldOf(`${compression}ratio`)];
+  const choose = (choice) => () => page.selectOption(selectorOf(codec), choice);
+  const back = () => page.click("#undo");
+  await page.selectOption(selectorOf(codec), "zstd");
+  await page.fill(selectorOf(ratio), "2.5");
+  await page.press(selectorOf(ratio), "Enter");
+  const steps = [];
+  for (const act of [choose("none"), choose("lz4"), choose("none"), back, back]) {
+    await act();
+    await shown(page);
+    const step = await page.evaluate((id) => {
+      const [text, slider] = [document.getElementById(id), document.getElementById(`${id}-slider`)];
+      const message = document.getElementById(`${id}-message`).textContent;
+      return { hash: location.hash, value: text.value, disabled: [text.disabled, slider.disabled], message };
+    }, ratio);
+    steps.push({ ...step, ...(await figures(page)) });
+  }
+  return steps;
 }
 
 /** Use the keyboard alone: the first slider, a plot, and the comparison. */
@@ -246,7 +271,7 @@ async function touching(page) {
 }
 
 /** Observe what a change of the code is most likely to break. */
-async function observeShortly(browser, { url, states, key, wide }) {
+async function observeShortly(browser, { url, states, key, wide, compression }) {
   const page = await open(browser, url);
   const observed = { typed: await typed(page, states) };
   await goTo(page, `${url}#${new URLSearchParams({ [wide]: "2 MiB" })}`);
@@ -255,6 +280,10 @@ async function observeShortly(browser, { url, states, key, wide }) {
   observed.tables = [await expanded(page), linked];
   observed.dragged = await dragged(page, key);
   observed.axe = { light: await accessibility(page) };
+  if (compression) {
+    observed.compressed = await compressed(page, compression);
+    await goTo(page, url);
+  }
   observed.day = await page.evaluate(() => [
     [...document.querySelectorAll("#plot-day .mark-label")].map((label) => label.textContent),
     [...document.querySelectorAll(".events li")].map((event) => event.textContent),

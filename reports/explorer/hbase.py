@@ -99,14 +99,9 @@ class HBaseOnPage(Struct, frozen=True, kw_only=True):
             return path_text((WORKLOAD, *entry.path[len(TABLES) + 1 :]))
         return path_text(entry.path[2:]) if entry.path[0] == "clusters" else entry.key
 
-    def varied(self, inputs: Collection[PageInput], values: Mapping[str, str]) -> Iterator[PageInput]:
-        """Yield the inputs that are estimates; without a codec, no compression ratio is."""
-        uncompressed = {
-            entry.path[:-1]
-            for entry in inputs
-            if entry.path[-1] == "codec" and values.get(entry.key, entry.text) == "none"
-        }
-        return (entry for entry in inputs if entry.path[0] == WORKLOAD and entry.path[:-1] not in uncompressed)
+    def varied(self, inputs: Collection[PageInput]) -> Iterator[PageInput]:
+        """Yield the inputs that are estimates."""
+        return (entry for entry in inputs if entry.path[0] == WORKLOAD)
 
     def plan(self, environment: Environment, *, is_free: bool) -> HBasePlanned:
         """Return the plan. If it is free, warmbase chooses the core nodes, even if the file states them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -19,6 +19,8 @@ from sizing.cluster import ClusterChoice
 from sizing.modes import MODES
 from sizing.units import GIB, KIB, MIB, SECONDS_PER_HOUR, TIB
 
+NONE: Final = "none"
+"""The choice not to have something, such as a codec."""
 Kind = Literal["size", "count", "share", "time", "usd", "ratio", "skew", "choice"]
 
 
@@ -27,7 +29,8 @@ class PageInput(Struct, frozen=True, kw_only=True):
 
     `least` and `most` are the ends of the slider, in bytes, seconds, dollars or plain numbers. The text field accepts
     values beyond them. The field of an `optional` input may be empty. In a report, the slider stops at the value in the
-    file and at these `stops`, and at multiples of that value if `is_scaled`. An input of a `table` has its name.
+    file and at these `stops`, and at multiples of that value if `is_scaled`. An input of a `table` has its name. If the
+    choice that it `needs` is `none`, the input means nothing, and its value is that `without` the choice.
     """
 
     key: str
@@ -43,10 +46,16 @@ class PageInput(Struct, frozen=True, kw_only=True):
     description: str = ""
     stops: tuple[str, ...] = ()
     is_scaled: bool = False
+    needs: str = ""
+    without: str = ""
 
     def within(self, section: str, table: str = "") -> PageInput:
         """Return the input with its key inside a section, such as `workload.`, which may be that of a table."""
-        return replace(self, key=section + self.key, table=table)
+        return replace(self, key=section + self.key, table=table, needs=self.needs and section + self.needs)
+
+    def is_meaningless(self, inputs: Mapping[str, PageInput], values: Mapping[str, str]) -> bool:
+        """Return whether the input needs a choice that is `none`."""
+        return bool(self.needs) and values.get(self.needs, inputs[self.needs].text) == NONE
 
     @property
     def path(self) -> YamlPath:
@@ -85,9 +94,18 @@ WORKLOAD: Final = (
         section="Data",
         title="Compression",
         kind="choice",
-        choices=("none", "snappy", "lz4", "zstd", "gz"),
+        choices=(NONE, "snappy", "lz4", "zstd", "gz"),
     ),
-    PageInput(key="compression.ratio", section="Data", title="Compression ratio", kind="ratio", least=1, most=10),
+    PageInput(
+        key="compression.ratio",
+        section="Data",
+        title="Compression ratio",
+        kind="ratio",
+        least=1,
+        most=10,
+        needs="compression.codec",
+        without="1.0",
+    ),
     PageInput(
         key="popularity", section="Load", title="Read skew (Zipf exponent)", kind="skew", least=0, most=1.5, stops=SKEWS
     ),

@@ -54,7 +54,7 @@ class PageEngine(Protocol):
         """Return the key in the schema that describes an input."""
         ...
 
-    def varied(self, inputs: Collection[PageInput], values: Mapping[str, str]) -> Iterator[PageInput]:
+    def varied(self, inputs: Collection[PageInput]) -> Iterator[PageInput]:
         """Yield the inputs that the plot of what moves the price varies: estimates, but not targets."""
         ...
 

@@ -67,7 +67,10 @@ def _data_steps(state: State) -> Iterator[Step]:
 
 def _input_steps(state: State) -> Iterator[Step]:
     ends = {entry.key: (entry.text(entry.low), entry.text(entry.high)) for entry in state.ranged.ranges.values()}
-    for entry in state.subject.engine.varied(state.subject.inputs.values(), state.values):
+    inputs = state.subject.inputs
+    for entry in state.subject.engine.varied(inputs.values()):
+        if entry.is_meaningless(inputs, state.values):
+            continue
         name = f"{entry.key}.{ZIPF}" if entry.kind == "skew" else entry.key
         texts = ends.get(name) or _varied(entry, state.values.get(entry.key, entry.text))
         for factor, text in zip((1 - REACH, 1 + REACH), texts, strict=False):

@@ -73,11 +73,23 @@ class Subject(Struct, frozen=True, kw_only=True, dict=True):
         return environment_of(ranges_in(self.document).middle)
 
     def assignments(self, values: Mapping[str, str]) -> list[Assignment]:
-        """Return the values of the inputs as assignments. Raises InvalidInput with every malformed value."""
+        """Return the values of the inputs as assignments, and the values of inputs that mean nothing beside them.
+
+        Raises InvalidInput with every malformed value.
+        """
         problems = list(self._problems(values))
         if problems:
             raise InvalidInput(problems)
-        return [self._assignment(self.inputs[key], text.strip()) for key, text in values.items()]
+        complete = {**values, **dict(self._meaningless(values))}
+        return [self._assignment(self.inputs[key], text.strip()) for key, text in complete.items()]
+
+    def _meaningless(self, values: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+        """Yield the key of each input that means nothing beside these values, with the value that it then has."""
+        for key, entry in self.inputs.items():
+            has_changed = not values.keys().isdisjoint((key, entry.needs))
+            differs = values.get(key, entry.text) != entry.without
+            if has_changed and differs and entry.is_meaningless(self.inputs, values):
+                yield key, entry.without
 
     def _problems(self, values: Mapping[str, str]) -> Iterator[Problem]:
         for key, text in values.items():

@@ -8,6 +8,7 @@
  * @typedef {{input: Input, slider: HTMLInputElement | null, text: HTMLInputElement | HTMLSelectElement, message: HTMLElement}} Field
  */
 
+import { isMeaningless } from "./edits.js";
 import { element, setText } from "./elements.js";
 import { parseQuantity, quantityText, sliderShare, sliderValue } from "./quantity.js";
 
@@ -40,9 +41,12 @@ export class Fields {
    * @param {Values} values
    */
   show(values) {
+    const inputs = [...this.fields.values()].map(({ input }) => input);
     for (const field of this.fields.values()) {
       const value = values[field.input.key];
-      this.#set(field, value ?? field.input.text);
+      const isDisabled = isMeaningless(field.input, inputs, values);
+      this.#set(field, isDisabled ? field.input.without : (value ?? field.input.text));
+      if (field.input.needs) this.#disable(field, isDisabled);
       if (value !== undefined) expand(field);
     }
   }
@@ -70,11 +74,33 @@ export class Fields {
   showProblems(problems) {
     for (const field of this.fields.values()) {
       const own = problems.filter((problem) => problem.where === field.input.key);
-      setText(field.message, own.map((problem) => problem.text).join(" "));
+      setText(field.message, own.map((problem) => problem.text).join(" ") || this.#reasonOf(field));
       field.text.setAttribute("aria-invalid", String(own.length > 0));
       if (own.length > 0) expand(field);
     }
     return problems.filter((problem) => !this.fields.has(problem.where));
+  }
+
+  /**
+   * Disable a field whose value means nothing, or enable it.
+   *
+   * @param {Field} field
+   * @param {boolean} isDisabled
+   */
+  #disable(field, isDisabled) {
+    field.text.disabled = isDisabled;
+    if (field.slider) field.slider.disabled = isDisabled || this.stops !== null;
+    setText(field.message, this.#reasonOf(field));
+  }
+
+  /**
+   * Return the reason why a field is disabled; empty if no other field is the reason.
+   *
+   * @param {Field} field
+   */
+  #reasonOf({ input: { needs }, text }) {
+    const needed = this.fields.get(needs);
+    return needed && text.disabled ? `${needed.input.title} is none.` : "";
   }
 
   /**

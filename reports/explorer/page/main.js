@@ -12,6 +12,7 @@
 import { stateOf, undoDepth, writeAddress } from "./address.js";
 import { showColumns, showComparison } from "./comparison.js";
 import { Drawings } from "./drawings.js";
+import { Edits } from "./edits.js";
 import { byId, pageData, setText } from "./elements.js";
 import { Fields } from "./fields.js";
 import { showAdvice, showDecision, showHeadline, showProblems, showText } from "./headline.js";
@@ -32,7 +33,7 @@ class Page {
     this.subject = subject;
     this.report = report;
     this.plans = report ? filePlans(report) : serverPlans();
-    this.texts = new Map(subject.inputs.map((input) => [input.key, input.text]));
+    this.edits = new Edits(subject.inputs);
     this.state = this.#stateOfAddress();
     this.fields = new Fields(byId("inputs"), subject.inputs, report ? stopsOf(report) : null, (...change) =>
       this.#change(...change),
@@ -61,7 +62,7 @@ class Page {
    * @returns {State}
    */
   #stateOfAddress() {
-    const state = stateOf(location.hash, new Set(this.texts.keys()));
+    const state = stateOf(location.hash, new Set(this.subject.inputs.map(({ key }) => key)));
     const isPlanned = this.plans.has(state.values) && this.plans.has(state.kept ?? {});
     return isPlanned ? state : { values: {}, kept: null };
   }
@@ -113,14 +114,12 @@ class Page {
    * @param {boolean} isLast whether the move of the slider, or the typing, has ended
    */
   #change(key, text, isLast) {
-    const values = this.report ? {} : { ...this.state.values };
-    if (text === this.texts.get(key)) delete values[key];
-    else values[key] = text;
+    const values = this.edits.after(this.report ? {} : this.state.values, key, text);
     const differs = JSON.stringify(values) !== JSON.stringify(this.state.values);
     if (differs) {
       this.state = { ...this.state, values };
       writeAddress(this.state, !this.isMoving);
-      if (this.report) this.fields.show(values);
+      if (this.report || this.subject.inputs.some(({ needs }) => needs === key)) this.fields.show(values);
       this.#ask();
     }
     this.isMoving = !isLast && (this.isMoving || differs);

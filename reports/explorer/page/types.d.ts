@@ -16,6 +16,10 @@ export interface Input {
   optional: boolean;
   text: string;
   description: string;
+  /** The key of the input without which this one means nothing; empty if it always means something. */
+  needs: string;
+  /** The value while it means nothing. */
+  without: string;
 }
 
 export interface Figure {

@@ -24,7 +24,8 @@ class PageCase(Struct, frozen=True, kw_only=True):
 
     `key` is the input whose slider is moved: it has a value that an address links to, one that is refused with its
     message, a range with its middle, the place of the slider there, and a last stop in a report. The `option` of a
-    report is an input with a choice of a list, or with none for the last stop of its slider.
+    report is an input with a choice of a list, or with none for the last stop of its slider. The codec and the ratio of
+    a `compression` have keys that begin with it.
     """
 
     environment: str
@@ -41,6 +42,7 @@ class PageCase(Struct, frozen=True, kw_only=True):
     option: tuple[str, str]
     left_out: tuple[str, ...]
     columns: str
+    compression: str = ""
 
     def states(self, count: int) -> list[dict[str, str]]:
         """Return this many random states of the page, each with other values of some inputs."""
@@ -122,6 +124,7 @@ HBASE: Final = PageCase(
     range=("100..900 GiB", "500 GiB", "60"),
     stop="600 GiB",
     wide="workload.row",
+    compression="workload.compression.",
     option=("storage.mode", "s3-plain"),
     left_out=("plot-cold", "plot-day"),
     columns="figures3-cacheds3-plainhdfs",
@@ -195,6 +198,7 @@ TABLES: Final = PageCase(
     range=("100..900 GiB", "500 GiB", "60"),
     stop="600 GiB",
     wide=f"{EVENTS}row",
+    compression=f"{ORDERS}compression.",
     option=("storage.mode", "s3-plain"),
     left_out=("plot-cold", "plot-day"),
     columns="figures3-cacheds3-plainhdfs",

@@ -50,6 +50,7 @@ def page(case: PageCase) -> Observed:
     """The observations of one short run of the browser."""
     with case.served() as url:
         values = {"states": case.states(QUICK_STATES), "key": case.key, "wide": case.wide}
+        values["compression"] = case.compression
         return observed({"observe": "shortly", "url": url, **values})
 
 
@@ -140,6 +141,24 @@ def test_the_inputs_of_a_table_are_visible_if_it_is_first_or_has_changed(case: P
         [[name, name == "shop:daily-orders.v2/d"] for name in names],
         [[name, True] for name in names],
     ]
+
+
+def test_without_a_codec_the_ratio_is_left_out_until_there_is_one(
+    case: PageCase, page: Observed, tmp_path: Path
+) -> None:
+    if not case.compression:
+        assert "compressed" not in page
+        return
+    without, restored, *others = page["compressed"]
+    assert without["disabled"] == [True, True]
+    assert (without["value"], without["message"]) == ("1.0", "Compression is none.")
+    assert "ratio" not in without["hash"]
+    assert restored["disabled"] == [False, False]
+    assert (restored["value"], restored["message"]) == ("2.5", "")
+    assert "ratio=2.5" in restored["hash"]
+    assert [step["hash"] for step in others] == [step["hash"] for step in (without, restored, without)]
+    assert [step["value"] for step in others] == ["1.0", "2.5", "1.0"]
+    assert_as_printed(case, [without, restored], tmp_path)
 
 
 def test_the_first_day_marks_its_events_and_says_what_they_mean(case: PageCase, page: Observed) -> None:

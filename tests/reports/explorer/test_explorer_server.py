@@ -283,6 +283,17 @@ def test_the_plots_of_tables_scale_all_data_and_vary_the_inputs_of_each(tables: 
     assert "events: Compression ratio" not in names, "nothing is compressed"
 
 
+def test_without_a_codec_a_ratio_is_neither_refused_nor_varied(tables: ExplorerServer) -> None:
+    codec, ratio = (f"{ORDERS}compression.{key}" for key in ("codec", "ratio"))
+    found = post(tables, "plan", {codec: "none"})
+    assert found["yaml"] == post(tables, "plan", {codec: "none", ratio: "2"})["yaml"]
+    written = yaml.safe_load(found["yaml"])["workload"]["tables"]
+    assert [written[table].get("compression") for table in written] == [{"codec": "none", "ratio": 1.0}, None]
+    assert f"--set {codec}=none --set {ratio}=1.0" in found["command"]
+    assert [step for step in found["steps"] if step["series"].endswith("Compression ratio")] == []
+    assert post(tables, "plan", {f"{EVENTS}stored": "2 TiB"})["command"].count("--set") == 1
+
+
 def test_a_refused_value_of_a_table_belongs_to_its_field(tables: ExplorerServer) -> None:
     [problem] = post(tables, "plan", {f"{ORDERS}row": "100 B"})["problems"]
     assert problem["where"] == f"{ORDERS}row"

@@ -108,7 +108,7 @@ class TrinoOnPage(Struct, frozen=True, kw_only=True):
         """Return the key in the section of any analytics cluster."""
         return f"clusters.{ANY_TRINO}.{entry.key.removeprefix(self._section)}"
 
-    def varied(self, inputs: Collection[PageInput], values: Mapping[str, str]) -> Iterator[PageInput]:  # noqa: ARG002 - as above
+    def varied(self, inputs: Collection[PageInput]) -> Iterator[PageInput]:
         """Yield the inputs that are estimates."""
         return (entry for entry in inputs if entry.key.startswith(f"{self._section}workload."))
 
