@@ -187,6 +187,7 @@ async function compressed(page, compression) {
   await page.selectOption(selectorOf(codec), "zstd");
   await page.fill(selectorOf(ratio), "2.5");
   await page.press(selectorOf(ratio), "Enter");
+  await shown(page);
   const steps = [];
   for (const act of [choose("none"), choose("lz4"), choose("none"), back, back]) {
     await act();
@@ -199,6 +200,19 @@ async function compressed(page, compression) {
     steps.push({ ...step, ...(await figures(page)) });
   }
   return steps;
+}
+
+/** State a budget that no cluster meets, and return each verdict that the page then shows, and whether it is busy. */
+async function verdicts(page) {
+  await page.evaluate(() => {
+    const [verdict, headline] = ["verdict", "headline"].map((id) => document.getElementById(id));
+    globalThis.verdicts = [];
+    const add = () => globalThis.verdicts.push([verdict.textContent, headline.hasAttribute("aria-busy")]);
+    new MutationObserver(add).observe(verdict, { childList: true });
+  });
+  await page.fill('[name$="budget_usd_per_month"]', "10");
+  await shown(page);
+  return page.evaluate(() => globalThis.verdicts);
 }
 
 /** Use the keyboard alone: the first slider, a plot, and the comparison. */
@@ -284,6 +298,8 @@ async function observeShortly(browser, { url, states, key, wide, compression }) 
     observed.compressed = await compressed(page, compression);
     await goTo(page, url);
   }
+  observed.verdicts = await verdicts(page);
+  await goTo(page, url);
   observed.day = await page.evaluate(() => [
     [...document.querySelectorAll("#plot-day .mark-label")].map((label) => label.textContent),
     [...document.querySelectorAll(".events li")].map((event) => event.textContent),

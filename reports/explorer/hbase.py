@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from environments.environment import Environment
-from environments.planning import plan_of, requirements, world
+from environments.planning import attainable_plan_of, plan_of, requirements, world
 from environments.reader.assignment import TABLES
 from environments.reader.document import Document, YamlPath, path_text
 from reports.explorer.drawing import Place, PlanPage
@@ -36,12 +36,22 @@ class HBasePlanned(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def plan(self) -> Plan:
         """Return the plan. Raises Infeasible if nothing is large enough."""
-        return plan_of(self.environment, self.cluster)
+        return self._attainable or plan_of(self.environment, self.cluster)
+
+    @cached_property
+    def _attainable(self) -> Plan | None:
+        return attainable_plan_of(self.environment, self.cluster)
 
     @property
     def usd_per_month(self) -> float | None:
         """Return the price; None if the cluster misses its targets."""
-        return self.plan.cost.usd_per_month if self.plan.meets_targets else None
+        plan = self._attainable
+        return plan.cost.usd_per_month if plan and plan.meets_targets else None
+
+    @property
+    def needs_search(self) -> bool:
+        """Return whether no cluster meets the targets."""
+        return self._attainable is None
 
     @property
     def column(self) -> str:

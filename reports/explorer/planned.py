@@ -20,6 +20,11 @@ class Planned(Protocol):
         ...
 
     @property
+    def needs_search(self) -> bool:
+        """Return whether no cluster meets the targets, and the nearest one takes a further search."""
+        ...
+
+    @property
     def column(self) -> str:
         """Return the column of `warmbase compare` that has the same kind of cluster."""
         ...

@@ -144,6 +144,7 @@ def answer_questions(subject: Subject, niceness: int) -> None:
     The garbage collector runs after an answer, because a plan takes a quarter longer if the collector runs meanwhile.
     """
     is_computing = False
+    state = State(subject=subject, values={})
 
     def interrupt(*_: object) -> None:
         if is_computing:
@@ -157,7 +158,9 @@ def answer_questions(subject: Subject, niceness: int) -> None:
         content = b""
         try:
             is_computing = True
-            content = _content(subject, decode(line, type=Question))
+            question = decode(line, type=Question)
+            state = _state(question, state)
+            content = json.dumps(answer(question.kind, state)).encode()
         except Interruption:
             pass
         finally:
@@ -173,6 +176,8 @@ def _line() -> bytes:
     return sys.stdin.buffer.readline()
 
 
-def _content(subject: Subject, question: Question) -> bytes:
-    state = State(subject=subject, values=question.values, column=question.column)
-    return json.dumps(answer(question.kind, state)).encode()
+def _state(question: Question, last: State) -> State:
+    """Return the state of a question. The last one is used again, because it has part of the next answer about it."""
+    if (question.values, question.column) == (last.values, last.column):
+        return last
+    return State(subject=last.subject, values=question.values, column=question.column)

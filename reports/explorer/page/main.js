@@ -15,8 +15,9 @@ import { Drawings } from "./drawings.js";
 import { Edits } from "./edits.js";
 import { byId, pageData, setText } from "./elements.js";
 import { Fields } from "./fields.js";
+import { copyText, saveText } from "./files.js";
 import { showAdvice, showDecision, showHeadline, showProblems, showText } from "./headline.js";
-import { filePlans, serverPlans } from "./plans.js";
+import { filePlans, serverPlans, stopsOf } from "./plans.js";
 
 /** The time from the last change until the page requests the many plans that two plots need. */
 const IDLE_MILLISECONDS = 400;
@@ -152,22 +153,53 @@ class Page {
   }
 
   /**
-   * Show the headline of a state, and the rest of the page if the state has not changed by then.
+   * Show the headline of a state, or that no cluster meets its targets and that the nearest one is being computed.
    *
    * @param {AbortSignal} changed
    * @param {AbortSignal} replaced
    */
   async #request(changed, replaced) {
+    const { values } = this.state;
     try {
-      const answer = await this.plans.plan(this.state.values, replaced);
-      if (!answer.problems) this.#show(answer);
-      if (changed.aborted) return;
-      byId("headline").removeAttribute("aria-busy");
-      if (answer.problems) this.#refuse(answer);
-      else this.#complete(answer, changed);
+      const answer = await this.plans.quick(values, replaced);
+      if ("pending" in answer) this.#wait(answer.pending, this.plans.plan(values, replaced), changed, replaced);
+      else this.#finish(answer, changed);
     } catch (error) {
       if (!replaced.aborted) this.#fail(error);
     }
+  }
+
+  /**
+   * Show a verdict until the plan is ready.
+   *
+   * @param {string} verdict
+   * @param {Promise<Answer>} plan
+   * @param {AbortSignal} changed
+   * @param {AbortSignal} replaced
+   */
+  async #wait(verdict, plan, changed, replaced) {
+    this.fields.showProblems([]);
+    showProblems([]);
+    setText(byId("verdict"), verdict);
+    try {
+      this.#finish(await plan, changed);
+    } catch (error) {
+      if (!replaced.aborted) this.#fail(error);
+    }
+  }
+
+  /**
+   * Show the headline of an answer, and the rest of the page if the state has not changed by then.
+   *
+   * @param {Answer} answer
+   * @param {AbortSignal} changed
+   */
+  #finish(answer, changed) {
+    if (!answer.problems) this.#show(answer);
+    if (changed.aborted) return;
+    byId("headline").removeAttribute("aria-busy");
+    if (answer.problems) this.#refuse(answer);
+    else this.#complete(answer, changed);
   }
 
   /** @param {Answer} answer */
@@ -273,15 +305,6 @@ class Page {
   }
 }
 
-/**
- * Return the values at which each slider of a report stops: the value of the file is one of them.
- *
- * @param {Report} report
- */
-function stopsOf({ variants }) {
-  return Object.fromEntries(Object.entries(variants).map(([key, plans]) => [key, plans.map(({ text }) => text)]));
-}
-
 /** Wait until the browser has painted the changes. */
 function nextFrame() {
   return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
@@ -290,30 +313,6 @@ function nextFrame() {
 /** @param {number} milliseconds */
 function pause(milliseconds) {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
-}
-
-/** @param {string} text */
-async function copyText(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    setText(byId("done"), "The environment file is copied.");
-  } catch {
-    /** @type {HTMLDetailsElement} */ (byId("yaml-details")).open = true;
-    setText(byId("done"), "The browser does not allow copying. The file is shown at the end of the page.");
-  }
-}
-
-/**
- * @param {string} text
- * @param {string} file
- */
-function saveText(text, file) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "application/yaml" }));
-  link.download = file;
-  link.click();
-  URL.revokeObjectURL(link.href);
-  setText(byId("done"), `The browser is saving ${file}.`);
 }
 
 new Page(pageData("subject"), pageData("report")).show();

@@ -127,6 +127,8 @@ export interface Report {
 export interface Plans {
   /** Whether there is a plan for these values; a server has one for all. */
   has(values: Values): boolean;
+  /** The plan; only its verdict if no cluster meets the targets, and the nearest one takes a further search. */
+  quick(values: Values, signal: AbortSignal): Promise<Answer | { pending: string }>;
   plan(values: Values, signal: AbortSignal): Promise<Answer>;
   price(step: Step, signal: AbortSignal): Promise<Price>;
   advice(values: Values, signal: AbortSignal): Promise<Advice>;

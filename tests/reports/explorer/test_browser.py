@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from environments.planning import plan_of
 from environments.reader import read_environment
+from reports.explorer.answer import PENDING
 from reports.explorer.day import day_plot
 from reports.explorer.server import HOST
 from sizing.units import format_usd
@@ -159,6 +160,14 @@ def test_without_a_codec_the_ratio_is_left_out_until_there_is_one(
     assert [step["hash"] for step in others] == [step["hash"] for step in (without, restored, without)]
     assert [step["value"] for step in others] == ["1.0", "2.5", "1.0"]
     assert_as_printed(case, [without, restored], tmp_path)
+
+
+def test_the_page_says_that_no_cluster_meets_the_targets_before_it_has_the_nearest(
+    case: PageCase, page: Observed
+) -> None:
+    *earlier, (last, _) = page["verdicts"]
+    assert earlier == ([] if case is TRINO else [[PENDING, True]])
+    assert last.startswith("No cluster meets the targets; this is the nearest one.")
 
 
 def test_the_first_day_marks_its_events_and_says_what_they_mean(case: PageCase, page: Observed) -> None:

@@ -18,13 +18,16 @@ from typing import Any
 
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from environments.reader import locate
 from environments.reader.assignment import Assignment
+from reports.explorer.answer import PENDING, answer
 from reports.explorer.page_file import page_files
 from reports.explorer.page_input import OPEN_LOAD, WORKLOAD
-from reports.explorer.planner import MOST_PAGES, Planner, Question, Superseded
+from reports.explorer.planner import MOST_PAGES, Planner, Question, Superseded, _state
 from reports.explorer.server import ExplorerServer
+from reports.explorer.state import State
 from reports.explorer.subject import Subject
 from sizing.units import GIB, TIB
 from tests.command import run
@@ -325,6 +328,18 @@ def test_without_ranges_there_is_no_decision(server: ExplorerServer) -> None:
     assert post(server, "ranges", {}) == {"rows": []}
 
 
+def test_the_verdict_and_the_prices_do_not_wait_for_the_nearest_cluster(
+    server: ExplorerServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = {"targets.budget_usd_per_month": "100"}
+    assert post(server, "plan", values)["verdict"].startswith("No cluster meets the targets; this is the nearest one.")
+    assert post(server, "quick", {}) == post(server, "plan", {})
+    monkeypatch.setattr("sizing.calculator.relaxations", lambda *_: pytest.fail("it searches for the nearest cluster"))
+    state = State(subject=server.subject, values=values)
+    assert answer("quick", state) == {"pending": PENDING}
+    assert answer("price", state) == {"usd_per_month": None}
+
+
 def test_every_refused_value_is_named_at_once(server: ExplorerServer) -> None:
     values = {"workload.stored": "3 TB", "targets.hit_ratio": "2", "workload.row": "x"}
     assert {problem["where"] for problem in post(server, "plan", values)["problems"]} == set(values)
@@ -360,6 +375,15 @@ def test_a_waiting_request_is_skipped_when_a_newer_one_arrives(planner: Planner)
     for thread in threads:
         thread.join(5)
     assert (planned, refused) == ([1, 3], [2])
+
+
+def test_two_questions_about_one_state_share_its_plan(server: ExplorerServer) -> None:
+    last = State(subject=server.subject, values={"workload.stored": "77 GiB"})
+    question = Question(kind="plan", values={"workload.stored": "77 GiB"})
+    assert _state(question, last) is last
+    for other in (replace(question, values={}), replace(question, column="hdfs")):
+        state = _state(other, last)
+        assert (state.values, state.column) == (other.values, other.column)
 
 
 def test_a_planner_that_has_ended_is_started_again(planner: Planner) -> None:

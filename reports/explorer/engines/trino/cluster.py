@@ -46,6 +46,11 @@ class TrinoPlanned(Struct, frozen=True, kw_only=True, dict=True):
         return self.plan.cost.usd_per_month if self.plan.feasible else None
 
     @property
+    def needs_search(self) -> bool:
+        """Return false, because the nearest workers are found as soon as those that meet the targets."""
+        return False
+
+    @property
     def column(self) -> str:
         """Return the place of the cache."""
         return "drive" if self.plan.workers.volume("cache").type == "nvme" else "gp3"
