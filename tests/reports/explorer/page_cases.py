@@ -162,7 +162,7 @@ TRINO: Final = PageCase(
     wide=f"{LAKE}workload.read",
     option=(f"{LAKE}workload.scanned", ""),
     left_out=(),
-    columns="figurecache on gp3cache on a driveno cache",
+    columns="figurecache on gp3cache on NVMeno cache",
 )
 ORDERS: Final = "workload.tables.shop:daily-orders.v2/d."
 EVENTS: Final = "workload.tables.events."
