@@ -44,7 +44,7 @@ from sizing.system_volume import hdfs_replication
 from sizing.units import SECONDS_PER_HOUR, format_usd
 from sizing.warning import Warning, missed_target, warnings  # noqa: A004
 
-__all__ = ["plan"]
+__all__ = ["attainable_plan", "plan"]
 
 LEAST_HOURS: Final = 24.0  # judgement: a curve over twice the prefetch time, and over a day at least, shows its end
 # The figures that a plan takes over from its RegionServers, under the same names.
@@ -70,7 +70,7 @@ def plan(requirements: Requirements, world: World) -> Plan:
     question = SizingInputs.new(requirements, world)
     try:
         result = search(question)
-        if result.best.serves or requirements.cluster.core.pinned:
+        if _is_answer(result):
             return _plan(result, nearest=())
         changes = relaxations(question, {shortfall.target for shortfall in result.best.shortfalls})
         return _plan(changes[0].search.run() if changes else result, nearest=nearest_changes(result, changes))
@@ -79,6 +79,20 @@ def plan(requirements: Requirements, world: World) -> Plan:
         if changes:
             return _plan(changes[0].search.run(), nearest=tuple(str(change) for change in changes))
         raise _no_room(requirements, str(error)) from None
+
+
+def attainable_plan(requirements: Requirements, world: World) -> Plan | None:
+    """Return the plan as above; None if no cluster meets the targets, without the search for the nearest targets."""
+    try:
+        result = search(SizingInputs.new(requirements, world))
+    except (NotEnoughMemory, LookupError):
+        return None
+    return _plan(result, nearest=()) if _is_answer(result) else None
+
+
+def _is_answer(result: SearchResult) -> bool:
+    """Return whether the best cluster meets the targets, or is the pinned one."""
+    return result.best.serves or result.best.candidate.question.requirements.cluster.core.pinned
 
 
 def _no_room(requirements: Requirements, why: str) -> Infeasible:

@@ -43,6 +43,20 @@ async function open(browser, url, options = {}) {
   return page;
 }
 
+/** Open another state of the page from its address. */
+async function goTo(page, url) {
+  await page.goto("about:blank");
+  await page.goto(url);
+  await shown(page);
+}
+
+/** Return the name of each table, with whether its inputs are visible. */
+function expanded(page) {
+  return page.$$eval("#inputs details", (tables) =>
+    tables.map((table) => [table.querySelector("summary").textContent, table.open]),
+  );
+}
+
 /** Wait until the figures and the plots are those of the address, or a value is refused. */
 function shown(page) {
   return page.waitForFunction(
@@ -104,7 +118,7 @@ function slid(page) {
       return performance.now() - start;
     };
     const times = [];
-    for (const slider of document.querySelectorAll("[type=range]")) {
+    for (const slider of document.querySelectorAll("[type=range]:enabled")) {
       const field = document.getElementById(slider.id.replace("-slider", ""));
       const file = field.value;
       for (const share of [0.25, 0.5, 0.75, 0.6]) {
@@ -121,7 +135,12 @@ function slid(page) {
 
 /** Return the id of the field of an input. */
 function fieldOf(key) {
-  return `input-${key.replaceAll(".", "-")}`;
+  return `input-${key}`;
+}
+
+/** Return the selector of an element by its id, which may have any characters. */
+function selectorOf(id) {
+  return `[id="${id}"]`;
 }
 
 /**
@@ -157,6 +176,45 @@ async function dragged(page, key) {
   return { shifts, prices, before, after, hash, undone: await figures(page) };
 }
 
+/**
+ * State a compression ratio, choose no codec, a codec, and no codec again, and go back twice. Return the address, the
+ * fields of the ratio, its message and the file after each step.
+ */
+async function compressed(page, compression) {
+  const [codec, ratio] = [fieldOf(`${compression}codec`), fieldOf(`${compression}ratio`)];
+  const choose = (choice) => () => page.selectOption(selectorOf(codec), choice);
+  const back = () => page.click("#undo");
+  await page.selectOption(selectorOf(codec), "zstd");
+  await page.fill(selectorOf(ratio), "2.5");
+  await page.press(selectorOf(ratio), "Enter");
+  await shown(page);
+  const steps = [];
+  for (const act of [choose("none"), choose("lz4"), choose("none"), back, back]) {
+    await act();
+    await shown(page);
+    const step = await page.evaluate((id) => {
+      const [text, slider] = [document.getElementById(id), document.getElementById(`${id}-slider`)];
+      const message = document.getElementById(`${id}-message`).textContent;
+      return { hash: location.hash, value: text.value, disabled: [text.disabled, slider.disabled], message };
+    }, ratio);
+    steps.push({ ...step, ...(await figures(page)) });
+  }
+  return steps;
+}
+
+/** State a budget that no cluster meets, and return each verdict that the page then shows, and whether it is busy. */
+async function verdicts(page) {
+  await page.evaluate(() => {
+    const [verdict, headline] = ["verdict", "headline"].map((id) => document.getElementById(id));
+    globalThis.verdicts = [];
+    const add = () => globalThis.verdicts.push([verdict.textContent, headline.hasAttribute("aria-busy")]);
+    new MutationObserver(add).observe(verdict, { childList: true });
+  });
+  await page.fill('[name$="budget_usd_per_month"]', "10");
+  await shown(page);
+  return page.evaluate(() => globalThis.verdicts);
+}
+
 /** Use the keyboard alone: the first slider, a plot, and the comparison. */
 async function keyed(page, key) {
   const focusTo = async (selector) => {
@@ -169,7 +227,7 @@ async function keyed(page, key) {
   const reached = { keep: await focusTo("#keep") };
   await page.keyboard.press("Enter");
   await shown(page);
-  reached.slider = await focusTo(`#${fieldOf(key)}-slider`);
+  reached.slider = await focusTo(selectorOf(`${fieldOf(key)}-slider`));
   for (let count = 0; count < 20; count += 1) await page.keyboard.press("ArrowRight");
   await shown(page);
   reached.plot = await focusTo("#plot-hits svg");
@@ -233,14 +291,21 @@ async function touching(page) {
 }
 
 /** Observe what a change of the code is most likely to break. */
-async function observeShortly(browser, { url, states, key }) {
+async function observeShortly(browser, { url, states, key, wide, compression }) {
   const page = await open(browser, url);
   const observed = { typed: await typed(page, states) };
-  await page.goto("about:blank");
-  await page.goto(url);
-  await shown(page);
+  await goTo(page, `${url}#${new URLSearchParams({ [wide]: "2 MiB" })}`);
+  const linked = await expanded(page);
+  await goTo(page, url);
+  observed.tables = [await expanded(page), linked];
   observed.dragged = await dragged(page, key);
   observed.axe = { light: await accessibility(page) };
+  if (compression) {
+    observed.compressed = await compressed(page, compression);
+    await goTo(page, url);
+  }
+  observed.verdicts = await verdicts(page);
+  await goTo(page, url);
   observed.day = await page.evaluate(() => [
     [...document.querySelectorAll("#plot-day .mark-label")].map((label) => label.textContent),
     [...document.querySelectorAll(".events li")].map((event) => event.textContent),
@@ -257,11 +322,12 @@ async function observeWholly(browser, { url, report, comparison, key, range, wid
   const page = await open(browser, url);
   const observed = { first: await figures(page), keyed: await keyed(page, key) };
   observed.refused = (await typed(page, [{ [key]: refused }]))[0];
-  observed.message = await page.textContent(`#${fieldOf(key)}-message`);
+  observed.message = await page.textContent(selectorOf(`${fieldOf(key)}-message`));
   observed.axe = { refused: await accessibility(page) };
   observed.ranged = await ranged(page, key, range);
   observed.axe.ranged = await accessibility(page);
-  await page.fill(`#${fieldOf(wide)}`, "100.5 KiB..1.46 MiB");
+  for (const name of await page.$$("#inputs details:not([open]) summary")) await name.click();
+  await page.fill(selectorOf(fieldOf(wide)), "100.5 KiB..1.46 MiB");
   observed.cut = await page.$$eval("input.range", (fields) =>
     fields.filter((field) => field.scrollWidth > field.clientWidth).map((field) => field.value),
   );
@@ -288,7 +354,7 @@ async function observeWholly(browser, { url, report, comparison, key, range, wid
   observed.sheets.comparison = await sheets(modes);
   observed.side = await texts(modes, "#columns tr");
   const unplanned = await open(browser, `${report}#${new URLSearchParams({ [key]: "1.5 GiB" })}`);
-  observed.unplanned = [await unplanned.inputValue(`#${fieldOf(key)}`), (await figures(unplanned)).figures];
+  observed.unplanned = [await unplanned.inputValue(selectorOf(fieldOf(key))), (await figures(unplanned)).figures];
   observed.requests = { explore: page.seen.requests, report: file.seen.requests };
   observed.messages = [page, phone, file, modes].flatMap((one) => one.seen.messages);
   return observed;
@@ -377,7 +443,7 @@ function texts(page, selector) {
 async function ranged(page, key, range) {
   const [{ figures }] = await typed(page, [{ [key]: range }]);
   await page.waitForFunction(() => document.querySelector("#decision dd"), null, { timeout: 60_000 });
-  const place = await page.inputValue(`#${fieldOf(key)}-slider`);
+  const place = await page.inputValue(selectorOf(`${fieldOf(key)}-slider`));
   return [figures.price, await page.textContent("#middle"), await page.textContent("#decision dd"), place];
 }
 
@@ -385,7 +451,7 @@ async function ranged(page, key, range) {
 async function comparedPlan(page, [key, choice]) {
   await page.click("#reset");
   await page.click("#keep");
-  if (choice) await page.selectOption(`#${fieldOf(key)}`, choice);
+  if (choice) await page.selectOption(selectorOf(fieldOf(key)), choice);
   else await stops(page, key);
   await page.waitForFunction(() => document.querySelector("#compared tr.differs"));
   await shown(page);
@@ -394,7 +460,7 @@ async function comparedPlan(page, [key, choice]) {
 
 /** Move a slider to its last stop. */
 async function stops(page, key) {
-  await page.focus(`#${fieldOf(key)}-slider`);
+  await page.focus(selectorOf(`${fieldOf(key)}-slider`));
   await page.keyboard.press("End");
   await shown(page);
   return figures(page);

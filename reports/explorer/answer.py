@@ -15,6 +15,12 @@ from reports.json_text import plain
 from sizing.problem import WarmbaseError
 
 Document = dict[str, Any]
+PENDING: Final = "No cluster meets the targets. The nearest one is being computed."
+
+
+def quick_answer(state: State) -> Document:
+    """Return the plan, or only its verdict if the nearest cluster takes a further search."""
+    return {"pending": PENDING} if state.planned.needs_search else plan_answer(state)
 
 
 def plan_answer(state: State) -> Document:
@@ -58,6 +64,7 @@ def advice_answer(state: State) -> Document:
 
 
 ANSWERS: Final[dict[str, Callable[[State], Document]]] = {
+    "quick": quick_answer,
     "plan": plan_answer,
     "price": price_answer,
     "ranges": ranges_answer,

@@ -127,7 +127,7 @@ def bar_plot(kind: AxisKind, bars: Iterable[Bar], shortest: float = 0.0) -> BarP
     return BarPlot(kind=kind, bars=drawn, most=max(shortest, *(bar.value for bar in drawn)))
 
 
-def inputs_place(missing: str = "") -> Place:
+def inputs_place() -> Place:
     """Return the place of the plot of what moves the price."""
     return Place(
         id=TORNADO,
@@ -136,7 +136,6 @@ def inputs_place(missing: str = "") -> Place:
         advice="The price if one input is 20 % smaller or larger, or at an end of its range. Measure the input with the"
         " longest bar first.",
         rows=8,
-        missing=missing,
         is_wide=True,
     )
 
@@ -147,8 +146,8 @@ def hits_place(nodes: str) -> Place:
         id="hits",
         kind="lines",
         title=HITS_TITLE,
-        advice="Beyond the knee, more cache adds clearly fewer hits. The dollars are the price of EBS volumes for a"
-        f" cache of that size on the {nodes} of this plan.",
+        advice="Beyond the knee, more cache adds clearly fewer hits. If the cache is on EBS, the dollars are the price of"
+        f" volumes for a cache of that size on the {nodes} of this plan.",
     )
 
 
@@ -174,7 +173,8 @@ def cost_plot(cost: Cost) -> BarPlot:
 def hit_ratio_plot(hit_ratio: HitRatio, cache_bytes: int | None, usd: Points, label: str) -> LinePlot:
     """Return the hit ratio by the size of the cache, with the knee, and with the plan if it has a cache on disk.
 
-    Beyond its end, the curve is flat. `usd` has the dollars a month by size; the axis has this label without them.
+    The curve is extended at its last value to the size of the cache. `usd` has the dollars a month by size; the axis
+    has this label without them.
     """
     knee_bytes, predicted = hit_ratio.knee_bytes, hit_ratio.predicted
     curve = hit_ratio.curve

@@ -10,4 +10,6 @@ from reports.explorer.planned import PageEngine
 
 def engine_of(environment: Environment, cluster: str) -> PageEngine:
     """Return the engine of a cluster of the environment."""
-    return TrinoOnPage(cluster=cluster) if cluster in environment.analytics else HBaseOnPage(cluster=cluster)
+    if cluster in environment.analytics:
+        return TrinoOnPage(cluster=cluster)
+    return HBaseOnPage(cluster=cluster, tables=tuple(table.name for table in environment.workload.tables))

@@ -10,21 +10,20 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from environments.environment import Environment
-from environments.planning import plan_of, requirements, world
-from environments.reader.document import Document
+from environments.planning import attainable_plan_of, plan_of, requirements, world
+from environments.reader.assignment import TABLES
+from environments.reader.document import Document, YamlPath, path_text
 from reports.explorer.drawing import Place, PlanPage
 from reports.explorer.figures import decisive, figures, verdict
 from reports.explorer.page_input import PageInput, hbase_inputs
-from reports.explorer.plots import PLACES, plots
+from reports.explorer.plots import places, plots
 from sizing.block_advice import alternatives
 from sizing.cluster import ClusterChoice
 from sizing.modes import MODES
 from sizing.plan import Alternative, Plan
 from sizing.units import format_size, format_usd
 
-CODEC: Final = "workload.compression.codec"
-RATIO: Final = "workload.compression.ratio"
-VARIED: Final = "workload."
+WORKLOAD: Final = "workload"
 NO_ADVICE: Final = "Neither another compression nor another block size was found to save money."
 
 
@@ -37,12 +36,22 @@ class HBasePlanned(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def plan(self) -> Plan:
         """Return the plan. Raises Infeasible if nothing is large enough."""
-        return plan_of(self.environment, self.cluster)
+        return self._attainable or plan_of(self.environment, self.cluster)
+
+    @cached_property
+    def _attainable(self) -> Plan | None:
+        return attainable_plan_of(self.environment, self.cluster)
 
     @property
     def usd_per_month(self) -> float | None:
         """Return the price; None if the cluster misses its targets."""
-        return self.plan.cost.usd_per_month if self.plan.meets_targets else None
+        plan = self._attainable
+        return plan.cost.usd_per_month if plan and plan.meets_targets else None
+
+    @property
+    def needs_search(self) -> bool:
+        """Return whether no cluster meets the targets."""
+        return self._attainable is None
 
     @property
     def column(self) -> str:
@@ -69,42 +78,40 @@ class HBasePlanned(Struct, frozen=True, kw_only=True, dict=True):
 
 
 class HBaseOnPage(Struct, frozen=True, kw_only=True):
-    """One HBase cluster of an environment file."""
+    """One HBase cluster of an environment file, with the names of its tables if the file describes several."""
 
     cluster: str
+    tables: tuple[str, ...] = ()
 
     @property
     def places(self) -> tuple[Place, ...]:
         """Return the places of the plots."""
-        return PLACES
+        return places(has_tables=bool(self.tables))
 
     @property
     def columns(self) -> Mapping[str, str]:
         """Return the storage modes."""
         return {name: mode.title for name, mode in MODES.items()}
 
-    @property
-    def amount(self) -> str:
-        """Return the key of the stored data."""
-        return "workload.stored"
-
-    def amount_bytes(self, environment: Environment) -> int:
-        """Return the stored data."""
-        return environment.workload.stored_bytes
+    def amounts(self, environment: Environment) -> Mapping[str, int]:
+        """Return the stored data, of each table if there are several."""
+        sections: list[YamlPath] = [(*TABLES, table) for table in self.tables] or [(WORKLOAD,)]
+        parts = zip(sections, environment.workload.parts, strict=True)
+        return {path_text((*section, "stored")): part.stored_bytes for section, part in parts}
 
     def inputs(self, document: Document, environment: Environment) -> Iterator[PageInput]:
         """Yield the inputs, without their values."""
-        return hbase_inputs(document, environment.clusters[self.cluster])
+        return hbase_inputs(document, environment.clusters[self.cluster], self.tables)
 
-    def schema_key(self, key: str) -> str:
-        """Return the key of the section that a cluster's own workload and targets replace."""
-        return ".".join(key.split(".")[2:]) if key.startswith("clusters.") else key
+    def schema_key(self, entry: PageInput) -> str:
+        """Return the key of the section that a table, or a cluster's own workload and targets, replace."""
+        if entry.table:
+            return path_text((WORKLOAD, *entry.path[len(TABLES) + 1 :]))
+        return path_text(entry.path[2:]) if entry.path[0] == "clusters" else entry.key
 
-    def varied(self, inputs: Collection[PageInput], values: Mapping[str, str]) -> Iterator[PageInput]:
-        """Yield the inputs that are estimates; without a codec, no compression ratio is."""
-        codecs = {entry.key: values.get(entry.key, entry.text) for entry in inputs if entry.key == CODEC}
-        without = {RATIO} if codecs.get(CODEC) == "none" else set()
-        return (entry for entry in inputs if entry.key.startswith(VARIED) and entry.key not in without)
+    def varied(self, inputs: Collection[PageInput]) -> Iterator[PageInput]:
+        """Yield the inputs that are estimates."""
+        return (entry for entry in inputs if entry.path[0] == WORKLOAD)
 
     def plan(self, environment: Environment, *, is_free: bool) -> HBasePlanned:
         """Return the plan. If it is free, warmbase chooses the core nodes, even if the file states them."""

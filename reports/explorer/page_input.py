@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from environments.draft.draft import written_default
 from environments.input_range import InputRange
-from environments.reader.document import Document, YamlPath
+from environments.reader.assignment import TABLES
+from environments.reader.document import Document, YamlPath, path_text
 from environments.reader.ranges import RangedDocument
 from environments.reader.schema_keys import schema_keys
 from reports.decision_page import value_text
@@ -18,6 +19,8 @@ from sizing.cluster import ClusterChoice
 from sizing.modes import MODES
 from sizing.units import GIB, KIB, MIB, SECONDS_PER_HOUR, TIB
 
+NONE: Final = "none"
+"""The choice not to have something, such as a codec."""
 Kind = Literal["size", "count", "share", "time", "usd", "ratio", "skew", "choice"]
 
 
@@ -26,10 +29,12 @@ class PageInput(Struct, frozen=True, kw_only=True):
 
     `least` and `most` are the ends of the slider, in bytes, seconds, dollars or plain numbers. The text field accepts
     values beyond them. The field of an `optional` input may be empty. In a report, the slider stops at the value in the
-    file and at these `stops`, and at multiples of that value if `is_scaled`.
+    file and at these `stops`, and at multiples of that value if `is_scaled`. An input of a `table` has its name. If the
+    choice that it `needs` is `none`, the input means nothing, and its value is that `without` the choice.
     """
 
     key: str
+    table: str = ""
     section: str
     title: str
     kind: Kind
@@ -41,10 +46,28 @@ class PageInput(Struct, frozen=True, kw_only=True):
     description: str = ""
     stops: tuple[str, ...] = ()
     is_scaled: bool = False
+    needs: str = ""
+    without: str = ""
 
-    def within(self, section: str) -> PageInput:
-        """Return the input with its key inside a section, such as `workload.`."""
-        return replace(self, key=section + self.key)
+    def within(self, section: str, table: str = "") -> PageInput:
+        """Return the input with its key inside a section, such as `workload.`, which may be that of a table."""
+        return replace(self, key=section + self.key, table=table, needs=self.needs and section + self.needs)
+
+    def is_meaningless(self, inputs: Mapping[str, PageInput], values: Mapping[str, str]) -> bool:
+        """Return whether the input needs a choice that is `none`."""
+        return bool(self.needs) and values.get(self.needs, inputs[self.needs].text) == NONE
+
+    @property
+    def path(self) -> YamlPath:
+        """Return the key as a path; the name of a table may contain dots."""
+        if not self.table:
+            return tuple(self.key.split("."))
+        return (*TABLES, self.table, *self.key.removeprefix(_section(self.table)).split("."))
+
+    @property
+    def name(self) -> str:
+        """Return the title, with the name of the table."""
+        return f"{self.table}: {self.title}" if self.table else self.title
 
 
 SKEWS: Final = ("uniform", "0.7", "0.9", "0.99", "1.1")
@@ -71,9 +94,18 @@ WORKLOAD: Final = (
         section="Data",
         title="Compression",
         kind="choice",
-        choices=("none", "snappy", "lz4", "zstd", "gz"),
+        choices=(NONE, "snappy", "lz4", "zstd", "gz"),
     ),
-    PageInput(key="compression.ratio", section="Data", title="Compression ratio", kind="ratio", least=1, most=10),
+    PageInput(
+        key="compression.ratio",
+        section="Data",
+        title="Compression ratio",
+        kind="ratio",
+        least=1,
+        most=10,
+        needs="compression.codec",
+        without="1.0",
+    ),
     PageInput(
         key="popularity", section="Load", title="Read skew (Zipf exponent)", kind="skew", least=0, most=1.5, stops=SKEWS
     ),
@@ -86,7 +118,7 @@ WORKLOAD: Final = (
         most=100 * MIB,
     ),
 )
-"""The inputs of a workload without tables; the keys are relative to `workload`."""
+"""The inputs of a workload, or of one of its tables; the keys are relative to that section."""
 OPEN_LOAD: Final = (
     PageInput(
         key="per_second", section="Load", title="Reads per second", kind="count", least=10, most=100_000, is_scaled=True
@@ -163,17 +195,39 @@ MODE: Final = PageInput(
 )
 
 
-def hbase_inputs(document: Document, cluster: ClusterChoice) -> Iterator[PageInput]:
+# judgement: the plans of more values would make a report larger than 1 MB.
+REPORTED_TABLES: Final = 3
+REPORTED: Final = ("stored", "per_second")
+"""The inputs of the first tables whose sliders move in a report."""
+
+
+def hbase_inputs(document: Document, cluster: ClusterChoice, tables: Sequence[str]) -> Iterator[PageInput]:
     """Yield the inputs that the page offers for an HBase cluster, without their values."""
     section = f"clusters.{cluster.name}."
-    if not has_value(document, ("workload", "tables")):
-        is_inspected = has_value(document, ("workload", "inspection"))
-        yield from (entry.within("workload.") for entry in WORKLOAD if entry.key != "stored" or not is_inspected)
+    for number, table in enumerate(tables):
+        for entry in _of_workload(document, _section(table), f"{_section(table)}reads.", table):
+            moves = number < REPORTED_TABLES and entry.path[-1] in REPORTED
+            yield entry if moves else replace(entry, stops=(), is_scaled=False)
+    if not tables:
         reads = f"{section}workload.reads." if cluster.reads else "workload.reads."
-        path = (*reads.strip(".").split("."), "concurrency")
-        yield from (entry.within(reads) for entry in (CLOSED_LOAD if has_value(document, path) else OPEN_LOAD))
+        yield from _of_workload(document, "workload.", reads)
     yield from (entry.within(f"{section}targets." if cluster.targets else "targets.") for entry in TARGETS)
     yield MODE
+
+
+def _section(table: str) -> str:
+    """Return the start of the keys of a table."""
+    return f"{path_text((*TABLES, table))}."
+
+
+def _of_workload(document: Document, section: str, reads: str, table: str = "") -> Iterator[PageInput]:
+    """Yield the inputs of a workload or of one of its tables, whose reads may be stated elsewhere."""
+    for entry in (one.within(section, table) for one in WORKLOAD):
+        if entry.path[-1] != "stored" or not has_value(document, (*entry.path[:-1], "inspection")):
+            yield entry
+    closed = [one.within(reads, table) for one in CLOSED_LOAD]
+    is_closed = any(has_value(document, entry.path) for entry in closed)
+    yield from closed if is_closed else (one.within(reads, table) for one in OPEN_LOAD)
 
 
 def has_value(document: Document, path: YamlPath) -> bool:
@@ -184,7 +238,7 @@ def has_value(document: Document, path: YamlPath) -> bool:
 def with_value(ranged: RangedDocument, entry: PageInput, schema_key: str) -> PageInput:
     """Return the input with its description and with its value in the file, or with the default of the schema."""
     document = ranged.document
-    path: YamlPath = tuple(entry.key.split("."))
+    path = entry.path
     key = schema_keys()[schema_key]
     default = written_default(key)
     text = document.written.get(path, "" if default is None else str(default))

@@ -20,6 +20,11 @@ class Planned(Protocol):
         ...
 
     @property
+    def needs_search(self) -> bool:
+        """Return whether no cluster meets the targets, and the nearest one takes a further search."""
+        ...
+
+    @property
     def column(self) -> str:
         """Return the column of `warmbase compare` that has the same kind of cluster."""
         ...
@@ -46,25 +51,20 @@ class PageEngine(Protocol):
         """Return the columns of `warmbase compare` with their titles."""
         ...
 
-    @property
-    def amount(self) -> str:
-        """Return the key of the amount of data that moves the price most."""
-        ...
-
     def inputs(self, document: Document, environment: Environment) -> Iterator[PageInput]:
         """Yield the inputs that the page offers, without their values."""
         ...
 
-    def schema_key(self, key: str) -> str:
+    def schema_key(self, entry: PageInput) -> str:
         """Return the key in the schema that describes an input."""
         ...
 
-    def varied(self, inputs: Collection[PageInput], values: Mapping[str, str]) -> Iterator[PageInput]:
+    def varied(self, inputs: Collection[PageInput]) -> Iterator[PageInput]:
         """Yield the inputs that the plot of what moves the price varies: estimates, but not targets."""
         ...
 
-    def amount_bytes(self, environment: Environment) -> int:
-        """Return the amount of data."""
+    def amounts(self, environment: Environment) -> Mapping[str, int]:
+        """Return the amounts of data, in bytes, by the keys of their inputs."""
         ...
 
     def plan(self, environment: Environment, *, is_free: bool) -> Planned:

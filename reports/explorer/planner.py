@@ -33,7 +33,7 @@ PROGRAM: Final = (
 INTERRUPTION: Final = signal.SIGURG
 """By default, a process ignores this signal, so that it does not end a planner that is still starting."""
 END: Final = b"\n"
-IDLE_SECONDS: Final = 0.2  # judgement: a slider that moves asks sooner
+IDLE_SECONDS: Final = 0.2  # judgement: a moving slider sends its next request sooner
 YOUNGEST: Final = 0
 """The generation of the garbage collector with the objects of the last plan."""
 MOST_PAGES: Final = 64
@@ -57,7 +57,7 @@ class Question(Struct, frozen=True, kw_only=True):
 
 
 class Planner:
-    """One process, and the order of the requests for it: of each page, only the newest is answered.
+    """One process, and the order of the requests for it. Only the newest request of each page is answered.
 
     Each page numbers its requests, and the number rises with every change on the page. The operating system prefers
     other processes to a planner with a high `niceness`.
@@ -95,7 +95,10 @@ class Planner:
                     self._current = None
 
     def answer(self, question: Question) -> bytes:
-        """Return an answer as JSON, in its turn. Raises Superseded if it is interrupted or the planner has ended."""
+        """Return an answer as JSON, when its turn comes.
+
+        Raises Superseded if the answer is interrupted or the planner has ended.
+        """
         if self._has_ended:
             raise Superseded
         if self._process.poll() is not None:
@@ -112,7 +115,7 @@ class Planner:
         """End the process."""
         self._has_ended = True
         self._process.kill()
-        # A thread that waits for an answer reads the end of it first.
+        # A thread that waits for an answer must read the end of the output before this one closes the pipe.
         with self._computing:
             self._process.communicate()
 
@@ -138,9 +141,10 @@ def _send(pipe: IO[bytes] | None, message: bytes) -> None:
 def answer_questions(subject: Subject, niceness: int) -> None:
     """Answer each line of standard input with a line, which is empty if it was interrupted.
 
-    The garbage collector runs after an answer instead of during a plan, which takes a quarter longer with it.
+    The garbage collector runs after an answer, because a plan takes a quarter longer if the collector runs meanwhile.
     """
     is_computing = False
+    state = State(subject=subject, values={})
 
     def interrupt(*_: object) -> None:
         if is_computing:
@@ -154,7 +158,9 @@ def answer_questions(subject: Subject, niceness: int) -> None:
         content = b""
         try:
             is_computing = True
-            content = _content(subject, decode(line, type=Question))
+            question = decode(line, type=Question)
+            state = _state(question, state)
+            content = json.dumps(answer(question.kind, state)).encode()
         except Interruption:
             pass
         finally:
@@ -170,6 +176,8 @@ def _line() -> bytes:
     return sys.stdin.buffer.readline()
 
 
-def _content(subject: Subject, question: Question) -> bytes:
-    state = State(subject=subject, values=question.values, column=question.column)
-    return json.dumps(answer(question.kind, state)).encode()
+def _state(question: Question, last: State) -> State:
+    """Return the state of a question. The last one is used again, because it has part of the next answer about it."""
+    if (question.values, question.column) == (last.values, last.column):
+        return last
+    return State(subject=last.subject, values=question.values, column=question.column)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec.structs import replace
+
 from reports.explorer.day import TITLE, day_plot
 from reports.explorer.drawing import (
     PRICES,
@@ -28,7 +30,7 @@ from sizing.units import MIB
 
 HOURS: Final = 24
 LEAST_HOURS: Final = 0.05
-NO_WORKLOAD: Final = "This plot is not available for several tables or for inspected data."
+INSPECTED: Final = "This plot is not available for inspected data."
 PARTS: Final = {
     "system": "operating system",
     "daemons": "EMR and Hadoop daemons",
@@ -76,10 +78,19 @@ PLACES: Final = (
         title="Price by amount of data, for each storage mode",
         advice="The lowest line is the cheapest mode that meets your targets. A line ends where no cluster meets them.",
         x="stored data",
-        missing=NO_WORKLOAD,
+        missing=INSPECTED,
     ),
-    inputs_place(NO_WORKLOAD),
+    inputs_place(),
 )
+
+
+def places(*, has_tables: bool) -> tuple[Place, ...]:
+    """Return the places of the plots, in the order of the page."""
+    if not has_tables:
+        return PLACES
+    return tuple(
+        replace(one, x=f"{one.x} of all tables, scaled together") if one.id == PRICES else one for one in PLACES
+    )
 
 
 def plots(plan: Plan, prices: PriceTable) -> Plots:

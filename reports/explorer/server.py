@@ -36,7 +36,8 @@ LENGTH: Final = re.compile(r"[0-9]{1,9}")
 MOST_ANSWERS: Final = 512
 """The number of answers that the server remembers, for states that the user returns to. An answer has about 20 kB."""
 TOKEN_BYTES: Final = 18
-HEADLINE: Final = "plan"
+HEADLINES: Final = frozenset({"quick", "plan"})
+"""The answers that the headline waits for."""
 NICENESS: Final = 10
 """Plots and advice give way to other processes, and to the headline where there is one processor."""
 POLICY: Final = (
@@ -135,7 +136,7 @@ class ExplorerServer(ThreadingHTTPServer):
         question = request.question
         for planner in (self.headline, self.background):
             planner.register(request.page, request.number)
-        planner = self.headline if question.kind == HEADLINE else self.background
+        planner = self.headline if question.kind in HEADLINES else self.background
         key = (question.kind, question.column, *sorted(question.values.items()))
         with planner.turn(request.page, request.number):
             content = self.answers.get(key)

@@ -44,31 +44,38 @@ def steps(state: State) -> list[Step]:
 
 
 def _data_steps(state: State) -> Iterator[Step]:
-    """Yield a plan for each amount of data and each column, or nothing if the page has no input for the amount."""
+    """Yield a plan for each amount of data and each column, or nothing if the page lacks an input for an amount.
+
+    The data of all tables is scaled together.
+    """
     engine = state.subject.engine
-    if engine.amount not in state.subject.inputs:
+    amounts = engine.amounts(state.environment)
+    if not amounts.keys() <= state.subject.inputs.keys():
         return
     for factor in FACTORS:
+        scaled = {key: round(factor * amount_bytes) for key, amount_bytes in amounts.items()}
         for column, title in engine.columns.items():
-            data = round(factor * engine.amount_bytes(state.environment))
             yield Step(
                 plot=PRICES,
                 series=title,
-                x=data,
+                x=sum(scaled.values()),
                 label=HERE if factor == 1 and column == state.planned.column else "",
-                values={**state.values, engine.amount: f"{data} B"},
+                values={**state.values, **{key: f"{data} B" for key, data in scaled.items()}},
                 column=column,
             )
 
 
 def _input_steps(state: State) -> Iterator[Step]:
     ends = {entry.key: (entry.text(entry.low), entry.text(entry.high)) for entry in state.ranged.ranges.values()}
-    for entry in state.subject.engine.varied(state.subject.inputs.values(), state.values):
+    inputs = state.subject.inputs
+    for entry in state.subject.engine.varied(inputs.values()):
+        if entry.is_meaningless(inputs, state.values):
+            continue
         name = f"{entry.key}.{ZIPF}" if entry.kind == "skew" else entry.key
         texts = ends.get(name) or _varied(entry, state.values.get(entry.key, entry.text))
         for factor, text in zip((1 - REACH, 1 + REACH), texts, strict=False):
             values = {**state.values, entry.key: text}
-            yield Step(plot=TORNADO, series=entry.title, x=factor, label=text, values=values)
+            yield Step(plot=TORNADO, series=entry.name, x=factor, label=text, values=values)
 
 
 def _varied(entry: PageInput, text: str) -> tuple[str, ...]:

@@ -66,18 +66,30 @@ class Subject(Struct, frozen=True, kw_only=True, dict=True):
         """Return the inputs that the page offers, by their keys."""
         ranged = ranges_in(self.document)
         entries = self.engine.inputs(ranged.document, self._file)
-        return {entry.key: with_value(ranged, entry, self.engine.schema_key(entry.key)) for entry in entries}
+        return {entry.key: with_value(ranged, entry, self.engine.schema_key(entry)) for entry in entries}
 
     @cached_property
     def _file(self) -> Environment:
         return environment_of(ranges_in(self.document).middle)
 
     def assignments(self, values: Mapping[str, str]) -> list[Assignment]:
-        """Return the values of the inputs as assignments. Raises InvalidInput with every malformed value."""
+        """Return the values of the inputs as assignments, and the values of inputs that mean nothing beside them.
+
+        Raises InvalidInput with every malformed value.
+        """
         problems = list(self._problems(values))
         if problems:
             raise InvalidInput(problems)
-        return [self._assignment(self.inputs[key], text.strip()) for key, text in values.items()]
+        complete = {**values, **dict(self._meaningless(values))}
+        return [self._assignment(self.inputs[key], text.strip()) for key, text in complete.items()]
+
+    def _meaningless(self, values: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+        """Yield the key of each input that means nothing beside these values, with the value that it then has."""
+        for key, entry in self.inputs.items():
+            has_changed = not values.keys().isdisjoint((key, entry.needs))
+            differs = values.get(key, entry.text) != entry.without
+            if has_changed and differs and entry.is_meaningless(self.inputs, values):
+                yield key, entry.without
 
     def _problems(self, values: Mapping[str, str]) -> Iterator[Problem]:
         for key, text in values.items():
@@ -92,7 +104,7 @@ class Subject(Struct, frozen=True, kw_only=True, dict=True):
                 yield _unreadable(key, "the field is empty, and the plan needs a value")
 
     def _assignment(self, entry: PageInput, text: str) -> Assignment:
-        path = tuple(entry.key.split("."))
+        path = entry.path
         if entry.kind != "skew" or text == "uniform":
             return Assignment.at(path, text or EMPTY, entry.key)
         if (*path, ZIPF) in self.document.written:

@@ -17,8 +17,17 @@ export class BarPlace {
    */
   constructor(parent, place) {
     this.list = element("ul", { class: "bars" });
-    this.list.style.setProperty("--rows", String(place.rows));
+    this.reserve(place.rows);
     parent.append(plotFigure(place, this.list));
+  }
+
+  /**
+   * Reserve the height of a number of rows, so that nothing below them moves.
+   *
+   * @param {number} rows
+   */
+  reserve(rows) {
+    this.list.style.setProperty("--rows", String(rows));
   }
 
   /**

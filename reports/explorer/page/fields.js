@@ -1,5 +1,6 @@
 /**
  * The fields of the inputs: a label, then a slider and a text field, or a list, and a message if a value is refused.
+ * The fields of a table are a section that the user can collapse.
  *
  * @typedef {import("./types.d.ts").Input} Input
  * @typedef {import("./types.d.ts").Problem} Problem
@@ -7,6 +8,7 @@
  * @typedef {{input: Input, slider: HTMLInputElement | null, text: HTMLInputElement | HTMLSelectElement, message: HTMLElement}} Field
  */
 
+import { isMeaningless } from "./edits.js";
 import { element, setText } from "./elements.js";
 import { parseQuantity, quantityText, sliderShare, sliderValue } from "./quantity.js";
 
@@ -25,11 +27,12 @@ export class Fields {
     this.onChange = onChange;
     /** @type {Map<string, Field>} */
     this.fields = new Map();
-    for (const section of new Set(inputs.map((input) => input.section))) {
-      const group = element("fieldset", {}, element("legend", {}, section));
-      for (const input of inputs.filter((one) => one.section === section)) group.append(this.#row(input));
-      form.append(group);
+    for (const table of new Set(inputs.map((input) => input.table))) {
+      const groups = this.#groups(inputs.filter((input) => input.table === table));
+      if (table) form.append(element("details", {}, element("summary", {}, table), ...groups));
+      else form.append(...groups);
     }
+    form.querySelector("details")?.setAttribute("open", "");
   }
 
   /**
@@ -38,13 +41,28 @@ export class Fields {
    * @param {Values} values
    */
   show(values) {
-    for (const field of this.fields.values()) this.#set(field, values[field.input.key] ?? field.input.text);
+    const inputs = [...this.fields.values()].map(({ input }) => input);
+    for (const field of this.fields.values()) {
+      const value = values[field.input.key];
+      const isDisabled = isMeaningless(field.input, inputs, values);
+      this.#set(field, isDisabled ? field.input.without : (value ?? field.input.text));
+      if (field.input.needs) this.#disable(field, isDisabled);
+      if (value !== undefined) expand(field);
+    }
   }
 
-  /** The titles and values of the inputs, for the printed page. */
+  /** The titles and values of the inputs, for the printed page. The values of all tables follow one title. */
   get text() {
     const stated = [...this.fields.values()].filter(({ text }) => text.value !== "");
-    return stated.map(({ input, text }) => `${input.title}: ${text.value}`).join(" · ");
+    const titles = [...new Set(stated.map(({ input }) => input.title))];
+    return titles
+      .map((title) => {
+        const values = stated
+          .filter(({ input }) => input.title === title)
+          .map(({ input: { table }, text: { value } }) => (table ? `${table} ${value}` : value));
+        return `${title}: ${values.join(", ")}`;
+      })
+      .join(" · ");
   }
 
   /**
@@ -54,17 +72,59 @@ export class Fields {
    * @returns {Problem[]}
    */
   showProblems(problems) {
-    for (const { input, text, message } of this.fields.values()) {
-      const own = problems.filter((problem) => problem.where === input.key);
-      setText(message, own.map((problem) => problem.text).join(" "));
-      text.setAttribute("aria-invalid", String(own.length > 0));
+    for (const field of this.fields.values()) {
+      const own = problems.filter((problem) => problem.where === field.input.key);
+      setText(field.message, own.map((problem) => problem.text).join(" ") || this.#reasonOf(field));
+      field.text.setAttribute("aria-invalid", String(own.length > 0));
+      if (own.length > 0) expand(field);
     }
     return problems.filter((problem) => !this.fields.has(problem.where));
   }
 
+  /**
+   * Disable a field whose value means nothing, or enable it.
+   *
+   * @param {Field} field
+   * @param {boolean} isDisabled
+   */
+  #disable(field, isDisabled) {
+    field.text.disabled = isDisabled;
+    if (field.slider) field.slider.disabled = isDisabled || this.stops !== null;
+    setText(field.message, this.#reasonOf(field));
+  }
+
+  /**
+   * Return the reason why a field is disabled; empty if no other field is the reason.
+   *
+   * @param {Field} field
+   */
+  #reasonOf({ input: { needs }, text }) {
+    const needed = this.fields.get(needs);
+    return needed && text.disabled ? `${needed.input.title} is none.` : "";
+  }
+
+  /**
+   * Return a group of fields for each section of the inputs.
+   *
+   * @param {Input[]} inputs
+   */
+  #groups(inputs) {
+    return [...new Set(inputs.map(({ section }) => section))].map((section) => {
+      const own = inputs.filter((input) => input.section === section);
+      const table = own[0]?.table;
+      return element(
+        "fieldset",
+        table ? { "aria-label": `${table}: ${section}` } : {},
+        element("legend", {}, section),
+        ...own.map((input) => this.#row(input)),
+      );
+    });
+  }
+
   /** @param {Input} input */
   #row(input) {
-    const id = `input-${input.key.replaceAll(".", "-")}`;
+    // The name of a table may have any of the characters . - _ : /, so none of them can replace another.
+    const id = `input-${input.key}`;
     const message = element("p", { class: "message", id: `${id}-message` });
     const text = this.#text(input, id, message.id);
     const slider = this.#slider(input, id);
@@ -109,7 +169,7 @@ export class Fields {
     const stops = this.stops && (this.stops[input.key] ?? []);
     const most = stops ? stops.length - 1 : isCount(input) ? input.most - input.least : SLIDER_STEPS;
     const attributes = { type: "range", min: "0", max: String(Math.max(0, most)), id: `${id}-slider` };
-    const slider = element("input", { ...attributes, "aria-label": `${input.title}, slider` });
+    const slider = element("input", { ...attributes, "aria-label": `${nameOf(input)}, slider` });
     slider.disabled = stops?.length === 0;
     const moved = (/** @type {boolean} */ isLast) => {
       const text = stops ? (stops[slider.valueAsNumber] ?? input.text) : this.#sliderText(input, slider);
@@ -171,7 +231,25 @@ export class Fields {
 }
 
 /**
- * Mark a field that contains a range, which has smaller letters to fit.
+ * Return the title of an input, with the name of its table.
+ *
+ * @param {Input} input
+ */
+function nameOf({ table, title }) {
+  return table ? `${table}: ${title}` : title;
+}
+
+/**
+ * Expand the section of a field, so that its value is visible.
+ *
+ * @param {Field} field
+ */
+function expand({ text }) {
+  text.closest("details")?.setAttribute("open", "");
+}
+
+/**
+ * Mark a field that contains a range, which is set in a smaller font so that it fits.
  *
  * @param {HTMLElement & {value: string}} text
  */

@@ -12,10 +12,12 @@
 import { stateOf, undoDepth, writeAddress } from "./address.js";
 import { showColumns, showComparison } from "./comparison.js";
 import { Drawings } from "./drawings.js";
+import { Edits } from "./edits.js";
 import { byId, pageData, setText } from "./elements.js";
 import { Fields } from "./fields.js";
+import { copyText, saveText } from "./files.js";
 import { showAdvice, showDecision, showHeadline, showProblems, showText } from "./headline.js";
-import { filePlans, serverPlans } from "./plans.js";
+import { filePlans, serverPlans, stopsOf } from "./plans.js";
 
 /** The time from the last change until the page requests the many plans that two plots need. */
 const IDLE_MILLISECONDS = 400;
@@ -32,7 +34,7 @@ class Page {
     this.subject = subject;
     this.report = report;
     this.plans = report ? filePlans(report) : serverPlans();
-    this.texts = new Map(subject.inputs.map((input) => [input.key, input.text]));
+    this.edits = new Edits(subject.inputs);
     this.state = this.#stateOfAddress();
     this.fields = new Fields(byId("inputs"), subject.inputs, report ? stopsOf(report) : null, (...change) =>
       this.#change(...change),
@@ -61,7 +63,7 @@ class Page {
    * @returns {State}
    */
   #stateOfAddress() {
-    const state = stateOf(location.hash, new Set(this.texts.keys()));
+    const state = stateOf(location.hash, new Set(this.subject.inputs.map(({ key }) => key)));
     const isPlanned = this.plans.has(state.values) && this.plans.has(state.kept ?? {});
     return isPlanned ? state : { values: {}, kept: null };
   }
@@ -113,14 +115,12 @@ class Page {
    * @param {boolean} isLast whether the move of the slider, or the typing, has ended
    */
   #change(key, text, isLast) {
-    const values = this.report ? {} : { ...this.state.values };
-    if (text === this.texts.get(key)) delete values[key];
-    else values[key] = text;
+    const values = this.edits.after(this.report ? {} : this.state.values, key, text);
     const differs = JSON.stringify(values) !== JSON.stringify(this.state.values);
     if (differs) {
       this.state = { ...this.state, values };
       writeAddress(this.state, !this.isMoving);
-      if (this.report) this.fields.show(values);
+      if (this.report || this.subject.inputs.some(({ needs }) => needs === key)) this.fields.show(values);
       this.#ask();
     }
     this.isMoving = !isLast && (this.isMoving || differs);
@@ -153,22 +153,53 @@ class Page {
   }
 
   /**
-   * Show the headline of a state, and the rest of the page if the state has not changed by then.
+   * Show the headline of a state, or that no cluster meets its targets and that the nearest one is being computed.
    *
    * @param {AbortSignal} changed
    * @param {AbortSignal} replaced
    */
   async #request(changed, replaced) {
+    const { values } = this.state;
     try {
-      const answer = await this.plans.plan(this.state.values, replaced);
-      if (!answer.problems) this.#show(answer);
-      if (changed.aborted) return;
-      byId("headline").removeAttribute("aria-busy");
-      if (answer.problems) this.#refuse(answer);
-      else this.#complete(answer, changed);
+      const answer = await this.plans.quick(values, replaced);
+      if ("pending" in answer) this.#wait(answer.pending, this.plans.plan(values, replaced), changed, replaced);
+      else this.#finish(answer, changed);
     } catch (error) {
       if (!replaced.aborted) this.#fail(error);
     }
+  }
+
+  /**
+   * Show a verdict until the plan is ready.
+   *
+   * @param {string} verdict
+   * @param {Promise<Answer>} plan
+   * @param {AbortSignal} changed
+   * @param {AbortSignal} replaced
+   */
+  async #wait(verdict, plan, changed, replaced) {
+    this.fields.showProblems([]);
+    showProblems([]);
+    setText(byId("verdict"), verdict);
+    try {
+      this.#finish(await plan, changed);
+    } catch (error) {
+      if (!replaced.aborted) this.#fail(error);
+    }
+  }
+
+  /**
+   * Show the headline of an answer, and the rest of the page if the state has not changed by then.
+   *
+   * @param {Answer} answer
+   * @param {AbortSignal} changed
+   */
+  #finish(answer, changed) {
+    if (!answer.problems) this.#show(answer);
+    if (changed.aborted) return;
+    byId("headline").removeAttribute("aria-busy");
+    if (answer.problems) this.#refuse(answer);
+    else this.#complete(answer, changed);
   }
 
   /** @param {Answer} answer */
@@ -274,15 +305,6 @@ class Page {
   }
 }
 
-/**
- * Return the values at which each slider of a report stops: the value of the file is one of them.
- *
- * @param {Report} report
- */
-function stopsOf({ variants }) {
-  return Object.fromEntries(Object.entries(variants).map(([key, plans]) => [key, plans.map(({ text }) => text)]));
-}
-
 /** Wait until the browser has painted the changes. */
 function nextFrame() {
   return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
@@ -291,30 +313,6 @@ function nextFrame() {
 /** @param {number} milliseconds */
 function pause(milliseconds) {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
-}
-
-/** @param {string} text */
-async function copyText(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    setText(byId("done"), "The environment file is copied.");
-  } catch {
-    /** @type {HTMLDetailsElement} */ (byId("yaml-details")).open = true;
-    setText(byId("done"), "The browser does not allow copying. The file is shown at the end of the page.");
-  }
-}
-
-/**
- * @param {string} text
- * @param {string} file
- */
-function saveText(text, file) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "application/yaml" }));
-  link.download = file;
-  link.click();
-  URL.revokeObjectURL(link.href);
-  setText(byId("done"), `The browser is saving ${file}.`);
 }
 
 new Page(pageData("subject"), pageData("report")).show();

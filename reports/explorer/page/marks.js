@@ -19,9 +19,9 @@ const DESCENT = 4;
 const GAPS = [18, -9, 33, -24, 48, 63, 78, 93, 108, 123];
 /** The gaps between a mark and the side of its label. */
 const SIDES = [8, 38, 68, 98];
-/** A label this far from its mark has a line that leads to it. */
+/** A label this far from its mark gets a leader line. */
 const FAR_PIXELS = 30;
-/** Of places at about the same distance, the earlier one is better by so much. */
+/** The preference for each earlier one of the places, which decides between places at about the same distance. */
 const ORDER_PIXELS = 0.2;
 /** A label that covers another one is worst, and any collision is worse than any distance. */
 const COVERED_LABEL_PIXELS = 4000;
@@ -157,7 +157,8 @@ function leader(mark, place) {
 }
 
 /**
- * Return a label in rows. The blank between two rows is at the side on which they do not begin together.
+ * Return a label in rows. A blank separates the words of two rows for whoever copies or reads the label aloud. It is at
+ * the end of a row, or before the next row if the rows are aligned at their ends.
  *
  * @param {string[]} rows
  * @param {Place} place

@@ -25,10 +25,11 @@ export function serverPlans() {
   };
   return {
     has: () => true,
-    plan: (values, signal) => {
+    quick: (values, signal) => {
       number += 1;
-      return request("plan", values, "", signal);
+      return request("quick", values, "", signal);
     },
+    plan: (values, signal) => request("plan", values, "", signal),
     price: (step, signal) => request("price", step.values, step.column, signal),
     advice: (values, signal) => request("advice", values, "", signal),
     ranges: (values, signal) => request("ranges", values, "", signal),
@@ -42,13 +43,15 @@ export function serverPlans() {
  * @returns {Plans}
  */
 export function filePlans(report) {
+  const plan = async (/** @type {Values} */ values) => variantOf(report, values) ?? report.base;
   return {
     // Each plan of a report differs from the file in one value.
     has: (values) => {
       const changes = Object.keys(values).length;
       return changes === 0 || (changes === 1 && variantOf(report, values) !== undefined);
     },
-    plan: async (values) => variantOf(report, values) ?? report.base,
+    quick: plan,
+    plan,
     price: async (step) => step.price ?? { usd_per_month: null },
     advice: async () => ({ advice: report.advice }),
     ranges: async () => ({ rows: report.rows }),
@@ -62,4 +65,13 @@ export function filePlans(report) {
 function variantOf(report, values) {
   const [entry] = Object.entries(values);
   return entry && report.variants[entry[0]]?.find(({ text }) => text === entry[1])?.answer;
+}
+
+/**
+ * Return the values at which each slider of a report stops: the value of the file is one of them.
+ *
+ * @param {Report} report
+ */
+export function stopsOf({ variants }) {
+  return Object.fromEntries(Object.entries(variants).map(([key, plans]) => [key, plans.map(({ text }) => text)]));
 }

@@ -58,8 +58,10 @@ export function showPricePlot(plot, { title, x, missing }, steps, answer) {
  * @param {Place} place
  * @param {Step[]} steps
  */
-export function showTornado(bars, { missing }, steps) {
-  const ranges = [...new Set(steps.map((step) => step.series))].flatMap((name) => priceRange(name, steps));
+export function showTornado(bars, { missing, rows }, steps) {
+  const names = [...new Set(steps.map((step) => step.series))];
+  const ranges = names.flatMap((name) => priceRange(name, steps));
+  bars.reserve(Math.max(rows, names.length));
   ranges.sort((one, other) => other.to - other.from - (one.to - one.from));
   if (ranges.length === 0) {
     bars.explain(reasonOf(steps, missing));

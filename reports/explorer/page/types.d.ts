@@ -5,6 +5,8 @@ export type Kind = "size" | "count" | "share" | "time" | "usd" | "ratio" | "skew
 
 export interface Input {
   key: string;
+  /** The name of the table that the input belongs to; empty for all other inputs. */
+  table: string;
   section: string;
   title: string;
   kind: Kind;
@@ -14,6 +16,10 @@ export interface Input {
   optional: boolean;
   text: string;
   description: string;
+  /** The key of the input without which this one means nothing; empty if it always means something. */
+  needs: string;
+  /** The value while it means nothing. */
+  without: string;
 }
 
 export interface Figure {
@@ -121,6 +127,8 @@ export interface Report {
 export interface Plans {
   /** Whether there is a plan for these values; a server has one for all. */
   has(values: Values): boolean;
+  /** The plan; only its verdict if no cluster meets the targets, and the nearest one takes a further search. */
+  quick(values: Values, signal: AbortSignal): Promise<Answer | { pending: string }>;
   plan(values: Values, signal: AbortSignal): Promise<Answer>;
   price(step: Step, signal: AbortSignal): Promise<Price>;
   advice(values: Values, signal: AbortSignal): Promise<Advice>;

@@ -24,7 +24,8 @@ class PageCase(Struct, frozen=True, kw_only=True):
 
     `key` is the input whose slider is moved: it has a value that an address links to, one that is refused with its
     message, a range with its middle, the place of the slider there, and a last stop in a report. The `option` of a
-    report is an input with a choice of a list, or with none for the last stop of its slider.
+    report is an input with a choice of a list, or with none for the last stop of its slider. The codec and the ratio of
+    a `compression` have keys that begin with it.
     """
 
     environment: str
@@ -41,6 +42,7 @@ class PageCase(Struct, frozen=True, kw_only=True):
     option: tuple[str, str]
     left_out: tuple[str, ...]
     columns: str
+    compression: str = ""
 
     def states(self, count: int) -> list[dict[str, str]]:
         """Return this many random states of the page, each with other values of some inputs."""
@@ -122,6 +124,7 @@ HBASE: Final = PageCase(
     range=("100..900 GiB", "500 GiB", "60"),
     stop="600 GiB",
     wide="workload.row",
+    compression="workload.compression.",
     option=("storage.mode", "s3-plain"),
     left_out=("plot-cold", "plot-day"),
     columns="figures3-cacheds3-plainhdfs",
@@ -161,4 +164,43 @@ TRINO: Final = PageCase(
     left_out=(),
     columns="figurecache on gp3cache on NVMeno cache",
 )
-CASES: Final = {"hbase": HBASE, "trino": TRINO}
+ORDERS: Final = "workload.tables.shop:daily-orders.v2/d."
+EVENTS: Final = "workload.tables.events."
+NOT_CONVERTED: Final = (
+    f"{ORDERS}stored: 3 TB is 2.728 TiB; did you mean that, or 3 TiB? Fix: write 2.728 TiB, or 3 TiB."
+)
+TABLES: Final = PageCase(
+    environment=str(PROJECT / "tests/reports/explorer/two-tables.yaml"),
+    cluster="blue",
+    choices={
+        f"{ORDERS}stored": ("30 GiB", "700 GiB", "4 TiB"),
+        f"{ORDERS}row": ("4 KiB", "10 KiB", "64 KiB"),
+        f"{ORDERS}compression.ratio": ("1.5", "4"),
+        f"{ORDERS}popularity": ("uniform", "0.6", "1.2"),
+        f"{ORDERS}reads.per_second": ("20", "200", "1500"),
+        f"{ORDERS}reads.peak_per_second": ("", "4000"),
+        f"{EVENTS}stored": ("100 GiB", "9 TiB"),
+        f"{EVENTS}cell": ("16 B", "600 B"),
+        f"{EVENTS}block_size": ("16 KiB", "128 KiB"),
+        f"{EVENTS}compression.codec": ("snappy", "zstd"),
+        f"{EVENTS}popularity": ("uniform", "0.85"),
+        f"{EVENTS}reads.per_second": ("1", "60"),
+        f"{EVENTS}writes.bytes_per_second": ("0 B", "3 MiB"),
+        "targets.hit_ratio": ("0.6", "0.95"),
+        "targets.p99": ("", "80 ms"),
+        "storage.mode": ("s3-cached", "hdfs"),
+    },
+    printed=printed_hbase,
+    key=f"{ORDERS}stored",
+    file="200 GiB",
+    linked="1 TiB",
+    refused=("3 TB", NOT_CONVERTED),
+    range=("100..900 GiB", "500 GiB", "60"),
+    stop="600 GiB",
+    wide=f"{EVENTS}row",
+    compression=f"{ORDERS}compression.",
+    option=("storage.mode", "s3-plain"),
+    left_out=("plot-cold", "plot-day"),
+    columns="figures3-cacheds3-plainhdfs",
+)
+CASES: Final = {"hbase": HBASE, "tables": TABLES, "trino": TRINO}

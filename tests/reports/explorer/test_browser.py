@@ -11,19 +11,21 @@ from hashlib import sha256
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Final
+from urllib.parse import quote_plus
 
 import pytest
 from msgspec.structs import replace
 
 from environments.planning import plan_of
 from environments.reader import read_environment
+from reports.explorer.answer import PENDING
 from reports.explorer.day import day_plot
 from reports.explorer.server import HOST
 from sizing.units import format_usd
 from tests.browser import PHONE_PIXELS, Observed, observed
 from tests.command import PROJECT, run
 from tests.pages import DOCS, README
-from tests.reports.explorer.page_cases import CASES, HBASE, TRINO, PageCase
+from tests.reports.explorer.page_cases import CASES, HBASE, TABLES, TRINO, PageCase
 
 PROD: Final = replace(HBASE, environment="prod")
 QUICK_STATES: Final = 3
@@ -48,7 +50,9 @@ def case(request: pytest.FixtureRequest) -> PageCase:
 def page(case: PageCase) -> Observed:
     """The observations of one short run of the browser."""
     with case.served() as url:
-        return observed({"observe": "shortly", "url": url, "states": case.states(QUICK_STATES), "key": case.key})
+        values = {"states": case.states(QUICK_STATES), "key": case.key, "wide": case.wide}
+        values["compression"] = case.compression
+        return observed({"observe": "shortly", "url": url, **values})
 
 
 @pytest.fixture(scope="module")
@@ -128,8 +132,42 @@ def tail_of(times: Sequence[float]) -> float:
 def test_the_layout_does_not_shift_while_a_slider_moves(case: PageCase, page: Observed) -> None:
     assert page["dragged"]["shifts"] == 0
     assert page["dragged"]["prices"] >= FEWEST_PRICES, "the headline does not follow a slider that moves"
-    assert page["dragged"]["hash"].startswith(f"#{case.key}=")
+    assert page["dragged"]["hash"].startswith(f"#{quote_plus(case.key)}=")
     assert page["dragged"]["after"]["figures"] != page["dragged"]["before"]["figures"]
+
+
+def test_the_inputs_of_a_table_are_visible_if_it_is_first_or_has_changed(case: PageCase, page: Observed) -> None:
+    names = ["shop:daily-orders.v2/d", "events"] if case is TABLES else []
+    assert page["tables"] == [
+        [[name, name == "shop:daily-orders.v2/d"] for name in names],
+        [[name, True] for name in names],
+    ]
+
+
+def test_without_a_codec_the_ratio_is_left_out_until_there_is_one(
+    case: PageCase, page: Observed, tmp_path: Path
+) -> None:
+    if not case.compression:
+        assert "compressed" not in page
+        return
+    without, restored, *others = page["compressed"]
+    assert without["disabled"] == [True, True]
+    assert (without["value"], without["message"]) == ("1.0", "Compression is none.")
+    assert "ratio" not in without["hash"]
+    assert restored["disabled"] == [False, False]
+    assert (restored["value"], restored["message"]) == ("2.5", "")
+    assert "ratio=2.5" in restored["hash"]
+    assert [step["hash"] for step in others] == [step["hash"] for step in (without, restored, without)]
+    assert [step["value"] for step in others] == ["1.0", "2.5", "1.0"]
+    assert_as_printed(case, [without, restored], tmp_path)
+
+
+def test_the_page_says_that_no_cluster_meets_the_targets_before_it_has_the_nearest(
+    case: PageCase, page: Observed
+) -> None:
+    *earlier, (last, _) = page["verdicts"]
+    assert earlier == ([] if case is TRINO else [[PENDING, True]])
+    assert last.startswith("No cluster meets the targets; this is the nearest one.")
 
 
 def test_the_first_day_marks_its_events_and_says_what_they_mean(case: PageCase, page: Observed) -> None:

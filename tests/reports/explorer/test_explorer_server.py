@@ -8,6 +8,7 @@ import shlex
 import socket
 import struct
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPMessage
@@ -16,16 +17,24 @@ from threading import Event, Thread
 from typing import Any
 
 import pytest
+import yaml
+from msgspec.structs import replace
 
 from environments.reader import locate
 from environments.reader.assignment import Assignment
+from reports.explorer.answer import PENDING, answer
 from reports.explorer.page_file import page_files
-from reports.explorer.planner import MOST_PAGES, Planner, Question, Superseded
+from reports.explorer.page_input import OPEN_LOAD, WORKLOAD
+from reports.explorer.planner import MOST_PAGES, Planner, Question, Superseded, _state
 from reports.explorer.server import ExplorerServer
+from reports.explorer.state import State
 from reports.explorer.subject import Subject
+from sizing.units import GIB, TIB
 from tests.command import run
+from tests.reports.explorer.page_cases import EVENTS, ORDERS, TABLES
 
 JSON = {"Content-Type": "application/json"}
+ORDERS_NAME = ORDERS.removeprefix("workload.tables.").removesuffix(".")
 
 
 @contextmanager
@@ -41,6 +50,12 @@ def served(subject: Subject) -> Iterator[ExplorerServer]:
 @pytest.fixture(scope="module")
 def server() -> Iterator[ExplorerServer]:
     with served(Subject.read("dev", "blue")) as explorer:
+        yield explorer
+
+
+@pytest.fixture(scope="module")
+def tables() -> Iterator[ExplorerServer]:
+    with served(Subject.read(TABLES.environment, TABLES.cluster)) as explorer:
         yield explorer
 
 
@@ -219,6 +234,70 @@ def test_ranges_have_a_plan_for_their_middle_and_the_decision_of_the_command(tmp
         assert sentence in " ".join(printed.split())
 
 
+def test_the_inputs_of_each_table_have_its_values_or_the_defaults(tables: ExplorerServer) -> None:
+    inputs = tables.subject.inputs
+    titles = [entry.title for entry in inputs.values() if entry.table == "events"]
+    assert titles == [one.title for one in (*WORKLOAD, *OPEN_LOAD)]
+    texts = {key.removeprefix(EVENTS): entry.text for key, entry in inputs.items() if entry.table == "events"}
+    assert texts == {
+        "stored": "2 TiB",
+        "row": "1 KiB",
+        "cell": "300 B",
+        "block_size": "64 KiB",
+        "compression.codec": "none",
+        "compression.ratio": "1.0",
+        "popularity": "uniform",
+        "writes.bytes_per_second": "0 B",
+        "reads.per_second": "5",
+        "reads.peak_per_second": "",
+    }
+    assert inputs[f"{ORDERS}compression.ratio"].text == "3"
+    assert inputs[f"{ORDERS}stored"].description == inputs[f"{EVENTS}stored"].description
+    assert "size of the data" in inputs[f"{ORDERS}stored"].description
+
+
+def test_values_of_tables_are_in_the_plan_the_yaml_and_the_command(tables: ExplorerServer) -> None:
+    values = {f"{ORDERS}stored": "300..500 GiB", f"{EVENTS}popularity": "0.8", f"{EVENTS}compression.codec": "zstd"}
+    found = post(tables, "plan", values)
+    command = shlex.split(found["command"])
+    assert f"{ORDERS}stored=300..500GiB" in command
+    settled = [f"{ORDERS}stored=400GiB" if "stored" in word else word for word in command[1:]]
+    assert found["usd_per_month"] == json.loads(run(*settled, "--output", "json").stdout)["after"]["usd_per_month"]
+    assert "stored: 300..500 GiB" in found["yaml"]
+    written = yaml.safe_load(found["yaml"])["workload"]["tables"]
+    assert written["events"]["compression"] == {"codec": "zstd"}
+    assert written["events"]["popularity"] == {"zipf": 0.8}
+    assert "# earlier assumption: nobody has measured it" in post(tables, "plan", {f"{EVENTS}stored": "3 TiB"})["yaml"]
+
+
+def test_the_plots_of_tables_scale_all_data_and_vary_the_inputs_of_each(tables: ExplorerServer) -> None:
+    steps = post(tables, "plan", {f"{EVENTS}stored": "1 TiB"})["steps"]
+    double = [step for step in steps if step["plot"] == "data" and step["x"] == 2 * (200 * GIB + TIB)]
+    assert len(double) == 3
+    for step in double:
+        assert [step["values"][f"{table}stored"] for table in (ORDERS, EVENTS)] == [f"{400 * GIB} B", f"{2 * TIB} B"]
+    names = Counter(step["series"] for step in steps if step["plot"] == "inputs")
+    assert set(names.values()) == {2}
+    assert {"events: Stored data", f"{ORDERS_NAME}: Stored data", f"{ORDERS_NAME}: Compression ratio"} <= set(names)
+    assert "events: Compression ratio" not in names, "nothing is compressed"
+
+
+def test_without_a_codec_a_ratio_is_neither_refused_nor_varied(tables: ExplorerServer) -> None:
+    codec, ratio = (f"{ORDERS}compression.{key}" for key in ("codec", "ratio"))
+    found = post(tables, "plan", {codec: "none"})
+    assert found["yaml"] == post(tables, "plan", {codec: "none", ratio: "2"})["yaml"]
+    written = yaml.safe_load(found["yaml"])["workload"]["tables"]
+    assert [written[table].get("compression") for table in written] == [{"codec": "none", "ratio": 1.0}, None]
+    assert f"--set {codec}=none --set {ratio}=1.0" in found["command"]
+    assert [step for step in found["steps"] if step["series"].endswith("Compression ratio")] == []
+    assert post(tables, "plan", {f"{EVENTS}stored": "2 TiB"})["command"].count("--set") == 1
+
+
+def test_a_refused_value_of_a_table_belongs_to_its_field(tables: ExplorerServer) -> None:
+    [problem] = post(tables, "plan", {f"{ORDERS}row": "100 B"})["problems"]
+    assert problem["where"] == f"{ORDERS}row"
+
+
 def test_a_computation_ends_when_its_page_changes(server: ExplorerServer) -> None:
     """The cluster for ranges takes seconds, and no other page or process ends with it."""
     post(server, "price", {})
@@ -243,6 +322,18 @@ def test_a_computation_ends_when_its_page_changes(server: ExplorerServer) -> Non
 def test_without_ranges_there_is_no_decision(server: ExplorerServer) -> None:
     assert post(server, "plan", {})["middle"] == ""
     assert post(server, "ranges", {}) == {"rows": []}
+
+
+def test_the_verdict_and_the_prices_do_not_wait_for_the_nearest_cluster(
+    server: ExplorerServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = {"targets.budget_usd_per_month": "100"}
+    assert post(server, "plan", values)["verdict"].startswith("No cluster meets the targets; this is the nearest one.")
+    assert post(server, "quick", {}) == post(server, "plan", {})
+    monkeypatch.setattr("sizing.calculator.relaxations", lambda *_: pytest.fail("it searches for the nearest cluster"))
+    state = State(subject=server.subject, values=values)
+    assert answer("quick", state) == {"pending": PENDING}
+    assert answer("price", state) == {"usd_per_month": None}
 
 
 def test_every_refused_value_is_named_at_once(server: ExplorerServer) -> None:
@@ -280,6 +371,15 @@ def test_a_waiting_request_is_skipped_when_a_newer_one_arrives(planner: Planner)
     for thread in threads:
         thread.join(5)
     assert (planned, refused) == ([1, 3], [2])
+
+
+def test_two_questions_about_one_state_share_its_plan(server: ExplorerServer) -> None:
+    last = State(subject=server.subject, values={"workload.stored": "77 GiB"})
+    question = Question(kind="plan", values={"workload.stored": "77 GiB"})
+    assert _state(question, last) is last
+    for other in (replace(question, values={}), replace(question, column="hdfs")):
+        state = _state(other, last)
+        assert (state.values, state.column) == (other.values, other.column)
 
 
 def test_a_planner_that_has_ended_is_started_again(planner: Planner) -> None:

@@ -46,6 +46,11 @@ class TrinoPlanned(Struct, frozen=True, kw_only=True, dict=True):
         return self.plan.cost.usd_per_month if self.plan.feasible else None
 
     @property
+    def needs_search(self) -> bool:
+        """Return false, because the nearest workers are found as soon as those that meet the targets."""
+        return False
+
+    @property
     def column(self) -> str:
         """Return the place of the cache."""
         return "drive" if self.plan.workers.volume("cache").type == "nvme" else "gp3"
@@ -93,27 +98,22 @@ class TrinoOnPage(Struct, frozen=True, kw_only=True):
         return {str(kind): name for kind, name in NAMES.items()}
 
     @property
-    def amount(self) -> str:
-        """Return the key of the working set."""
-        return f"{self._section}workload.working_set"
-
-    @property
     def _section(self) -> str:
         return f"clusters.{self.cluster}."
 
-    def amount_bytes(self, environment: Environment) -> int:
+    def amounts(self, environment: Environment) -> Mapping[str, int]:
         """Return the working set."""
-        return environment.analytics[self.cluster].workload.working_set_bytes
+        return {f"{self._section}workload.working_set": environment.analytics[self.cluster].workload.working_set_bytes}
 
     def inputs(self, document: Document, environment: Environment) -> Iterator[PageInput]:  # noqa: ARG002 - as for HBase
         """Yield the inputs, without their values."""
         return (entry.within(self._section) for entry in INPUTS)
 
-    def schema_key(self, key: str) -> str:
+    def schema_key(self, entry: PageInput) -> str:
         """Return the key in the section of any analytics cluster."""
-        return f"clusters.{ANY_TRINO}.{key.removeprefix(self._section)}"
+        return f"clusters.{ANY_TRINO}.{entry.key.removeprefix(self._section)}"
 
-    def varied(self, inputs: Collection[PageInput], values: Mapping[str, str]) -> Iterator[PageInput]:  # noqa: ARG002 - as above
+    def varied(self, inputs: Collection[PageInput]) -> Iterator[PageInput]:
         """Yield the inputs that are estimates."""
         return (entry for entry in inputs if entry.key.startswith(f"{self._section}workload."))
 
