@@ -17,6 +17,7 @@ from environments.reader.ranges import RangedDocument
 from environments.reader.read import environment_of
 from reports.json_text import json_text, plain
 from reports.nodes_text import nodes_text
+from sizing.disks import FILL_FRACTION, PINNED_FILL_FRACTION
 from sizing.growth import GrowthStep, growth_steps
 from sizing.problem import Infeasible
 from sizing.units import format_percent, format_size, format_usd
@@ -38,7 +39,9 @@ HBASE: Final = Words(
     heading="data, reads",
     unit="s",
     more_nodes="More nodes of the same kind are added while the cluster runs (warmbase reconfigure). The regions that"
-    " move to them are read from S3 once more; the other caches stay warm.",
+    " move to them are read from S3 once more; the other caches stay warm. A step may also need a larger cache on the"
+    f" same volumes, up to {format_percent(PINNED_FILL_FRACTION)} of them instead of {format_percent(FILL_FRACTION)}: a"
+    " change of the size empties a cache once.",
 )
 TRINO: Final = Words(
     grows="working set and queries",

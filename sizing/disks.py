@@ -32,6 +32,7 @@ from sizing.units import GIB, MIB
 
 __all__ = [
     "FILL_FRACTION",
+    "PINNED_FILL_FRACTION",
     "Storage",
     "VolumeChoice",
     "cache_volume_gib",

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
+from typing import Final
 
 from msgspec.structs import replace
 
 from sizing.candidate import Candidate
-from sizing.cures import SMALLER_CACHE_TARGETS, WARM_UP
+from sizing.cures import SMALLER_CACHE_TARGETS, WARM_UP, Cure, cures
 from sizing.disks import everything_mib
 from sizing.inputs import SizingInputs
 from sizing.instance import InstanceType
@@ -28,21 +29,36 @@ from sizing.units import GIB, MIB
 
 __all__ = ["with_fitting_cache"]
 
+ANOTHER: Final[frozenset[Cure]] = frozenset({"another cache"})
+NEARLY_MET: Final = 0.75
+"""judgement: the planned cache is a tenth smaller than that of pinned volumes, which hardly changes a capacity more."""
 
-def with_fitting_cache(candidate: Candidate, missed: Sequence[Shortfall], planned_mib: int) -> Candidate:
+
+def with_fitting_cache(candidate: Candidate, missed: Iterable[Shortfall], planned_mib: int) -> Candidate:
     """Return a candidate that misses these targets with the largest known cache that meets them.
 
     `planned_mib` is the cache for which a plan buys such volumes.
     The candidate itself is returned if no smaller cache would help, or if the environment states the size of the cache.
     """
     has_size = candidate.question.requirements.cluster.core.cache_mib is not None
-    if not candidate.cache_mib or has_size or not missed:
+    if not candidate.cache_mib or has_size:
         return candidate
-    fitting = _with_largest_fitting(candidate) if _is_too_large(candidate, missed) else candidate
+    is_too_large = _is_too_large(candidate, missed)
+    if not is_too_large and not _is_nearly_met(candidate, missed):
+        return candidate
+    fitting = _with_largest_fitting(candidate) if is_too_large else candidate
     if planned_mib >= candidate.cache_mib or (planned_mib <= fitting.cache_mib and not shortfalls(fitting, WARM_UP)):
         return fitting
     planned = _with_cache(candidate, planned_mib)
     return fitting if shortfalls(planned, WARM_UP) else planned
+
+
+def _is_nearly_met(candidate: Candidate, missed: Iterable[Shortfall]) -> bool:
+    """Return whether a cache that is a little smaller may meet all missed targets, because it leaves more to others."""
+    return all(
+        cures(candidate, [shortfall]) == ANOTHER and shortfall.actual >= NEARLY_MET * shortfall.limit
+        for shortfall in missed
+    )
 
 
 def _with_largest_fitting(candidate: Candidate) -> Candidate:

@@ -98,14 +98,15 @@ class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         return memoized(self._outcome)
 
     def _outcome(self, option: ClusterOption) -> Outcome:
-        """Return the outcome of an option with the cache for which a plan buys such volumes, or with a stated one."""
+        """Return the outcome of an option as if it were pinned."""
         question, prices = self.question, self.world.prices
         survivors = max(FEWEST_SURVIVORS, option.count - self.requirements.targets.lost_nodes)
         cache_mib = pinned_layout(question, option.volumes, survivors).cache_mib
-        if self.requirements.cluster.core.cache_mib is None:
-            cache_mib = min(cache_mib, planned_cache_mib(option.volumes, question.demand))
         services, missed = self._evaluation(
-            option.instance_type, option.count, Layout(cache_mib=cache_mib, volumes=option.unsized_volumes)
+            option.instance_type,
+            option.count,
+            Layout(cache_mib=cache_mib, volumes=option.unsized_volumes),
+            min(cache_mib, planned_cache_mib(option.volumes, question.demand)),
         )
         groups = billed_groups(question, option.instance_type, option.count, option.volumes)
         usd_per_month = nodes_usd(groups, prices) + services
@@ -120,19 +121,21 @@ class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         )
 
     @cached_property
-    def _evaluation(self) -> Callable[[str, int, Layout], tuple[float, tuple[str, ...]]]:
-        """Return a function of nodes and their layout: the bill besides them in USD a month, and the missed targets.
+    def _evaluation(self) -> Callable[[str, int, Layout, int], tuple[float, tuple[str, ...]]]:
+        """Return a function of nodes, their largest and planned cache: the bill besides them, and the missed targets.
 
         The budget is not among these targets. Many options differ only in the size of their volumes, and where all data
         fit, their caches are equally large.
         """
         return memoized(self._evaluated)
 
-    def _evaluated(self, instance_type: str, count: int, layout: Layout) -> tuple[float, tuple[str, ...]]:
+    def _evaluated(
+        self, instance_type: str, count: int, layout: Layout, planned_mib: int
+    ) -> tuple[float, tuple[str, ...]]:
         instance = self.world.instance_types[instance_type]
         largest = Candidate(question=self.question, instance=instance, count=count, layout=layout)
         missed = shortfalls(largest)
-        candidate = with_fitting_cache(largest, missed, layout.cache_mib)
+        candidate = with_fitting_cache(largest, missed, planned_mib)
         if candidate is not largest:
             missed = shortfalls(candidate)
         services = services_usd(candidate_bill(candidate), self.world.prices)

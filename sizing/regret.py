@@ -183,7 +183,7 @@ class Decision(Struct, frozen=True, kw_only=True, dict=True):
 def regret_usd(outcome: Outcome, cheapest_usd: float, missed_factor: float) -> float:
     """Return the regret of an option in a sample, in USD a month, given the bill of the cheapest cluster there.
 
-    The sizes of volumes that a search tries differ by 2 %, so an option may cost a little less; its regret is then 0.
+    A pinned volume is filled further than a planned one, so an option may cost less than that; its regret is then 0.
     """
     extra = outcome.usd_per_month - cheapest_usd
     if outcome.missed:

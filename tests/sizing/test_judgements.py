@@ -496,6 +496,7 @@ NO_FIGURE = {
     "growth.ASSUMED_GROWTH": "the growth of a table for which none is stated; test_growth holds it",
     "growth.WORTHWHILE_FRACTION": "when a new cluster is proposed; test_growth holds what is bought otherwise",
     "regret.SHUFFLES": "how well chance is known; test_regret holds what an input without influence is worth",
+    "fitting_cache.NEARLY_MET": "when the planned cache is tried, too; test_fitting_cache holds that plans still serve",
     "deciding.VARIANTS": "how many volumes are tried; test_deciding compares the proposal with the plan for a sample",
     "bucket_sizes.BOUND_PASSES": "how fast bucket sizes are found; which, test_bucket_sizes holds against brute force",
     "warm_up.STEPS_PER_POINT": "how finely warm-up is computed; test_warm_up holds it against the closed form",
