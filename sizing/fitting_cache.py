@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -34,19 +34,21 @@ NEARLY_MET: Final = 0.75
 """judgement: the planned cache is a tenth smaller than that of pinned volumes, which hardly changes a capacity more."""
 
 
-def with_fitting_cache(candidate: Candidate, missed: Iterable[Shortfall], planned_mib: int) -> Candidate:
+def with_fitting_cache(candidate: Candidate, missed: Sequence[Shortfall], planned_mib: int) -> Candidate:
     """Return a candidate that misses these targets with the largest known cache that meets them.
 
     `planned_mib` is the cache for which a plan buys such volumes.
     The candidate itself is returned if no smaller cache would help, or if the environment states the size of the cache.
     """
     has_size = candidate.question.requirements.cluster.core.cache_mib is not None
-    if not candidate.cache_mib or has_size:
+    if not candidate.cache_mib or has_size or not missed:
         return candidate
     is_too_large = _is_too_large(candidate, missed)
     if not is_too_large and not _is_nearly_met(candidate, missed):
         return candidate
     fitting = _with_largest_fitting(candidate) if is_too_large else candidate
+    if fitting is None:
+        return candidate
     if planned_mib >= candidate.cache_mib or (planned_mib <= fitting.cache_mib and not shortfalls(fitting, WARM_UP)):
         return fitting
     planned = _with_cache(candidate, planned_mib)
@@ -61,10 +63,11 @@ def _is_nearly_met(candidate: Candidate, missed: Iterable[Shortfall]) -> bool:
     )
 
 
-def _with_largest_fitting(candidate: Candidate) -> Candidate:
+def _with_largest_fitting(candidate: Candidate) -> Candidate | None:
     """Return a candidate whose cache is too large with the largest that is not.
 
-    The candidate itself is returned if even the cache for the target hit ratio is too large.
+    The candidate itself is returned if even the cache for the target hit ratio is too large, and None if that cache
+    does not fit memory.
     """
     question, files = candidate.question, candidate.layout.volume("cache").count
     most_mib = _most_in_memory_mib(question, candidate.instance, candidate.survivors, files)
@@ -76,7 +79,9 @@ def _with_largest_fitting(candidate: Candidate) -> Candidate:
     needed_mib = question.demand.size_mib(question.requirements.targets.hit_ratio, candidate.survivors)
     step_mib = _step_mib(files)
     sizes = range(math.ceil(needed_mib / step_mib) * step_mib, min(candidate.cache_mib, most_mib) + 1, step_mib)
-    if not sizes or is_too_large(sizes[0]):
+    if not sizes:
+        return None
+    if is_too_large(sizes[0]):
         return candidate
     return _with_cache(candidate, sizes[bisect.bisect_left(sizes, 1, lo=1, key=is_too_large) - 1])
 
