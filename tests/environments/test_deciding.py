@@ -255,7 +255,7 @@ def test_the_plans_at_both_ends_bracket_the_price() -> None:
 
 @pytest.mark.speed
 def test_a_decision_between_128_samples_is_quick() -> None:
-    """It takes 18 loops in one process; before samples and options shared what they have in common, it took 54."""
+    """It takes about 20 loops in one process; before samples and options shared what they have in common, it took 54."""
     texts = (*STORED, "workload.popularity={zipf: 0.6..1.1}")
     document = read_ranges("dev", [Assignment.parse(text) for text in texts])
 
