@@ -105,8 +105,8 @@ tools='the CDK command line' options=(--omit=dev)
 if wants dev; then tools+=', and what tests run on' options=(); fi
 if wants deploy demo dev && { ! cmp -s package-lock.json node_modules/.installed-lock.json || { wants dev && [[ ! -d node_modules/bats ]]; }; }; then
   say "installing $tools"
-  PATH="$PWD/.venv/bin:$PATH" npm ci ${options[@]+"${options[@]}"} --silent --ignore-scripts --no-audit --no-fund >&2 ||
-    stop "npm could not install what package-lock.json names" "run 'npm ci', and read its reason"
+  PATH="$PWD/.venv/bin:$PATH" npm ci ${options[@]+"${options[@]}"} --loglevel error --ignore-scripts --no-audit --no-fund >/dev/null ||
+    stop "npm could not install what package-lock.json names" "npm gave its reason above; mend that, and run the same command again"
   mkdir -p node_modules
   cp package-lock.json node_modules/.installed-lock.json
 fi

@@ -16,8 +16,9 @@ from environments.samples import Samples, Sampling, independent_inputs, proposal
 from reports.json_text import plain
 from reports.nodes_text import purchase_text
 from sizing.cluster import Volume
-from sizing.deciding import SAFER_SHARES, Proposal
+from sizing.deciding import Proposal
 from sizing.regret import ClusterOption
+from sizing.regret_search import SAFER_SHARES
 from sizing.units import SIZE_UNITS, TIME_UNITS, format_duration, format_number, format_percent, format_size, format_usd
 
 OTHER_FAMILIES: Final = 3

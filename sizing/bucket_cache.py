@@ -36,7 +36,6 @@ REFERENCE_BYTES: Final = TIB
 LENGTHS: Final = 32  # whose bucket sizes are cached
 NEARLY: Final = 1 - 1e-9  # a cache that misses holding everything by a hair
 MIB_PER_GIB: Final = GIB // MIB
-SEVERAL: Final = 2
 
 
 class BucketCache(Struct, frozen=True, kw_only=True):
@@ -232,7 +231,7 @@ class CacheDemand(Struct, frozen=True, kw_only=True, dict=True):
         A warm cache holds more of them if the popular tables have small blocks.
         """
         prefetched = self.blocks_prefetched(size_mib, servers)
-        if len(self.cacheable.tables) < SEVERAL:
+        if not self.cacheable.tables[1:]:
             return prefetched
         warm = np.interp(self.effective_bytes(size_mib) * servers, *self._warm_blocks) / servers
         return max(prefetched, math.ceil(warm * NEARLY))

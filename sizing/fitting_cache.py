@@ -2,8 +2,9 @@
 
 A larger cache has more hits, and volumes that are paid for cost no more with it. But its index takes memory from the
 buffers of handlers, and it takes longer to fill and to restart. So the cache is as large as the volumes allow, or else
-the largest that misses no target for these reasons. A cache between two that serve may still miss a target, so the one
-for which a plan buys such volumes is always tried: a plan whose layout is pinned serves as before.
+the largest that misses no target for these reasons. A cache between two that serve may still miss a target, because
+disks answer more reads of a larger cache. So the cache for which a plan buys such volumes is tried, too: a plan whose
+layout is pinned serves as before.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ NEARLY_MET: Final = 0.75
 
 
 def with_fitting_cache(candidate: Candidate, missed: Sequence[Shortfall], planned_mib: int) -> Candidate:
-    """Return a candidate that misses these targets with the largest known cache that meets them.
+    """Return a candidate that misses these targets with a smaller cache that meets them, if one is found.
 
-    `planned_mib` is the cache for which a plan buys such volumes.
-    The candidate itself is returned if no smaller cache would help, or if the environment states the size of the cache.
+    `planned_mib` is the cache for which a plan buys such volumes. The candidate itself is returned if no smaller cache
+    would help, or if the environment states the size of the cache.
     """
     has_size = candidate.question.requirements.cluster.core.cache_mib is not None
     if not candidate.cache_mib or has_size or not missed:

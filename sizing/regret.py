@@ -114,13 +114,18 @@ class Decision(Struct, frozen=True, kw_only=True, dict=True):
     cheapest_usd: Floats
     missed_factor: float = MISSED_FACTOR
 
-    def with_options(self, other: Decision) -> Decision:
-        """Return the decision between these options and those of another decision over the same samples."""
+    def with_options(self, options: Sequence[ClusterOption], outcomes: Sequence[Sequence[Outcome]]) -> Decision:
+        """Return the decision between these options and others, whose outcomes have shape (samples, others)."""
         return replace(
             self,
-            options=(*self.options, *other.options),
-            outcomes=[[*row, *others] for row, others in zip(self.outcomes, other.outcomes, strict=True)],
+            options=(*self.options, *options),
+            outcomes=[[*row, *others] for row, others in zip(self.outcomes, outcomes, strict=True)],
         )
+
+    @property
+    def counted(self) -> NDArray[np.bool_]:
+        """Return whether each sample counts, because some cluster meets its targets; shape (samples,)."""
+        return np.isfinite(self.cheapest_usd)
 
     @cached_property
     def regrets(self) -> Floats:
@@ -147,12 +152,12 @@ class Decision(Struct, frozen=True, kw_only=True, dict=True):
     @property
     def unserved(self) -> int:
         """Return the number of samples in which no cluster meets the targets."""
-        return int(np.isnan(self.cheapest_usd).sum())
+        return int((~self.counted).sum())
 
     @property
     def worst(self) -> int:
         """Return the index of the sample in which the best option has the greatest regret."""
-        samples = np.flatnonzero(np.isfinite(self.cheapest_usd))
+        samples = np.flatnonzero(self.counted)
         return int(samples[np.argmax(self.regrets[:, self.best])])
 
     def best_of(self, family: str) -> int | None:
@@ -169,7 +174,7 @@ class Decision(Struct, frozen=True, kw_only=True, dict=True):
         (Raiffa and Schlaifer, 1961). With so few parts it is too low rather than too high: by a tenth to a quarter in
         trials with a known value.
         """
-        counts = np.isfinite(self.cheapest_usd)
+        counts = self.counted
         rng = np.random.default_rng(seed)
         chance = float(np.mean([self._gain(parts(rng.random(int(counts.sum())))) for _ in range(SHUFFLES)]))
         return {name: max(0.0, self._gain(parts(np.asarray(value)[counts])) - chance) for name, value in values.items()}

@@ -122,7 +122,7 @@ def test_packages_come_with_the_certificates_of_the_system(stubs: Path) -> None:
     ("program", "status", "message"),
     [
         ("uv", 1, "setup: stopped: uv could not install what uv.lock names; its reason is above\n"),
-        ("npm", 1, "fix: run 'npm ci', and read its reason\n"),
+        ("npm", 1, "fix: npm gave its reason above; mend that, and run the same command again\n"),
         ("node", 0, "setup: no Node 22 with npm on the PATH: installing it as a Python package\n"),
     ],
 )

@@ -88,10 +88,10 @@ def _size_for_targets(candidate: Candidate, room_mib: int) -> Explanation:
     """Explain a cache that is smaller than the pinned volumes and the data allow."""
     return constraint(
         "cache < room",
-        "Cache per server: {cache}, the largest that meets the targets. The pinned volumes have room for {room}, but "
-        "the index of a larger cache leaves too little memory, or a larger cache takes longer to fill or to restart "
-        "than a target allows.",
-        "the index has an entry on the heap for each cached block; the search over all sizes",
+        "Cache per server: {cache}. The pinned volumes have room for {room}, but the cluster misses a target with a "
+        "larger cache: its index leaves too little memory, it takes too long to fill or to restart, or its hits are "
+        "too many for the disks.",
+        "the index has an entry on the heap for each cached block; sizing.fitting_cache tries the sizes",
         cache=figure(candidate.cache_mib, "MiB", "bucket_cache.size_mib"),
         room=computed(room_mib, "MiB", "sizing.disks.pinned_layout"),
     )

@@ -15,10 +15,11 @@ from environments.reader.assignment import Assignment
 from environments.reader.ranges import RangedDocument
 from environments.reader.read import environment_of, read_ranges
 from environments.samples import Samples, Sampling, independent_inputs, proposal_of, samples_of
-from sizing.deciding import SAFER_SHARES, Proposal
+from sizing.deciding import Proposal
 from sizing.hbase_situation import HBaseSituation
 from sizing.problem import Infeasible
 from sizing.regret import ClusterOption, Decision
+from sizing.regret_search import SAFER_SHARES
 from tests.sizing.clusters import gp3_volume
 from tests.speed import loops
 
@@ -53,7 +54,7 @@ def with_all_optima(decision: Decision, samples: Samples) -> Decision:
     """Return the decision with the cheapest cluster of every sample as further options."""
     options = [option for option, _ in filter(None, (one.cheapest for one in samples.situations))]
     rows = [[one.outcome(option) for option in options] for one in samples.situations]
-    return decision.with_options(replace(decision, options=options, outcomes=rows))
+    return decision.with_options(options, rows)
 
 
 def test_no_plan_of_a_sample_has_less_regret(proposal: Proposal, samples: Samples) -> None:
@@ -255,7 +256,7 @@ def test_the_plans_at_both_ends_bracket_the_price() -> None:
 
 @pytest.mark.speed
 def test_a_decision_between_128_samples_is_quick() -> None:
-    """It takes about 20 loops in one process; before samples and options shared what they have in common, it took 54."""
+    """It takes about 20 loops in one process, and took 54 before samples and options shared what they have alike."""
     texts = (*STORED, "workload.popularity={zipf: 0.6..1.1}")
     document = read_ranges("dev", [Assignment.parse(text) for text in texts])
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from environments.reader.assignment import Assignment
 from environments.reader.ranges import RangedDocument
@@ -44,7 +43,7 @@ def test_the_same_seed_makes_the_same_decision(proposal: Proposal) -> None:
 def test_no_plan_of_a_sample_has_less_regret(proposal: Proposal, samples: Samples) -> None:
     options = [option for option, _ in filter(None, (one.cheapest for one in samples.situations))]
     rows = [[one.outcome(option) for option in options] for one in samples.situations]
-    both = proposal.decision.with_options(replace(proposal.decision, options=options, outcomes=rows))
+    both = proposal.decision.with_options(options, rows)
     assert both.mean_regrets[proposal.decision.best] <= both.mean_regrets.min() + 1e-6
     assert (proposal.decision.regrets >= 0).all()
 

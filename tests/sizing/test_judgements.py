@@ -497,7 +497,7 @@ NO_FIGURE = {
     "growth.WORTHWHILE_FRACTION": "when a new cluster is proposed; test_growth holds what is bought otherwise",
     "regret.SHUFFLES": "how well chance is known; test_regret holds what an input without influence is worth",
     "fitting_cache.NEARLY_MET": "when the planned cache is tried, too; test_fitting_cache holds that plans still serve",
-    "deciding.VARIANTS": "how many volumes are tried; test_deciding compares the proposal with the plan for a sample",
+    "regret_search.VARIANTS": "how many volumes are tried; test_deciding compares the proposal with plans of samples",
     "bucket_sizes.BOUND_PASSES": "how fast bucket sizes are found; which, test_bucket_sizes holds against brute force",
     "warm_up.STEPS_PER_POINT": "how finely warm-up is computed; test_warm_up holds it against the closed form",
     "first_day.RESTART_HOURS": "where the plot of the first day has its restart; test_first_day holds it",

@@ -84,7 +84,9 @@ def test_no_option_has_less_regret_and_a_higher_factor_never_lowers_regret(
     assert decision.mean_regrets[decision.best] <= decision.mean_regrets.min() + 1e-6
     dearer = decision_between(usd, flags, cheapest, factor=10.0)
     assert (dearer.mean_regrets >= decision.mean_regrets - 1e-6).all()
-    more = decision.with_options(decision_between([[20_000.0]] * len(usd), [[False]] * len(usd), cheapest))
+    more = decision.with_options(
+        [option(9)], decision_between([[20_000.0]] * len(usd), [[False]] * len(usd), cheapest).outcomes
+    )
     assert more.mean_regrets[more.best] <= decision.mean_regrets[decision.best] + 1e-6
 
 
