@@ -110,9 +110,9 @@ class Plots(Struct, frozen=True, kw_only=True):
 
 
 class PlanPage(Struct, frozen=True, kw_only=True):
-    """The page of a plan. `place` names what the cluster runs on, and `decides` what its size depends on."""
+    """The page of a plan. `platform` names what the cluster runs on, and `decides` what its size depends on."""
 
-    place: str
+    platform: str
     figures: tuple[Figure, ...]
     verdict: str
     decides: str

@@ -15,7 +15,8 @@ from environments.reader.assignment import TABLES
 from environments.reader.document import Document, YamlPath, path_text
 from reports.explorer.drawing import Place, PlanPage
 from reports.explorer.figures import decisive, figures, verdict
-from reports.explorer.page_input import PageInput, hbase_inputs
+from reports.explorer.hbase_inputs import hbase_inputs
+from reports.explorer.page_input import PageInput
 from reports.explorer.plots import places, plots
 from sizing.block_advice import alternatives
 from sizing.cluster import ClusterChoice
@@ -62,7 +63,7 @@ class HBasePlanned(Struct, frozen=True, kw_only=True, dict=True):
         """Return the figures and the plots."""
         plan = self.plan
         return PlanPage(
-            place=f"{plan.mode} on {plan.release}",
+            platform=f"{plan.mode} on {plan.release}",
             figures=tuple(figures(plan)),
             verdict=verdict(plan),
             decides=decisive(plan),

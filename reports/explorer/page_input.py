@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -15,9 +15,6 @@ from environments.reader.document import Document, YamlPath, path_text
 from environments.reader.ranges import RangedDocument
 from environments.reader.schema_keys import schema_keys
 from reports.decision_page import value_text
-from sizing.cluster import ClusterChoice
-from sizing.modes import MODES
-from sizing.units import GIB, KIB, MIB, SECONDS_PER_HOUR, TIB
 
 NONE: Final = "none"
 """The choice not to have something, such as a codec."""
@@ -62,7 +59,7 @@ class PageInput(Struct, frozen=True, kw_only=True):
         """Return the key as a path; the name of a table may contain dots."""
         if not self.table:
             return tuple(self.key.split("."))
-        return (*TABLES, self.table, *self.key.removeprefix(_section(self.table)).split("."))
+        return (*TABLES, self.table, *self.key.removeprefix(table_section(self.table)).split("."))
 
     @property
     def name(self) -> str:
@@ -71,163 +68,40 @@ class PageInput(Struct, frozen=True, kw_only=True):
 
 
 SKEWS: Final = ("uniform", "0.7", "0.9", "0.99", "1.1")
-HIT_RATIOS: Final = ("0.8", "0.9", "0.95", "0.99")
-LOST_NODES: Final = ("0", "1", "2")
 # judgement: the ends of the sliders; the values of common clusters on EMR lie between them.
-WORKLOAD: Final = (
-    PageInput(
-        key="stored", section="Data", title="Stored data", kind="size", least=50 * GIB, most=100 * TIB, is_scaled=True
-    ),
-    PageInput(
-        key="row", section="Data", title="Bytes read per row", kind="size", least=128, most=4 * MIB, is_scaled=True
-    ),
-    PageInput(key="cell", section="Data", title="Size of a cell value", kind="size", least=16, most=MIB),
-    PageInput(
-        key="block_size",
-        section="Data",
-        title="Block size",
-        kind="choice",
-        choices=("8 KiB", "16 KiB", "32 KiB", "64 KiB", "128 KiB", "256 KiB"),
-    ),
-    PageInput(
-        key="compression.codec",
-        section="Data",
-        title="Compression",
-        kind="choice",
-        choices=(NONE, "snappy", "lz4", "zstd", "gz"),
-    ),
-    PageInput(
-        key="compression.ratio",
-        section="Data",
-        title="Compression ratio",
-        kind="ratio",
-        least=1,
-        most=10,
-        needs="compression.codec",
-        without="1.0",
-    ),
-    PageInput(
-        key="popularity", section="Load", title="Read skew (Zipf exponent)", kind="skew", least=0, most=1.5, stops=SKEWS
-    ),
-    PageInput(
-        key="writes.bytes_per_second",
-        section="Load",
-        title="Bytes written per second",
-        kind="size",
-        least=KIB,
-        most=100 * MIB,
-    ),
+HIT_RATIO: Final = PageInput(
+    key="hit_ratio",
+    section="Targets",
+    title="Minimum hit ratio",
+    kind="share",
+    least=0.5,
+    most=0.999,
+    stops=("0.8", "0.9", "0.95", "0.99"),
 )
-"""The inputs of a workload, or of one of its tables; the keys are relative to that section."""
-OPEN_LOAD: Final = (
-    PageInput(
-        key="per_second", section="Load", title="Reads per second", kind="count", least=10, most=100_000, is_scaled=True
-    ),
-    PageInput(
-        key="peak_per_second",
-        section="Load",
-        title="Reads per second in the busiest hour",
-        kind="count",
-        least=10,
-        most=100_000,
-        optional=True,
-    ),
+LOST_NODES: Final = PageInput(
+    key="lost_nodes",
+    section="Targets",
+    title="Nodes that may be lost",
+    kind="count",
+    least=0,
+    most=4,
+    stops=("0", "1", "2"),
 )
-CLOSED_LOAD: Final = (
-    PageInput(
-        key="concurrency", section="Load", title="Reads in flight", kind="count", least=1, most=10_000, is_scaled=True
-    ),
+BUDGET: Final = PageInput(
+    key="budget_usd_per_month",
+    section="Targets",
+    title="Budget per month (USD)",
+    kind="usd",
+    least=200,
+    most=100_000,
+    optional=True,
 )
-TARGETS: Final = (
-    PageInput(
-        key="hit_ratio",
-        section="Targets",
-        title="Minimum hit ratio",
-        kind="share",
-        least=0.5,
-        most=0.999,
-        stops=HIT_RATIOS,
-    ),
-    PageInput(
-        key="p99",
-        section="Targets",
-        title="Maximum p99 latency",
-        kind="time",
-        least=0.002,
-        most=5,
-        optional=True,
-    ),
-    PageInput(
-        key="warm_up",
-        section="Targets",
-        title="Maximum warm-up time",
-        kind="time",
-        least=SECONDS_PER_HOUR / 2,
-        most=72 * SECONDS_PER_HOUR,
-        optional=True,
-    ),
-    PageInput(
-        key="lost_nodes",
-        section="Targets",
-        title="Nodes that may be lost",
-        kind="count",
-        least=0,
-        most=4,
-        stops=LOST_NODES,
-    ),
-    PageInput(
-        key="budget_usd_per_month",
-        section="Targets",
-        title="Budget per month (USD)",
-        kind="usd",
-        least=200,
-        most=100_000,
-        optional=True,
-    ),
-)
-MODE: Final = PageInput(
-    key="storage.mode",
-    section="Storage",
-    title="Storage mode",
-    kind="choice",
-    choices=tuple(MODES),
-    stops=tuple(MODES),
-)
+"""The targets of every engine; the keys are relative to `targets`."""
 
 
-# judgement: the plans of more values would make a report larger than 1 MB.
-REPORTED_TABLES: Final = 3
-REPORTED: Final = ("stored", "per_second")
-"""The inputs of the first tables whose sliders move in a report."""
-
-
-def hbase_inputs(document: Document, cluster: ClusterChoice, tables: Sequence[str]) -> Iterator[PageInput]:
-    """Yield the inputs that the page offers for an HBase cluster, without their values."""
-    section = f"clusters.{cluster.name}."
-    for number, table in enumerate(tables):
-        for entry in _of_workload(document, _section(table), f"{_section(table)}reads.", table):
-            moves = number < REPORTED_TABLES and entry.path[-1] in REPORTED
-            yield entry if moves else replace(entry, stops=(), is_scaled=False)
-    if not tables:
-        reads = f"{section}workload.reads." if cluster.reads else "workload.reads."
-        yield from _of_workload(document, "workload.", reads)
-    yield from (entry.within(f"{section}targets." if cluster.targets else "targets.") for entry in TARGETS)
-    yield MODE
-
-
-def _section(table: str) -> str:
+def table_section(table: str) -> str:
     """Return the start of the keys of a table."""
     return f"{path_text((*TABLES, table))}."
-
-
-def _of_workload(document: Document, section: str, reads: str, table: str = "") -> Iterator[PageInput]:
-    """Yield the inputs of a workload or of one of its tables, whose reads may be stated elsewhere."""
-    for entry in (one.within(section, table) for one in WORKLOAD):
-        if entry.path[-1] != "stored" or not has_value(document, (*entry.path[:-1], "inspection")):
-            yield entry
-    closed = [one.within(reads, table) for one in CLOSED_LOAD]
-    is_closed = any(has_value(document, entry.path) for entry in closed)
-    yield from closed if is_closed else (one.within(reads, table) for one in OPEN_LOAD)
 
 
 def has_value(document: Document, path: YamlPath) -> bool:

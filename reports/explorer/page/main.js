@@ -227,7 +227,7 @@ class Page {
     this.fields.showProblems([]);
     showHeadline(answer);
     setText(byId("values"), this.fields.text);
-    setText(byId("place"), answer.place);
+    setText(byId("platform"), answer.platform);
   }
 
   /**

@@ -70,7 +70,7 @@ export interface Problem {
 export interface Answer {
   figures: Figure[];
   /** The engine or storage mode with its release. */
-  place: string;
+  platform: string;
   verdict: string;
   decides: string;
   usd_per_month: number;

@@ -23,8 +23,8 @@ from msgspec.structs import replace
 from environments.reader import locate
 from environments.reader.assignment import Assignment
 from reports.explorer.answer import PENDING, answer
+from reports.explorer.hbase_inputs import OPEN_LOAD, WORKLOAD
 from reports.explorer.page_file import page_files
-from reports.explorer.page_input import OPEN_LOAD, WORKLOAD
 from reports.explorer.planner import MOST_PAGES, Planner, Question, Superseded, _state
 from reports.explorer.server import ExplorerServer
 from reports.explorer.state import State

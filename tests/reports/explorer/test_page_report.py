@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from reports.explorer.engines.trino.inputs import INPUTS as TRINO_INPUTS
-from reports.explorer.page_input import MODE, OPEN_LOAD, TARGETS, WORKLOAD
+from reports.explorer.hbase_inputs import MODE, OPEN_LOAD, TARGETS, WORKLOAD
 from reports.explorer.report import _stops
 
 INPUTS = {entry.key: entry for entry in (*WORKLOAD, *OPEN_LOAD, *TARGETS)}

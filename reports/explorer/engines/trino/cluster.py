@@ -59,7 +59,7 @@ class TrinoPlanned(Struct, frozen=True, kw_only=True, dict=True):
         """Return the figures and the plots."""
         plan = self.plan
         return PlanPage(
-            place=f"Trino {plan.trino} on {plan.release}",
+            platform=f"Trino {plan.trino} on {plan.release}",
             figures=figures(plan, self.choice),
             verdict=verdict(plan),
             decides=decisive(plan, self.choice),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from reports.explorer.page_input import HIT_RATIOS, LOST_NODES, SKEWS, PageInput
+from msgspec.structs import replace
+
+from reports.explorer.page_input import BUDGET, HIT_RATIO, LOST_NODES, SKEWS, PageInput
 from sizing.units import GIB, KIB, MIB, SECONDS_PER_HOUR, TIB
 
 # judgement: the ends of the sliders; the values of common clusters on EMR lie between them.
@@ -73,15 +75,7 @@ INPUTS: Final = (
         most=100,
         is_scaled=True,
     ),
-    PageInput(
-        key="targets.hit_ratio",
-        section="Targets",
-        title="Minimum hit ratio",
-        kind="share",
-        least=0.5,
-        most=0.999,
-        stops=HIT_RATIOS,
-    ),
+    HIT_RATIO.within("targets."),
     PageInput(
         key="targets.query_time",
         section="Targets",
@@ -92,24 +86,8 @@ INPUTS: Final = (
         optional=True,
         stops=("15 s", "30 s", "2 min", "5 min"),
     ),
-    PageInput(
-        key="targets.lost_nodes",
-        section="Targets",
-        title="Workers that may be lost",
-        kind="count",
-        least=0,
-        most=4,
-        stops=LOST_NODES,
-    ),
-    PageInput(
-        key="targets.budget_usd_per_month",
-        section="Targets",
-        title="Budget per month (USD)",
-        kind="usd",
-        least=200,
-        most=100_000,
-        optional=True,
-    ),
+    replace(LOST_NODES, title="Workers that may be lost").within("targets."),
+    BUDGET.within("targets."),
     PageInput(
         key="preferred_hosts",
         section="Cache",
