@@ -1,6 +1,6 @@
 # make demo       deploy environments/prod.yaml to a local AWS: plan, render, synthesise, deploy, compare, remove
-# make test       the tests to run before a commit: about 7 minutes on two idle cores
-# make test-all   every test that needs no real HBase, those of `make test` and `make test-more`; about 35 minutes (estimate)
+# make test       the tests to run before a commit: about 4 minutes on two idle cores
+# make test-all   every test that needs no real HBase, those of `make test` and `make test-more`; about 18 minutes (estimate)
 # make test-more  what `make test` leaves out: the long tests, and the laws again on more examples
 # make test-lab   the tests that boot a real HBase; they are skipped where `make lab-setup` has not run
 # make lab        every scenario of the lab on a real HBase on this machine: an hour or more

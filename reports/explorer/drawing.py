@@ -146,8 +146,8 @@ def hits_place(nodes: str) -> Place:
         id="hits",
         kind="lines",
         title=HITS_TITLE,
-        advice="Beyond the knee, more cache adds clearly fewer hits. The dollars are the price of EBS volumes for a"
-        f" cache of that size on the {nodes} of this plan.",
+        advice="Beyond the knee, more cache adds clearly fewer hits. For a cache on EBS, the dollars are the price of"
+        f" volumes of that size on the {nodes} of this plan.",
     )
 
 
