@@ -9,10 +9,7 @@ from sizing.candidate import Candidate
 from sizing.cluster import Volume
 from sizing.cost import Bill, BilledGroup, Cost, bill_usd, cost
 from sizing.inputs import SizingInputs
-from sizing.memory import NotEnoughMemory
 from sizing.read import Hits, missing_blocks
-from sizing.resource import bottleneck
-from sizing.workload import OpenLoad
 
 __all__ = [
     "PRIMARY_TYPE",
@@ -56,25 +53,15 @@ def primary_type(question: SizingInputs, core_nodes: int) -> str:
 
 
 def gets_per_second(candidate: Candidate) -> float:
-    """GETs that warm caches on all nodes leave to S3 under an open load; a benchmark is no month's load.
+    """GETs that warm caches on all nodes leave to S3 if all offered reads are served; 0 for a benchmark's load.
 
-    Of a load that is too much, those of the reads that are served.
+    A benchmark is no month's load. A cluster that is too small for the load fetches less, but it misses its targets.
     """
-    load = candidate.question.requirements.workload.load
-    if not isinstance(load, OpenLoad) or not candidate.question.mode.keeps_data_in_s3:
+    question = candidate.question
+    if not question.mode.keeps_data_in_s3:
         return 0.0
-    missing = missing_blocks(candidate.question.read, Hits(ratio=candidate.hit_ratio(candidate.count)))
-    if not missing:
-        return 0.0
-    served = min(load.reads_per_second, _saturation(candidate))
-    return served * missing
-
-
-def _saturation(candidate: Candidate) -> float:
-    try:
-        return bottleneck(candidate.resources(candidate.count)).max_reads_per_second
-    except NotEnoughMemory:
-        return 0.0
+    hits = Hits(ratio=candidate.hit_ratio(candidate.count))
+    return (question.offered_reads_per_second or 0.0) * missing_blocks(question.read, hits)
 
 
 def candidate_cost(candidate: Candidate) -> Cost:

@@ -12,17 +12,18 @@ from typing import Final
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from sizing import gp3
 from sizing.candidate import FEWEST_SURVIVORS, Candidate
 from sizing.cures import WARM_UP
 from sizing.disks import Storage, VolumeChoice, cache_volumes_gib, layout, planned_cache_mib
-from sizing.fitting_cache import with_fitting_cache
+from sizing.fitting_cache import with_fitting_cache, within_memory
 from sizing.inputs import SizingInputs
 from sizing.instance import InstanceType
 from sizing.region_server import ServerShare, has_room
-from sizing.shortfalls import shortfalls
+from sizing.shortfalls import misses_hit_ratio, shortfalls
 from sizing.system_volume import SERVERS
 from sizing.units import GIB, HOURS_PER_MONTH, MIB, SECONDS_PER_MONTH
 from sizing.volume_counts import NodeVolumes, data_volumes, fewest_cache_volumes, may_carry
@@ -91,6 +92,10 @@ class CostGrid(Struct, frozen=True, kw_only=True):
         candidate = Candidate(question=nodes.question, instance=nodes.instance, count=nodes.count, layout=volumes)
         if nodes.storage != "pinned":
             return candidate
+        in_memory = within_memory(nodes.question, nodes.instance, nodes.survivors, volumes)
+        smaller = replace(candidate, layout=in_memory)
+        if not misses_hit_ratio(smaller):
+            candidate = smaller
         planned_mib = planned_cache_mib(volumes.volumes, nodes.question.demand)
         return with_fitting_cache(candidate, shortfalls(candidate, WARM_UP), planned_mib)
 

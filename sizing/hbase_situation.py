@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,7 +15,7 @@ from sizing.cluster import Layout
 from sizing.cost import nodes_usd, services_usd
 from sizing.disks import hdfs_volumes, pinned_layout, planned_cache_mib
 from sizing.evaluation import budget_missed
-from sizing.fitting_cache import with_fitting_cache
+from sizing.fitting_cache import with_fitting_cache, within_memory
 from sizing.inputs import SizingInputs
 from sizing.memoized import memoized
 from sizing.memory import NotEnoughMemory
@@ -22,10 +23,12 @@ from sizing.prices import PriceTable
 from sizing.regret import ClusterOption, Outcome
 from sizing.requirements import Requirements, World
 from sizing.search import MOST_NODES, cheapest_serving, fewest_nodes, node_counts
-from sizing.shortfalls import shortfalls
+from sizing.shortfalls import misses_hit_ratio, shortfalls
 from sizing.units import HOURS_PER_MONTH
 
 __all__ = ["HBaseSituation"]
+
+MISSED_HIT_RATIO: Final[tuple[str, ...]] = ("hit_ratio",)
 
 
 class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
@@ -101,13 +104,13 @@ class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         """Return the outcome of an option as if it were pinned."""
         question, prices = self.question, self.world.prices
         survivors = max(FEWEST_SURVIVORS, option.count - self.requirements.targets.lost_nodes)
-        cache_mib = pinned_layout(question, option.volumes, survivors).cache_mib
-        services, missed = self._evaluation(
-            option.instance_type,
-            option.count,
-            Layout(cache_mib=cache_mib, volumes=option.unsized_volumes),
-            min(cache_mib, planned_cache_mib(option.volumes, question.demand)),
-        )
+        room_mib = pinned_layout(question, option.volumes, survivors).cache_mib
+        on_volumes = Layout(cache_mib=room_mib, volumes=option.unsized_volumes)
+        layout = within_memory(question, self.world.instance_types[option.instance_type], survivors, on_volumes)
+        planned_mib = min(layout.cache_mib, planned_cache_mib(option.volumes, question.demand))
+        services, missed = self._evaluation(option.instance_type, option.count, layout, planned_mib)
+        if missed == MISSED_HIT_RATIO and layout.cache_mib < room_mib:
+            missed = ("memory",)
         groups = billed_groups(question, option.instance_type, option.count, option.volumes)
         usd_per_month = nodes_usd(groups, prices) + services
         return Outcome(
@@ -124,8 +127,8 @@ class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     def _evaluation(self) -> Callable[[str, int, Layout, int], tuple[float, tuple[str, ...]]]:
         """Return a function of nodes, their largest and planned cache: the bill besides them, and the missed targets.
 
-        The budget is not among these targets. Many options differ only in the size of their volumes, and where all data
-        fit, their caches are equally large.
+        The budget is not among these targets. Many options differ only in the size of their volumes, and their caches
+        are equally large where all data fit, or where memory limits them.
         """
         return memoized(self._evaluated)
 
@@ -133,13 +136,18 @@ class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         self, instance_type: str, count: int, layout: Layout, planned_mib: int
     ) -> tuple[float, tuple[str, ...]]:
         instance = self.world.instance_types[instance_type]
-        largest = Candidate(question=self.question, instance=instance, count=count, layout=layout)
-        missed = shortfalls(largest)
-        candidate = with_fitting_cache(largest, missed, planned_mib)
-        if candidate is not largest:
-            missed = shortfalls(candidate)
-        services = services_usd(candidate_bill(candidate), self.world.prices)
-        return services, tuple(shortfall.target for shortfall in missed)
+        candidate = Candidate(question=self.question, instance=instance, count=count, layout=layout)
+        missed = MISSED_HIT_RATIO
+        if not misses_hit_ratio(candidate):  # no smaller cache has more hits; all else takes much longer to compute
+            candidate, missed = self._with_fitting_cache(candidate, planned_mib)
+        return services_usd(candidate_bill(candidate), self.world.prices), missed
+
+    def _with_fitting_cache(self, candidate: Candidate, planned_mib: int) -> tuple[Candidate, tuple[str, ...]]:
+        missed = shortfalls(candidate)
+        fitting = with_fitting_cache(candidate, missed, planned_mib)
+        if fitting is not candidate:
+            missed = shortfalls(fitting)
+        return fitting, tuple(shortfall.target for shortfall in missed)
 
 
 def _impossible(question: SizingInputs, option: ClusterOption) -> Iterator[str]:

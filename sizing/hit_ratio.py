@@ -25,9 +25,8 @@ from sizing.promotion import Eviction, promoted_block_hits, promoted_hit_ratios
 EXTRA_FREE_FACTOR: Final = 0.10  # hbase.bucketcache.extrafreefactor: freed on top where a size is still short
 # Gauss-Legendre on [0, 1]: six nodes, because 1 / m grows steeply where nearly everything fits.
 NODES, NODE_SHARES = (values / 2 for values in np.polynomial.legendre.leggauss(6))
-GRID_POINTS: Final = 256  # judgement: characteristic times, so close together that Newton's method needs few steps
+GRID_POINTS: Final = 320  # judgement: characteristic times, from which one step finds those of all sizes
 POPULARITIES: Final = 16  # whose times are cached: a plan asks for the hit ratios of many caches
-NEWTON_STEPS: Final = 2  # from a time between two of the grid, to 3e-8 of the blocks; a test holds it
 LONGEST_TIME: Final = 40.0  # in reads of the rarest block; e^-40 of the blocks are then unread
 # judgement: standard deviations by which a size's blocks have once exceeded their mean; it keeps those buckets.
 PEAK: Final = 3.0
@@ -255,18 +254,17 @@ def missing_shares(popularity: Popularity, sizes: Floats) -> Floats:
     """Return the share of each class that LRU caches of so many blocks lack; shape (sizes, classes that are read).
 
     The characteristic time T solves blocks held = sum of 1 - e^-wT. That sum is concave in T, so its chord between two
-    times of the grid reaches the size beyond T. From there, Newton's method falls below T, and then rises to it.
+    times of the grid reaches the size beyond T. From there, one step of Halley's method finds T, to 3e-8 of the blocks.
     """
     weights, blocks = popularity.weights[popularity.weights > 0], popularity.claims[popularity.weights > 0]
     grid, cached = _characteristic_times(popularity)
     above = np.clip(np.searchsorted(cached, sizes, side="right"), 1, GRID_POINTS)
     shortest, longest = grid[above - 1], grid[above]
     times = np.interp(sizes, cached, grid)
-    for _ in range(NEWTON_STEPS):
-        unread = _unread(times, weights)
-        rates = unread @ (weights * blocks)
-        short = sizes - np.subtract(1, unread, out=unread) @ blocks
-        times = np.clip(times + short / rates, shortest, longest)
+    unread = _unread(times, weights)
+    rates, bends = unread @ (weights * blocks), unread @ (weights**2 * blocks)
+    short = sizes - np.subtract(1, unread, out=unread) @ blocks
+    times = np.clip(times + short * rates / (rates**2 - short * bends / 2), shortest, longest)
     return _unread(times, weights)
 
 

@@ -187,7 +187,9 @@ class _Counts(Struct, kw_only=True, eq=False, dict=True):
         """
         nearest = self.counts[: self.counts[0] + 1]
         nearest = nearest[: bisect.bisect_right(nearest, self.search.bounds.usd, key=self._least_usd)] or nearest
-        if self._is_strong_enough(nearest[-1]):
+        if self._is_strong_enough(nearest[0]):
+            self.screened = True
+        elif self._is_strong_enough(nearest[-1]):
             self.counts = self.counts[bisect.bisect_left(nearest, 1, key=self._is_strong_enough) :]
             self.screened = True
         else:

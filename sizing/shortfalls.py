@@ -15,7 +15,7 @@ from sizing.memory import NotEnoughMemory
 from sizing.resource import Resource, bottleneck
 from sizing.units import format_duration, format_percent, format_rate, format_size
 
-__all__ = ["Shortfall", "shortfalls"]
+__all__ = ["Shortfall", "misses_hit_ratio", "shortfalls"]
 
 ROUNDING: Final = 1e-9  # of a ratio interpolated forwards and backwards
 COLD_TARGETS: Final = frozenset({"warm_up", "carries_load_within"})
@@ -68,6 +68,13 @@ def shortfalls(candidate: Candidate, cold: AbstractSet[str] = COLD_TARGETS) -> S
     return [*late, *warm_up, *carried]
 
 
+def misses_hit_ratio(candidate: Candidate) -> bool:
+    """Return whether the caches of the survivors answer too few block reads."""
+    question = candidate.question
+    wanted, got = question.requirements.targets.hit_ratio, candidate.hit_ratio(candidate.survivors)
+    return question.mode.has_bucket_cache and got < wanted - ROUNDING
+
+
 def _recovery_missed(candidate: Candidate) -> list[Shortfall]:
     load, limit = candidate.hdfs_load, LONGEST_RECOVERY_SECONDS
     if load is None or load.recovery_seconds <= limit:
@@ -84,9 +91,9 @@ def _recovery_missed(candidate: Candidate) -> list[Shortfall]:
 
 
 def _hit_ratio_missed(candidate: Candidate) -> list[Shortfall]:
-    wanted, got = candidate.question.requirements.targets.hit_ratio, candidate.hit_ratio(candidate.survivors)
-    if got >= wanted - ROUNDING or not candidate.question.mode.has_bucket_cache:
+    if not misses_hit_ratio(candidate):
         return []
+    wanted, got = candidate.question.requirements.targets.hit_ratio, candidate.hit_ratio(candidate.survivors)
     caches = f"caches of {candidate.cache_mib / 1024:,.0f} GiB on {candidate.survivors} nodes"
     reason = f"{caches} answer {format_percent(got)} of block reads; the target is {format_percent(wanted)}"
     return [Shortfall(target="hit_ratio", reason=reason, bottleneck=None, actual=got, limit=wanted, unit="fraction")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from environments.samples import Samples, Sampling, independent_inputs, proposal
 from sizing.deciding import Proposal
 from sizing.hbase_situation import HBaseSituation
 from sizing.problem import Infeasible
-from sizing.regret import ClusterOption, Decision
+from sizing.regret import ClusterOption, Decision, Outcome
 from sizing.regret_search import SAFER_SHARES
 from tests.sizing.clusters import gp3_volume
 from tests.speed import loops
@@ -161,9 +162,12 @@ def situation(environment: Environment) -> HBaseSituation:
     return HBaseSituation(requirements=requirements(environment, environment.active), world=world(environment))
 
 
+def outcome(option: ClusterOption, *texts: str) -> Outcome:
+    return situation(read_environment("dev", [Assignment.parse(text) for text in texts])).outcome(option)
+
+
 def missed(option: ClusterOption, *texts: str) -> tuple[str, ...]:
-    environment = read_environment("dev", [Assignment.parse(text) for text in texts])
-    return situation(environment).outcome(option).missed
+    return outcome(option, *texts).missed
 
 
 def test_the_discount_of_a_sample_prices_its_clusters() -> None:
@@ -181,19 +185,34 @@ def test_an_option_cannot_lose_all_of_its_nodes(proposal: Proposal) -> None:
     assert "lost_nodes" in missed(option, "targets.lost_nodes=2")
 
 
+LARGE_VOLUMES: Final = ClusterOption(
+    instance_type="r8g.2xlarge", count=8, volumes=(gp3_volume("cache", 3_000), gp3_volume("system", 64))
+)
+SMALL_BLOCKS: Final = (
+    "workload.stored=20 TiB",
+    "workload.row=1 KiB",
+    "workload.block_size=16 KiB",
+    "workload.regions=100",
+    "targets.lost_nodes=0",
+)
+
+
 def test_the_cache_of_an_option_is_as_large_as_memory_allows() -> None:
     """Volumes of another sample may have room for more blocks than the heap can index."""
-    option = ClusterOption(
-        instance_type="r8g.2xlarge", count=8, volumes=(gp3_volume("cache", 3_000), gp3_volume("system", 64))
-    )
-    small_blocks = (
-        "workload.stored=20 TiB",
-        "workload.row=1 KiB",
-        "workload.block_size=16 KiB",
-        "workload.regions=100",
-    )
-    assert missed(option, *small_blocks, "targets.hit_ratio=0.2", "targets.lost_nodes=0") == ()
-    assert missed(option, *small_blocks, "targets.hit_ratio=0.9", "targets.lost_nodes=0") == ("memory",)
+    assert missed(LARGE_VOLUMES, *SMALL_BLOCKS, "targets.hit_ratio=0.2") == ()
+    assert missed(LARGE_VOLUMES, *SMALL_BLOCKS, "targets.hit_ratio=0.9") == ("memory",)
+
+
+@pytest.mark.parametrize(("cache_gib", "target"), [(3_000, "memory"), (500, "hit_ratio")])
+def test_an_option_that_cannot_serve_pays_for_the_gets_of_all_reads(cache_gib: int, target: str) -> None:
+    """Its cache has only the hits that its memory allows; else it would seem cheaper than a cluster that serves."""
+    option = replace(LARGE_VOLUMES, volumes=(gp3_volume("cache", cache_gib), gp3_volume("system", 64)))
+    rates = [f"workload.reads.per_second={rate}" for rate in (5_000, 6_000, 7_000)]
+    outcomes = [outcome(option, *SMALL_BLOCKS, "targets.hit_ratio=0.9", rate) for rate in rates]
+    assert {one.missed for one in outcomes} == {(target,)}
+    steps = np.diff([one.usd_per_month for one in outcomes])
+    assert steps[0] == pytest.approx(steps[1])
+    assert steps[0] > 100
 
 
 def test_an_option_misses_what_else_the_file_would_refuse(proposal: Proposal) -> None:

@@ -12,7 +12,7 @@ from sizing.calculator import plan
 from sizing.candidate import Candidate
 from sizing.cluster import Layout
 from sizing.disks import pinned_layout
-from sizing.fitting_cache import with_fitting_cache
+from sizing.fitting_cache import with_fitting_cache, within_memory
 from sizing.hbase_situation import HBaseSituation
 from sizing.inputs import SizingInputs
 from sizing.plan import Plan
@@ -52,6 +52,12 @@ def pinned(requirements: Requirements, sized: Plan) -> Requirements:
     return with_core(
         requirements, type=sized.core.instance_type, count=sized.core.count, volumes=tuple(sized.core.volumes)
     )
+
+
+def fitted(candidate: Candidate) -> Candidate:
+    layout = within_memory(candidate.question, candidate.instance, candidate.survivors, candidate.layout)
+    candidate = replace(candidate, layout=layout)
+    return with_fitting_cache(candidate, shortfalls(candidate), 0)
 
 
 BETWEEN: Final = (738, 1114)
@@ -104,7 +110,7 @@ def test_the_cache_is_the_largest_that_meets_each_target(target: str, files: int
 
     largest = with_cache(pinned_layout(question, (cache, SYSTEM), 5).cache_mib)
     assert missed(largest) & {target, "memory"}
-    fitting = with_fitting_cache(largest, shortfalls(largest), 0)
+    fitting = fitted(largest)
     assert not missed(fitting)
     assert fitting.cache_mib % (files * 1024) == 0
     assert missed(with_cache(fitting.cache_mib + files * 1024)) == {target}
@@ -120,7 +126,7 @@ def test_the_cache_leaves_memory_to_the_handlers_that_the_reads_need() -> None:
     volumes, instance = tuple(sized.core.volumes), WORLD.instance_types[sized.core.instance_type]
     layout = pinned_layout(question, volumes, sized.core.count)
     largest = Candidate(question=question, instance=instance, count=sized.core.count, layout=layout)
-    fitting = with_fitting_cache(largest, shortfalls(largest), 0)
+    fitting = fitted(largest)
     assert not shortfalls(fitting)
     larger = replace(fitting, layout=replace(layout, cache_mib=fitting.cache_mib + 1024))
     assert [(one.target, one.bottleneck) for one in shortfalls(larger)] == [("reads", "handlers")]
@@ -132,4 +138,4 @@ def test_a_stated_cache_stays() -> None:
     question = SizingInputs.new(stated, WORLD)
     candidate = Candidate(question=question, instance=WORLD.instance_types["r8g.xlarge"], count=2, layout=layout)
     assert not candidate.fits_memory
-    assert with_fitting_cache(candidate, shortfalls(candidate), 0) is candidate
+    assert fitted(candidate).layout == layout

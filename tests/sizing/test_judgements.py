@@ -503,7 +503,7 @@ NO_FIGURE = {
     "first_day.RESTART_HOURS": "where the plot of the first day has its restart; test_first_day holds it",
     "first_day.LOSS_HOURS": "where the plot of the first day has its lost node; test_first_day holds it",
     "hit_ratio.KNEE_RISE": "the knee is printed beside the curve, and no figure follows from it",
-    "hit_ratio.GRID_POINTS": "where Newton starts; where it ends, test_hit_ratio holds against a replay",
+    "hit_ratio.GRID_POINTS": "where Halley's step starts; where it ends, test_hit_ratio holds against a replay",
 }
 """Judgements without a consequence in a plan, each with the reason."""
 ADVICE = {"block_advice", "family_advice", "freshness", "warning"}
