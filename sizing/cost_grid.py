@@ -32,7 +32,7 @@ __all__ = ["CostGrid", "NodeChoice", "cost_grid", "instances_usd", "least_storag
 
 Floats = NDArray[np.float64]
 
-SIZE_STEP: Final = 1.02  # judgement: a cache 2 % too large is at most 1 % of a bill, half of which is nodes
+SIZE_STEP: Final = 1.005  # judgement: a cache 0.5 % too large is at most 0.3 % of a bill, half of which is nodes
 SPEED_STEP: Final = 1.1  # judgement: a volume a tenth too fast costs each node a dollar or two
 SPEEDS: Final = SPEED_STEP ** np.arange(24.0)
 """The speed of a volume as a multiple of what the load needs: up to nine times, for a target of latency or warm-up."""
@@ -170,12 +170,15 @@ def _provisioned(nodes: NodeChoice, volumes: NodeVolumes) -> CostGrid | None:
 
 @lru_cache(maxsize=SERVERS)
 def _cache_sizes_mib(question: SizingInputs, survivors: int) -> Floats:
-    """Return a node's caches, from the smallest that meets the hit ratio to one that holds all data; shape (sizes,)."""
+    """Return a node's caches, from the smallest that meets the hit ratio to one that holds all data; shape (sizes,).
+
+    The steps go down from the largest cache, so that a lower target adds sizes and moves none.
+    """
     demand = question.demand
     everything = demand.everything_bytes
     least = min(everything, max(demand.capacity_bytes(question.requirements.targets.hit_ratio), survivors * GIB))
     steps = math.ceil(math.log(everything / least) / math.log(SIZE_STEP))
-    totals = np.append(least * SIZE_STEP ** np.arange(steps), everything)
+    totals = np.append(least, everything / SIZE_STEP ** np.arange(steps)[::-1])
     return demand.least_sizes_mib(totals / survivors + demand.compaction_bytes)
 
 

@@ -165,7 +165,7 @@ def test_the_disk_alarm_comes_before_yarn_gives_up_a_full_volume(launches: Launc
         volume = replace(cache, count=1, size_gib=math.ceil(used_gib / fill))
         volumes = tuple(volume if other.purpose == "cache" else other for other in plan.core.volumes)
         thresholds[fill] = alarm(replace(plan, core=replace(plan.core, volumes=volumes)), "disk-full").threshold
-    assert thresholds == {0.60: 0.85, 0.86: pytest.approx(0.879, abs=1e-3), 0.90: 0.89, 0.95: 0.89}
+    assert thresholds == {0.60: 0.85, 0.86: pytest.approx(0.88, abs=1e-3), 0.90: 0.89, 0.95: 0.89}
 
 
 def throughput(plan: Plan, reads_per_second: float, p99_latency_ms: float) -> Plan:
@@ -187,7 +187,7 @@ def throughput(plan: Plan, reads_per_second: float, p99_latency_ms: float) -> Pl
         ("meta-unassigned", 1, (6, 6)),
         ("hit-ratio-low", 60, (8, 8)),
         ("server-cold", 0, (8, 8)),
-        ("cache-filling", 0.771, (1, 13)),
+        ("cache-filling", 0.774, (1, 13)),
         ("cache-lost", 0, (5, 5)),
         ("insertions-fail", 0, (15, 15)),
         ("index-behind", 2 * 600 + 30, (5, 5)),

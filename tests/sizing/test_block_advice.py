@@ -58,14 +58,14 @@ def test_advice_is_the_plan_with_that_block_size(block_kib: int) -> None:
     assert advice.saving_usd_per_month == pytest.approx(stated - advice.usd_per_month)
 
 
-@pytest.mark.parametrize("candidates", [20, 60, 120])
+@pytest.mark.parametrize("candidates", [20, 60, 180])
 def test_a_search_that_is_cut_short_returns_a_cluster_that_serves(candidates: int) -> None:
     workload = replace(SMALL_ROWS.workload, block_bytes=16 * KIB)
     question = SizingInputs.new(replace(SMALL_ROWS, workload=workload), WORLD)
     whole, cut = cheapest_serving(question), Search(question=question).cheapest_serving(candidates)
     assert whole is not None
     assert cut is None or (cut.serves and cut.usd_per_month >= whole.usd_per_month)
-    assert cut is not None or candidates < 120
+    assert cut is not None or candidates < 180
 
 
 def test_savings_are_worth_a_compaction() -> None:

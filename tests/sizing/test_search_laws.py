@@ -19,7 +19,7 @@ from tests.tiers import quick_where
 
 WORKLOADS = int(os.environ.get("SEARCHES", "20"))
 """`SEARCHES=500 pytest tests/sizing/test_search_laws.py` tries 25 times as many."""
-SLACK = 1.01  # a step of cache sizes and volume speeds
+SLACK = 1.002  # a step of cache sizes and volume speeds; 2 of 300 workloads need more than 1.00001
 
 PEAK_EVERY = 3
 """Every third workload has a peak hour."""
