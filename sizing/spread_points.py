@@ -15,12 +15,16 @@ HALVINGS: Final = 64
 def spread_points(count: int, dimensions: int, seed: int) -> Floats:
     """Return points in the unit cube, shape (count, dimensions); the seed shifts all of them by the same vector.
 
-    They are an additive recurrence with the powers of the generalised golden ratio. Source: Roberts, "The unreasonable
-    effectiveness of quasirandom sequences", 2018.
+    The first coordinate takes equal steps, and the others are an additive recurrence with the powers of the generalised
+    golden ratio. Of each coordinate, only the order is kept: all distances between neighbours become equal. Sources:
+    Hammersley, "Monte Carlo methods for solving multivariable problems", 1960; Roberts, "The unreasonable effectiveness
+    of quasirandom sequences", 2018; McKay, Beckman and Conover, 1979, for the Latin hypercube.
     """
     ratio = 2.0
     for _ in range(HALVINGS):
-        ratio = (1 + ratio) ** (1 / (dimensions + 1))
-    steps = ratio ** -np.arange(1.0, dimensions + 1)
-    shift = np.random.default_rng(seed).random(dimensions)
-    return np.asarray((shift + np.arange(1, count + 1)[:, None] * steps) % 1.0)
+        ratio = (1 + ratio) ** (1 / max(1, dimensions))
+    steps = np.append(1 / count, ratio ** -np.arange(1.0, dimensions))[:dimensions]
+    shift, offset = np.random.default_rng(seed).random((2, dimensions))
+    points = (shift + np.arange(count)[:, None] * steps) % 1.0
+    order = np.argsort(np.argsort(points, axis=0), axis=0)
+    return np.asarray((order + offset) / count)

@@ -2,7 +2,8 @@
 
 Each workload has random inputs, and one to three of them are ranges. For each, the proposal of some samples is compared
 with the plans of those samples, with those of as many other samples, and with the plans at both ends of every range.
-The output says how often each law held, and how far off the worst case was. 200 workloads take half an hour.
+The output says how often each law held, and how far off the worst case was. 200 workloads with 128 samples take 14
+minutes of CPU time.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 
@@ -180,14 +181,17 @@ def test_between_ends_that_differ_tenfold_every_factor_is_equally_likely() -> No
     assert only_range("workload.reads.per_second=100..900").middle == pytest.approx(500)
 
 
-@pytest.mark.parametrize("dimensions", [1, 2, 5])
+@pytest.mark.parametrize("dimensions", [0, 1, 2, 5, 8])
 def test_points_fill_the_cube_evenly(dimensions: int) -> None:
     points = spread_points(128, dimensions, 1)
     assert points.shape == (128, dimensions)
     for column in points.T:
-        assert np.abs(np.sort(column) - (np.arange(128) + 0.5) / 128).max() < 0.05
+        assert np.abs(np.sort(column) - (np.arange(128) + 0.5) / 128).max() <= 0.5 / 128
+    for one, other in itertools.combinations(points.T, 2):
+        quarters, _, _ = np.histogram2d(one, other, bins=4, range=[(0, 1), (0, 1)])
+        assert quarters.min() >= 4
     assert (spread_points(128, dimensions, 1) == points).all()
-    assert (spread_points(128, dimensions, 2) != points).any()
+    assert dimensions == 0 or (spread_points(128, dimensions, 2) != points).any()
 
 
 def test_the_error_about_a_range_names_the_option_that_set_it() -> None:
