@@ -23,6 +23,7 @@ from sizing.fitting_cache import with_fitting_cache, within_memory
 from sizing.inputs import SizingInputs
 from sizing.instance import InstanceType
 from sizing.region_server import ServerShare, has_room
+from sizing.resource import ios_per_fill
 from sizing.shortfalls import misses_hit_ratio, shortfalls
 from sizing.system_volume import SERVERS
 from sizing.units import GIB, HOURS_PER_MONTH, MIB, SECONDS_PER_MONTH
@@ -37,6 +38,7 @@ SPEED_STEP: Final = 1.1  # judgement: a volume a tenth too fast costs each node 
 SPEEDS: Final = SPEED_STEP ** np.arange(24.0)
 """The speed of a volume as a multiple of what the load needs: up to nine times, for a target of latency or warm-up."""
 ONE: Final = np.ones((1, 1))
+EBS_CACHES: Final[frozenset[Storage]] = frozenset({"gp3", "gp3-iops", "gp3-throughput"})
 
 
 class NodeChoice(Struct, frozen=True, kw_only=True):
@@ -112,7 +114,7 @@ def cost_grid(nodes: NodeChoice) -> CostGrid | None:
         return CostGrid(nodes=nodes, cache_mib=np.zeros(1), volumes=ONE[0], throughput_mib_s=ONE, iops=ONE, usd=0 * ONE)
     if nodes.storage == "data":
         return _hdfs(nodes)
-    if nodes.storage == "gp3" and not may_carry(nodes.question, nodes.instance, nodes.survivors):
+    if nodes.storage in EBS_CACHES and not may_carry(nodes.question, nodes.instance, nodes.survivors):
         return None
     sizes = _cache_sizes_mib(nodes.question, nodes.survivors)
     if nodes.storage == "nvme":
@@ -143,10 +145,11 @@ def _provisioned(nodes: NodeChoice, volumes: NodeVolumes) -> CostGrid | None:
     question, prices = nodes.question, nodes.question.world.prices
     if not volumes.carries.any():
         return None
-    base = np.maximum(volumes.bytes_per_second / MIB, gp3.INCLUDED_MIB_S)[:, None]
-    throughput, operations = gp3.Provisions.of(nodes.instance).sufficient(
-        base * SPEEDS, volumes.ios_per_second[:, None] * SPEEDS
-    )
+    mib_per_second = np.maximum(volumes.bytes_per_second / MIB, gp3.INCLUDED_MIB_S)[:, None] * SPEEDS
+    ios_per_second = volumes.ios_per_second[:, None] * (SPEEDS if nodes.storage != "gp3-throughput" else 1.0)
+    if nodes.storage == "gp3-iops":
+        ios_per_second += _written_ios_per_second(question) / nodes.survivors * SPEEDS
+    throughput, operations = gp3.Provisions.of(nodes.instance).sufficient(mib_per_second, ios_per_second)
     size_gib = np.maximum(volumes.size_gib[:, None], gp3.least_gib(operations))
     provisioned_usd = (
         (throughput - gp3.INCLUDED_MIB_S) * prices.usd("gp3-mib-s-month")
@@ -166,6 +169,12 @@ def _provisioned(nodes: NodeChoice, volumes: NodeVolumes) -> CostGrid | None:
         iops=operations,
         usd=np.where(again | ~volumes.carries[:, None], np.inf, usd),
     )
+
+
+def _written_ios_per_second(question: SizingInputs) -> float:
+    """Return the operations a second that flushes and compactions cause on all cache volumes, block by block."""
+    length_bytes = question.read.cached_length_bytes
+    return question.written_bytes_per_second / length_bytes * ios_per_fill(length_bytes, "ebs")
 
 
 @lru_cache(maxsize=SERVERS)
@@ -194,7 +203,7 @@ def _gets_usd(nodes: NodeChoice, sizes: Floats) -> Floats:
 
 def least_storage_usd(question: SizingInputs, storage: Storage) -> float:
     """Return the least monthly cost of volumes and GETs on any number of nodes."""
-    if storage != "gp3":
+    if storage not in EBS_CACHES:
         return 0.0
     prices = question.world.prices
     sizes, hit_ratios = question.demand.corners(question.requirements.targets.hit_ratio)

@@ -57,8 +57,13 @@ MIN_VOLUME_GIB: Final = 5  # EMR Management Guide, emr-plan-storage: core volume
 HDFS_FILL_FRACTION: Final = 0.70  # judgement: compaction doubles a store for a while, and a lost node refills others
 
 
-Storage = Literal["pinned", "nvme", "gp3", "data", "none"]
-"""Where a core node keeps what it serves reads from."""
+Storage = Literal["pinned", "nvme", "gp3", "gp3-iops", "gp3-throughput", "data", "none"]
+"""Where a core node keeps what it serves reads from.
+
+Faster volumes of `gp3` have as many times the throughput and the IOPS that the reads need. Those of `gp3-iops` also
+have the IOPS that the writes need. Those of `gp3-throughput` have no more IOPS than the reads need: with more, reads of
+cold caches would leave less throughput to the prefetch.
+"""
 
 
 def storages(question: SizingInputs, instance: InstanceType) -> tuple[Storage, ...]:
@@ -69,7 +74,13 @@ def storages(question: SizingInputs, instance: InstanceType) -> tuple[Storage, .
         return ("data",)
     if question.mode.data_volume is None:
         return ("none",)
-    return ("nvme", "gp3") if instance.nvme_disks == 1 else ("gp3",)
+    choices: tuple[tuple[Storage, bool], ...] = (
+        ("nvme", instance.nvme_disks == 1),
+        ("gp3", True),
+        ("gp3-iops", question.written_bytes_per_second > 0),
+        ("gp3-throughput", question.limits_filling),
+    )
+    return tuple(storage for storage, is_useful in choices if is_useful)
 
 
 def layout(question: SizingInputs, storage: Storage, choice: VolumeChoice, servers: int) -> Layout:

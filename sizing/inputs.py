@@ -82,6 +82,12 @@ class SizingInputs(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         written = self.requirements.workload.write_bytes_per_second / cells.value_bytes
         return written * cells.stored_bytes * LEAST_AMPLIFICATION * self.mode.data_copies
 
+    @property
+    def limits_filling(self) -> bool:
+        """Return whether a target limits the time that cold caches take to fill."""
+        targets = self.requirements.targets
+        return targets.warm_up_seconds is not None or targets.carries_load_within_seconds is not None
+
     @cached_property
     def read(self) -> Read:
         """Return one read of the workload; for several tables, the mean read."""
