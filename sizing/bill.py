@@ -53,9 +53,10 @@ def primary_type(question: SizingInputs, core_nodes: int) -> str:
 
 
 def gets_per_second(candidate: Candidate) -> float:
-    """GETs that warm caches on all nodes leave to S3 if all offered reads are served; 0 for a benchmark's load.
+    """Return the GETs a second that warm caches on all nodes send to S3 if all offered reads are served.
 
-    A benchmark is no month's load. A cluster that is too small for the load fetches less, but it misses its targets.
+    Return 0 for a benchmark, which is not a month's load. An overloaded cluster sends fewer, but its bill is not lower:
+    it must not seem cheaper than a cluster that meets the targets.
     """
     question = candidate.question
     if not question.mode.keeps_data_in_s3:

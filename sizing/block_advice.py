@@ -27,7 +27,7 @@ WORTHWHILE_FRACTION: Final = 0.05  # judgement: less than 5 % of the bill is not
 # judgement: the ratio is not known before a table is compressed; text and JSON shrink to half their size or less.
 ASSUMED_RATIO: Final = 2.0
 ASSUMED_CODEC: Final = "zstd"
-CANDIDATES: Final = 900  # judgement: some 0.2 s; nine in ten searches end before, and the others have their best so far
+CANDIDATES: Final = 900  # judgement: about 0.2 s; nine in ten searches end sooner, and others return their best so far
 
 
 def alternatives(requirements: Requirements, world: World, sized: Plan) -> tuple[Alternative, ...]:

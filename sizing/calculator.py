@@ -172,6 +172,7 @@ def _tables(candidate: Candidate) -> tuple[PlannedTable, ...]:
         return ()
     warm, hit_ratio = candidate.performance(servers), candidate.hit_ratio(servers)
     cached_bytes = candidate.question.demand.cacheable.cached_bytes
+    offered = candidate.question.offered_reads_per_second or 0.0  # tables have no closed load
     return tuple(
         PlannedTable(
             name=table.workload.name,
@@ -181,7 +182,7 @@ def _tables(candidate: Candidate) -> tuple[PlannedTable, ...]:
             hit_ratio=ratio,
             cached=table.workload.cached,
             cached_bytes=cached * cached_bytes,
-            gets_per_second=path.share * warm.load.reads_per_second * table.per_read * (1 - ratio),
+            gets_per_second=path.share * offered * table.per_read * (1 - ratio),
             p50_latency_ms=path.percentiles.p50_ms,
             p99_latency_ms=path.percentiles.p99_ms,
         )

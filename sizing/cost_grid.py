@@ -33,7 +33,7 @@ __all__ = ["CostGrid", "NodeChoice", "cost_grid", "instances_usd", "least_storag
 
 Floats = NDArray[np.float64]
 
-SIZE_STEP: Final = 1.005  # judgement: a cache 0.5 % too large is at most 0.3 % of a bill, half of which is nodes
+SIZE_STEP: Final = 1.005  # judgement: nodes are half of a bill, so a cache 0.5 % too large adds at most 0.25 %
 SPEED_STEP: Final = 1.1  # judgement: a volume a tenth too fast costs each node a dollar or two
 SPEEDS: Final = SPEED_STEP ** np.arange(24.0)
 """The speed of a volume as a multiple of what the load needs: up to nine times, for a target of latency or warm-up."""
@@ -70,7 +70,7 @@ class CostGrid(Struct, frozen=True, kw_only=True):
 
     `cache_mib` and the number of `volumes` have shape (sizes,); `throughput_mib_s`, `iops` and `usd` have shape (sizes,
     speeds). `usd` leaves out the cost that all points have in common, and is infinite where no volumes on sale carry
-    the offered reads.
+    the offered reads. `has_own_fastest` is false if the fastest volumes are also in the grid of another storage.
     """
 
     nodes: NodeChoice
@@ -79,6 +79,7 @@ class CostGrid(Struct, frozen=True, kw_only=True):
     throughput_mib_s: Floats
     iops: Floats
     usd: Floats
+    has_own_fastest: bool = True
 
     def candidate(self, size: int, speed: int) -> Candidate:
         """Return the cluster at that row and column."""
@@ -146,10 +147,14 @@ def _provisioned(nodes: NodeChoice, volumes: NodeVolumes) -> CostGrid | None:
     if not volumes.carries.any():
         return None
     mib_per_second = np.maximum(volumes.bytes_per_second / MIB, gp3.INCLUDED_MIB_S)[:, None] * SPEEDS
-    ios_per_second = volumes.ios_per_second[:, None] * (SPEEDS if nodes.storage != "gp3-throughput" else 1.0)
+    provisions, read_ios = gp3.Provisions.of(nodes.instance), volumes.ios_per_second[:, None]
+    throughput, proportional = provisions.sufficient(mib_per_second, read_ios * SPEEDS)
+    operations = proportional
     if nodes.storage == "gp3-iops":
-        ios_per_second += _written_ios_per_second(question) / nodes.survivors * SPEEDS
-    throughput, operations = gp3.Provisions.of(nodes.instance).sufficient(mib_per_second, ios_per_second)
+        written_ios = _written_ios_per_second(question) / nodes.survivors / volumes.count[:, None]
+        _, operations = provisions.sufficient(mib_per_second, (read_ios + written_ios) * SPEEDS)
+    elif nodes.storage == "gp3-throughput":
+        _, operations = provisions.sufficient(mib_per_second, read_ios)
     size_gib = np.maximum(volumes.size_gib[:, None], gp3.least_gib(operations))
     provisioned_usd = (
         (throughput - gp3.INCLUDED_MIB_S) * prices.usd("gp3-mib-s-month")
@@ -161,18 +166,23 @@ def _provisioned(nodes: NodeChoice, volumes: NodeVolumes) -> CostGrid | None:
     # A speed that is not on sale becomes the fastest one again.
     again = np.zeros_like(usd, dtype=bool)
     again[:, 1:] = np.diff(throughput) + np.diff(operations) == 0
+    in_other_grid = (operations == proportional) & (nodes.storage in {"gp3-iops", "gp3-throughput"})
+    usd[again | in_other_grid | ~volumes.carries[:, None]] = np.inf
+    if not np.isfinite(usd).any():
+        return None
     return CostGrid(
         nodes=nodes,
         cache_mib=volumes.cache_mib,
         volumes=volumes.count,
         throughput_mib_s=throughput,
         iops=operations,
-        usd=np.where(again | ~volumes.carries[:, None], np.inf, usd),
+        usd=usd,
+        has_own_fastest=not in_other_grid[:, -1].all(),
     )
 
 
 def _written_ios_per_second(question: SizingInputs) -> float:
-    """Return the operations a second that flushes and compactions cause on all cache volumes, block by block."""
+    """Return the least operations a second with which flushes and compactions write blocks to all cache volumes."""
     length_bytes = question.read.cached_length_bytes
     return question.written_bytes_per_second / length_bytes * ios_per_fill(length_bytes, "ebs")
 

@@ -45,11 +45,12 @@ def cures_of(candidate: Candidate, cold: AbstractSet[str] = WARM_UP) -> set[Cure
 
 
 def _cure(shortfall: Shortfall, *, written: bool) -> Cure:
-    """Return the change of the cache that may meet a target on these nodes; faster volumes always may.
+    """Return the change of the cache that may meet a target on these nodes.
 
-    A larger cache answers more reads, but its index takes memory from the buffers of handlers, and from the memstore:
-    smaller flushes are then rewritten more often. So either may help where handlers or disks bind, and with writes
-    also where CPU or network do. What writes leave to reads, and reads to writes, depends on the cache as well.
+    Faster volumes may, too, although more IOPS can also slow a prefetch. A larger cache answers more reads, but its
+    index takes memory from the buffers of handlers, and from the memstore: smaller flushes are then rewritten more
+    often. So either may help where handlers or disks bind, and with writes also where CPU or network do. What writes
+    leave to reads, and reads to writes, depends on the cache as well.
     """
     if shortfall.target in SMALLER_CACHE_TARGETS:
         return "smaller cache"

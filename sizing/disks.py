@@ -58,29 +58,29 @@ HDFS_FILL_FRACTION: Final = 0.70  # judgement: compaction doubles a store for a 
 
 
 Storage = Literal["pinned", "nvme", "gp3", "gp3-iops", "gp3-throughput", "data", "none"]
-"""Where a core node keeps what it serves reads from.
+"""The storage from which a core node serves reads.
 
-Faster volumes of `gp3` have as many times the throughput and the IOPS that the reads need. Those of `gp3-iops` also
-have the IOPS that the writes need. Those of `gp3-throughput` have no more IOPS than the reads need: with more, reads of
-cold caches would leave less throughput to the prefetch.
+A grid of `gp3` raises the throughput and the IOPS that the reads need by the same factor. `gp3-iops` starts with the
+IOPS of the writes added. `gp3-throughput` raises the throughput alone, as far as EBS allows: with more IOPS, reads of
+cold caches would take throughput from the prefetch.
 """
 
 
-def storages(question: SizingInputs, instance: InstanceType) -> tuple[Storage, ...]:
-    """Return the ways in which nodes of this type could store the data or its cache."""
+def storages(question: SizingInputs, instance: InstanceType) -> tuple[tuple[Storage, ...], ...]:
+    """Return the ways in which nodes of this type could store data or cache, those of the same least cost together."""
     if question.requirements.cluster.core.volumes is not None:
-        return ("pinned",)
+        return (("pinned",),)
     if question.mode.data_volume == "data":
-        return ("data",)
+        return (("data",),)
     if question.mode.data_volume is None:
-        return ("none",)
+        return (("none",),)
     choices: tuple[tuple[Storage, bool], ...] = (
-        ("nvme", instance.nvme_disks == 1),
         ("gp3", True),
         ("gp3-iops", question.written_bytes_per_second > 0),
         ("gp3-throughput", question.limits_filling),
     )
-    return tuple(storage for storage, is_useful in choices if is_useful)
+    on_ebs = tuple(storage for storage, is_useful in choices if is_useful)
+    return (("nvme",), on_ebs) if instance.nvme_disks == 1 else (on_ebs,)
 
 
 def layout(question: SizingInputs, storage: Storage, choice: VolumeChoice, servers: int) -> Layout:

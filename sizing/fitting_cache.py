@@ -1,7 +1,7 @@
 """How large the cache is on volumes that somebody else chose.
 
-A larger cache has more hits, and volumes that are paid for cost no more with it. But its index takes memory, also from
-the buffers of handlers, and it takes longer to fill and to restart. So the cache is as large as volumes and memory
+A larger cache has more hits, and volumes that are paid for cost no more with it. But its index takes memory, some of it
+from the buffers of handlers, and it takes longer to fill and to restart. So the cache is as large as volumes and memory
 allow, or else the largest that misses no target for these reasons. A cache between two that serve may still miss a
 target, because disks answer more reads of a larger cache. So the cache for which a plan buys such volumes is tried,
 too: a plan whose layout is pinned serves as before.
@@ -38,22 +38,22 @@ NEARLY_MET: Final = 0.75
 
 @lru_cache(maxsize=SERVERS)
 def within_memory(question: SizingInputs, instance: InstanceType, survivors: int, layout: Layout) -> Layout:
-    """Return a layout with the largest cache whose index fits the memory of each survivor.
+    """Return a layout with the largest cache whose index fits the memory of each survivor; it may be empty.
 
-    The layout itself is returned if its cache fits, if no cache does, or if the environment states the size.
+    The same layout is returned if its cache fits, or if the environment states the size of the cache.
     """
     has_size = question.requirements.cluster.core.cache_mib is not None
     if has_size or not layout.cache_mib or _has_room(question, instance, survivors, layout.cache_mib):
         return layout
     most_mib = _most_in_memory_mib(question, instance, survivors, layout.volume("cache").count)
-    return replace(layout, cache_mib=most_mib) if most_mib else layout
+    return replace(layout, cache_mib=most_mib)
 
 
 def with_fitting_cache(candidate: Candidate, missed: Sequence[Shortfall], planned_mib: int) -> Candidate:
     """Return a candidate that misses these targets with a smaller cache that meets them, if one is found.
 
     `planned_mib` is the cache for which a plan buys such volumes. The candidate itself is returned if no smaller cache
-    would help, or if the environment states the size of the cache.
+    would help, if its cache does not fit memory (see `within_memory`), or if the environment states its size.
     """
     has_size = candidate.question.requirements.cluster.core.cache_mib is not None
     if not candidate.cache_mib or has_size or not missed or not candidate.fits_memory:
@@ -79,7 +79,7 @@ def _is_nearly_met(candidate: Candidate, missed: Iterable[Shortfall]) -> bool:
 def _with_largest_fitting(candidate: Candidate) -> Candidate:
     """Return a candidate whose cache is too large with the largest that is not.
 
-    The candidate itself is returned if even the cache for the target hit ratio is too large.
+    The candidate itself is returned if even the cache for the target hit ratio is too large, or as large.
     """
 
     def is_too_large(cache_mib: int) -> bool:

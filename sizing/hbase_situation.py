@@ -109,7 +109,7 @@ class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         layout = within_memory(question, self.world.instance_types[option.instance_type], survivors, on_volumes)
         planned_mib = min(layout.cache_mib, planned_cache_mib(option.volumes, question.demand))
         services, missed = self._evaluation(option.instance_type, option.count, layout, planned_mib)
-        if missed == MISSED_HIT_RATIO and layout.cache_mib < room_mib:
+        if missed == MISSED_HIT_RATIO and layout.cache_mib < room_mib and self._meets_hit_ratio(room_mib, survivors):
             missed = ("memory",)
         groups = billed_groups(question, option.instance_type, option.count, option.volumes)
         usd_per_month = nodes_usd(groups, prices) + services
@@ -125,10 +125,10 @@ class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
     @cached_property
     def _evaluation(self) -> Callable[[str, int, Layout, int], tuple[float, tuple[str, ...]]]:
-        """Return a function of nodes, their largest and planned cache: the bill besides them, and the missed targets.
+        """Return a function of the nodes, their largest cache, and the cache for which a plan would buy the volumes.
 
-        The budget is not among these targets. Many options differ only in the size of their volumes, and their caches
-        are equally large where all data fit, or where memory limits them.
+        It returns the bill without the nodes, and the targets that they miss, without the budget. Many options differ
+        only in the size of their volumes. Their caches are equally large if all data fit, or if memory limits them.
         """
         return memoized(self._evaluated)
 
@@ -138,9 +138,12 @@ class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         instance = self.world.instance_types[instance_type]
         candidate = Candidate(question=self.question, instance=instance, count=count, layout=layout)
         missed = MISSED_HIT_RATIO
-        if not misses_hit_ratio(candidate):  # no smaller cache has more hits; all else takes much longer to compute
+        if not misses_hit_ratio(candidate):  # A smaller cache has no more hits, and other targets take much longer.
             candidate, missed = self._with_fitting_cache(candidate, planned_mib)
         return services_usd(candidate_bill(candidate), self.world.prices), missed
+
+    def _meets_hit_ratio(self, cache_mib: int, survivors: int) -> bool:
+        return self.question.demand.estimated_hit_ratio(cache_mib, survivors) >= self.requirements.targets.hit_ratio
 
     def _with_fitting_cache(self, candidate: Candidate, planned_mib: int) -> tuple[Candidate, tuple[str, ...]]:
         missed = shortfalls(candidate)

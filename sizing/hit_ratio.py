@@ -25,7 +25,7 @@ from sizing.promotion import Eviction, promoted_block_hits, promoted_hit_ratios
 EXTRA_FREE_FACTOR: Final = 0.10  # hbase.bucketcache.extrafreefactor: freed on top where a size is still short
 # Gauss-Legendre on [0, 1]: six nodes, because 1 / m grows steeply where nearly everything fits.
 NODES, NODE_SHARES = (values / 2 for values in np.polynomial.legendre.leggauss(6))
-GRID_POINTS: Final = 320  # judgement: characteristic times, from which one step finds those of all sizes
+GRID_POINTS: Final = 320  # judgement: characteristic times, so close together that one step from them finds any other
 POPULARITIES: Final = 16  # whose times are cached: a plan asks for the hit ratios of many caches
 LONGEST_TIME: Final = 40.0  # in reads of the rarest block; e^-40 of the blocks are then unread
 # judgement: standard deviations by which a size's blocks have once exceeded their mean; it keeps those buckets.
@@ -254,7 +254,8 @@ def missing_shares(popularity: Popularity, sizes: Floats) -> Floats:
     """Return the share of each class that LRU caches of so many blocks lack; shape (sizes, classes that are read).
 
     The characteristic time T solves blocks held = sum of 1 - e^-wT. That sum is concave in T, so its chord between two
-    times of the grid reaches the size beyond T. From there, one step of Halley's method finds T, to 3e-8 of the blocks.
+    times of the grid reaches the size beyond T. From there, one step of Halley's method finds T: a cache of that time
+    holds the right number of blocks to within 3e-8 of all blocks.
     """
     weights, blocks = popularity.weights[popularity.weights > 0], popularity.claims[popularity.weights > 0]
     grid, cached = _characteristic_times(popularity)

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from sizing.bill import candidate_usd, fixed_usd
 from sizing.candidate import FEWEST_SURVIVORS, Candidate
@@ -50,9 +51,9 @@ class Search(Struct, kw_only=True, dict=True):
         self.storage_usd: dict[Storage, float] = {}
         counts = node_counts(self.question)
         self.branches = [
-            _Counts(search=self, instance=instance, storage=storage, counts=counts, screened=len(counts) == 1)
+            _Counts(search=self, instance=instance, storages=alike, counts=counts, screened=len(counts) == 1)
             for instance in _instances(self.question)
-            for storage in storages(self.question, instance)
+            for alike in storages(self.question, instance)
         ]
         for branch in self.branches:
             self._push(branch)
@@ -112,7 +113,9 @@ class Search(Struct, kw_only=True, dict=True):
     def evaluate(self, candidate: Candidate) -> Evaluation:
         """Return a candidate with its bill and its shortfalls; it is remembered if it is the nearest of its type."""
         usd_per_month = candidate_usd(candidate)
-        missed = (*shortfalls(candidate), *budget_missed(self.question, usd_per_month))
+        # The estimated hit ratio can be a little too high just below a cache that holds everything.
+        missed = shortfalls(candidate) or shortfalls(replace(candidate, exact=True))
+        missed = (*missed, *budget_missed(self.question, usd_per_month))
         tried = Evaluation(candidate=candidate, usd_per_month=usd_per_month, shortfalls=missed)
         self.evaluated += 1
         if tried.serves:
@@ -135,14 +138,14 @@ class Search(Struct, kw_only=True, dict=True):
 
 
 class _Counts(Struct, kw_only=True, eq=False, dict=True):
-    """One type with one kind of storage: the counts of nodes that are still to be tried, fewest first."""
+    """One type with kinds of storage of one least cost: the counts of nodes still to be tried, fewest first."""
 
     search: Search
     instance: InstanceType
-    storage: Storage
+    storages: tuple[Storage, ...]
     counts: range
     screened: bool
-    grids: dict[int, GridPoints | None] = field(default_factory=dict)
+    grids: dict[tuple[int, Storage], GridPoints | None] = field(default_factory=dict)
 
     @property
     def instance_name(self) -> str:
@@ -151,7 +154,7 @@ class _Counts(Struct, kw_only=True, eq=False, dict=True):
     @property
     def nodes(self) -> NodeChoice | None:
         """The fewest nodes that are still to be tried; None where all are."""
-        return self._nodes(self.counts[0]) if self.counts else None
+        return self._nodes(self.counts[0], self.storages[0]) if self.counts else None
 
     @property
     def untried(self) -> int:
@@ -162,19 +165,18 @@ class _Counts(Struct, kw_only=True, eq=False, dict=True):
         return self._least_usd(self.counts[0]) if self.counts else math.inf
 
     def _least_usd(self, count: int) -> float:
-        search = self.search
-        if self.storage not in search.storage_usd:
-            search.storage_usd[self.storage] = least_storage_usd(search.question, self.storage)
+        search, storage = self.search, self.storages[0]
+        if storage not in search.storage_usd:
+            search.storage_usd[storage] = least_storage_usd(search.question, storage)
         nodes_usd = instances_usd(search.question, self.instance, count)
-        return search.fixed_usd + search.storage_usd[self.storage] + nodes_usd
+        return search.fixed_usd + search.storage_usd[storage] + nodes_usd
 
     def advance(self) -> Iterator[_Branch]:
         """Leave out the next counts if they are too small, or else yield the fewest nodes; then yield the rest."""
         if not self.screened:
             self._leave_out_too_few()
         elif self.nodes is not None:
-            if points := self._points(self.counts[0]):
-                yield points
+            yield from self._points(self.counts[0])
             self.counts = self.counts[1:]
         if self.counts:
             yield self
@@ -190,7 +192,7 @@ class _Counts(Struct, kw_only=True, eq=False, dict=True):
         if self._is_strong_enough(nearest[0]):
             self.screened = True
         elif self._is_strong_enough(nearest[-1]):
-            self.counts = self.counts[bisect.bisect_left(nearest, 1, key=self._is_strong_enough) :]
+            self.counts = self.counts[bisect.bisect_left(nearest, 1, lo=1, key=self._is_strong_enough) :]
             self.screened = True
         else:
             if nearest == self.counts:
@@ -198,8 +200,7 @@ class _Counts(Struct, kw_only=True, eq=False, dict=True):
             self.counts = self.counts[len(nearest) :]
 
     def _is_strong_enough(self, count: int) -> bool:
-        points = self._points(count)
-        return points is not None and points.any_serves(points.fastest)
+        return any(points.any_serves(points.fastest) for points in self._points(count) if points.grid.has_own_fastest)
 
     def _record_strongest(self) -> None:
         """Remember the targets that even the most nodes miss."""
@@ -208,21 +209,23 @@ class _Counts(Struct, kw_only=True, eq=False, dict=True):
 
     def strongest(self) -> GridPoints | None:
         """Return the clusters of the most nodes."""
-        return self._points(self.counts[-1])
+        return next(self._points(self.counts[-1]), None)
 
-    def _points(self, count: int) -> GridPoints | None:
-        """Return the clusters of this many nodes, always the same; None if no volume is large or fast enough."""
-        if count not in self.grids:
-            grid = cost_grid(self._nodes(count))
-            self.grids[count] = None if grid is None else self._points_of(grid)
-        return self.grids[count]
+    def _points(self, count: int) -> Iterator[GridPoints]:
+        """Yield the clusters of this many nodes, always the same; none if no volume is large or fast enough."""
+        for storage in self.storages:
+            if (count, storage) not in self.grids:
+                grid = cost_grid(self._nodes(count, storage))
+                self.grids[count, storage] = None if grid is None else self._points_of(grid)
+            if points := self.grids[count, storage]:
+                yield points
 
     def _points_of(self, grid: CostGrid) -> GridPoints:
         search, common_usd = self.search, self.search.fixed_usd + grid.nodes.instances_usd
         return GridPoints(grid=grid, common_usd=common_usd, evaluate=search.evaluate, bounds=search.bounds)
 
-    def _nodes(self, count: int) -> NodeChoice:
-        return NodeChoice(question=self.search.question, instance=self.instance, storage=self.storage, count=count)
+    def _nodes(self, count: int, storage: Storage) -> NodeChoice:
+        return NodeChoice(question=self.search.question, instance=self.instance, storage=storage, count=count)
 
 
 _Branch = _Counts | GridPoints

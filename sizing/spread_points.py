@@ -16,9 +16,10 @@ def spread_points(count: int, dimensions: int, seed: int) -> Floats:
     """Return points in the unit cube, shape (count, dimensions); the seed shifts all of them by the same vector.
 
     The first coordinate takes equal steps, and the others are an additive recurrence with the powers of the generalised
-    golden ratio. Of each coordinate, only the order is kept: all distances between neighbours become equal. Sources:
+    golden ratio. Then each coordinate is replaced by its rank, so that neighbours are equally far apart. Sources:
     Hammersley, "Monte Carlo methods for solving multivariable problems", 1960; Roberts, "The unreasonable effectiveness
-    of quasirandom sequences", 2018; McKay, Beckman and Conover, 1979, for the Latin hypercube.
+    of quasirandom sequences", 2018; McKay, Beckman and Conover, "A comparison of three methods for selecting values of
+    input variables", 1979.
     """
     ratio = 2.0
     for _ in range(HALVINGS):

@@ -33,8 +33,8 @@ def _s3_requests(candidate: Candidate) -> dict[str, Explanation]:
     return {
         "s3.prefix_limit_fraction": explain(
             "warm_gets / limit",
-            "With warm caches, {warm_gets} go to S3, which supports {limit} for one prefix. Each block that is not"
-            " cached counts as one GET, whatever the read policy of the S3 client.",
+            "With warm caches, the offered reads send {warm_gets} to S3, which supports {limit} for one prefix. Each"
+            " block that is not cached counts as one GET, whatever the read policy of the S3 client.",
             "Amazon S3 User Guide, optimizing performance",
             warm_gets=computed(warm_gets, "GETs/s", "sizing.bill.gets_per_second"),
             limit=constant(resource, "S3_GETS_PER_SECOND_PER_PREFIX", "GETs/s"),

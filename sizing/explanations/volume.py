@@ -166,9 +166,9 @@ def _iops(candidate: Candidate) -> Explanation:
     return constraint(
         "iops >= throughput * iops_per_throughput and "
         f"iops >= offered / utilisation * operations_per_read / survivors{_shared(candidate)}",
-        "At least the IOPS with which {survivors} carry {offered} of {operations_per_read} each at {utilisation} of "
-        "their limit, and more if writes or a target need them. EBS requires at least {iops_per_throughput} of "
-        "throughput.",
+        "The volume has at least the IOPS with which {survivors} carry {offered} of {operations_per_read} each at "
+        "{utilisation} of their limit, and more if writes or a target need them. EBS requires at least "
+        "{iops_per_throughput} of throughput.",
         "EBS User Guide, general-purpose volumes",
         operations_per_read=computed(
             disk_ios_per_read(candidate.question.read, _hits(candidate), "ebs"),

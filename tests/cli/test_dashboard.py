@@ -117,7 +117,7 @@ def test_what_the_lab_does_not_record_is_drawn_from_the_plan_and_says_so(page: s
 
 def test_lines_of_the_plan_have_the_scale_of_the_recording(page: str) -> None:
     assert "maximum heap of the recorded servers (plan: 12,544 MiB)" in page
-    assert "recorded servers when warm (plan: 0.86)" in page
+    assert "recorded servers when warm (plan: 0.856)" in page
 
 
 def test_the_ratio_of_hbase_is_beside_the_hit_ratio(page: str) -> None:

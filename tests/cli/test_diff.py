@@ -55,9 +55,9 @@ def earlier(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_other_volumes_are_not_what_a_running_cluster_gets(tmp_path: Path) -> None:
     document = json.loads(run("render", "prod", "--format", "run-job-flow").stdout)
     file = tmp_path / "before.json"
-    file.write_text(json.dumps(document).replace('"SizeInGB": 1011', '"SizeInGB": 1016'))
+    file.write_text(json.dumps(document).replace('"SizeInGB": 1016', '"SizeInGB": 1017'))
     printed = " ".join(run("diff", "prod", "--against", str(file)).stdout.split())
-    assert "1 x 1016 GiB" in printed
+    assert "1 x 1017 GiB" in printed
     assert "`warmbase reconfigure prod` computes all other settings for the nodes that run" in printed
     file.write_text(json.dumps(document).replace("emr-7.12.0", "emr-7.11.0"))
     assert "warmbase reconfigure" not in run("diff", "prod", "--against", str(file)).stdout

@@ -187,7 +187,7 @@ def throughput(plan: Plan, reads_per_second: float, p99_latency_ms: float) -> Pl
         ("meta-unassigned", 1, (6, 6)),
         ("hit-ratio-low", 60, (8, 8)),
         ("server-cold", 0, (8, 8)),
-        ("cache-filling", 0.774, (1, 13)),
+        ("cache-filling", 0.771, (1, 13)),
         ("cache-lost", 0, (5, 5)),
         ("insertions-fail", 0, (15, 15)),
         ("index-behind", 2 * 600 + 30, (5, 5)),

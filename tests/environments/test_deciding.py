@@ -203,10 +203,16 @@ def test_the_cache_of_an_option_is_as_large_as_memory_allows() -> None:
     assert missed(LARGE_VOLUMES, *SMALL_BLOCKS, "targets.hit_ratio=0.9") == ("memory",)
 
 
-@pytest.mark.parametrize(("cache_gib", "target"), [(3_000, "memory"), (500, "hit_ratio")])
-def test_an_option_that_cannot_serve_pays_for_the_gets_of_all_reads(cache_gib: int, target: str) -> None:
+@pytest.mark.parametrize(
+    ("instance_type", "cache_gib", "target"),
+    [("r8g.2xlarge", 3_000, "memory"), ("m8g.2xlarge", 3_000, "memory"), ("r8g.2xlarge", 500, "hit_ratio")],
+)
+def test_an_option_that_cannot_serve_pays_for_the_gets_of_all_reads(
+    instance_type: str, cache_gib: int, target: str
+) -> None:
     """Its cache has only the hits that its memory allows; else it would seem cheaper than a cluster that serves."""
-    option = replace(LARGE_VOLUMES, volumes=(gp3_volume("cache", cache_gib), gp3_volume("system", 64)))
+    volumes = gp3_volume("cache", cache_gib), gp3_volume("system", 64)
+    option = replace(LARGE_VOLUMES, instance_type=instance_type, volumes=volumes)
     rates = [f"workload.reads.per_second={rate}" for rate in (5_000, 6_000, 7_000)]
     outcomes = [outcome(option, *SMALL_BLOCKS, "targets.hit_ratio=0.9", rate) for rate in rates]
     assert {one.missed for one in outcomes} == {(target,)}
