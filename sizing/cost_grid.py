@@ -117,12 +117,16 @@ def cost_grid(nodes: NodeChoice) -> CostGrid | None:
         return _hdfs(nodes)
     if nodes.storage in EBS_CACHES and not may_carry(nodes.question, nodes.instance, nodes.survivors):
         return None
-    sizes = _cache_sizes_mib(nodes.question, nodes.survivors)
     if nodes.storage == "nvme":
-        return _on_drives(nodes, sizes)
-    volumes = fewest_cache_volumes(nodes.question, nodes.instance, sizes, nodes.survivors)
-    rows = volumes.count > 0
-    return _provisioned(nodes, volumes.where(rows))
+        return _on_drives(nodes, _cache_sizes_mib(nodes.question, nodes.survivors))
+    return _provisioned(nodes, _cache_volumes(nodes.question, nodes.instance, nodes.survivors))
+
+
+@lru_cache(maxsize=SERVERS)
+def _cache_volumes(question: SizingInputs, instance: InstanceType, survivors: int) -> NodeVolumes:
+    """Return the volumes for the caches that they can hold."""
+    volumes = fewest_cache_volumes(question, instance, _cache_sizes_mib(question, survivors), survivors)
+    return volumes.where(volumes.count > 0)
 
 
 def _on_drives(nodes: NodeChoice, sizes: Floats) -> CostGrid | None:
@@ -152,6 +156,8 @@ def _provisioned(nodes: NodeChoice, volumes: NodeVolumes) -> CostGrid | None:
     operations = proportional
     if nodes.storage == "gp3-iops":
         written_ios = _written_ios_per_second(question) / nodes.survivors / volumes.count[:, None]
+        if (written_ios < (SPEED_STEP - 1) * read_ios).all():
+            return None  # less than a step of speeds
         _, operations = provisions.sufficient(mib_per_second, (read_ios + written_ios) * SPEEDS)
     elif nodes.storage == "gp3-throughput":
         _, operations = provisions.sufficient(mib_per_second, read_ios)

@@ -200,7 +200,9 @@ class _Counts(Struct, kw_only=True, eq=False, dict=True):
             self.counts = self.counts[len(nearest) :]
 
     def _is_strong_enough(self, count: int) -> bool:
-        return any(points.any_serves(points.fastest) for points in self._points(count) if points.grid.has_own_fastest)
+        """Return whether the fastest volumes serve; those of `gp3-throughput` are slower than those of `gp3`."""
+        tried = (points for points in self._points(count, beside="gp3-throughput") if points.grid.has_own_fastest)
+        return any(points.any_serves(points.fastest) for points in tried)
 
     def _record_strongest(self) -> None:
         """Remember the targets that even the most nodes miss."""
@@ -211,9 +213,11 @@ class _Counts(Struct, kw_only=True, eq=False, dict=True):
         """Return the clusters of the most nodes."""
         return next(self._points(self.counts[-1]), None)
 
-    def _points(self, count: int) -> Iterator[GridPoints]:
+    def _points(self, count: int, beside: Storage | None = None) -> Iterator[GridPoints]:
         """Yield the clusters of this many nodes, always the same; none if no volume is large or fast enough."""
         for storage in self.storages:
+            if storage == beside:
+                continue
             if (count, storage) not in self.grids:
                 grid = cost_grid(self._nodes(count, storage))
                 self.grids[count, storage] = None if grid is None else self._points_of(grid)
