@@ -296,6 +296,7 @@ def test_the_step_changes_a_family_and_reopens_one_region_in_place(experiment: E
     assert answer_of("change-tables", experiment.bench.cluster, tmp_path, "families")["tables"][table][family] == before
 
 
+@pytest.mark.thorough
 def test_an_available_restart_of_the_server_of_meta(experiment: Experiment) -> None:
     """Its regions are open on the others meanwhile, and they come home to stay."""
     bench, cluster = experiment.bench, experiment.bench.cluster
@@ -326,7 +327,7 @@ def test_an_available_restart_of_the_server_of_meta(experiment: Experiment) -> N
 FACTOR = 2.0
 
 
-@pytest.mark.parametrize("scenario", ["warm-gate", "boost"])
+@pytest.mark.parametrize("scenario", [pytest.param("warm-gate", marks=pytest.mark.thorough), "boost"])
 def test_cold_caches_fill_as_predicted(experiment: Experiment, scenario: str) -> None:
     """The short forms run on the small caches of this module, which fill in seconds: times count by a factor.
 

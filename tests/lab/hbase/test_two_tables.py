@@ -49,6 +49,7 @@ def experiment(launches: Callable[[str], Launch], tmp_path: Path) -> Iterator[Ex
         )
 
 
+@pytest.mark.thorough
 def test_each_table_has_its_predicted_hit_ratio(experiment: Experiment) -> None:
     hot, scanned, lookups = tables.run(experiment).figures
     assert float(hot.measured) - float(scanned.measured) > 0.1
