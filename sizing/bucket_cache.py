@@ -15,7 +15,15 @@ from sizing.block import LengthHistogram
 from sizing.bucket_sizes import bucket_sizes
 from sizing.coarse_cache import CoarseCaches, Slots
 from sizing.distinct import distinct
-from sizing.hit_ratio import HitRatioCurve, OccupancyRange, TableCurves, hit_ratio, hit_ratio_curve, table_curves
+from sizing.hit_ratio import (
+    HitRatioCurve,
+    OccupancyRange,
+    TableCurves,
+    hit_ratio,
+    hit_ratio_curve,
+    hit_ratios,
+    table_curves,
+)
 from sizing.popularity import Floats
 from sizing.release import Release
 from sizing.stored_blocks import StoredBlocks
@@ -34,6 +42,7 @@ SHORTEST_QUEUE: Final = 4  # judgement: blocks of megabytes need no longer batch
 REFERENCE_BYTES: Final = TIB
 """The cache whose swing is computed. Others swing in proportion to the blocks that they hold."""
 LENGTHS: Final = 32  # whose bucket sizes are cached
+LAST_CHORDS: Final = 8  # judgement: straight lines between the last two points of the curve, where it is not concave
 NEARLY: Final = 1 - 1e-9  # a cache that misses holding everything by a hair
 MIB_PER_GIB: Final = GIB // MIB
 
@@ -105,11 +114,16 @@ class CacheDemand(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def _chords(self) -> tuple[Floats, Floats]:
-        """Return the curve as sizes and ratios; straight lines between its points never overstate it."""
-        points = [(float(size), ratio) for size, ratio in self.curve.points[:-1]]
-        points.append((self.everything_bytes * NEARLY, self.hit_ratio(self.everything_bytes * NEARLY)))
+        """Return the curve as sizes and ratios, for straight lines between its points.
+
+        The curve is concave, so that the lines lie below it, except for caches of nearly all data. There, the points
+        are closer together, so that the lines are at most 0.2 percentage points above the curve.
+        """
+        *points, _ = self.curve.points
         sizes, ratios = np.array(points).T
-        return sizes, ratios
+        last = np.linspace(sizes[-1], self.everything_bytes * NEARLY, LAST_CHORDS + 1)[1:]
+        last_ratios = hit_ratios(self.cacheable.popularity, self.swing, last / REFERENCE_BYTES)
+        return np.append(sizes, last), np.append(ratios, last_ratios)
 
     def corners(self, wanted: float) -> tuple[Floats, Floats]:
         """Return cluster-wide caches from one of that hit ratio to one of all data, and their hit ratios.
@@ -193,7 +207,7 @@ class CacheDemand(Struct, frozen=True, kw_only=True, dict=True):
         return max(0.0, self.effective_bytes(size_mib) - self.compaction_bytes) * servers
 
     def estimated_hit_ratio(self, size_mib: int, servers: int) -> float:
-        """Return the curve's own chord at that size: quick, and never above `hit_ratio`."""
+        """Return the hit ratio by straight lines: quick, and at most 0.2 percentage points above `hit_ratio`."""
         total = self.useful_bytes(size_mib, servers)
         if total >= self.everything_bytes:
             return 1.0

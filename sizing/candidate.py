@@ -44,7 +44,7 @@ FEWEST_SURVIVORS: Final = 1  # a cluster that loses every node serves nothing, w
 class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     """`count` core nodes of a type with one layout of volumes and cache; compared by identity, as a key of caches.
 
-    Hit ratios are estimated from the curve's chords while searching, never too high, and `exact` for a plan.
+    Hit ratios are estimated by straight lines between points of the curve while searching, and `exact` for a plan.
     """
 
     question: SizingInputs

@@ -110,7 +110,7 @@ class CostGrid(Struct, frozen=True, kw_only=True):
 
 
 def cost_grid(nodes: NodeChoice) -> CostGrid | None:
-    """Return the grid of these nodes; None if no volume is large or fast enough."""
+    """Return the grid of these nodes; None if no volume is large or fast enough, or if another grid has all points."""
     if nodes.storage in {"pinned", "none"}:
         return CostGrid(nodes=nodes, cache_mib=np.zeros(1), volumes=ONE[0], throughput_mib_s=ONE, iops=ONE, usd=0 * ONE)
     if nodes.storage == "data":

@@ -79,7 +79,7 @@ def _is_nearly_met(candidate: Candidate, missed: Iterable[Shortfall]) -> bool:
 def _with_largest_fitting(candidate: Candidate) -> Candidate:
     """Return a candidate whose cache is too large with the largest that is not.
 
-    The candidate itself is returned if even the cache for the target hit ratio is too large, or as large.
+    The candidate itself is returned if the cache for the target hit ratio is too large, or no smaller than its own.
     """
 
     def is_too_large(cache_mib: int) -> bool:

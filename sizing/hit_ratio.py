@@ -113,7 +113,7 @@ def hit_ratio(popularity: Popularity, swing: OccupancyRange) -> float:
 
     Never falls as the cache grows.
     """
-    return float(_hit_ratios(popularity, swing, np.ones(1))[0])
+    return float(hit_ratios(popularity, swing, np.ones(1))[0])
 
 
 def hit_ratio_curve(
@@ -125,7 +125,7 @@ def hit_ratio_curve(
     """
     everything = popularity.total_blocks / swing.full_blocks
     factors = everything * (np.arange(points) / (points - 1)) ** 2
-    ratios = _hit_ratios(popularity, swing, factors)
+    ratios = hit_ratios(popularity, swing, factors)
     above = ratios - factors / everything
     knee = int(np.argmax(above)) if above.max() > KNEE_RISE else -1
     sizes = np.ceil(factors * capacity_bytes).astype(np.int64).tolist()
@@ -157,7 +157,7 @@ def table_curves(popularity: Popularity, swing: OccupancyRange, factors: Floats)
     times.
     """
     reads, claims = popularity.weights * popularity.blocks, popularity.claims
-    ratios = _hit_ratios(popularity, swing, factors)
+    ratios = hit_ratios(popularity, swing, factors)
     missed = np.repeat((1 - ratios)[:, None], len(reads), axis=1)
     some = np.flatnonzero((ratios > 0) & (ratios < 1))
     if len(some):
@@ -195,8 +195,8 @@ def _free_bytes(allocator: BucketAllocator, used: dict[int, float]) -> dict[int,
     return {slot: spare_bytes[slot] + (spare - sum(spare_bytes.values()) if slot == largest else 0) for slot in used}
 
 
-def _hit_ratios(popularity: Popularity, swing: OccupancyRange, factors: Floats) -> Floats:
-    """Return hit ratios of caches `factors` times as large; shape as factors."""
+def hit_ratios(popularity: Popularity, swing: OccupancyRange, factors: Floats) -> Floats:
+    """Return the hit ratios of warm caches that are `factors` times as large; shape as factors."""
     everything = factors * swing.full_blocks >= popularity.total_blocks * (1 - ROUNDING)
     ratios = _promoted(popularity, swing, factors) if swing.promotes else _lru(popularity, swing, factors)
     # For a very small cache, rounding can leave a sum of float64 below 0. A cache of size 0 has no times to solve for.

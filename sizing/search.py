@@ -113,7 +113,7 @@ class Search(Struct, kw_only=True, dict=True):
     def evaluate(self, candidate: Candidate) -> Evaluation:
         """Return a candidate with its bill and its shortfalls; it is remembered if it is the nearest of its type."""
         usd_per_month = candidate_usd(candidate)
-        # The estimated hit ratio can be a little too high just below a cache that holds everything.
+        # The estimated hit ratio of a cache of nearly all data can be a little too high.
         missed = shortfalls(candidate) or shortfalls(replace(candidate, exact=True))
         missed = (*missed, *budget_missed(self.question, usd_per_month))
         tried = Evaluation(candidate=candidate, usd_per_month=usd_per_month, shortfalls=missed)

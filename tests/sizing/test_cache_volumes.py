@@ -198,3 +198,12 @@ def test_the_first_file_of_a_replayed_cache_serves_the_share_of_the_rule(theta: 
     rule = just_full(full // files) / just_full(full)
     assert shares[0] == pytest.approx(rule, rel=0.05)
     assert shares[0] == max(shares)
+
+
+@given(st.sampled_from(POPULARITIES), st.floats(0, 1))
+def test_an_estimated_hit_ratio_is_hardly_too_high(popularity: RowPopularity, share: float) -> None:
+    demand = candidate(1, popularity=popularity).question.demand
+    for part in (share, 1 - share / 20):  # between its last points, the curve is not concave
+        total = part * demand.everything_bytes
+        estimated = float(demand.chord_hit_ratios(np.array(total)))
+        assert estimated <= demand.hit_ratio(total) + 0.002

@@ -503,6 +503,7 @@ NO_FIGURE = {
     "first_day.RESTART_HOURS": "where the plot of the first day has its restart; test_first_day holds it",
     "first_day.LOSS_HOURS": "where the plot of the first day has its lost node; test_first_day holds it",
     "hit_ratio.KNEE_RISE": "the knee is printed beside the curve, and no figure follows from it",
+    "bucket_cache.LAST_CHORDS": "how well a search knows hit ratios; test_cache_volumes holds them against exact ones",
     "hit_ratio.GRID_POINTS": "where Halley's step starts; where it ends, test_hit_ratio holds against a replay",
 }
 """Judgements without a consequence in a plan, each with the reason."""
