@@ -11,7 +11,7 @@ from facts.prices import price_table
 from facts.releases import improvements_since, releases
 from facts.today import today
 from sizing.block_advice import alternatives
-from sizing.calculator import attainable_plan, plan
+from sizing.calculator import PlanSearch, plan
 from sizing.cluster import ClusterChoice
 from sizing.modes import MODES, Mode
 from sizing.plan import Plan
@@ -49,14 +49,14 @@ def world(environment: Environment) -> World:
     )
 
 
+def plan_search_of(environment: Environment, cluster: ClusterChoice) -> PlanSearch:
+    """Return the search for the sizing plan of one cluster."""
+    return PlanSearch(requirements=requirements(environment, cluster), world=world(environment))
+
+
 def plan_of(environment: Environment, cluster: ClusterChoice) -> Plan:
     """Return the sizing plan of one cluster."""
-    return plan(requirements(environment, cluster), world(environment))
-
-
-def attainable_plan_of(environment: Environment, cluster: ClusterChoice) -> Plan | None:
-    """Return the sizing plan of one cluster; None, much sooner than the nearest one, if none meets the targets."""
-    return attainable_plan(requirements(environment, cluster), world(environment))
+    return plan_search_of(environment, cluster).plan
 
 
 def advised_plan_of(environment: Environment, cluster: ClusterChoice) -> Plan:

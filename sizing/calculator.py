@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from sizing.bad_hours import bad_hours
@@ -44,7 +46,7 @@ from sizing.system_volume import hdfs_replication
 from sizing.units import SECONDS_PER_HOUR, format_usd
 from sizing.warning import Warning, missed_target, warnings  # noqa: A004
 
-__all__ = ["attainable_plan", "plan"]
+__all__ = ["PlanSearch", "plan"]
 
 LEAST_HOURS: Final = 24.0  # judgement: a curve over twice the prefetch time, and over a day at least, shows its end
 # The figures that a plan takes over from its RegionServers, under the same names.
@@ -61,33 +63,57 @@ OF_REGION_SERVER: Final = (
 )
 
 
+class PlanSearch(Struct, frozen=True, kw_only=True, dict=True):
+    """What one cluster must serve, and what there is to buy. What was found for it is remembered."""
+
+    requirements: Requirements
+    world: World
+
+    @cached_property
+    def attainable(self) -> Plan | None:
+        """Return the plan; None, much sooner than the nearest one, if no cluster meets the targets."""
+        result = self._result
+        return _plan(result, nearest=()) if isinstance(result, SearchResult) and _is_answer(result) else None
+
+    @cached_property
+    def plan(self) -> Plan:
+        """Return the plan, or that of the cluster with the nearest feasible targets. Raises Infeasible, as `plan`."""
+        return self.attainable or self._nearest()
+
+    def _nearest(self) -> Plan:
+        result = self._result
+        try:
+            if isinstance(result, SearchResult):
+                changes = relaxations(self._question, {shortfall.target for shortfall in result.best.shortfalls})
+                return _plan(changes[0].search.run() if changes else result, nearest=nearest_changes(result, changes))
+            why = result
+        except (NotEnoughMemory, LookupError) as error:
+            why = str(error)
+        changes = relaxations(self._question)
+        if changes:
+            return _plan(changes[0].search.run(), nearest=tuple(str(change) for change in changes))
+        raise _no_room(self.requirements, why)
+
+    @cached_property
+    def _question(self) -> SizingInputs:
+        return SizingInputs.new(self.requirements, self.world)
+
+    @cached_property
+    def _result(self) -> SearchResult | str:
+        """Return the result of the search, or why no instance type has room for the data."""
+        try:
+            return search(self._question)
+        except (NotEnoughMemory, LookupError) as error:
+            return str(error)
+
+
 def plan(requirements: Requirements, world: World) -> Plan:
     """Return the plan of the cheapest cluster that meets the targets, or of the pinned cluster.
 
     A plan that misses a target is returned, too: `feasible` is false and `nearest` names the nearest feasible targets;
     for a pinned cluster, each missed target is a warning. Raises Infeasible if no instance type has enough memory.
     """
-    question = SizingInputs.new(requirements, world)
-    try:
-        result = search(question)
-        if _is_answer(result):
-            return _plan(result, nearest=())
-        changes = relaxations(question, {shortfall.target for shortfall in result.best.shortfalls})
-        return _plan(changes[0].search.run() if changes else result, nearest=nearest_changes(result, changes))
-    except (NotEnoughMemory, LookupError) as error:
-        changes = relaxations(question)
-        if changes:
-            return _plan(changes[0].search.run(), nearest=tuple(str(change) for change in changes))
-        raise _no_room(requirements, str(error)) from None
-
-
-def attainable_plan(requirements: Requirements, world: World) -> Plan | None:
-    """Return the plan as above; None if no cluster meets the targets, without the search for the nearest targets."""
-    try:
-        result = search(SizingInputs.new(requirements, world))
-    except (NotEnoughMemory, LookupError):
-        return None
-    return _plan(result, nearest=()) if _is_answer(result) else None
+    return PlanSearch(requirements=requirements, world=world).plan
 
 
 def _is_answer(result: SearchResult) -> bool:

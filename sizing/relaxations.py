@@ -25,6 +25,7 @@ from sizing.workload import OpenLoad
 STEP: Final = 1.02  # judgement: nobody states a target to better than 2 %
 EVERYTHING: Final = frozenset({"hit_ratio", "reads"})
 """The targets that are missed where no type has room for a cache that meets the hit ratio."""
+FIRST_FACTOR: Final = 2.0  # judgement: most targets that are missed are missed by less
 LONGER: Final = 1.1  # judgement: nobody states how long a cluster may warm up to better than a tenth
 LEAST_READS_PER_SECOND: Final = 1.0  # judgement: nobody wants a cluster that serves less
 LEAST_HIT_RATIO: Final = 0.01  # judgement: nobody wants a cache with fewer hits
@@ -70,25 +71,36 @@ def _ceiling(best: Evaluation) -> tuple[str, ...]:
 
 
 def _changes(question: SizingInputs, missed: AbstractSet[str]) -> Iterator[Relaxation | None]:
-    targets = question.requirements.targets
+    wanted = question.requirements.targets
     yield _pinned_count(question)
-    if targets.p99_seconds is not None:
-        yield _p99(question)
-    if targets.budget_usd_per_month is not None:
-        yield _budget(question)
-    if targets.warm_up_seconds is not None:
-        yield _duration(question, "warm_up_seconds", "a warm-up of {}", _warm_up_seconds)
-    if targets.carries_load_within_seconds is not None:
-        text = "a cold cluster that carries its load within {}"
-        yield _duration(question, "carries_load_within_seconds", text, _carried_seconds)
-    if targets.offline_after_crash_seconds is not None:
-        yield _offline_after_crash(question)
-    if targets.lost_nodes:
+    least = 0.0
+    if wanted.p99_seconds is not None and (without := cheapest_serving(_with(question, p99_seconds=None))):
+        slowest = without.candidate.peak_performance(without.candidate.survivors).p99_seconds
+        least = least_p99_seconds(question) or slowest
+        yield _p99(question, max(wanted.p99_seconds, least), slowest)
+    # If the fastest volumes with the largest cache miss the p99, these targets are not what prevents it.
+    is_fast_enough = wanted.p99_seconds is None or least <= wanted.p99_seconds
+    if is_fast_enough:
+        yield from _of_budget_and_durations(question)
+    if wanted.lost_nodes:
         yield _relaxed(_with(question, lost_nodes=0), lambda _: ("no spare node: lost_nodes 0", 0))
-    if missed & {"hit_ratio", "budget"}:
+    if is_fast_enough and missed & {"hit_ratio", "budget"}:
         yield _hit_ratio(question)
     if "reads" in missed:
         yield _fewer_reads(question)
+
+
+def _of_budget_and_durations(question: SizingInputs) -> Iterator[Relaxation | None]:
+    wanted = question.requirements.targets
+    if wanted.budget_usd_per_month is not None:
+        yield _budget(question)
+    if wanted.warm_up_seconds is not None:
+        yield _duration(question, "warm_up_seconds", "a warm-up of {}", _warm_up_seconds)
+    if wanted.carries_load_within_seconds is not None:
+        text = "a cold cluster that carries its load within {}"
+        yield _duration(question, "carries_load_within_seconds", text, _carried_seconds)
+    if wanted.offline_after_crash_seconds is not None:
+        yield _offline_after_crash(question)
 
 
 def _with(question: SizingInputs, **targets: float | None) -> SizingInputs:
@@ -101,7 +113,10 @@ def _with(question: SizingInputs, **targets: float | None) -> SizingInputs:
 
 def _relaxed(question: SizingInputs, described: Callable[[Evaluation], tuple[str, float]]) -> Relaxation | None:
     """Return a question without one of its targets, described by its answer as a text and a value."""
-    search = Search(question=question)
+    return _found(Search(question=question), described)
+
+
+def _found(search: Search, described: Callable[[Evaluation], tuple[str, float]]) -> Relaxation | None:
     served = search.cheapest_serving()
     if served is None:
         return None
@@ -117,21 +132,31 @@ def _tightest(
 ) -> Relaxation | None:
     """Return the strictest feasible value, to within a step; None where not even the loosest value is feasible.
 
-    It lies `between` an infeasible value and the loosest one.
+    It lies `between` an infeasible value and the loosest one, and is first sought near the infeasible one.
     """
 
-    def relaxed(value: float) -> Relaxation | None:
-        return _relaxed(question_at(value), lambda _: (text(value), value))
+    def search_at(value: float) -> Search | None:
+        tried = Search(question=question_at(value))
+        return tried if tried.any_serves() else None
 
-    infeasible, feasible = between
-    tightest = relaxed(feasible)
-    while tightest and max(tightest.value, infeasible) / min(tightest.value, infeasible) > step:
-        middle = math.sqrt(tightest.value * infeasible)
-        if tried := relaxed(middle):
-            tightest = tried
+    infeasible, loosest = between
+    value, found, factor = infeasible, None, FIRST_FACTOR
+    while found is None and value != loosest:
+        infeasible = value
+        value = _towards(loosest, value, factor)
+        found, factor = search_at(value), factor**2
+    while found and max(value, infeasible) / min(value, infeasible) > step:
+        middle = math.sqrt(value * infeasible)
+        if closer := search_at(middle):
+            value, found = middle, closer
         else:
             infeasible = middle
-    return tightest
+    return _found(found, lambda _: (text(value), value)) if found else None
+
+
+def _towards(loosest: float, value: float, factor: float) -> float:
+    """Return a value that is looser by a factor, but no looser than the loosest."""
+    return min(value * factor, loosest) if loosest > value else max(value / factor, loosest)
 
 
 def _pinned_count(question: SizingInputs) -> Relaxation | None:
@@ -163,12 +188,8 @@ def _offline_after_crash(question: SizingInputs) -> Relaxation | None:
     return _relaxed(_with(question, offline_after_crash_seconds=None), described)
 
 
-def _p99(question: SizingInputs) -> Relaxation | None:
-    """Return the lowest p99 of any cluster, or the lowest that the budget buys."""
-    wanted = question.requirements.targets.p99_seconds
-    without = cheapest_serving(_with(question, p99_seconds=None))
-    if without is None or wanted is None:
-        return None
+def _p99(question: SizingInputs, least: float, slowest: float) -> Relaxation | None:
+    """Return the lowest p99 that the budget buys, in seconds; it lies between two values."""
 
     def question_at(p99_seconds: float) -> SizingInputs:
         return _with(question, p99_seconds=_rounded_up(p99_seconds))
@@ -176,10 +197,8 @@ def _p99(question: SizingInputs) -> Relaxation | None:
     def text(p99_seconds: float) -> str:
         return f"a p99 of {format_duration(_rounded_up(p99_seconds))}"
 
-    slowest = without.candidate.peak_performance(without.candidate.survivors).p99_seconds
-    fastest = least_p99_seconds(question) or slowest
-    tightest = _relaxed(question_at(fastest), lambda _: (text(fastest), fastest)) or _tightest(
-        question_at, text, (max(wanted, fastest), slowest)
+    tightest = _relaxed(question_at(least), lambda _: (text(least), least)) or _tightest(
+        question_at, text, (least, slowest)
     )
     return replace(tightest, value=_rounded_up(tightest.value)) if tightest else None
 
@@ -220,6 +239,8 @@ def _duration(
 
 def _hit_ratio(question: SizingInputs) -> Relaxation | None:
     wanted = question.requirements.targets.hit_ratio
+    if not Search(question=_with(question, hit_ratio=min(wanted, LEAST_HIT_RATIO))).any_serves():
+        return None
     return _tightest(
         lambda ratio: _with(question, hit_ratio=ratio),
         lambda ratio: f"a hit ratio of {format_percent(ratio)}",

@@ -87,6 +87,12 @@ class Search(Struct, kw_only=True, dict=True):
             pruned=sum(branch.untried for branch in self.branches),
         )
 
+    def any_serves(self) -> bool:
+        """Return whether a cluster within the budget meets the targets, which is known sooner than the cheapest one."""
+        while self.bounds.best is None and self.queue and self.queue[0][0] <= self.budget_usd:
+            self._advance(heapq.heappop(self.queue)[-1])
+        return self.bounds.best is not None
+
     def cheapest_serving(self, candidates: float = math.inf) -> Evaluation | None:
         """Return the cheapest of so many candidates that meets the targets; None if none does within the budget."""
         best = self._cheapest(self.budget_usd, most=candidates)

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from environments.environment import Environment
-from environments.planning import attainable_plan_of, plan_of, requirements, world
+from environments.planning import plan_search_of, requirements, world
 from environments.reader.assignment import TABLES
 from environments.reader.document import Document, YamlPath, path_text
 from reports.explorer.drawing import Place, PlanPage
@@ -19,6 +19,7 @@ from reports.explorer.hbase_inputs import hbase_inputs
 from reports.explorer.page_input import PageInput
 from reports.explorer.plots import places, plots
 from sizing.block_advice import alternatives
+from sizing.calculator import PlanSearch
 from sizing.cluster import ClusterChoice
 from sizing.modes import MODES
 from sizing.plan import Alternative, Plan
@@ -35,24 +36,24 @@ class HBasePlanned(Struct, frozen=True, kw_only=True, dict=True):
     cluster: ClusterChoice
 
     @cached_property
+    def _search(self) -> PlanSearch:
+        return plan_search_of(self.environment, self.cluster)
+
+    @property
     def plan(self) -> Plan:
         """Return the plan. Raises Infeasible if nothing is large enough."""
-        return self._attainable or plan_of(self.environment, self.cluster)
-
-    @cached_property
-    def _attainable(self) -> Plan | None:
-        return attainable_plan_of(self.environment, self.cluster)
+        return self._search.plan
 
     @property
     def usd_per_month(self) -> float | None:
         """Return the price; None if the cluster misses its targets."""
-        plan = self._attainable
+        plan = self._search.attainable
         return plan.cost.usd_per_month if plan and plan.meets_targets else None
 
     @property
     def needs_search(self) -> bool:
         """Return whether no cluster meets the targets."""
-        return self._attainable is None
+        return self._search.attainable is None
 
     @property
     def column(self) -> str:
