@@ -120,6 +120,9 @@ def _peak(plan: Plan, peak: Throughput) -> str:
     mean, rate = plan.throughput, f"{peak.reads_per_second:,.0f}/s"
     if peak.offered_reads_per_second is not None:
         rate = f"{rate} of {peak.offered_reads_per_second:,.0f} offered"
+    if plan.daily_peak:
+        hours, quiet = plan.daily_peak.hours, plan.daily_peak.quiet_reads_per_second
+        rate = f"{rate} for {format_number(hours)} h a day ({quiet:,.0f}/s in the other hours)"
     used = f"{format_percent(peak.utilisation_fraction)} of {peak.bottleneck} used"
     hits = "" if plan.tables else f"; the hit ratio stays {format_percent(plan.hit_ratio.predicted)}"
     return (

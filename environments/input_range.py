@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from sizing.units import SIZE_UNITS, TIME_UNITS
+from sizing.units import MULTIPLE_UNITS, SIZE_UNITS, TIME_UNITS
 
 LOGARITHMIC_RATIO: Final = 10.0
 """If the ends differ by this factor or more, the logarithm is uniform: 1 to 2 is as likely as 10 to 20."""
@@ -16,6 +16,11 @@ COUNTS: Final = frozenset({"regions", "rows", "concurrency", "lost_nodes", "cell
 """The keys of an environment file whose values are counts."""
 ITERATIONS: Final = 60
 """Twice as many as the ends of a triangle need to agree to twelve digits at a confidence of 30 %."""
+
+
+def with_unit(number: str, unit: str) -> str:
+    """Return a number with its unit, which may be empty; a multiple is written as one word, such as `2.5x`."""
+    return f"{number}{unit}" if unit in MULTIPLE_UNITS else f"{number} {unit}".rstrip()
 
 
 class InputRange(Struct, frozen=True, kw_only=True, dict=True):
@@ -70,7 +75,7 @@ class InputRange(Struct, frozen=True, kw_only=True, dict=True):
         if self.unit in TIME_UNITS:
             return f"{value:.6f} s"
         number = str(round(value)) if self.is_whole else f"{value:.9g}"
-        return f"{number} {self.unit}".rstrip()
+        return with_unit(number, self.unit)
 
     @property
     def is_whole(self) -> bool:

@@ -42,7 +42,15 @@ def _reads(workload: Workload) -> float | None:
 
 
 def _peak(workload: Workload) -> float | None:
-    return workload.load.peak_reads_per_second if isinstance(workload.load, OpenLoad) else None
+    load = workload.load
+    return load.peak_reads_per_second if isinstance(load, OpenLoad) and load.peak_hours is None else None
+
+
+def _peak_multiple(workload: Workload) -> float | None:
+    load = workload.load
+    if not isinstance(load, OpenLoad) or load.peak_hours is None:
+        return None
+    return load.at_peak.reads_per_second / load.reads_per_second
 
 
 INPUTS: Final[Mapping[tuple[str, ...], tuple[str, Callable[[Workload], float | None]]]] = {
@@ -55,6 +63,7 @@ INPUTS: Final[Mapping[tuple[str, ...], tuple[str, Callable[[Workload], float | N
     ),
     ("reads", "per_second"): ("", _reads),
     ("reads", "peak_per_second"): ("", _peak),
+    ("reads", "seasons", "peak"): ("x", _peak_multiple),
     ("writes", "bytes_per_second"): ("B", lambda workload: workload.write_bytes_per_second or None),
     ("popularity", "zipf"): ("", _zipf),
     ("regions",): ("", lambda workload: None if workload.inspection else workload.regions),

@@ -9,7 +9,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from environments.environment import Environment
-from environments.input_range import InputRange
+from environments.input_range import InputRange, with_unit
 from environments.reader.ranges import RangedDocument
 from environments.reader.read import environment_of
 from environments.samples import Samples, Sampling, independent_inputs, proposal_of, samples_of
@@ -233,7 +233,7 @@ def value_text(input_range: InputRange, value: float) -> str:
         return format_size(value)
     if input_range.unit in TIME_UNITS:
         return format_duration(value)
-    return f"{format_number(float(f'{value:.3g}'))} {input_range.unit}".rstrip()
+    return with_unit(format_number(float(f"{value:.3g}")), input_range.unit)
 
 
 def range_text(input_range: InputRange) -> str:

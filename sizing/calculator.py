@@ -23,6 +23,7 @@ from sizing.memory import YARN_MIB, NotEnoughMemory
 from sizing.performance import Performance
 from sizing.plan import (
     CoreGroup,
+    DailyPeak,
     HitRatio,
     Plan,
     PlannedTable,
@@ -45,6 +46,7 @@ from sizing.snapshot import eta, export_copy, import_copy
 from sizing.system_volume import hdfs_replication
 from sizing.units import SECONDS_PER_HOUR, format_usd
 from sizing.warning import Warning, missed_target, warnings  # noqa: A004
+from sizing.workload import OpenLoad, Workload
 
 __all__ = ["PlanSearch", "plan"]
 
@@ -158,6 +160,7 @@ def _plan(result: SearchResult, nearest: tuple[str, ...]) -> Plan:
         hit_ratio=_hit_ratio(candidate),
         throughput=_throughput(candidate, question, candidate.performance(candidate.count)),
         peak=_peak(candidate),
+        daily_peak=_daily_peak(question.requirements.workload),
         tables=_tables(candidate),
         writes=candidate.writes(candidate.count),
         warm_up=_warm_up(candidate),
@@ -189,6 +192,13 @@ def _peak(candidate: Candidate) -> Throughput | None:
     if question is candidate.question:
         return None
     return _throughput(candidate, question, candidate.peak_performance(candidate.count))
+
+
+def _daily_peak(workload: Workload) -> DailyPeak | None:
+    load, quiet = workload.load, workload.quiet_reads_per_second
+    if not isinstance(load, OpenLoad) or load.peak_hours is None or quiet is None:
+        return None
+    return DailyPeak(hours=load.peak_hours, quiet_reads_per_second=quiet)
 
 
 def _tables(candidate: Candidate) -> tuple[PlannedTable, ...]:

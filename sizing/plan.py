@@ -120,6 +120,13 @@ class PlannedTable(Struct, frozen=True, kw_only=True):
     usd_per_month: float | None = None
 
 
+class DailyPeak(Struct, frozen=True, kw_only=True):
+    """The hours a day with the highest rate of reads, and the mean rate in the other hours."""
+
+    hours: float
+    quiet_reads_per_second: float
+
+
 class WarmUp(Struct, frozen=True, kw_only=True):
     """The warm-up from cold caches while reads go on: the time of the prefetch, and the curve of (hours, hit ratio).
 
@@ -230,6 +237,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     """The performance at the mean load, from which the bill follows."""
     peak: Throughput | None
     """The performance in the peak hour, for which the cluster is sized; None where no peak is stated."""
+    daily_peak: DailyPeak | None
+    """How long the peak lasts every day; None where this is not stated."""
     tables: tuple[PlannedTable, ...]
     """The tables of the environment file; empty if it describes one workload."""
     writes: Writes

@@ -250,16 +250,17 @@ def _hit_ratio(question: SizingInputs) -> Relaxation | None:
 
 def _fewer_reads(question: SizingInputs) -> Relaxation | None:
     offered, workload = question.at_peak.offered_reads_per_second, question.requirements.workload
-    mean = question.offered_reads_per_second
-    if offered is None or mean is None:
+    load = workload.load
+    if offered is None or not isinstance(load, OpenLoad):
         return None
+    mean = load.reads_per_second
     text = "reads/s" if mean == offered else "reads/s in the peak hour"
 
     def question_at(reads_per_second: float) -> SizingInputs:
         peak = None if mean == offered else reads_per_second
-        load = OpenLoad(reads_per_second=min(mean, reads_per_second), peak_reads_per_second=peak)
-        lower = replace(question.requirements, workload=workload.with_load(load))
-        return replace(question, requirements=lower)
+        lower = replace(load, reads_per_second=min(mean, reads_per_second), peak_reads_per_second=peak)
+        requirements = replace(question.requirements, workload=workload.with_load(lower))
+        return replace(question, requirements=requirements)
 
     least = min(offered, LEAST_READS_PER_SECOND)
     return _tightest(question_at, lambda reads: f"{reads:,.0f} {text}", (offered, least))

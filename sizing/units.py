@@ -16,6 +16,7 @@ MIB: Final = 2**20
 GIB: Final = 2**30
 TIB: Final = 2**40
 HOURS_PER_MONTH: Final = 730  # 8,760 hours a year over 12: AWS's own monthly figure
+HOURS_PER_DAY: Final = 24
 SECONDS_PER_HOUR: Final = 3_600
 SECONDS_PER_MONTH: Final = HOURS_PER_MONTH * SECONDS_PER_HOUR
 
@@ -25,6 +26,7 @@ TIME_UNITS: Final = {"ms": Fraction(1, 1000), "s": Fraction(1), "min": Fraction(
 PREFIXES: Final = "kmgtp"
 
 _QUANTITY = re.compile(r"\s*(\d[\d_]*(?:\.\d+)?)\s*([A-Za-z%]*)\s*")
+MULTIPLE_UNITS: Final = {"x": 1}
 _LARGER_FIRST = tuple(reversed(SIZE_UNITS.items()))
 
 
@@ -101,6 +103,11 @@ def parse_fraction(value: float | str) -> float:
     if not 0 <= share <= 1:
         raise ValueError(f"a share lies between 0 and 1 (or 0 % and 100 %), not {value}")
     return share
+
+
+def parse_multiple(text: str) -> float:
+    """Return the number of a multiple such as `2.5x`."""
+    return float(_quantity(text, MULTIPLE_UNITS, "2.5x"))
 
 
 def format_size(size_bytes: float) -> str:

@@ -18,7 +18,8 @@ from sizing.latency import TAIL_QUANTILE
 from sizing.page_reads import PIECE_BYTES
 from sizing.region_size import LEAST_REGIONS
 from sizing.shortfalls import Shortfall
-from sizing.units import GIB, KIB, MIB, format_duration, format_percent, format_size
+from sizing.units import GIB, HOURS_PER_DAY, KIB, MIB, SECONDS_PER_HOUR, format_duration, format_percent, format_size
+from sizing.workload import OpenLoad
 
 MOST_REGIONS = 200  # HBase reference guide, "Regions per RegionServer": 20 to 200
 LARGEST_REGION_BYTES = 50 * 10**9  # HBase reference guide, "Regions": "Aim to have regions sized between 10 and 50 GB"
@@ -57,6 +58,7 @@ def warnings(candidate: Candidate) -> Iterator[Warning]:
     """Yield what a user should know before a deployment: slow restarts, cold caches, crashes, regions and volumes."""
     yield from _slow_restart(candidate)
     yield from _cold_load(candidate)
+    yield from _cold_peak(candidate)
     yield from _long_crash(candidate)
     yield from _wal_service(candidate)
     yield from _read_in_pieces(candidate)
@@ -112,6 +114,23 @@ def _cold_load(candidate: Candidate) -> Iterator[Warning]:
             message=f"with cold caches, the cluster serves only {now.possible_per_second:,.0f} of"
             f" {now.offered_per_second:,.0f} reads/s, limited by {now.bottleneck}, and {until} (estimate)",
             fix="add clients gradually; to limit this time, set targets.carries_load_within",
+        )
+
+
+def _cold_peak(candidate: Candidate) -> Iterator[Warning]:
+    """Warn if a cluster that starts after a peak is not warm before the next one."""
+    load, cold = candidate.question.requirements.workload.load, candidate.cold
+    if cold is None or not isinstance(load, OpenLoad) or load.peak_hours is None:
+        return
+    quiet_seconds = (HOURS_PER_DAY - load.peak_hours) * SECONDS_PER_HOUR
+    if cold.course.prefetch_seconds > quiet_seconds:
+        yield Warning(
+            id="cold-peak",
+            severity="warning",
+            message=f"an empty cache takes {format_duration(cold.course.prefetch_seconds)} to fill (estimate), longer"
+            f" than the {format_duration(quiet_seconds)} between two peaks, so the first peak after a start finds it"
+            " partly empty",
+            fix=f"set targets.warm_up to {format_duration(quiet_seconds)}",
         )
 
 

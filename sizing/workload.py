@@ -12,6 +12,7 @@ from sizing.block import key_value_bytes
 from sizing.inspection import Inspection
 from sizing.popularity import BY_TABLE, RowPopularity
 from sizing.skew import Spread
+from sizing.units import HOURS_PER_DAY
 
 __all__ = ["ClosedLoad", "Load", "OpenLoad", "Reads", "Workload"]
 
@@ -29,11 +30,13 @@ ENCODED_KEY_FRACTION: Final = {"NONE": 1.0, "PREFIX": 0.5, "DIFF": 0.25, "FAST_D
 class OpenLoad(Struct, frozen=True, kw_only=True):
     """Reads arrive at their own pace, whatever the answer takes: a service with many users.
 
-    `reads_per_second` is the mean of a month; `peak_reads_per_second` is the rate of the busiest hour, if it is known.
+    `reads_per_second` is the mean of a month; `peak_reads_per_second` is the rate of the busiest hour, if it is known,
+    and `peak_hours` are the hours a day with that rate.
     """
 
     reads_per_second: float
     peak_reads_per_second: float | None = None
+    peak_hours: float | None = None
     of_peak: bool = False
     """True for a load that is the peak of another one."""
 
@@ -43,6 +46,16 @@ class OpenLoad(Struct, frozen=True, kw_only=True):
         if self.peak_reads_per_second is None:
             return self
         return OpenLoad(reads_per_second=self.peak_reads_per_second, of_peak=True)
+
+    @property
+    def quiet_reads_per_second(self) -> float | None:
+        """Return the mean rate outside the peak, which is the mean without a peak; None if the hours are unknown."""
+        if self.peak_reads_per_second is None:
+            return self.reads_per_second
+        if self.peak_hours is None:
+            return None
+        reads = HOURS_PER_DAY * self.reads_per_second - self.peak_hours * self.peak_reads_per_second
+        return reads / (HOURS_PER_DAY - self.peak_hours)
 
 
 class ClosedLoad(Struct, frozen=True, kw_only=True):
@@ -180,6 +193,13 @@ class Workload(Struct, frozen=True, kw_only=True):
         return self.changed(_at_peak)
 
     @property
+    def quiet_reads_per_second(self) -> float | None:
+        """Return the mean rate outside the longest peak of a table; None if it is unknown, and for a closed load."""
+        rates = [load.quiet_reads_per_second for part in self.parts if isinstance(load := part.load, OpenLoad)]
+        known = [rate for rate in rates if rate is not None]
+        return sum(known) if known and len(known) == len(rates) else None
+
+    @property
     def load(self) -> Load:
         """Return how reads arrive."""
         return self.reads.load
@@ -221,10 +241,12 @@ def _mean_rate(load: Load) -> float:
 
 def _sum_of_loads(tables: Sequence[Workload]) -> OpenLoad:
     loads = [table.load for table in tables if isinstance(table.load, OpenLoad)]
+    hours = [load.peak_hours for load in loads if load.peak_reads_per_second is not None]
     peaks = [load.at_peak.reads_per_second for load in loads]
     return OpenLoad(
         reads_per_second=sum(load.reads_per_second for load in loads),
         peak_reads_per_second=sum(peaks) if any(load.at_peak is not load for load in loads) else None,
+        peak_hours=None if None in hours else max(filter(None, hours), default=None),
         of_peak=any(load.of_peak for load in loads),
     )
 

@@ -125,6 +125,7 @@ def _check_name(document: Document, assignment: Assignment) -> None:
 def _assigned(document: Document, assignment: Assignment) -> Document:
     path, value = assignment.path, assignment.value
     created = [path[:end] for end in range(1, len(path)) if not _is_known(document, path[:end])]
+    inside = [(*path, *entry) for entry in value.lines]
     return replace(
         document,
         values=_with_value(document.values, assignment, 0),
@@ -133,7 +134,7 @@ def _assigned(document: Document, assignment: Assignment) -> Document:
         | {(*path, *entry): text for entry, text in value.written.items()},
         problems=(*document.problems, *value.problems),
         assigned={entry: where for entry, where in document.assigned.items() if entry[: len(path)] != path}
-        | dict.fromkeys((*created, path), assignment.where),
+        | dict.fromkeys((*created, path, *inside), assignment.where),
     )
 
 

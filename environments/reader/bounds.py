@@ -27,6 +27,10 @@ ZIPF = Bounds(most=3, reason="at 3 the hottest row already gets four fifths of a
 REGIONS = Bounds(
     least=1, most=1_000_000, reason="one HBase master assigns them all"
 )  # HBase reference guide, HBASE-11165
+PEAK = Bounds(
+    least=1, most=1_000, text=lambda times: f"{times:g}x", reason="the busiest hours have at least the mean rate"
+)  # judgement: a peak of 24x leaves no reads to the other hours, if it lasts for an hour
+PEAK_HOURS = Bounds(most=23, text=lambda hours: f"{hours:g} hours", reason="a day has hours outside its peak")
 GROWTH = Bounds(
     least=0, most=1, reason="data that doubles every month is 4,096 times as much after a year"
 )  # judgement

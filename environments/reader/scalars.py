@@ -12,7 +12,15 @@ from pydantic_core import CoreSchema, core_schema
 
 from environments.reader.messages import quoted
 from environments.reader.section import refuse
-from sizing.units import AmbiguousUnit, exact_size, parse_duration, parse_fraction, parse_rate, parse_size
+from sizing.units import (
+    AmbiguousUnit,
+    exact_size,
+    parse_duration,
+    parse_fraction,
+    parse_multiple,
+    parse_rate,
+    parse_size,
+)
 
 GROWTH_TEXT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s+a\s+month\s*")
 PRINTED = 10**24
@@ -149,6 +157,13 @@ Growth = Annotated[
     WithJsonSchema({"type": "string", "pattern": r"^[0-9.]+ ?% a month$", "examples": ["8 % a month"]}),
 ]
 """The growth per month as a fraction; it is written as a percentage."""
+
+Multiple = Annotated[
+    float,
+    _text(parse_multiple, "2.5x"),
+    WithJsonSchema({"type": "string", "pattern": r"^[0-9.]+ ?x$", "examples": ["2.5x"]}),
+]
+"""A number of times, written with an `x`."""
 
 Auto = BeforeValidator(_auto)
 """Turns the word `auto` into None, which is how the types say that the calculator chooses."""

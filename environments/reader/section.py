@@ -9,7 +9,7 @@ from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, model_validator
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
-from sizing.units import parse_fraction, parse_rate, parse_size
+from sizing.units import parse_fraction, parse_multiple, parse_rate, parse_size
 
 Number = TypeVar("Number", int, float)
 ABSURD: Final = 2**63
@@ -59,6 +59,10 @@ class RawSection(Struct, frozen=True):
         if number is not None:
             return number if 0 <= number <= 1 else None
         return self._parsed(key, parse_fraction, None)
+
+    def multiple(self, key: str) -> float | None:
+        """Return a number of times."""
+        return self._parsed(key, parse_multiple, None)
 
     def section(self, key: str) -> RawSection:
         """Return the mapping at that key, or an empty one where there is none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,13 +13,13 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, WithJsonSchema
 from environments.reader import bounds
 from environments.reader.curve import read_curve
 from environments.reader.messages import quoted
-from environments.reader.scalars import Duration, Growth, PerSecond, Share, Size
+from environments.reader.scalars import Duration, Growth, Multiple, PerSecond, Share, Size
 from environments.reader.section import RawSection, Refusal, Rule, Section, refuse
 from sizing.inspection import Inspection
 from sizing.popularity import UNIFORM, RowPopularity, Zipf, hot_set
 from sizing.problem import InvalidInput
 from sizing.targets import Targets
-from sizing.units import KIB, exact_size
+from sizing.units import HOURS_PER_DAY, KIB, exact_size
 from sizing.workload import ClosedLoad, Load, OpenLoad, Workload
 from sizing.workload import Reads as ReadsOf
 
@@ -129,16 +130,58 @@ def _a_get_is_of_one_row(section: RawSection) -> Iterator[Refusal]:
         yield Refusal(why=f"a get of {rows} rows", fix="use kind: multi-get (rows here and there) or scan (neighbours)")
 
 
+def _one_peak(section: RawSection) -> Iterator[Refusal]:
+    """The peak is a rate or a multiple of the mean, and only an open load has one."""
+    if not section.gives("seasons"):
+        return
+    if section.gives("peak_per_second"):
+        yield Refusal(
+            at=("seasons",),
+            why="the peak is a rate (peak_per_second) or a multiple of the mean (seasons), and both are given",
+            fix="keep seasons if you know how long the peak lasts, and peak_per_second otherwise",
+        )
+    if section.gives("concurrency"):
+        yield Refusal(
+            at=("seasons",),
+            why="a closed load (concurrency) has no peak, because its rate follows from the answers",
+            fix="state the load with per_second, or remove seasons",
+        )
+
+
+def _peak_leaves_reads(section: RawSection) -> Iterator[Refusal]:
+    """The reads of the peak are a part of those of the day."""
+    peak, hours = section.multiple("peak"), section.number("hours")
+    if peak is None or hours is None or not 0 < hours < HOURS_PER_DAY or peak * hours <= HOURS_PER_DAY:
+        return
+    longest = math.floor(10 * HOURS_PER_DAY / peak) / 10
+    yield Refusal(
+        at=("hours",),
+        why=f"{hours:g} hours at {peak:g} times the mean have more reads than the whole day, which is 24 hours at"
+        " the mean",
+        fix=f"use {longest:g} hours or fewer, or a lower peak; per_second is the mean of all hours",
+    )
+
+
+class SeasonsSection(Section):
+    """The busiest hours of every day: how many times the mean rate, and for how long."""
+
+    rules: ClassVar[tuple[Rule, ...]] = (_peak_leaves_reads,)
+
+    peak: Annotated[Multiple, bounds.PEAK, Field(examples=["2.5x"])]
+    hours: Annotated[float, bounds.PEAK_HOURS, Field(examples=[3])]
+
+
 class ReadsSection(Section):
     """Open load (`per_second`) or closed load (`concurrency`), never both.
 
-    The cluster is sized for `peak_per_second`, the rate of the busiest hour; `per_second` is the mean that is billed.
+    The cluster is sized for the busiest hour (`peak_per_second` or `seasons`); `per_second` is the mean that is billed.
     """
 
-    rules: ClassVar[tuple[Rule, ...]] = (_one_load, _peak_is_above_mean, _a_get_is_of_one_row)
+    rules: ClassVar[tuple[Rule, ...]] = (_one_load, _peak_is_above_mean, _one_peak, _a_get_is_of_one_row)
 
     per_second: Annotated[Annotated[float, bounds.PER_SECOND] | None, Field(examples=[900])] = None
     peak_per_second: Annotated[Annotated[float, bounds.PER_SECOND] | None, Field(examples=[1600])] = None
+    seasons: Annotated[SeasonsSection | None, Field(examples=[{"peak": "2.5x", "hours": 3}])] = None
     concurrency: Annotated[Annotated[int, bounds.CONCURRENCY] | None, Field(examples=[1000])] = None
     kind: Literal["get", "multi-get", "scan"] = "get"
     rows: Annotated[int, bounds.ROWS] = 1
@@ -147,7 +190,12 @@ class ReadsSection(Section):
         """Return the section as the type that the calculator uses."""
         load: Load = ClosedLoad(concurrency=self.concurrency or 1)
         if self.per_second is not None:
-            load = OpenLoad(reads_per_second=self.per_second, peak_reads_per_second=self.peak_per_second)
+            peak, seasons = self.peak_per_second, self.seasons
+            load = OpenLoad(
+                reads_per_second=self.per_second,
+                peak_reads_per_second=seasons.peak * self.per_second if seasons else peak,
+                peak_hours=seasons.hours if seasons else None,
+            )
         return ReadsOf(load=load, kind=self.kind, rows=self.rows)
 
 

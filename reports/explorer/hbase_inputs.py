@@ -59,20 +59,29 @@ WORKLOAD: Final = (
     ),
 )
 """The inputs of a workload, or of one of its tables; the keys are relative to that section."""
-OPEN_LOAD: Final = (
-    PageInput(
-        key="per_second", section="Load", title="Reads per second", kind="count", least=10, most=100_000, is_scaled=True
-    ),
-    PageInput(
-        key="peak_per_second",
-        section="Load",
-        title="Reads per second in the busiest hour",
-        kind="count",
-        least=10,
-        most=100_000,
-        optional=True,
-    ),
+RATE: Final = PageInput(
+    key="per_second", section="Load", title="Reads per second", kind="count", least=10, most=100_000, is_scaled=True
 )
+PEAK: Final = PageInput(
+    key="peak_per_second",
+    section="Load",
+    title="Reads per second in the busiest hour",
+    kind="count",
+    least=10,
+    most=100_000,
+    optional=True,
+)
+DAILY_PEAK: Final = PageInput(
+    key="seasons.peak",
+    section="Load",
+    title="Reads in the busiest hours (x the mean)",
+    kind="multiple",
+    least=1,
+    most=8,
+    stops=("1x", "1.5x", "2x", "3x", "4x"),
+)
+OPEN_LOAD: Final = (RATE, PEAK)
+OPEN_LOAD_WITH_SEASONS: Final = (RATE, DAILY_PEAK)
 CLOSED_LOAD: Final = (
     PageInput(
         key="concurrency", section="Load", title="Reads in flight", kind="count", least=1, most=10_000, is_scaled=True
@@ -138,4 +147,5 @@ def _of_workload(document: Document, section: str, reads: str, table: str = "") 
             yield entry
     closed = [one.within(reads, table) for one in CLOSED_LOAD]
     is_closed = any(has_value(document, entry.path) for entry in closed)
-    yield from closed if is_closed else (one.within(reads, table) for one in OPEN_LOAD)
+    open_load = OPEN_LOAD_WITH_SEASONS if has_value(document, DAILY_PEAK.within(reads, table).path) else OPEN_LOAD
+    yield from closed if is_closed else (one.within(reads, table) for one in open_load)

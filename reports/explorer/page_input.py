@@ -18,7 +18,7 @@ from reports.decision_page import value_text
 
 NONE: Final = "none"
 """The choice not to have something, such as a codec."""
-Kind = Literal["size", "count", "share", "time", "usd", "ratio", "skew", "choice"]
+Kind = Literal["size", "count", "share", "time", "usd", "ratio", "multiple", "skew", "choice"]
 
 
 class PageInput(Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from reports.explorer.page_input import Kind, PageInput
 from reports.explorer.state import State
 from reports.explorer.subject import Subject, subject_document
 from reports.json_text import plain
-from sizing.units import format_size, parse_duration, parse_fraction, parse_size
+from sizing.units import format_size, parse_duration, parse_fraction, parse_multiple, parse_size
 
 Document = dict[str, Any]
 
@@ -25,6 +25,7 @@ FACTORS: Final = (0.5, 1.5, 2.0, 3.0)
 NUMBERS: Final[Mapping[Kind, Callable[[str], float]]] = {
     "size": parse_size,
     "time": parse_duration,
+    "multiple": parse_multiple,
     "share": lambda text: parse_fraction(text if "%" in text else float(text)),
     "skew": lambda text: float(_zipf(text)),
 }

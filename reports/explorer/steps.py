@@ -12,7 +12,7 @@ from reports.explorer.drawing import PRICES, TORNADO
 from reports.explorer.page_input import Kind, PageInput
 from reports.explorer.state import State
 from reports.explorer.subject import ZIPF
-from sizing.units import parse_size
+from sizing.units import parse_multiple, parse_size
 
 FACTORS: Final = (0.25, 0.5, 1.0, 2.0, 3.0)
 HERE: Final = "here"
@@ -20,8 +20,10 @@ WRITTEN: Final[Mapping[Kind, Callable[[float], str]]] = {
     "size": lambda value: f"{round(value)} B",
     "count": lambda value: f"{value:.6g}",
     "ratio": lambda value: f"{value:.6g}",
+    "multiple": lambda value: f"{value:.6g}x",
     "skew": lambda value: f"{value:.6g}",
 }
+PARSERS: Final[Mapping[Kind, Callable[[str], float]]] = {"size": parse_size, "multiple": parse_multiple}
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -86,7 +88,9 @@ def _varied(entry: PageInput, text: str) -> tuple[str, ...]:
 
 def _number(entry: PageInput, text: str) -> float | None:
     """Return the number of an input that can be varied by a fifth, or None if the input is not such a number."""
+    if entry.kind not in WRITTEN:
+        return None
     try:
-        return parse_size(text) if entry.kind == "size" else float(text) if entry.kind in WRITTEN else None
+        return PARSERS.get(entry.kind, float)(text)
     except ValueError:
         return None

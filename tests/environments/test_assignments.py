@@ -184,3 +184,11 @@ def test_problems_of_the_file_keep_their_lines(file: Path) -> None:
 def test_a_value_mends_the_value_of_the_file(file: Path) -> None:
     file.write_text(PINNED.replace("regions: 40", "regions: many"))
     assert read_environment(str(file), assignments("workload.regions=60")).workload.regions == 60
+
+
+def test_the_keys_inside_a_value_are_stated_and_named_by_messages(file: Path) -> None:
+    environment = read_environment(str(file), assignments("workload.reads={per_second: 900, peak_per_second: 1600}"))
+    assert environment.states("workload.reads.peak_per_second")
+    assert not environment.states("workload.reads.rows")
+    again = assignments("workload.reads={per_second: 900, peak_per_second: 1600}", "workload.reads={per_second: 7}")
+    assert not read_environment(str(file), again).states("workload.reads.peak_per_second")

@@ -45,7 +45,7 @@ VALUES: Final = {
     "region": "eu-west-1", "storage.wal": "emr-wal", "storage.mode": "hdfs", "network.vpc": "vpc-01234567",
     "workload.block_size": "32 KiB", "workload.compression.codec": "none", "workload.compression.ratio": "1.5",
     "workload.encoding": "DIFF", "workload.reads.kind": "scan", "workload.reads.rows": "9",
-    "workload.reads.peak_per_second": "9000",
+    "workload.reads.peak_per_second": "9000", "workload.reads.seasons.peak": "5x", "workload.reads.seasons.hours": "2",
     "workload.writes.cells_per_put": "20", "workload.spread": "{zipf: 0.9}", "targets.hit_ratio": "0.999",
     "targets.p99": "6 ms", "targets.warm_up": "30 min", "targets.carries_load_within": "1 s",
     "targets.offline_after_crash": "7 min", "targets.lost_nodes": "3", "targets.budget_usd_per_month": "100",
@@ -68,6 +68,8 @@ BESIDE: Final = {
     "storage.owner": {"storage.root": "s3://bucket/hbase/"},
     "workload.compression.codec": {"workload.compression.ratio": "1.0"},
     "workload.reads.rows": {"workload.reads.kind": "scan"},
+    "workload.reads.seasons.peak": {"workload.reads.seasons": "{peak: 2x, hours: 3}"},
+    "workload.reads.seasons.hours": {"workload.reads.seasons": "{peak: 2x, hours: 3}"},
 }
 """Values of other keys that the base needs for a key to have a meaning."""
 TOGETHER: Final = {

@@ -20,6 +20,7 @@ from environments.samples import Sampling, samples_of
 from sizing.problem import InvalidInput
 from sizing.spread_points import spread_points
 from sizing.units import GIB, TIB
+from sizing.workload import OpenLoad
 
 ENDS = [
     ("workload.stored=3..12 TiB", 3 * TIB, 12 * TIB),
@@ -29,6 +30,7 @@ ENDS = [
     ("targets.p99=250 ms..1 s", 0.25, 1.0),
     ("workload.regions=100..300", 100, 300),
     ("workload.stored={low: 3 TiB, mid: 5 TiB, high: 12 TiB, confidence: 90 %}", 3 * TIB, 12 * TIB),
+    ("workload.reads.seasons={peak: 2..4.5x, hours: 3}", 2, 4.5),
 ]
 
 
@@ -45,10 +47,18 @@ def only_range(text: str) -> InputRange:
 def test_the_ends_are_as_written_and_every_value_can_be_read(text: str, low: float, high: float) -> None:
     input_range = only_range(text)
     assert [input_range.low, input_range.high] == pytest.approx([low, high])
-    assert input_range.key == text.partition("=")[0]
+    assert input_range.key.startswith(text.partition("=")[0])
     document = ranged(text)
     for probability in (0.001, 0.5, 0.999):
         environment_of(document.at([input_range.value(probability)]))
+
+
+def test_the_peak_is_a_multiple_of_the_rate_of_its_sample() -> None:
+    reads = "{per_second: 100..900, seasons: {peak: 2..4x, hours: 3}}"
+    document = ranged(f"workload.reads={reads}")
+    assert list(document.ranges) == [("workload", "reads", "per_second"), ("workload", "reads", "seasons", "peak")]
+    load = environment_of(document.at([300.0, 2.5])).workload.load
+    assert load == OpenLoad(reads_per_second=300, peak_reads_per_second=750, peak_hours=3)
 
 
 def test_a_count_stays_a_whole_number() -> None:

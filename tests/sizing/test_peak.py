@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,9 +17,9 @@ from sizing.plan import Plan
 from sizing.read import Hits
 from sizing.requirements import Requirements
 from sizing.search import search
-from sizing.units import HOURS_PER_MONTH
+from sizing.units import HOURS_PER_MONTH, parse_duration
 from sizing.warning import MISSED_TARGET
-from sizing.workload import OpenLoad
+from sizing.workload import OpenLoad, Workload
 from tests.sizing.clusters import PINNED, RELAXED, WORLD, with_core, with_targets, with_workload
 
 MEAN = 900.0
@@ -123,3 +125,63 @@ def test_the_p99_is_that_of_the_peak() -> None:
     wanted = with_targets(with_peak(pinned, 500, mean=10), p99_seconds=between, lost_nodes=0)
     missed = [warning.id for warning in plan(wanted, WORLD).warnings if warning.id.startswith(MISSED_TARGET)]
     assert missed == ["target-p99"]
+
+
+@given(mean=st.floats(1, 1e6), peak=st.floats(1, 24), share=st.floats(0.01, 1))
+def test_the_reads_of_the_peak_and_of_the_other_hours_are_those_of_the_day(
+    mean: float, peak: float, share: float
+) -> None:
+    hours = min(23.0, 24 * share / peak)
+    load = OpenLoad(reads_per_second=mean, peak_reads_per_second=peak * mean, peak_hours=hours)
+    quiet = load.quiet_reads_per_second
+    assert quiet is not None
+    assert hours * peak * mean + (24 - hours) * quiet == pytest.approx(24 * mean)
+    assert -1e-9 * mean <= quiet <= mean * (1 + 1e-9)
+
+
+def test_tables_that_peak_for_different_times_are_quiet_together_after_the_longest() -> None:
+    loads = (
+        OpenLoad(reads_per_second=100, peak_reads_per_second=300, peak_hours=2),
+        OpenLoad(reads_per_second=100, peak_reads_per_second=200, peak_hours=6),
+        OpenLoad(reads_per_second=10),
+    )
+    base = RELAXED.workload
+    tables = [
+        replace(base, name=name, reads=replace(base.reads, load=load)) for name, load in zip("abc", loads, strict=True)
+    ]
+    both = Workload.of(tables)
+    assert both.load == OpenLoad(reads_per_second=210, peak_reads_per_second=510, peak_hours=6)
+    quiet = [load.quiet_reads_per_second or 0 for load in loads]
+    assert quiet == pytest.approx([1_800 / 22, 1_200 / 18, 10])
+    assert both.quiet_reads_per_second == pytest.approx(sum(quiet))
+    unknown = replace(tables[0], reads=replace(base.reads, load=replace(loads[0], peak_hours=None)))
+    assert Workload.of([unknown, *tables[1:]]).load == replace(both.load, peak_hours=None)
+    assert Workload.of([unknown, *tables[1:]]).quiet_reads_per_second is None
+
+
+def with_daily_peak(requirements: Requirements, hours: float) -> Requirements:
+    load = OpenLoad(reads_per_second=MEAN, peak_reads_per_second=1_000, peak_hours=hours)
+    return with_workload(requirements, reads=replace(requirements.workload.reads, load=load))
+
+
+def test_the_hours_of_the_peak_buy_nothing_but_tell_the_rate_of_the_others() -> None:
+    daily, unknown = plan(with_daily_peak(FEW_TYPES, 3), WORLD), plan(with_peak(FEW_TYPES, 1_000), WORLD)
+    assert bought(daily) == bought(unknown)
+    assert daily.daily_peak is not None
+    assert daily.daily_peak.hours == 3
+    assert daily.daily_peak.quiet_reads_per_second == pytest.approx((24 * MEAN - 3 * 1_000) / 21)
+    assert unknown.daily_peak is None
+
+
+def test_a_cluster_that_is_not_warm_before_the_next_peak_warns_and_its_fix_mends_it() -> None:
+    requirements = with_core(RELAXED, type="r8g.xlarge")
+    fill_hours = plan(requirements, WORLD).warm_up.prefetch_seconds / 3600
+    longer, shorter = (plan(with_daily_peak(requirements, 24 - factor * fill_hours), WORLD) for factor in (1.1, 0.9))
+    assert "cold-peak" not in {warning.id for warning in longer.warnings}
+    [warning] = [warning for warning in shorter.warnings if warning.id == "cold-peak"]
+    fix = re.fullmatch(r"set targets\.warm_up to (.+)", warning.fix)
+    assert fix is not None
+    wanted = with_targets(with_daily_peak(requirements, 24 - 0.9 * fill_hours), warm_up_seconds=parse_duration(fix[1]))
+    mended = plan(wanted, WORLD)
+    assert mended.meets_targets
+    assert "cold-peak" not in {warning.id for warning in mended.warnings}

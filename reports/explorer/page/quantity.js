@@ -7,6 +7,8 @@
 
 const SIZES = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40, PiB: 2 ** 50 };
 const TIMES = { ms: 0.001, s: 1, min: 60, h: 3600 };
+/** @type {Partial<Record<Kind, Record<string, number>>>} */
+const UNITS = { size: SIZES, time: TIMES, share: { "": 1, "%": 0.01 }, multiple: { x: 1 } };
 const QUANTITY = /^\s*([\d_]*\.?\d+(?:e\d+)?)\s*([A-Za-z%]*)\s*$/;
 const UNIFORM = "uniform";
 /** A slider is logarithmic if the ratio of its ends is at least this. */
@@ -53,8 +55,7 @@ function parseMiddle(kind, text) {
  * @returns {number | null}
  */
 function unitFactor(kind, unit) {
-  /** @type {Record<string, number>} */
-  const units = kind === "size" ? SIZES : kind === "time" ? TIMES : kind === "share" ? { "": 1, "%": 0.01 } : { "": 1 };
+  const units = UNITS[kind] ?? { "": 1 };
   return units[unit] ?? null;
 }
 
@@ -70,6 +71,7 @@ export function quantityText(kind, value) {
   if (kind === "time") return withUnit(TIMES, value);
   if (kind === "skew") return value < 0.005 ? UNIFORM : String(Math.round(value * 100) / 100);
   if (kind === "share") return String(Math.round(value * 1000) / 1000);
+  if (kind === "multiple") return `${Math.round(value * 10) / 10}x`;
   if (kind === "ratio") return String(Math.round(value * 10) / 10);
   return String(Math.round(significant(value, 3)));
 }

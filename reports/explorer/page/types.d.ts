@@ -1,7 +1,7 @@
 // The shapes of the data that Python sends to the page; the keys of a plan are those of `warmbase plan --output json`.
 
 export type Values = Record<string, string>;
-export type Kind = "size" | "count" | "share" | "time" | "usd" | "ratio" | "skew" | "choice";
+export type Kind = "size" | "count" | "share" | "time" | "usd" | "ratio" | "multiple" | "skew" | "choice";
 
 export interface Input {
   key: string;

@@ -178,7 +178,7 @@ TABLES: Final = PageCase(
         f"{ORDERS}compression.ratio": ("1.5", "4"),
         f"{ORDERS}popularity": ("uniform", "0.6", "1.2"),
         f"{ORDERS}reads.per_second": ("20", "200", "1500"),
-        f"{ORDERS}reads.peak_per_second": ("", "4000"),
+        f"{ORDERS}reads.seasons.peak": ("1x", "4x"),
         f"{EVENTS}stored": ("100 GiB", "9 TiB"),
         f"{EVENTS}cell": ("16 B", "600 B"),
         f"{EVENTS}block_size": ("16 KiB", "128 KiB"),
