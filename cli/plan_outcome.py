@@ -9,6 +9,7 @@ from reports.block_reads import block_reads
 from sizing.hdfs_load import NAMENODE_REQUESTS_PER_SECOND, Hdfs
 from sizing.plan import Plan, PlannedTable, Throughput
 from sizing.restart import Restart
+from sizing.scan_export import ScanExport
 from sizing.units import (
     MIB,
     SECONDS_PER_HOUR,
@@ -40,11 +41,24 @@ def outcome(plan: Plan) -> Rows:
         format_duration(seconds) for seconds in (plan.snapshot.export_seconds, plan.snapshot.restore_seconds)
     )
     yield "snapshot", f"{export} to export, {restore} to import (estimates), {_mappers(plan)}"
+    for number, one in enumerate(plan.scan_exports):
+        yield "" if number else "export", export_text(one)
     yield "restart", _restart(plan.restart)
     if plan.hdfs:
         yield "node lost", f"HDFS has all copies again after {format_duration(plan.hdfs.recovery_seconds)} (estimate)"
         yield "NameNode", _name_node(plan.hdfs)
     yield from _bad_hours(plan)
+
+
+def export_text(export: ScanExport) -> str:
+    """Return a sentence about the export of a table by a scan."""
+    name = f"{export.table}: " if export.table else ""
+    beside = f"beside {export.beside_reads_per_second:,.0f} reads/s"
+    if export.seconds is None:
+        return f"{name}{beside}, the cluster has nothing left for an export by a scan"
+    time = f"at least {format_duration(export.seconds)} by a scan {beside} (estimate), limited by {export.limit}"
+    gets = f"{export.gets:,.0f} GETs for {format_usd(export.gets_usd)}" if export.gets >= 1 else "no GETs"
+    return f"{name}{time}; {gets}"
 
 
 def _name_node(hdfs: Hdfs) -> str:

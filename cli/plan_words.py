@@ -8,14 +8,16 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from cli.plan_outcome import table_text
+from cli.plan_outcome import export_text, table_text
 from environments.override import Override
 from environments.unstated import Unstated
 from lint.secret import redacted
 from reports.amounts import amount_text
+from sizing.inputs import UTILISATION
 from sizing.plan import Plan
 from sizing.problem import fix_line
 from sizing.resource import Resource
+from sizing.scan_export import REGIONS
 from sizing.units import format_number, format_percent, format_size, format_usd
 
 BAD_HOURS: Final = "bad_hours."
@@ -65,9 +67,10 @@ WATCH: Final = frozenset({"watch", "warnings", "nearest"})
 SAVES: Final = frozenset({"saves", "saves money"})
 OVERRIDES: Final = "overrides"
 TABLES: Final = "tables"
-PLAIN: Final = {TABLES: "tables", **dict.fromkeys(SAVES, "alternatives")}
+EXPORT: Final = "export"
+PLAIN: Final = {TABLES: "tables", EXPORT: "scan_exports", **dict.fromkeys(SAVES, "alternatives")}
 """The lists of a plan that an answer in JSON repeats as they are."""
-LISTS: Final = ASSUMED | WATCH | SAVES | {OVERRIDES, TABLES}
+LISTS: Final = ASSUMED | WATCH | SAVES | {OVERRIDES, TABLES, EXPORT}
 """Words for lists: values that nobody stated, warnings with their fixes, what would save money, and tables."""
 
 
@@ -93,10 +96,8 @@ def listed(word: str, plan: Plan, assumed: Sequence[Unstated], overrides: Sequen
         yield from _warnings(plan)
     elif word in SAVES:
         yield from _savings(plan)
-    elif word == TABLES:
-        yield from map(table_text, plan.tables)
-        if not plan.tables:
-            yield "The environment file describes one workload for all tables."
+    elif word in (TABLES, EXPORT):
+        yield from _tables(plan) if word == TABLES else _exports(plan)
     elif word == OVERRIDES:
         for override in overrides:
             yield f"{override.classification} {override.key} = {redacted(override.key, override.value)}"
@@ -114,6 +115,33 @@ def _warnings(plan: Plan) -> Iterator[str]:
     for warning in plan.warnings:
         yield f"{warning.severity}: {warning.message}"
         yield f"  {fix_line(warning.fix)}"
+
+
+def _tables(plan: Plan) -> Iterator[str]:
+    yield from map(table_text, plan.tables)
+    if not plan.tables:
+        yield "The environment file describes one workload for all tables."
+
+
+def _exports(plan: Plan) -> Iterator[str]:
+    yield (
+        "A scan with setCacheBlocks(false) reads every block once. It takes blocks from the cache but puts none into"
+        f" it, so hit ratios stay the same. Together with the load, it may use {format_percent(UTILISATION)} of each"
+        " resource."
+    )
+    for export in plan.scan_exports:
+        yield export_text(export)
+        limit = (
+            "one scanner for each region, which reads block after block"
+            if export.limit == REGIONS
+            else f"what the load leaves of {export.limit}"
+        )
+        yield (
+            f"  {export.blocks:,} blocks, of which {format_percent(export.cached_fraction)} are on the nodes' disks, at"
+            f" {export.blocks_per_second:,.0f} blocks/s: {limit}"
+        )
+    if not plan.scan_exports:
+        yield "A closed load takes all that the cluster has, so the plan has no estimate of an export beside it."
 
 
 def _savings(plan: Plan) -> Iterator[str]:

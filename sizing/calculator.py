@@ -40,6 +40,7 @@ from sizing.problem import Infeasible
 from sizing.relaxations import nearest_changes, relaxations
 from sizing.requirements import Requirements, World
 from sizing.resource import S3_GETS_PER_SECOND_PER_PREFIX, bottleneck
+from sizing.scan_export import scan_exports
 from sizing.search import search
 from sizing.shortfalls import Shortfall
 from sizing.snapshot import eta, export_copy, import_copy
@@ -167,6 +168,7 @@ def _plan(result: SearchResult, nearest: tuple[str, ...]) -> Plan:
         bad_hours=bad_hours(candidate),
         s3=_s3_requests(candidate),
         snapshot=_snapshot(candidate),
+        scan_exports=scan_exports(candidate),
         cost=candidate_cost(candidate),
         because=explanations(candidate, result, relaxed=bool(nearest) and result.best.serves),
         warnings=_warnings(candidate, missed),

@@ -26,6 +26,7 @@ from sizing.prices import PriceNote
 from sizing.region_size import Regions
 from sizing.resource import Resource
 from sizing.restart import Restart
+from sizing.scan_export import ScanExport
 from sizing.warning import Warning  # noqa: A004 - the plan's own word
 from sizing.writes import Writes
 
@@ -247,6 +248,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     restart: Restart
     s3: S3Requests
     snapshot: Snapshot
+    scan_exports: tuple[ScanExport, ...]
+    """The export of each table, or of all data, by a scan that fills no cache; none for a closed load."""
     cost: Cost
     because: Explanations
     warnings: tuple[Warning, ...]

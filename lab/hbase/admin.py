@@ -184,6 +184,10 @@ class Admin:
         """Put and flush so many rows; return how many rows the table then has."""
         return int(self._call("smoke", table=table, family=family, rows=rows)["rows"])
 
+    def scan(self, table: str) -> int:
+        """Read the whole table with `setCacheBlocks(false)`, as an export does; return the number of its rows."""
+        return int(self._call("scan", table=table)["rows"])
+
     def _call(self, name: str, seconds: float = CALL_SECONDS, **fields: object) -> dict[str, Any]:
         process = self._started()
         identity = next(self._ids)

@@ -51,8 +51,11 @@ def experiment(launches: Callable[[str], Launch], tmp_path: Path) -> Iterator[Ex
 
 @pytest.mark.thorough
 def test_each_table_has_its_predicted_hit_ratio(experiment: Experiment) -> None:
-    hot, scanned, lookups = tables.run(experiment).figures
+    hot, scanned, lookups, cached, gets, added = tables.run(experiment).figures
     assert float(hot.measured) - float(scanned.measured) > 0.1
     for ratio in (hot, scanned):
         assert ratio.measured == pytest.approx(ratio.predicted, abs=POINTS)
     assert lookups.measured == pytest.approx(lookups.predicted, rel=0.05)
+    assert cached.measured == pytest.approx(cached.predicted, abs=0.05)
+    assert gets.measured == pytest.approx(gets.predicted, rel=0.1)
+    assert float(added.measured) <= 5

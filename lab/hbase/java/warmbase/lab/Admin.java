@@ -112,6 +112,7 @@ public final class Admin implements AutoCloseable {
       case "reopen" -> tables().reopen(request);
       case "major_compact" -> tables().majorCompact(request);
       case "smoke" -> tables().smoke(request);
+      case "scan" -> tables().scan(request);
       case "blocks" -> new StoreFiles(configuration).blocks(request);
       case "servers" -> cluster().servers();
       case "regions" -> cluster().regions(request.table());

@@ -125,8 +125,8 @@ final class Tables {
     return timestamps;
   }
 
-  /** Counts rows without filling the cache with them. */
-  private JsonObject count(Request request) throws IOException {
+  /** Reads and counts all rows without filling the cache with them. */
+  JsonObject scan(Request request) throws IOException {
     Scan scan = new Scan().setFilter(new FirstKeyOnlyFilter()).setCaching(ROWS_AT_A_TIME).setCacheBlocks(false);
     long rows = 0;
     try (Table table = table(request.table()); ResultScanner scanner = table.getScanner(scan)) {
@@ -155,7 +155,7 @@ final class Tables {
       }
     }
     admin.flush(request.table());
-    return count(request);
+    return scan(request);
   }
 
   private Table table(TableName name) throws IOException {

@@ -1,0 +1,112 @@
+"""An export of a table by a scan through the RegionServers that puts no block into the cache.
+
+The client sets `setCacheBlocks(false)`, as MapReduce and Spark jobs do. HBase then takes each block from the cache if
+it is there, and otherwise from S3, and caches none (HBase 2.6.2, HFileReaderImpl.readBlock). So an export changes no
+hit ratio, but it uses what the load leaves of every resource.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sizing.candidate import Candidate
+from sizing.imbalance import EVEN
+from sizing.inputs import UTILISATION, TableRead
+from sizing.read import Hits, Read
+from sizing.resource import Resource, resources, seconds_alone
+from sizing.stored_blocks import StoredBlocks
+from sizing.units import MIB
+
+__all__ = ["ScanExport", "scan_exports"]
+
+ANSWER_BYTES: Final = 2 * MIB  # hbase.client.scanner.max.result.size: a call for the next rows returns so much
+REGIONS: Final = "regions"
+"""The limit of an export that reads every region with one scanner, block after block."""
+
+
+class ScanExport(Struct, frozen=True, kw_only=True):
+    """An export of all `blocks` of a table, or of all data if the workload has no tables: `table` is then empty.
+
+    `cached_fraction` of the blocks comes from disks, and the rest are `gets`, which cost `gets_usd`. Beside
+    `beside_reads_per_second`, the cluster exports at most `blocks_per_second`, limited by `limit`: together, they use
+    the fraction of the resource that a plan may use. `seconds` is the least time; None if the load leaves nothing.
+    """
+
+    table: str
+    blocks: int
+    cached_fraction: float
+    beside_reads_per_second: float
+    blocks_per_second: float
+    limit: str
+    seconds: float | None
+    gets: float
+    gets_usd: float
+
+
+def scan_exports(candidate: Candidate) -> tuple[ScanExport, ...]:
+    """Return the export of each table while all nodes are warm; none under a closed load, which leaves nothing over.
+
+    It runs in the quiet hours if it is known how long the peak lasts, and beside the load of the peak otherwise.
+    """
+    question = candidate.question
+    peak = question.at_peak.offered_reads_per_second
+    if peak is None:
+        return ()
+    quiet = question.requirements.workload.quiet_reads_per_second
+    beside = peak if quiet is None else quiet
+    tables = zip(question.demand.blocks.parts, question.table_reads, _cached_fractions(candidate), strict=True)
+    return tuple(_export(candidate, beside, *table) for table in tables)
+
+
+def _cached_fractions(candidate: Candidate) -> Iterator[float]:
+    """Yield the share of each table's blocks that is on the nodes' disks."""
+    question, blocks = candidate.question, candidate.question.demand.blocks
+    if not question.mode.has_bucket_cache:
+        yield from (candidate.hit_ratio(candidate.count) for _ in blocks.parts)
+        return
+    in_cache = question.tables_in_cache(candidate.hit_ratio(candidate.count))
+    for part, (_, cached_blocks) in zip(blocks.parts, in_cache, strict=True):
+        # These are blocks of the mean length of all tables.
+        cached_bytes = cached_blocks * question.demand.cacheable.cached_bytes
+        yield min(1.0, cached_bytes / (part.count * part.cached_bytes))
+
+
+def _export(candidate: Candidate, beside: float, blocks: StoredBlocks, table: TableRead, cached: float) -> ScanExport:
+    cluster = replace(candidate.cluster(candidate.count), imbalance=EVEN)
+    read = _block(table.read, blocks, cached)
+    timings = replace(table.timings, rpc_cpu_seconds=table.timings.rpc_cpu_seconds * read.answer_bytes / ANSWER_BYTES)
+    hits = Hits(ratio=1.0 if cached else 0.0)
+    needs = {one.name: one for one in resources(cluster, read, hits, timings)}
+    rates: dict[str, float] = {
+        load.name: _left(load, beside) * needs[load.name].max_reads_per_second
+        for load in candidate.resources(candidate.count)
+    }
+    rates[REGIONS] = blocks.workload.regions / seconds_alone(cluster, read, hits, timings)
+    limit = min(rates, key=lambda name: rates[name])
+    gets = blocks.count * (1 - cached) if candidate.question.mode.keeps_data_in_s3 else 0.0
+    return ScanExport(
+        table=blocks.workload.name,
+        blocks=blocks.count,
+        cached_fraction=cached,
+        beside_reads_per_second=beside,
+        blocks_per_second=rates[limit],
+        limit=limit,
+        seconds=blocks.count / rates[limit] if rates[limit] else None,
+        gets=gets,
+        gets_usd=gets * candidate.question.world.prices.usd("s3-get"),
+    )
+
+
+def _block(read: Read, blocks: StoredBlocks, cached: float) -> Read:
+    """Return the read of the next block of an export; one that is not cached does not fill the cache, either."""
+    return replace(read, blocks=1.0, runs=1.0, cacheable=cached, answer_bytes=math.ceil(blocks.payload_bytes))
+
+
+def _left(load: Resource, reads_per_second: float) -> float:
+    """Return the fraction of a resource of the busiest server that the load leaves to an export."""
+    return max(0.0, UTILISATION - reads_per_second / load.max_reads_per_second)

@@ -1,0 +1,125 @@
+"""An export by a scan takes what the load leaves, and the blocks that are not cached come from S3."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from sizing.calculator import plan
+from sizing.inputs import UTILISATION, SizingInputs
+from sizing.modes import HDFS, S3_PLAIN
+from sizing.popularity import UNIFORM
+from sizing.requirements import Requirements
+from sizing.resource import S3_GETS_PER_SECOND_PER_PREFIX
+from sizing.scan_export import ScanExport, scan_exports
+from sizing.search import search
+from sizing.workload import ClosedLoad, OpenLoad, Reads, Workload
+from tests.sizing.clusters import PINNED, RELAXED, SYSTEM, WORLD, gp3_volume, with_core, with_targets, with_workload
+
+SMALL_CACHES = with_core(PINNED, volumes=(gp3_volume("cache", 600, throughput_mib_s=500), SYSTEM))
+HALF_CACHED = with_targets(
+    with_workload(SMALL_CACHES, reads=replace(RELAXED.workload.reads, load=OpenLoad(reads_per_second=100))),
+    hit_ratio=0.3,
+)
+
+
+def exports(requirements: Requirements) -> tuple[ScanExport, ...]:
+    return scan_exports(replace(search(SizingInputs.new(requirements, WORLD)).best.candidate, exact=True))
+
+
+def with_load(requirements: Requirements, load: OpenLoad | ClosedLoad) -> Requirements:
+    return with_workload(requirements, reads=replace(requirements.workload.reads, load=load))
+
+
+def test_every_block_comes_from_a_disk_or_is_a_get() -> None:
+    [export] = exports(HALF_CACHED)
+    sized = plan(HALF_CACHED, WORLD)
+    assert sized.scan_exports == (export,)
+    room = sized.cache.size_bytes * sized.core.count / SizingInputs.new(HALF_CACHED, WORLD).demand.everything_bytes
+    assert 0.8 * room <= export.cached_fraction <= room < 0.5
+    assert export.gets == pytest.approx((1 - export.cached_fraction) * export.blocks)
+    assert export.gets_usd == pytest.approx(export.gets * WORLD.prices.usd("s3-get"))
+    assert export.seconds == pytest.approx(export.blocks / export.blocks_per_second)
+
+
+def test_a_cluster_without_a_cache_reads_each_block_from_s3_and_hdfs_reads_none() -> None:
+    [plain] = exports(with_load(replace(RELAXED, mode=S3_PLAIN), OpenLoad(reads_per_second=100)))
+    [hdfs] = exports(replace(with_load(RELAXED, OpenLoad(reads_per_second=100)), mode=HDFS))
+    assert (plain.cached_fraction, plain.gets) == (0.0, plain.blocks)
+    assert (hdfs.cached_fraction, hdfs.gets, hdfs.gets_usd) == (1.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("reads_per_second", [50.0, 150.0])
+def test_the_load_and_the_export_use_together_what_a_plan_may_use(reads_per_second: float) -> None:
+    """The GETs of both, without a cache, are limited by the request rate of the prefix or by the servers."""
+    requirements = with_load(replace(PINNED, mode=S3_PLAIN), OpenLoad(reads_per_second=reads_per_second))
+    candidate = search(SizingInputs.new(requirements, WORLD)).best.candidate
+    [export] = scan_exports(candidate)
+    load = {one.name: reads_per_second / one.max_reads_per_second for one in candidate.resources(candidate.count)}
+    assert max(load.values()) < UTILISATION
+    gets = reads_per_second * candidate.question.read.blocks + export.blocks_per_second
+    assert gets <= UTILISATION * S3_GETS_PER_SECOND_PER_PREFIX * (1 + 1e-9)
+    if export.limit == "s3-requests":
+        assert gets == pytest.approx(UTILISATION * S3_GETS_PER_SECOND_PER_PREFIX)
+
+
+@given(loads=st.tuples(st.floats(1, 3_000), st.floats(1, 3_000)).map(sorted))
+def test_more_reads_leave_less_to_an_export(loads: list[float]) -> None:
+    pinned = with_targets(PINNED, hit_ratio=0.3)
+    [fewer], [more] = (exports(with_load(pinned, OpenLoad(reads_per_second=load))) for load in loads)
+    assert more.blocks_per_second <= fewer.blocks_per_second * (1 + 1e-9)
+    assert more.gets == pytest.approx(fewer.gets, rel=1e-6)
+
+
+def test_an_export_runs_in_the_quiet_hours_if_they_are_known() -> None:
+    daily = OpenLoad(reads_per_second=90, peak_reads_per_second=100, peak_hours=6)
+    [quiet], [busy] = (exports(with_load(HALF_CACHED, load)) for load in (daily, replace(daily, peak_hours=None)))
+    assert busy.beside_reads_per_second == 100
+    assert quiet.beside_reads_per_second == pytest.approx((24 * 90 - 6 * 100) / 18)
+    assert quiet.blocks_per_second >= busy.blocks_per_second
+
+
+def test_a_cluster_at_its_limit_has_nothing_left_and_a_closed_load_leaves_nothing() -> None:
+    [export] = exports(with_load(with_targets(PINNED, hit_ratio=0.3), OpenLoad(reads_per_second=1e6)))
+    assert (export.blocks_per_second, export.seconds) == (0.0, None)
+    assert exports(with_load(PINNED, ClosedLoad(concurrency=100))) == ()
+
+
+def test_few_regions_are_few_scanners() -> None:
+    one, many = (exports(with_workload(HALF_CACHED, regions=regions))[0] for regions in (24, 4_000))
+    assert one.limit == "regions"
+    assert many.limit != "regions"
+    assert one.blocks_per_second < many.blocks_per_second
+
+
+def test_each_table_has_its_own_export() -> None:
+    base = RELAXED.workload
+    hot, cold = (
+        replace(base, name=name, stored_bytes=base.stored_bytes // 2, reads=replace(base.reads, load=load))
+        for name, load in (("hot", OpenLoad(reads_per_second=500)), ("cold", OpenLoad(reads_per_second=5)))
+    )
+    requirements = replace(HALF_CACHED, workload=Workload.of([hot, replace(cold, cached=False)]))
+    of_hot, of_cold = exports(requirements)
+    assert (of_hot.table, of_cold.table) == ("hot", "cold")
+    assert of_hot.cached_fraction > 0.3
+    assert (of_cold.cached_fraction, of_cold.gets) == (0.0, of_cold.blocks)
+
+
+def test_the_cached_share_of_a_table_that_is_read_evenly_is_its_hit_ratio_whatever_its_blocks() -> None:
+    """Every block of such a table is read equally often, so an export finds as many of them as any other read."""
+    base = replace(HALF_CACHED.workload, write_bytes_per_second=0, stored_bytes=HALF_CACHED.workload.stored_bytes // 2)
+    rows = replace(base, name="rows", reads=replace(base.reads, load=OpenLoad(reads_per_second=80)))
+    even = replace(
+        base,
+        name="even",
+        block_bytes=2 * base.block_bytes,
+        popularity=UNIFORM,
+        reads=Reads(load=OpenLoad(reads_per_second=10), kind="scan", rows=100),
+    )
+    sized = plan(replace(HALF_CACHED, workload=Workload.of([rows, even])), WORLD)
+    of_rows, of_even = sized.scan_exports
+    assert 0.05 < of_even.cached_fraction < 0.95
+    assert of_even.cached_fraction == pytest.approx(sized.tables[1].hit_ratio, rel=0.01)
+    assert of_rows.cached_fraction < sized.tables[0].hit_ratio
