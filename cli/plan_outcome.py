@@ -53,12 +53,12 @@ def outcome(plan: Plan) -> Rows:
 def export_text(export: ScanExport) -> str:
     """Return a sentence about the export of a table by a scan."""
     name = f"{export.table}: " if export.table else ""
-    beside = f"beside {export.beside_reads_per_second:,.0f} reads/s"
+    beside = f"{export.beside_reads_per_second:,.0f} reads/s"
     if export.seconds is None:
-        return f"{name}{beside}, the cluster has nothing left for an export by a scan"
-    time = f"at least {format_duration(export.seconds)} by a scan {beside} (estimate), limited by {export.limit}"
-    gets = f"{export.gets:,.0f} GETs for {format_usd(export.gets_usd)}" if export.gets >= 1 else "no GETs"
-    return f"{name}{time}; {gets}"
+        return f"{name}at {beside}, the load leaves no capacity for an export by a scan"
+    time = f"a scan takes at least {format_duration(export.seconds)} (estimate) while the cluster serves {beside}"
+    gets = f"{export.gets:,.0f} GETs cost {format_usd(export.gets_usd)}" if export.gets >= 1 else "no GETs"
+    return f"{name}{time}, limited by {export.limit}; {gets}"
 
 
 def _name_node(hdfs: Hdfs) -> str:
@@ -84,7 +84,7 @@ def _reads(plan: Plan) -> Rows:
         f"{format_number(round(load.concurrency, 1))} requests = {load.reads_per_second:,.0f}/s x {latency}",
     )
     if plan.peak:
-        yield "peak hour", _peak(plan, plan.peak)
+        yield "daily peak" if plan.daily_peak else "peak hour", _peak(plan, plan.peak)
     yield "saturates", f"at {load.saturation_reads_per_second:,.0f} reads/s; {load.bottleneck} is the bottleneck"
     busiest = load.busiest_server
     if busiest.requests > LITTLE_MORE:

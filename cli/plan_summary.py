@@ -103,11 +103,11 @@ def _outcome(plan: Plan) -> Iterator[Row]:
     yield "Warm", served
     if plan.peak:
         peak = plan.peak
-        rate, quiet = f"{peak.reads_per_second:,.0f} reads/s", ""
+        label, rate, quiet = "Peak hour", f"{peak.reads_per_second:,.0f} reads/s", ""
         if plan.daily_peak:
-            rate += f" for {format_number(plan.daily_peak.hours)} h a day"
+            label, rate = "Daily peak", f"{rate} for {format_number(plan.daily_peak.hours)} h"
             quiet = f"; {plan.daily_peak.quiet_reads_per_second:,.0f} reads/s in the other hours"
-        yield "Peak hour", f"{rate}, p99 {peak.p99_latency_ms:,.0f} ms (estimate){quiet}"
+        yield label, f"{rate}, p99 {peak.p99_latency_ms:,.0f} ms (estimate){quiet}"
     if plan.writes.offered_bytes_per_second:
         most = format_rate(plan.writes.saturation_bytes_per_second)
         yield "Writes", f"{format_rate(plan.writes.offered_bytes_per_second)}; HBase begins to block writes at {most}"

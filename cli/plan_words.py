@@ -37,6 +37,7 @@ WORDS: Final[Mapping[str, Sequence[str]]] = {
     "p99": ("throughput.p99_latency_ms",),
     "in flight": ("throughput.mean_latency_ms",),
     "peak hour": ("throughput.utilisation_fraction",),
+    "daily peak": ("throughput.utilisation_fraction",),
     "saturates": ("throughput.bottleneck", "throughput.utilisation_fraction"),
     "busiest": ("throughput.busiest_server.requests", "throughput.busiest_server.blocks"),
     "writes": ("writes.bottleneck",),
@@ -71,7 +72,7 @@ EXPORT: Final = "export"
 PLAIN: Final = {TABLES: "tables", EXPORT: "scan_exports", **dict.fromkeys(SAVES, "alternatives")}
 """The lists of a plan that an answer in JSON repeats as they are."""
 LISTS: Final = ASSUMED | WATCH | SAVES | {OVERRIDES, TABLES, EXPORT}
-"""Words for lists: values that nobody stated, warnings with their fixes, what would save money, and tables."""
+"""Words for lists: values that nobody stated, warnings, what would save money, overrides, tables and exports."""
 
 
 def is_word(word: str, plan: Plan) -> bool:
@@ -126,22 +127,22 @@ def _tables(plan: Plan) -> Iterator[str]:
 def _exports(plan: Plan) -> Iterator[str]:
     yield (
         "A scan with setCacheBlocks(false) reads every block once. It takes blocks from the cache but puts none into"
-        f" it, so hit ratios stay the same. Together with the load, it may use {format_percent(UTILISATION)} of each"
-        " resource."
+        " it, so hit ratios stay the same. The estimate lets the load and the scan together use up to"
+        f" {format_percent(UTILISATION)} of each resource."
     )
     for export in plan.scan_exports:
         yield export_text(export)
         limit = (
-            "one scanner for each region, which reads block after block"
+            "one scanner per region, which reads one block at a time"
             if export.limit == REGIONS
-            else f"what the load leaves of {export.limit}"
+            else f"the share of {export.limit} that the load leaves"
         )
         yield (
-            f"  {export.blocks:,} blocks, of which {format_percent(export.cached_fraction)} are on the nodes' disks, at"
-            f" {export.blocks_per_second:,.0f} blocks/s: {limit}"
+            f"  {export.blocks:,} blocks, {format_percent(export.cached_fraction)} of them on the nodes' disks; at most"
+            f" {export.blocks_per_second:,.0f} blocks/s, limited by {limit}"
         )
     if not plan.scan_exports:
-        yield "A closed load takes all that the cluster has, so the plan has no estimate of an export beside it."
+        yield "A closed load uses all the capacity of the cluster, so the plan does not estimate an export beside it."
 
 
 def _savings(plan: Plan) -> Iterator[str]:

@@ -19,7 +19,7 @@ ITERATIONS: Final = 60
 
 
 def with_unit(number: str, unit: str) -> str:
-    """Return a number with its unit, which may be empty; a multiple is written as one word, such as `2.5x`."""
+    """Return a number with its unit, which may be empty; a multiple has no space before it: `2.5x`."""
     return f"{number}{unit}" if unit in MULTIPLE_UNITS else f"{number} {unit}".rstrip()
 
 

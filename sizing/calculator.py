@@ -67,20 +67,20 @@ OF_REGION_SERVER: Final = (
 
 
 class PlanSearch(Struct, frozen=True, kw_only=True, dict=True):
-    """What one cluster must serve, and what there is to buy. What was found for it is remembered."""
+    """The search for the plan of one cluster. It runs once, and its results are kept."""
 
     requirements: Requirements
     world: World
 
     @cached_property
     def attainable(self) -> Plan | None:
-        """Return the plan; None, much sooner than the nearest one, if no cluster meets the targets."""
+        """Return the plan; None if no cluster meets the targets, which is known before the nearest targets are."""
         result = self._result
         return _plan(result, nearest=()) if isinstance(result, SearchResult) and _is_answer(result) else None
 
     @cached_property
     def plan(self) -> Plan:
-        """Return the plan, or that of the cluster with the nearest feasible targets. Raises Infeasible, as `plan`."""
+        """Return the plan for these targets, or for the nearest feasible ones. Raises Infeasible, as `plan` says."""
         return self.attainable or self._nearest()
 
     def _nearest(self) -> Plan:

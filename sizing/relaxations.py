@@ -25,7 +25,7 @@ from sizing.workload import OpenLoad
 STEP: Final = 1.02  # judgement: nobody states a target to better than 2 %
 EVERYTHING: Final = frozenset({"hit_ratio", "reads"})
 """The targets that are missed where no type has room for a cache that meets the hit ratio."""
-FIRST_FACTOR: Final = 2.0  # judgement: most targets that are missed are missed by less
+FIRST_FACTOR: Final = 2.0  # judgement: most missed targets are missed by less than a factor of 2
 LONGER: Final = 1.1  # judgement: nobody states how long a cluster may warm up to better than a tenth
 LEAST_READS_PER_SECOND: Final = 1.0  # judgement: nobody wants a cluster that serves less
 LEAST_HIT_RATIO: Final = 0.01  # judgement: nobody wants a cache with fewer hits
@@ -78,7 +78,7 @@ def _changes(question: SizingInputs, missed: AbstractSet[str]) -> Iterator[Relax
         slowest = without.candidate.peak_performance(without.candidate.survivors).p99_seconds
         least = least_p99_seconds(question) or slowest
         yield _p99(question, max(wanted.p99_seconds, least), slowest)
-    # If the fastest volumes with the largest cache miss the p99, these targets are not what prevents it.
+    # If even the largest cache on the fastest volumes misses the p99, other targets do not help.
     is_fast_enough = wanted.p99_seconds is None or least <= wanted.p99_seconds
     if is_fast_enough:
         yield from _of_budget_and_durations(question)
@@ -132,7 +132,7 @@ def _tightest(
 ) -> Relaxation | None:
     """Return the strictest feasible value, to within a step; None where not even the loosest value is feasible.
 
-    It lies `between` an infeasible value and the loosest one, and is first sought near the infeasible one.
+    It lies `between` an infeasible value and the loosest one. The search starts near the infeasible value.
     """
 
     def search_at(value: float) -> Search | None:
@@ -189,7 +189,7 @@ def _offline_after_crash(question: SizingInputs) -> Relaxation | None:
 
 
 def _p99(question: SizingInputs, least: float, slowest: float) -> Relaxation | None:
-    """Return the lowest p99 that the budget buys, in seconds; it lies between two values."""
+    """Return the lowest p99 within the budget. It lies between `least` and `slowest`, in seconds."""
 
     def question_at(p99_seconds: float) -> SizingInputs:
         return _with(question, p99_seconds=_rounded_up(p99_seconds))

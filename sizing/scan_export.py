@@ -1,8 +1,8 @@
-"""An export of a table by a scan through the RegionServers that puts no block into the cache.
+"""An export of a table by a scan that goes through the RegionServers but does not fill their caches.
 
-The client sets `setCacheBlocks(false)`, as MapReduce and Spark jobs do. HBase then takes each block from the cache if
-it is there, and otherwise from S3, and caches none (HBase 2.6.2, HFileReaderImpl.readBlock). So an export changes no
-hit ratio, but it uses what the load leaves of every resource.
+The client sets `setCacheBlocks(false)`, as TableInputFormat does by default. HBase then takes each block from the cache
+if it is there, and otherwise from S3, and does not cache it (HBase 2.6.2, HFileReaderImpl.readBlock). So an export
+changes no hit ratio, but it uses what the load leaves of every resource.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sizing.units import MIB
 
 __all__ = ["ScanExport", "scan_exports"]
 
-ANSWER_BYTES: Final = 2 * MIB  # hbase.client.scanner.max.result.size: a call for the next rows returns so much
+ANSWER_BYTES: Final = 2 * MIB  # hbase.client.scanner.max.result.size: one scanner call returns about this much
 REGIONS: Final = "regions"
 """The limit of an export that reads every region with one scanner, block after block."""
 
@@ -32,9 +32,10 @@ REGIONS: Final = "regions"
 class ScanExport(Struct, frozen=True, kw_only=True):
     """An export of all `blocks` of a table, or of all data if the workload has no tables: `table` is then empty.
 
-    `cached_fraction` of the blocks comes from disks, and the rest are `gets`, which cost `gets_usd`. Beside
-    `beside_reads_per_second`, the cluster exports at most `blocks_per_second`, limited by `limit`: together, they use
-    the fraction of the resource that a plan may use. `seconds` is the least time; None if the load leaves nothing.
+    `cached_fraction` is the share of the blocks that are read from disks; each other block is one of `gets`. While the
+    cluster serves `beside_reads_per_second`, it can export at most `blocks_per_second`: load and export then use the
+    whole share of the resource `limit` that a plan may use, unless the limit is `regions`. `seconds` is the shortest
+    time; None if the load leaves no capacity.
     """
 
     table: str
@@ -49,9 +50,9 @@ class ScanExport(Struct, frozen=True, kw_only=True):
 
 
 def scan_exports(candidate: Candidate) -> tuple[ScanExport, ...]:
-    """Return the export of each table while all nodes are warm; none under a closed load, which leaves nothing over.
+    """Return the export of each table while all nodes are warm; none for a closed load, which leaves no capacity.
 
-    It runs in the quiet hours if it is known how long the peak lasts, and beside the load of the peak otherwise.
+    The export runs outside the peak if the length of every peak is known, and otherwise beside the peak load.
     """
     question = candidate.question
     peak = question.at_peak.offered_reads_per_second
@@ -71,7 +72,7 @@ def _cached_fractions(candidate: Candidate) -> Iterator[float]:
         return
     in_cache = question.tables_in_cache(candidate.hit_ratio(candidate.count))
     for part, (_, cached_blocks) in zip(blocks.parts, in_cache, strict=True):
-        # These are blocks of the mean length of all tables.
+        # The curves count cached blocks in units of the mean length over all tables.
         cached_bytes = cached_blocks * question.demand.cacheable.cached_bytes
         yield min(1.0, cached_bytes / (part.count * part.cached_bytes))
 

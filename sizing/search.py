@@ -88,7 +88,7 @@ class Search(Struct, kw_only=True, dict=True):
         )
 
     def any_serves(self) -> bool:
-        """Return whether a cluster within the budget meets the targets, which is known sooner than the cheapest one."""
+        """Return whether any cluster within the budget meets the targets. This is faster than finding the cheapest."""
         while self.bounds.best is None and self.queue and self.queue[0][0] <= self.budget_usd:
             self._advance(heapq.heappop(self.queue)[-1])
         return self.bounds.best is not None

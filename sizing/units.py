@@ -106,7 +106,7 @@ def parse_fraction(value: float | str) -> float:
 
 
 def parse_multiple(text: str) -> float:
-    """Return the number of a multiple such as `2.5x`."""
+    """Return the factor of a multiple: 2.5 for `2.5x`."""
     return float(_quantity(text, MULTIPLE_UNITS, "2.5x"))
 
 

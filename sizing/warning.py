@@ -127,9 +127,9 @@ def _cold_peak(candidate: Candidate) -> Iterator[Warning]:
         yield Warning(
             id="cold-peak",
             severity="warning",
-            message=f"an empty cache takes {format_duration(cold.course.prefetch_seconds)} to fill (estimate), longer"
-            f" than the {format_duration(quiet_seconds)} between two peaks, so the first peak after a start finds it"
-            " partly empty",
+            message=f"after a start, an empty cache takes {format_duration(cold.course.prefetch_seconds)} to fill"
+            f" (estimate), but only {format_duration(quiet_seconds)} pass between two peaks, so the cache is still"
+            " partly empty in the first peak",
             fix=f"set targets.warm_up to {format_duration(quiet_seconds)}",
         )
 

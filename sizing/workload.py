@@ -31,7 +31,7 @@ class OpenLoad(Struct, frozen=True, kw_only=True):
     """Reads arrive at their own pace, whatever the answer takes: a service with many users.
 
     `reads_per_second` is the mean of a month; `peak_reads_per_second` is the rate of the busiest hour, if it is known,
-    and `peak_hours` are the hours a day with that rate.
+    and `peak_hours` is how many hours a day have that rate.
     """
 
     reads_per_second: float
@@ -49,7 +49,7 @@ class OpenLoad(Struct, frozen=True, kw_only=True):
 
     @property
     def quiet_reads_per_second(self) -> float | None:
-        """Return the mean rate outside the peak, which is the mean without a peak; None if the hours are unknown."""
+        """Return the mean rate outside the peak hours, or the mean if there is no peak; None if they are unknown."""
         if self.peak_reads_per_second is None:
             return self.reads_per_second
         if self.peak_hours is None:
@@ -194,7 +194,7 @@ class Workload(Struct, frozen=True, kw_only=True):
 
     @property
     def quiet_reads_per_second(self) -> float | None:
-        """Return the mean rate outside the longest peak of a table; None if it is unknown, and for a closed load."""
+        """Return the sum of the tables' rates outside their peaks; None if one is unknown, or for a closed load."""
         rates = [load.quiet_reads_per_second for part in self.parts if isinstance(load := part.load, OpenLoad)]
         known = [rate for rate in rates if rate is not None]
         return sum(known) if known and len(known) == len(rates) else None

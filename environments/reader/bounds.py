@@ -28,9 +28,16 @@ REGIONS = Bounds(
     least=1, most=1_000_000, reason="one HBase master assigns them all"
 )  # HBase reference guide, HBASE-11165
 PEAK = Bounds(
-    least=1, most=1_000, text=lambda times: f"{times:g}x", reason="the busiest hours have at least the mean rate"
-)  # judgement: a peak of 24x leaves no reads to the other hours, if it lasts for an hour
-PEAK_HOURS = Bounds(most=23, text=lambda hours: f"{hours:g} hours", reason="a day has hours outside its peak")
+    least=1,
+    most=1_000,
+    text=lambda times: f"{times:g}x",
+    reason="a peak is not below the mean, and at 1,000x all reads of a day fit into 87 seconds",
+)  # judgement: no real load peaks higher
+PEAK_HOURS = Bounds(
+    most=23,
+    text=lambda hours: f"{hours:g} hours",
+    reason="a peak lasts for some time, and a day has at least one other hour",
+)
 GROWTH = Bounds(
     least=0, most=1, reason="data that doubles every month is 4,096 times as much after a year"
 )  # judgement

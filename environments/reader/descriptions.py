@@ -171,15 +171,15 @@ DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "ratio": "The number of bytes before compression that become one byte in a store file.",
     },
     "SeasonsSection": {
-        "peak": "How many times the mean the rate is in the busiest hours.",
-        "hours": "How many hours a day that rate lasts.",
+        "peak": "The rate in the busiest hours, as a multiple of the mean rate.",
+        "hours": "The number of hours a day with the peak rate.",
     },
     "ReadsSection": {
         "per_second": "The mean number of requests that clients send in a second. The bill is based on it. State this"
         " or `concurrency`.",
         "peak_per_second": "The number of requests per second in the busiest hour, for which the cluster is sized.",
-        "seasons": "The busiest hours of every day, for which the cluster is sized: how many times the mean, and for"
-        " how long. State this or `peak_per_second`.",
+        "seasons": "The peak of every day, for which the cluster is sized: its rate as a multiple of the mean, and its"
+        " length. Do not state `peak_per_second` as well.",
         "concurrency": "The number of requests in flight, for a benchmark whose clients wait for each answer. State"
         " this or `per_second`.",
         "kind": "get: one row. multi-get: several rows in one call. scan: several rows with neighbouring keys.",

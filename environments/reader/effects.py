@@ -21,9 +21,10 @@ EFFECTS: Final[Mapping[str, str]] = {
     "workload.encoding": "The length of an encoded block.",
     "workload.reads.per_second": "The number of nodes, their disks' throughput, S3 requests and their price.",
     "workload.reads.peak_per_second": "The number of nodes and their disks' throughput.",
-    "workload.reads.seasons": "What its keys move: the cluster is sized for the peak.",
+    "workload.reads.seasons": "The number of nodes and their disks' throughput.",
     "workload.reads.seasons.peak": "The number of nodes and their disks' throughput.",
-    "workload.reads.seasons.hours": "The rate in the other hours, and whether a cluster warms up between two peaks.",
+    "workload.reads.seasons.hours": "The rate in the other hours, the time of an export by a scan, and the warning"
+    " about a cold start before a peak.",
     "workload.reads.concurrency": "The rate that the cluster reaches, its latency, and the number of handlers.",
     "workload.reads.kind": "Blocks and RegionServers for each request.",
     "workload.reads.rows": "Blocks for each request.",

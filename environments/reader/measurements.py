@@ -24,8 +24,9 @@ MEASUREMENTS: Final[Mapping[str, str]] = {
     "workload.reads.per_second": f"The growth of `readRequestCount` in the JMX bean `{SERVER}`, divided by the seconds"
     " between two readings and summed over RegionServers. It counts rows: divide it by `rows`.",
     "workload.reads.peak_per_second": "The same as `per_second`, in the busiest hour of a week.",
-    "workload.reads.seasons.peak": "The rate in the busiest hours of a day, measured as `per_second`, divided by it.",
-    "workload.reads.seasons.hours": "The number of hours a day in which the rate is near its highest.",
+    "workload.reads.seasons.peak": "Measure the rate in the busiest hours of a day in the same way as `per_second`, and"
+    " divide it by the mean rate.",
+    "workload.reads.seasons.hours": "The number of hours a day in which the rate is close to this peak.",
     "workload.reads.concurrency": "The number of threads of your benchmark that wait for an answer.",
     "workload.reads.kind": "`rpcGetRequestCount`, `rpcMultiRequestCount` or `rpcScanRequestCount`, whichever grows most"
     f" in the JMX bean `{SERVER}`.",

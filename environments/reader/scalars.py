@@ -163,7 +163,7 @@ Multiple = Annotated[
     _text(parse_multiple, "2.5x"),
     WithJsonSchema({"type": "string", "pattern": r"^[0-9.]+ ?x$", "examples": ["2.5x"]}),
 ]
-"""A number of times, written with an `x`."""
+"""A multiple, written with an `x`, such as `2.5x`."""
 
 Auto = BeforeValidator(_auto)
 """Turns the word `auto` into None, which is how the types say that the calculator chooses."""

@@ -61,7 +61,7 @@ class RawSection(Struct, frozen=True):
         return self._parsed(key, parse_fraction, None)
 
     def multiple(self, key: str) -> float | None:
-        """Return a number of times."""
+        """Return a multiple: 2.5 for `2.5x`."""
         return self._parsed(key, parse_multiple, None)
 
     def section(self, key: str) -> RawSection:

@@ -112,7 +112,7 @@ def _peak_is_above_mean(section: RawSection) -> Iterator[Refusal]:
     if section.gives("peak_per_second") and section.gives("concurrency"):
         yield Refusal(
             at=("peak_per_second",),
-            why="a closed load (concurrency) has no peak, because its rate follows from the answers",
+            why="a closed load (concurrency) has no peak, because its rate depends on how fast the cluster answers",
             fix="state the load with per_second, or remove peak_per_second",
         )
     elif mean is not None and peak is not None and peak < mean:
@@ -131,7 +131,7 @@ def _a_get_is_of_one_row(section: RawSection) -> Iterator[Refusal]:
 
 
 def _one_peak(section: RawSection) -> Iterator[Refusal]:
-    """The peak is a rate or a multiple of the mean, and only an open load has one."""
+    """Refuse a peak that is stated twice, or for a closed load."""
     if not section.gives("seasons"):
         return
     if section.gives("peak_per_second"):
@@ -143,22 +143,21 @@ def _one_peak(section: RawSection) -> Iterator[Refusal]:
     if section.gives("concurrency"):
         yield Refusal(
             at=("seasons",),
-            why="a closed load (concurrency) has no peak, because its rate follows from the answers",
+            why="a closed load (concurrency) has no peak, because its rate depends on how fast the cluster answers",
             fix="state the load with per_second, or remove seasons",
         )
 
 
 def _peak_leaves_reads(section: RawSection) -> Iterator[Refusal]:
-    """The reads of the peak are a part of those of the day."""
+    """Refuse a peak that has more reads than the whole day."""
     peak, hours = section.multiple("peak"), section.number("hours")
     if peak is None or hours is None or not 0 < hours < HOURS_PER_DAY or peak * hours <= HOURS_PER_DAY:
         return
     longest = math.floor(10 * HOURS_PER_DAY / peak) / 10
     yield Refusal(
         at=("hours",),
-        why=f"{hours:g} hours at {peak:g} times the mean have more reads than the whole day, which is 24 hours at"
-        " the mean",
-        fix=f"use {longest:g} hours or fewer, or a lower peak; per_second is the mean of all hours",
+        why=f"{hours:g} hours at {peak:g} times the mean rate are more reads than a whole day has at the mean rate",
+        fix=f"set hours to {longest:g} or less, or lower the peak; per_second is the mean over the whole day",
     )
 
 

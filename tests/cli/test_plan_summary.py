@@ -155,11 +155,9 @@ def test_the_pages_tell_a_table_that_is_not_cached_from_the_others(tmp_path: Pat
 def test_both_pages_say_how_long_the_peak_lasts_and_how_quiet_the_other_hours_are() -> None:
     daily, hour = "{per_second: 900, seasons: {peak: 2.5x, hours: 3}}", "{per_second: 900, peak_per_second: 2250}"
     known, unknown = (read_environment("dev", [Assignment.parse(f"workload.reads={reads}")]) for reads in (daily, hour))
-    assert "Peak hour    2,250 reads/s for 3 h a day, p99 9 ms (estimate); 707 reads/s in the other hours" in page(
-        known, 120
-    )
+    assert "Daily peak   2,250 reads/s for 3 h, p99 9 ms (estimate); 707 reads/s in the other hours" in page(known, 120)
     assert "Peak hour    2,250 reads/s, p99 9 ms (estimate)" in page(unknown, 120)
-    [(_, text)] = (row for row in outcome(advised_plan_of(known, known.active)) if row[0] == "peak hour")
+    [(_, text)] = (row for row in outcome(advised_plan_of(known, known.active)) if row[0] == "daily peak")
     assert text.startswith("2,250/s of 2,250 offered for 3 h a day (707/s in the other hours), ")
 
 

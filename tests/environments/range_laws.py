@@ -35,7 +35,7 @@ from sizing.regret import ClusterOption, Decision, Outcome
 
 WIDEST: Final = 4.0  # judgement: many inputs are known only to a factor of four before a cluster runs
 SAFE_SHARE: Final = 0.9  # of the samples; `warmbase plan` names the cluster that meets the targets in this share
-NEAR: Final = 0.02  # a cluster that meets the targets in 88 to 92 % of the samples is said to meet them in 90 %
+NEAR: Final = 0.02  # 88 to 92 % of the samples count as 90 %
 ALLOWED: Final = 0.05  # 90 % must mean 85 to 95 %
 
 
@@ -183,7 +183,8 @@ def _lines(tried: Sequence[Verdict | str]) -> Iterator[str]:
     held = sum(abs(share - SAFE_SHARE) <= ALLOWED for share in near)
     yield (
         f"{len(near)} clusters meet the targets in 88 to 92 % of their own samples. In the other samples, {held} of"
-        f" them meet them in 85 to 95 % (all: {min(near):.1%} to {max(near):.1%}, mean {np.mean(near):.1%})"
+        f" these clusters meet the targets in 85 to 95 %"
+        f" (all: {min(near):.1%} to {max(near):.1%}, mean {np.mean(near):.1%})"
     )
 
 

@@ -186,7 +186,7 @@ def test_a_value_mends_the_value_of_the_file(file: Path) -> None:
     assert read_environment(str(file), assignments("workload.regions=60")).workload.regions == 60
 
 
-def test_the_keys_inside_a_value_are_stated_and_named_by_messages(file: Path) -> None:
+def test_each_key_in_a_mapping_of_set_is_stated(file: Path) -> None:
     environment = read_environment(str(file), assignments("workload.reads={per_second: 900, peak_per_second: 1600}"))
     assert environment.states("workload.reads.peak_per_second")
     assert not environment.states("workload.reads.rows")

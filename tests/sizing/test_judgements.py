@@ -487,7 +487,7 @@ NO_FIGURE = {
     "search.RUNNER_UP_CANDIDATES": "how long the runner-up is looked for, which only explains the winner",
     "block_advice.CANDIDATES": "how long advice is looked for; test_block_advice holds what a cut search returns",
     "relaxations.LEAST_READS_PER_SECOND": "what a nearest answer must at least serve; no plan is that small",
-    "relaxations.FIRST_FACTOR": "where the search for the best target begins; it changes the time, and no answer",
+    "relaxations.FIRST_FACTOR": "the first step of the search for the best target; it only changes how long that takes",
     "relaxations.LEAST_HIT_RATIO": "what a nearest answer must at least hit; no plan is that small",
     "relaxations.LONGER": "how closely the shortest duration is found; test_relaxations holds both sides of it",
     "relaxations.STEP": "how closely the best target is found; test_relaxations holds both sides of it",

@@ -139,7 +139,7 @@ def test_the_reads_of_the_peak_and_of_the_other_hours_are_those_of_the_day(
     assert -1e-9 * mean <= quiet <= mean * (1 + 1e-9)
 
 
-def test_tables_that_peak_for_different_times_are_quiet_together_after_the_longest() -> None:
+def test_the_peak_of_several_tables_lasts_as_long_as_the_longest() -> None:
     loads = (
         OpenLoad(reads_per_second=100, peak_reads_per_second=300, peak_hours=2),
         OpenLoad(reads_per_second=100, peak_reads_per_second=200, peak_hours=6),
@@ -164,7 +164,7 @@ def with_daily_peak(requirements: Requirements, hours: float) -> Requirements:
     return with_workload(requirements, reads=replace(requirements.workload.reads, load=load))
 
 
-def test_the_hours_of_the_peak_buy_nothing_but_tell_the_rate_of_the_others() -> None:
+def test_peak_hours_do_not_change_the_cluster_and_give_the_rate_of_the_other_hours() -> None:
     daily, unknown = plan(with_daily_peak(FEW_TYPES, 3), WORLD), plan(with_peak(FEW_TYPES, 1_000), WORLD)
     assert bought(daily) == bought(unknown)
     assert daily.daily_peak is not None
@@ -173,7 +173,7 @@ def test_the_hours_of_the_peak_buy_nothing_but_tell_the_rate_of_the_others() -> 
     assert unknown.daily_peak is None
 
 
-def test_a_cluster_that_is_not_warm_before_the_next_peak_warns_and_its_fix_mends_it() -> None:
+def test_a_cluster_that_is_cold_at_the_next_peak_has_a_warning_whose_fix_works() -> None:
     requirements = with_core(RELAXED, type="r8g.xlarge")
     fill_hours = plan(requirements, WORLD).warm_up.prefetch_seconds / 3600
     longer, shorter = (plan(with_daily_peak(requirements, 24 - factor * fill_hours), WORLD) for factor in (1.1, 0.9))

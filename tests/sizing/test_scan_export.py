@@ -52,8 +52,8 @@ def test_a_cluster_without_a_cache_reads_each_block_from_s3_and_hdfs_reads_none(
 
 
 @pytest.mark.parametrize("reads_per_second", [50.0, 150.0])
-def test_the_load_and_the_export_use_together_what_a_plan_may_use(reads_per_second: float) -> None:
-    """The GETs of both, without a cache, are limited by the request rate of the prefix or by the servers."""
+def test_load_and_export_together_stay_within_the_planned_utilisation(reads_per_second: float) -> None:
+    """Without a cache, the request rate of the S3 prefix or the servers limit the GETs of both."""
     requirements = with_load(replace(PINNED, mode=S3_PLAIN), OpenLoad(reads_per_second=reads_per_second))
     candidate = search(SizingInputs.new(requirements, WORLD)).best.candidate
     [export] = scan_exports(candidate)
@@ -87,7 +87,7 @@ def test_a_cluster_at_its_limit_has_nothing_left_and_a_closed_load_leaves_nothin
     assert exports(with_load(PINNED, ClosedLoad(concurrency=100))) == ()
 
 
-def test_few_regions_are_few_scanners() -> None:
+def test_few_regions_limit_an_export() -> None:
     one, many = (exports(with_workload(HALF_CACHED, regions=regions))[0] for regions in (24, 4_000))
     assert one.limit == "regions"
     assert many.limit != "regions"

@@ -104,7 +104,7 @@ class TwoTables(Struct, frozen=True, kw_only=True):
         )
 
     def in_cache(self, cache_mib: int, window: SharedWindow, *, promotes: bool) -> tuple[tuple[float, float], ...]:
-        """Return the hit ratio of the hot and the scanned table, and which share of each is cached, as loaded."""
+        """Return the hit ratio of each table, and the share of it that is cached, under the measured load."""
         hot, scanned = self.blocks
         lookups = [window.rows.reads * hot.per_read, window.scans.reads * scanned.per_read]
         popularity = mixed_popularity(
@@ -116,7 +116,7 @@ class TwoTables(Struct, frozen=True, kw_only=True):
         lengths = LengthHistogram.of((*hot.lengths.pairs, *scanned.lengths.pairs))
         swing = OccupancyRange.of(allocator, lengths, promotes=promotes)
         curves = table_curves(popularity, swing, np.ones(1))
-        # A cached block is counted as one of the mean length of both tables.
+        # The curves count cached blocks in units of the mean length over both tables.
         mean_bytes = (hot.count * hot.cached_bytes + scanned.count * scanned.cached_bytes) / (hot.count + scanned.count)
         return tuple(
             (float(ratio), float(cached * mean_bytes / (table.count * table.cached_bytes)))
@@ -194,19 +194,19 @@ def _figures(lab: Experiment, tables: TwoTables, share: float) -> Iterator[Measu
         target=within(0.05),
     )
     yield figure(
-        name="share of an export's blocks from the cache",
+        name="share of an export's blocks that come from the cache",
         unit="",
         measured=exported.hits / scanned.count,
         predicted=predicted[1][1],
-        because="the share of its blocks that is cached: the export scans the scanned table with setCacheBlocks(false)",
+        because="the share of the scanned table that is cached; the export scans it with setCacheBlocks(false)",
         target=MeasurementTarget(kind=TargetKind.WITHIN_DIFFERENCE, bound=0.05),
     )
     yield figure(
-        name="GETs for each other block",
+        name="GETs per block that is not cached",
         unit="",
         measured=exported.gets / (scanned.count - exported.hits),
         predicted=1,
-        because="one for each block, and here a few more for the file of each region, which is opened anew",
+        because="one for each block, and a few because the scan opens the store file of each region again",
         target=within(0.1),
     )
     yield figure(
@@ -214,13 +214,13 @@ def _figures(lab: Experiment, tables: TwoTables, share: float) -> Iterator[Measu
         unit="",
         measured=exported.added_blocks,
         predicted=0,
-        because="such a scan caches no block; HBase may read a few blocks of its own tables meanwhile",
+        because="such a scan caches no block, but HBase may cache a few blocks of its own tables in the meantime",
         target=MeasurementTarget(kind=TargetKind.AT_MOST, bound=5),
     )
 
 
 class Exported(Struct, frozen=True, kw_only=True):
-    """A scan of a whole table that fills no cache: its hits and GETs, and how many blocks the cache has gained."""
+    """A scan of a whole table that fills no cache: its hits and GETs, and how many blocks it added to the cache."""
 
     hits: int
     gets: int
