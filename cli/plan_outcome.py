@@ -56,8 +56,8 @@ def export_text(export: ScanExport) -> str:
     beside = f"{export.beside_reads_per_second:,.0f} reads/s"
     if export.seconds is None:
         return f"{name}at {beside}, the load leaves no capacity for an export by a scan"
-    time = f"a scan takes at least {format_duration(export.seconds)} (estimate) while the cluster serves {beside}"
-    gets = f"{export.gets:,.0f} GETs cost {format_usd(export.gets_usd)}" if export.gets >= 1 else "no GETs"
+    time = f"a scan takes {format_duration(export.seconds)} (estimate) while the cluster serves {beside}"
+    gets = f"at most {export.gets:,.0f} GETs for {format_usd(export.gets_usd)}" if export.gets >= 1 else "no GETs"
     return f"{name}{time}, limited by {export.limit}; {gets}"
 
 

@@ -125,10 +125,19 @@ def _tables(plan: Plan) -> Iterator[str]:
 
 
 def _exports(plan: Plan) -> Iterator[str]:
+    if not plan.scan_exports:
+        yield "A closed load uses all the capacity of the cluster, so the plan does not estimate an export beside it."
+        return
+    if plan.bucket_cache:
+        yield (
+            "A scan with setCacheBlocks(false) takes blocks from the cache but adds none to it. Each hit counts as a"
+            " use, so blocks of the exported table stay in the cache longer, and other tables have fewer hits for some"
+            " time."
+        )
     yield (
-        "A scan with setCacheBlocks(false) reads every block once. It takes blocks from the cache but puts none into"
-        " it, so hit ratios stay the same. The estimate lets the load and the scan together use up to"
-        f" {format_percent(UTILISATION)} of each resource."
+        "The estimate lets the load and the scan together use up to"
+        f" {format_percent(UTILISATION)} of each resource. Neighbouring blocks come from S3 with one GET, if"
+        " fs.s3a.experimental.input.fadvise is sequential; with random, each block takes a GET."
     )
     for export in plan.scan_exports:
         yield export_text(export)
@@ -141,8 +150,6 @@ def _exports(plan: Plan) -> Iterator[str]:
             f"  {export.blocks:,} blocks, {format_percent(export.cached_fraction)} of them on the nodes' disks; at most"
             f" {export.blocks_per_second:,.0f} blocks/s, limited by {limit}"
         )
-    if not plan.scan_exports:
-        yield "A closed load uses all the capacity of the cluster, so the plan does not estimate an export beside it."
 
 
 def _savings(plan: Plan) -> Iterator[str]:

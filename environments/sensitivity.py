@@ -42,8 +42,7 @@ def _reads(workload: Workload) -> float | None:
 
 
 def _peak(workload: Workload) -> float | None:
-    load = workload.load
-    return load.peak_reads_per_second if isinstance(load, OpenLoad) and load.peak_hours is None else None
+    return workload.load.peak_reads_per_second if isinstance(workload.load, OpenLoad) else None
 
 
 def _peak_multiple(workload: Workload) -> float | None:

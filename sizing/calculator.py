@@ -197,10 +197,11 @@ def _peak(candidate: Candidate) -> Throughput | None:
 
 
 def _daily_peak(workload: Workload) -> DailyPeak | None:
-    load, quiet = workload.load, workload.quiet_reads_per_second
-    if not isinstance(load, OpenLoad) or load.peak_hours is None or quiet is None:
+    load = workload.load
+    if not isinstance(load, OpenLoad) or load.peak_hours is None:
         return None
-    return DailyPeak(hours=load.peak_hours, quiet_reads_per_second=quiet)
+    outside = load.outside_peak.reads_per_second
+    return DailyPeak(hours=load.peak_hours, quiet_reads_per_second=outside)
 
 
 def _tables(candidate: Candidate) -> tuple[PlannedTable, ...]:

@@ -185,6 +185,12 @@ class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         """Return a function of the number of warm nodes: what a read needs of each resource."""
         return memoized(self._resources_of)
 
+    def resources_outside_peak(self, servers: int) -> tuple[Resource, ...]:
+        """Return what a read needs of each resource of this many warm nodes in the hours outside the peak."""
+        question = self.question.outside_peak
+        hits = Hits(ratio=self._hits(question, servers).ratio)
+        return resources(self.cluster(servers), question.read, hits, question.timings)
+
     def _resources_of(self, servers: int) -> tuple[Resource, ...]:
         *others, one_handler = self.hardware_limits(servers, self._hits(self.question.at_peak, servers).ratio)
         return (*others, replace(one_handler, capacity=servers * self.cluster(servers).handlers))
@@ -211,7 +217,7 @@ class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         return performance(question, self.cluster(servers), hits, self.instance.vcpus)
 
     def _hits(self, question: SizingInputs, servers: int) -> Hits:
-        """Return the hits of this many warm nodes at the mean load or in the peak hour.
+        """Return the hits of this many warm nodes under the load of a question.
 
         In the peak hour, the cache holds what the mean load has read, whatever mixture of tables is read in that hour.
         """
@@ -231,11 +237,19 @@ class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         """Return all nodes with empty caches under the workload; None without a cache."""
         return self.cold_start(self.count)
 
+    @property
+    def cold_outside_peak(self) -> ColdStart | None:
+        """Return all nodes with empty caches in the hours outside the peak; None without a cache."""
+        return self._cold_start(self.question.outside_peak, self.count)
+
     def cold_start(self, servers: int) -> ColdStart | None:
         """Return this many nodes with empty caches under the workload; None without a cache."""
+        return self._cold_start(self.question, servers)
+
+    def _cold_start(self, question: SizingInputs, servers: int) -> ColdStart | None:
         if not self.cache_mib or self.disk is None:
             return None
-        return cold_start(self.question, self.share_of(servers), self.cluster(servers), self.prefetch_threads)
+        return cold_start(question, self.share_of(servers), self.cluster(servers), self.prefetch_threads)
 
     def warm_up_seconds(self, servers: int) -> float:
         """Return how long this many cold nodes take to prefetch what fits while they serve reads; 0 without a cache."""

@@ -191,13 +191,19 @@ class SizingInputs(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     def at_peak(self) -> SizingInputs:
         """Return the same question for the peak hour, which decides capacity; money follows from the mean load."""
         workload = self.requirements.workload
-        if workload.at_peak is workload:
-            return self
-        if workload.tables:
-            # The tables' shares of the load may differ from those of the mean load.
-            demand = replace(self.demand, blocks=stored_blocks(workload.at_peak))
-            return replace(self, requirements=replace(self.requirements, workload=workload.at_peak), demand=demand)
-        return self._with_workload(workload.at_peak)
+        return self if workload.at_peak is workload else self._with_load_of(workload.at_peak)
+
+    @cached_property
+    def outside_peak(self) -> SizingInputs:
+        """Return the same question for the hours outside the peak, or for the peak if its length is unknown."""
+        return self._with_load_of(self.requirements.workload.outside_peak)
+
+    def _with_load_of(self, workload: Workload) -> SizingInputs:
+        if not workload.tables:
+            return self._with_workload(workload)
+        # The tables' shares of the load may differ from those of the mean load.
+        demand = replace(self.demand, blocks=stored_blocks(workload))
+        return replace(self, requirements=replace(self.requirements, workload=workload), demand=demand)
 
     @cached_property
     def without_writes(self) -> SizingInputs:

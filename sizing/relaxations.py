@@ -140,18 +140,22 @@ def _tightest(
         return tried if tried.any_serves() else None
 
     infeasible, loosest = between
-    value, found, factor = infeasible, None, FIRST_FACTOR
-    while found is None and value != loosest:
-        infeasible = value
+    factor = FIRST_FACTOR
+    value = _towards(loosest, infeasible, factor)
+    found = search_at(value)
+    if found is None and (value == loosest or search_at(loosest) is None):
+        return None
+    while found is None:
+        infeasible, factor = value, factor**2
         value = _towards(loosest, value, factor)
-        found, factor = search_at(value), factor**2
-    while found and max(value, infeasible) / min(value, infeasible) > step:
+        found = search_at(value)
+    while max(value, infeasible) / min(value, infeasible) > step:
         middle = math.sqrt(value * infeasible)
         if closer := search_at(middle):
             value, found = middle, closer
         else:
             infeasible = middle
-    return _found(found, lambda _: (text(value), value)) if found else None
+    return _found(found, lambda _: (text(value), value))
 
 
 def _towards(loosest: float, value: float, factor: float) -> float:
@@ -239,8 +243,6 @@ def _duration(
 
 def _hit_ratio(question: SizingInputs) -> Relaxation | None:
     wanted = question.requirements.targets.hit_ratio
-    if not Search(question=_with(question, hit_ratio=min(wanted, LEAST_HIT_RATIO))).any_serves():
-        return None
     return _tightest(
         lambda ratio: _with(question, hit_ratio=ratio),
         lambda ratio: f"a hit ratio of {format_percent(ratio)}",
@@ -263,4 +265,8 @@ def _fewer_reads(question: SizingInputs) -> Relaxation | None:
         return replace(question, requirements=requirements)
 
     least = min(offered, LEAST_READS_PER_SECOND)
-    return _tightest(question_at, lambda reads: f"{reads:,.0f} {text}", (offered, least))
+    return _tightest(
+        question_at,
+        lambda reads: f"{question_at(reads).at_peak.offered_reads_per_second:,.0f} {text}",
+        (offered, least),
+    )

@@ -1,8 +1,9 @@
 """An export of a table by a scan that goes through the RegionServers but does not fill their caches.
 
-The client sets `setCacheBlocks(false)`, as TableInputFormat does by default. HBase then takes each block from the cache
-if it is there, and otherwise from S3, and does not cache it (HBase 2.6.2, HFileReaderImpl.readBlock). So an export
-changes no hit ratio, but it uses what the load leaves of every resource.
+The client sets `setCacheBlocks(false)`. HBase then takes each block from the cache if it is there, and otherwise from
+S3, and does not cache it (HBase 2.6.2, HFileReaderImpl.readBlock). After the first blocks of a region, HBase reads the
+store file as a stream, so with S3A's policy `sequential`, which warmbase sets, neighbouring blocks that are not cached
+come with one GET. The export uses what the load leaves of every resource.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from sizing.units import MIB
 __all__ = ["ScanExport", "scan_exports"]
 
 ANSWER_BYTES: Final = 2 * MIB  # hbase.client.scanner.max.result.size: one scanner call returns about this much
+GETS_TO_OPEN: Final = 2  # measured: a scan opens the store file of each region for its stream
 REGIONS: Final = "regions"
 """The limit of an export that reads every region with one scanner, block after block."""
 
@@ -32,10 +34,10 @@ REGIONS: Final = "regions"
 class ScanExport(Struct, frozen=True, kw_only=True):
     """An export of all `blocks` of a table, or of all data if the workload has no tables: `table` is then empty.
 
-    `cached_fraction` is the share of the blocks that are read from disks; each other block is one of `gets`. While the
-    cluster serves `beside_reads_per_second`, it can export at most `blocks_per_second`: load and export then use the
-    whole share of the resource `limit` that a plan may use, unless the limit is `regions`. `seconds` is the shortest
-    time; None if the load leaves no capacity.
+    `cached_fraction` is the share of the blocks that are read from disks; the others come with at most `gets`, which
+    cost `gets_usd`. While the cluster serves `beside_reads_per_second`, it can export `blocks_per_second`: load and
+    export then use the whole share of the resource `limit` that a plan may use, unless the limit is `regions`.
+    `seconds` is the time of the whole export; None if the load leaves no capacity.
     """
 
     table: str
@@ -55,11 +57,9 @@ def scan_exports(candidate: Candidate) -> tuple[ScanExport, ...]:
     The export runs outside the peak if the length of every peak is known, and otherwise beside the peak load.
     """
     question = candidate.question
-    peak = question.at_peak.offered_reads_per_second
-    if peak is None:
+    beside = question.outside_peak.offered_reads_per_second
+    if beside is None:
         return ()
-    quiet = question.requirements.workload.quiet_reads_per_second
-    beside = peak if quiet is None else quiet
     tables = zip(question.demand.blocks.parts, question.table_reads, _cached_fractions(candidate), strict=True)
     return tuple(_export(candidate, beside, *table) for table in tables)
 
@@ -79,17 +79,25 @@ def _cached_fractions(candidate: Candidate) -> Iterator[float]:
 
 def _export(candidate: Candidate, beside: float, blocks: StoredBlocks, table: TableRead, cached: float) -> ScanExport:
     cluster = replace(candidate.cluster(candidate.count), imbalance=EVEN)
-    read = _block(table.read, blocks, cached)
-    timings = replace(table.timings, rpc_cpu_seconds=table.timings.rpc_cpu_seconds * read.answer_bytes / ANSWER_BYTES)
-    hits = Hits(ratio=1.0 if cached else 0.0)
+    read, hits = _block(table.read, blocks, cached), Hits(ratio=1.0 if cached else 0.0)
+    missing = blocks.count * (1 - cached) if candidate.question.mode.keeps_data_in_s3 else 0.0
+    gets = min(missing, blocks.count * cached * (1 - cached) + GETS_TO_OPEN * blocks.workload.regions)
+    gets_per_block = gets / missing if missing else 1.0
+    timings = replace(
+        table.timings,
+        rpc_cpu_seconds=table.timings.rpc_cpu_seconds * read.answer_bytes / ANSWER_BYTES,
+        s3_first_byte_seconds=table.timings.s3_first_byte_seconds * gets_per_block,
+    )
     needs = {one.name: one for one in resources(cluster, read, hits, timings)}
+    one_get_each = needs["s3-requests"]
+    needs["s3-requests"] = replace(one_get_each, demand_per_read=gets_per_block * one_get_each.demand_per_read)
     rates: dict[str, float] = {
         load.name: _left(load, beside) * needs[load.name].max_reads_per_second
-        for load in candidate.resources(candidate.count)
+        for load in candidate.resources_outside_peak(candidate.count)
+        if needs[load.name].demand_per_read
     }
     rates[REGIONS] = blocks.workload.regions / seconds_alone(cluster, read, hits, timings)
     limit = min(rates, key=lambda name: rates[name])
-    gets = blocks.count * (1 - cached) if candidate.question.mode.keeps_data_in_s3 else 0.0
     return ScanExport(
         table=blocks.workload.name,
         blocks=blocks.count,
@@ -105,7 +113,7 @@ def _export(candidate: Candidate, beside: float, blocks: StoredBlocks, table: Ta
 
 def _block(read: Read, blocks: StoredBlocks, cached: float) -> Read:
     """Return the read of the next block of an export; one that is not cached does not fill the cache, either."""
-    return replace(read, blocks=1.0, runs=1.0, cacheable=cached, answer_bytes=math.ceil(blocks.payload_bytes))
+    return replace(read, blocks=1.0, cacheable=cached, answer_bytes=math.ceil(blocks.payload_bytes))
 
 
 def _left(load: Resource, reads_per_second: float) -> float:

@@ -118,19 +118,20 @@ def _cold_load(candidate: Candidate) -> Iterator[Warning]:
 
 
 def _cold_peak(candidate: Candidate) -> Iterator[Warning]:
-    """Warn if a cluster that starts after a peak is not warm before the next one."""
-    load, cold = candidate.question.requirements.workload.load, candidate.cold
-    if cold is None or not isinstance(load, OpenLoad) or load.peak_hours is None:
+    """Say so if a cluster that starts after a peak is not warm before the next one, at the load between both."""
+    load = candidate.question.requirements.workload.load
+    if not isinstance(load, OpenLoad) or load.peak_hours is None:
         return
+    cold = candidate.cold_outside_peak
     quiet_seconds = (HOURS_PER_DAY - load.peak_hours) * SECONDS_PER_HOUR
-    if cold.course.prefetch_seconds > quiet_seconds:
+    if cold is not None and cold.course.prefetch_seconds > quiet_seconds:
         yield Warning(
             id="cold-peak",
-            severity="warning",
+            severity="info",
             message=f"after a start, an empty cache takes {format_duration(cold.course.prefetch_seconds)} to fill"
             f" (estimate), but only {format_duration(quiet_seconds)} pass between two peaks, so the cache is still"
             " partly empty in the first peak",
-            fix=f"set targets.warm_up to {format_duration(quiet_seconds)}",
+            fix=f"set targets.warm_up to {format_duration(quiet_seconds)}, unless S3 may answer more reads then",
         )
 
 

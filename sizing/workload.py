@@ -55,7 +55,13 @@ class OpenLoad(Struct, frozen=True, kw_only=True):
         if self.peak_hours is None:
             return None
         reads = HOURS_PER_DAY * self.reads_per_second - self.peak_hours * self.peak_reads_per_second
-        return reads / (HOURS_PER_DAY - self.peak_hours)
+        return max(0.0, reads / (HOURS_PER_DAY - self.peak_hours))
+
+    @property
+    def outside_peak(self) -> OpenLoad:
+        """Return the load outside the peak hours, or that of the busiest hour if it is unknown how long that lasts."""
+        quiet = self.quiet_reads_per_second
+        return self.at_peak if quiet is None else OpenLoad(reads_per_second=quiet)
 
 
 class ClosedLoad(Struct, frozen=True, kw_only=True):
@@ -168,15 +174,18 @@ class Workload(Struct, frozen=True, kw_only=True):
         if not self.tables or not isinstance(self.load, OpenLoad):
             return replace(self, reads=replace(self.reads, load=load))
         mean = load.reads_per_second / self.load.reads_per_second
-        peak = load.at_peak.reads_per_second / self.load.at_peak.reads_per_second
+        loads = [table.load for table in self.tables if isinstance(table.load, OpenLoad)]
+        peaking = [own for own in loads if own.peak_reads_per_second is not None] or loads
+        steady = sum(own.reads_per_second for own in loads if own not in peaking)
+        peak = (load.at_peak.reads_per_second - mean * steady) / sum(own.at_peak.reads_per_second for own in peaking)
 
         def scaled(table: Workload) -> Workload:
             own = table.load
             if not isinstance(own, OpenLoad):
                 return table
             rates = own.reads_per_second * mean, own.at_peak.reads_per_second * peak
-            highest = None if load.peak_reads_per_second is None else max(rates)
-            own = replace(own, reads_per_second=rates[0], peak_reads_per_second=highest)
+            has_peak = load.peak_reads_per_second is not None and own in peaking
+            own = replace(own, reads_per_second=rates[0], peak_reads_per_second=max(rates) if has_peak else None)
             return replace(table, reads=replace(table.reads, load=own))
 
         return self.changed(scaled)
@@ -193,11 +202,9 @@ class Workload(Struct, frozen=True, kw_only=True):
         return self.changed(_at_peak)
 
     @property
-    def quiet_reads_per_second(self) -> float | None:
-        """Return the sum of the tables' rates outside their peaks; None if one is unknown, or for a closed load."""
-        rates = [load.quiet_reads_per_second for part in self.parts if isinstance(load := part.load, OpenLoad)]
-        known = [rate for rate in rates if rate is not None]
-        return sum(known) if known and len(known) == len(rates) else None
+    def outside_peak(self) -> Workload:
+        """Return the workload in the hours outside the peaks of all tables."""
+        return self.changed(_outside_peak)
 
     @property
     def load(self) -> Load:
@@ -231,6 +238,11 @@ def _at_peak(table: Workload) -> Workload:
     return replace(table, reads=replace(table.reads, load=load.at_peak if isinstance(load, OpenLoad) else load))
 
 
+def _outside_peak(table: Workload) -> Workload:
+    load = table.load
+    return replace(table, reads=replace(table.reads, load=load.outside_peak if isinstance(load, OpenLoad) else load))
+
+
 def _mean_rate(load: Load) -> float:
     if isinstance(load, ClosedLoad):
         raise TypeError(
@@ -241,12 +253,12 @@ def _mean_rate(load: Load) -> float:
 
 def _sum_of_loads(tables: Sequence[Workload]) -> OpenLoad:
     loads = [table.load for table in tables if isinstance(table.load, OpenLoad)]
-    hours = [load.peak_hours for load in loads if load.peak_reads_per_second is not None]
+    hours = {load.peak_hours for load in loads if load.peak_reads_per_second is not None}
     peaks = [load.at_peak.reads_per_second for load in loads]
     return OpenLoad(
         reads_per_second=sum(load.reads_per_second for load in loads),
         peak_reads_per_second=sum(peaks) if any(load.at_peak is not load for load in loads) else None,
-        peak_hours=None if None in hours else max(filter(None, hours), default=None),
+        peak_hours=hours.pop() if len(hours) == 1 else None,
         of_peak=any(load.of_peak for load in loads),
     )
 

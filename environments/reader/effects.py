@@ -23,7 +23,7 @@ EFFECTS: Final[Mapping[str, str]] = {
     "workload.reads.peak_per_second": "The number of nodes and their disks' throughput.",
     "workload.reads.seasons": "The number of nodes and their disks' throughput.",
     "workload.reads.seasons.peak": "The number of nodes and their disks' throughput.",
-    "workload.reads.seasons.hours": "The rate in the other hours, the time of an export by a scan, and the warning"
+    "workload.reads.seasons.hours": "The rate in the other hours, the time of an export by a scan, and the note"
     " about a cold start before a peak.",
     "workload.reads.concurrency": "The rate that the cluster reaches, its latency, and the number of handlers.",
     "workload.reads.kind": "Blocks and RegionServers for each request.",

@@ -10,10 +10,12 @@ import click
 import pytest
 import yaml
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 from cli.main import warmbase
-from cli.plan_outcome import outcome
+from cli.plan_outcome import export_text, outcome
 from cli.plan_summary import MOST_LINES, plan_summary
+from cli.plan_words import listed, word_document
 from environments.environment import Environment
 from environments.planning import advised_plan_of
 from environments.reader import read_environment
@@ -21,6 +23,7 @@ from environments.reader.assignment import Assignment
 from environments.reader.read import locate
 from environments.unstated import unstated
 from sizing.modes import MODES
+from sizing.scan_export import REGIONS, ScanExport
 from tests.shipped import ENVIRONMENTS
 from tests.sizing.test_search_laws import environment as random_environment
 
@@ -159,6 +162,48 @@ def test_both_pages_say_how_long_the_peak_lasts_and_how_quiet_the_other_hours_ar
     assert "Peak hour    2,250 reads/s, p99 9 ms (estimate)" in page(unknown, 120)
     [(_, text)] = (row for row in outcome(advised_plan_of(known, known.active)) if row[0] == "daily peak")
     assert text.startswith("2,250/s of 2,250 offered for 3 h a day (707/s in the other hours), ")
+
+
+EXPORT = ScanExport(
+    table="hot",
+    blocks=1_000,
+    cached_fraction=0.25,
+    beside_reads_per_second=5,
+    blocks_per_second=10,
+    limit=REGIONS,
+    seconds=100,
+    gets=190,
+    gets_usd=1,
+)
+
+
+def test_an_export_is_told_with_its_table_its_limit_and_its_gets() -> None:
+    assert export_text(EXPORT) == (
+        "hot: a scan takes 1.67 min (estimate) while the cluster serves 5 reads/s, limited by regions;"
+        " at most 190 GETs for $1.00"
+    )
+    assert export_text(replace(EXPORT, gets=0.0)).endswith("; no GETs")
+    assert export_text(replace(EXPORT, table="", seconds=None)) == (
+        "at 5 reads/s, the load leaves no capacity for an export by a scan"
+    )
+
+
+def test_the_word_export_explains_each_limit_or_why_there_is_no_estimate() -> None:
+    environment = read_environment("dev")
+    sized = advised_plan_of(environment, environment.active)
+    of_regions, of_network = (
+        " ".join(listed("export", replace(sized, scan_exports=(replace(EXPORT, limit=limit),)), (), ()))
+        for limit in (REGIONS, "network")
+    )
+    assert "so blocks of the exported table stay in the cache longer" in of_regions
+    assert "1,000 blocks, 25 % of them on the nodes' disks; at most 10 blocks/s, limited by one scanner" in of_regions
+    assert "limited by the share of network that the load leaves" in of_network
+    assert "closed load" not in of_regions
+    [closed] = listed("export", replace(sized, scan_exports=()), (), ())
+    assert closed.startswith("A closed load uses all the capacity")
+    assert word_document("export", replace(sized, scan_exports=(EXPORT,)), (), ()) == {"scan_exports": (EXPORT,)}
+    labels = [row[0] for row in outcome(replace(sized, scan_exports=(EXPORT, EXPORT))) if "a scan takes" in row[1]]
+    assert labels == ["export", ""]
 
 
 def test_a_list_without_entries_says_so() -> None:

@@ -61,6 +61,10 @@ def test_the_peak_is_a_multiple_of_the_rate_of_its_sample() -> None:
     assert load == OpenLoad(reads_per_second=300, peak_reads_per_second=750, peak_hours=3)
 
 
+def test_a_multiple_is_written_without_a_space() -> None:
+    assert only_range("workload.reads.seasons={peak: 2..4x, hours: 3}").text(2.5) == "2.5x"
+
+
 def test_a_count_stays_a_whole_number() -> None:
     document = ranged("workload.regions=100..300")
     assert environment_of(document.at([123.4])).workload.regions == 123

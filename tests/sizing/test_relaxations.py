@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from sizing.calculator import plan
 from sizing.inputs import SizingInputs
 from sizing.relaxations import LONGER, STEP, relaxations
 from sizing.requirements import Requirements
-from sizing.search import search
+from sizing.search import Search, search
 from sizing.units import TIB
 from sizing.workload import OpenLoad, Reads
 from tests.sizing.clusters import RELAXED, WORLD, with_core, with_targets, with_workload
@@ -56,6 +57,20 @@ def test_the_value_named_can_be_had_and_a_step_less_cannot(name: str) -> None:
     assert not serves(replace(question, requirements=with_target(requirements, target, tighter))), change
     assert not serves(question)
     assert change.served.candidate.instance.name in str(change)
+
+
+def test_only_what_is_missed_or_helps_is_relaxed() -> None:
+    beside_p99 = plan(with_targets(FEW, p99_seconds=0.5, budget_usd_per_month=500.0), WORLD)
+    assert any("a budget of" in change for change in beside_p99.nearest)
+    alone = plan(with_targets(FEW, budget_usd_per_month=2_000.0), WORLD)
+    assert not any("reads/s" in change for change in alone.nearest)
+
+
+def test_a_budget_ends_the_search_for_any_cluster() -> None:
+    tried = Search(question=SizingInputs.new(with_targets(FEW, budget_usd_per_month=1.0), WORLD))
+    waiting = len(tried.queue)
+    assert not tried.any_serves()
+    assert len(tried.queue) == waiting
 
 
 def serves(question: SizingInputs) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,10 +13,12 @@ from sizing.calculator import plan
 from sizing.inputs import UTILISATION, SizingInputs
 from sizing.modes import HDFS, S3_PLAIN
 from sizing.popularity import UNIFORM
+from sizing.read import S3_STREAM_BYTES_PER_SECOND
 from sizing.requirements import Requirements
-from sizing.resource import S3_GETS_PER_SECOND_PER_PREFIX
-from sizing.scan_export import ScanExport, scan_exports
+from sizing.resource import DISK_LATENCY_SECONDS, S3_GETS_PER_SECOND_PER_PREFIX
+from sizing.scan_export import GETS_TO_OPEN, ScanExport, scan_exports
 from sizing.search import search
+from sizing.units import MIB
 from sizing.workload import ClosedLoad, OpenLoad, Reads, Workload
 from tests.sizing.clusters import PINNED, RELAXED, SYSTEM, WORLD, gp3_volume, with_core, with_targets, with_workload
 
@@ -33,36 +37,36 @@ def with_load(requirements: Requirements, load: OpenLoad | ClosedLoad) -> Requir
     return with_workload(requirements, reads=replace(requirements.workload.reads, load=load))
 
 
-def test_every_block_comes_from_a_disk_or_is_a_get() -> None:
+def test_every_stretch_of_blocks_that_are_not_cached_is_a_get() -> None:
     [export] = exports(HALF_CACHED)
     sized = plan(HALF_CACHED, WORLD)
     assert sized.scan_exports == (export,)
     room = sized.cache.size_bytes * sized.core.count / SizingInputs.new(HALF_CACHED, WORLD).demand.everything_bytes
     assert 0.8 * room <= export.cached_fraction <= room < 0.5
-    assert export.gets == pytest.approx((1 - export.cached_fraction) * export.blocks)
+    opening = GETS_TO_OPEN * HALF_CACHED.workload.regions
+    assert export.gets == pytest.approx((1 - export.cached_fraction) * export.cached_fraction * export.blocks + opening)
     assert export.gets_usd == pytest.approx(export.gets * WORLD.prices.usd("s3-get"))
     assert export.seconds == pytest.approx(export.blocks / export.blocks_per_second)
 
 
-def test_a_cluster_without_a_cache_reads_each_block_from_s3_and_hdfs_reads_none() -> None:
+def test_without_a_cache_a_file_is_one_stretch_and_hdfs_sends_no_get() -> None:
     [plain] = exports(with_load(replace(RELAXED, mode=S3_PLAIN), OpenLoad(reads_per_second=100)))
     [hdfs] = exports(replace(with_load(RELAXED, OpenLoad(reads_per_second=100)), mode=HDFS))
-    assert (plain.cached_fraction, plain.gets) == (0.0, plain.blocks)
+    assert (plain.cached_fraction, plain.gets) == (0.0, GETS_TO_OPEN * RELAXED.workload.regions)
     assert (hdfs.cached_fraction, hdfs.gets, hdfs.gets_usd) == (1.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize("reads_per_second", [50.0, 150.0])
 def test_load_and_export_together_stay_within_the_planned_utilisation(reads_per_second: float) -> None:
-    """Without a cache, the request rate of the S3 prefix or the servers limit the GETs of both."""
+    """Without a cache, each read needs its GETs, and the export has few."""
     requirements = with_load(replace(PINNED, mode=S3_PLAIN), OpenLoad(reads_per_second=reads_per_second))
     candidate = search(SizingInputs.new(requirements, WORLD)).best.candidate
     [export] = scan_exports(candidate)
     load = {one.name: reads_per_second / one.max_reads_per_second for one in candidate.resources(candidate.count)}
     assert max(load.values()) < UTILISATION
-    gets = reads_per_second * candidate.question.read.blocks + export.blocks_per_second
+    gets = reads_per_second * candidate.question.read.blocks + export.blocks_per_second * export.gets / export.blocks
     assert gets <= UTILISATION * S3_GETS_PER_SECOND_PER_PREFIX * (1 + 1e-9)
-    if export.limit == "s3-requests":
-        assert gets == pytest.approx(UTILISATION * S3_GETS_PER_SECOND_PER_PREFIX)
+    assert export.gets < 0.01 * export.blocks
 
 
 @given(loads=st.tuples(st.floats(1, 3_000), st.floats(1, 3_000)).map(sorted))
@@ -104,7 +108,7 @@ def test_each_table_has_its_own_export() -> None:
     of_hot, of_cold = exports(requirements)
     assert (of_hot.table, of_cold.table) == ("hot", "cold")
     assert of_hot.cached_fraction > 0.3
-    assert (of_cold.cached_fraction, of_cold.gets) == (0.0, of_cold.blocks)
+    assert (of_cold.cached_fraction, of_cold.gets) == (0.0, GETS_TO_OPEN * cold.regions)
 
 
 def test_the_cached_share_of_a_table_that_is_read_evenly_is_its_hit_ratio_whatever_its_blocks() -> None:
@@ -123,3 +127,70 @@ def test_the_cached_share_of_a_table_that_is_read_evenly_is_its_hit_ratio_whatev
     assert 0.05 < of_even.cached_fraction < 0.95
     assert of_even.cached_fraction == pytest.approx(sized.tables[1].hit_ratio, rel=0.01)
     assert of_rows.cached_fraction < sized.tables[0].hit_ratio
+
+
+@pytest.mark.parametrize("regions", [24, 4_000])
+@pytest.mark.parametrize("is_cached", [True, False])
+def test_the_rate_is_what_the_scarcest_resource_allows(*, is_cached: bool, regions: int) -> None:
+    """The needs of a block are added up here anew, from the figures of single parts."""
+    requirements = with_workload(HALF_CACHED, regions=regions, write_bytes_per_second=0)
+    question = SizingInputs.new(requirements if is_cached else replace(requirements, mode=S3_PLAIN), WORLD)
+    candidate = replace(search(question).best.candidate, exact=True)
+    nodes, instance = candidate.count, candidate.instance
+    [export] = scan_exports(candidate)
+    blocks, timings = question.demand.blocks, question.timings
+    missing = 1 - export.cached_fraction
+    gets = export.gets / blocks.count
+    most_bytes = max(blocks.payload_bytes, missing * blocks.on_disk_bytes)
+    network_seconds = most_bytes / instance.network_sustained_bytes_per_second
+    cpu_seconds = timings.block_cpu_seconds + timings.rpc_cpu_seconds * blocks.payload_bytes / (2 * MIB)
+    get_cpu_seconds = missing * timings.get_cpu_seconds
+    s3_seconds = gets * timings.s3_first_byte_seconds + missing * blocks.on_disk_bytes / S3_STREAM_BYTES_PER_SECOND
+    volume_bytes = 500 * MIB if is_cached else math.inf
+    disk_seconds = export.cached_fraction * question.read.of_disk.bytes / volume_bytes
+    disk_wait = export.cached_fraction * DISK_LATENCY_SECONDS
+    seconds = cpu_seconds + get_cpu_seconds + network_seconds + disk_seconds + s3_seconds + disk_wait
+    needed = {
+        "cpu": (cpu_seconds + get_cpu_seconds) / (nodes * instance.vcpus),
+        "network": network_seconds / nodes,
+        "ebs-throughput": disk_seconds / nodes,
+        "s3-requests": gets / S3_GETS_PER_SECOND_PER_PREFIX,
+        "handlers": seconds / (nodes * candidate.cluster(nodes).handlers),
+    }
+    used = {one.name: 100 / one.max_reads_per_second for one in candidate.resources(nodes)}
+    rates: dict[str, float] = {
+        name: (UTILISATION - used[name]) / need for name, need in needed.items() if need and name in used
+    }
+    rates["regions"] = regions / seconds
+    assert export.limit == min(rates, key=lambda name: rates[name])
+    assert export.blocks_per_second == pytest.approx(min(rates.values()), rel=0.005)
+
+
+def test_an_export_outside_the_peak_is_beside_the_mixture_of_those_hours() -> None:
+    """The peak has nearly only gets. The other hours have more scans, which need far more of each resource.
+
+    A cluster with the load of those hours all day has another mixture in its cache, so it is only similar.
+    """
+    base = replace(HALF_CACHED.workload, write_bytes_per_second=0, stored_bytes=HALF_CACHED.workload.stored_bytes // 2)
+    peak = OpenLoad(reads_per_second=100, peak_reads_per_second=1_000, peak_hours=2)
+    rows = replace(base, name="rows", reads=replace(base.reads, load=peak))
+    scans = replace(base, name="scans", reads=Reads(load=OpenLoad(reads_per_second=5), kind="scan", rows=100))
+    mixed = Workload.of([rows, scans])
+    daily, steady = (
+        search(SizingInputs.new(replace(HALF_CACHED, workload=workload), WORLD)).best.candidate
+        for workload in (mixed, mixed.outside_peak)
+    )
+    outside, alone, at_peak = (
+        min(one.max_reads_per_second for one in limits)
+        for limits in (
+            daily.resources_outside_peak(daily.count),
+            steady.resources(steady.count),
+            daily.resources(daily.count),
+        )
+    )
+    assert outside == pytest.approx(alone, rel=0.4)
+    assert at_peak > 2 * max(outside, alone)
+    assert [export.seconds for export in scan_exports(daily)] == [
+        None,
+        None,
+    ]

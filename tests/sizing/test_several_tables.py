@@ -402,6 +402,16 @@ def test_a_load_keeps_the_shares_of_the_tables(factor: float, peak: float | None
     assert changed.load.at_peak.reads_per_second == pytest.approx(load.at_peak.reads_per_second)
 
 
+def test_a_peak_of_all_tables_is_that_of_the_tables_that_have_one() -> None:
+    daily = OpenLoad(reads_per_second=1_000, peak_reads_per_second=3_000, peak_hours=2)
+    both = Workload.of([table("users", reads=Reads(load=daily)), SCANNED])
+    changed = both.with_load(replace(daily, reads_per_second=1_020, peak_reads_per_second=2_020))
+    of_users, of_scanned = (part.load for part in changed.tables)
+    assert of_users == replace(daily, peak_reads_per_second=2_000)
+    assert of_scanned == SCANNED.load
+    assert changed.load == OpenLoad(reads_per_second=1_020, peak_reads_per_second=2_020, peak_hours=2)
+
+
 def test_percentiles_of_equal_tables_are_those_of_one() -> None:
     seconds = np.random.default_rng(3).lognormal(size=READS)
     one, two = mixed_percentiles([1.0], [seconds]), mixed_percentiles([0.3, 0.7], [seconds, seconds])
