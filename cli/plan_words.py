@@ -134,17 +134,19 @@ def _exports(plan: Plan) -> Iterator[str]:
             " use, so blocks of the exported table stay in the cache longer, and other tables have fewer hits for some"
             " time."
         )
-    yield (
-        "The estimate lets the load and the scan together use up to"
-        f" {format_percent(UTILISATION)} of each resource. Neighbouring blocks come from S3 with one GET, if"
-        " fs.s3a.experimental.input.fadvise is sequential; with random, each block takes a GET."
-    )
+    most = format_percent(UTILISATION)
+    yield f"The estimate assumes that load and scan together use at most {most} of each resource."
+    if not plan.hdfs:
+        yield (
+            "If fs.s3a.experimental.input.fadvise is sequential, neighbouring blocks that are not cached come from S3"
+            " with one GET; if it is random, each of these blocks takes one GET."
+        )
     for export in plan.scan_exports:
         yield export_text(export)
         limit = (
             "one scanner per region, which reads one block at a time"
             if export.limit == REGIONS
-            else f"the share of {export.limit} that the load leaves"
+            else f"{export.limit}, which the scan shares with the load"
         )
         yield (
             f"  {export.blocks:,} blocks, {format_percent(export.cached_fraction)} of them on the nodes' disks; at most"

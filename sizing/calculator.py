@@ -74,13 +74,13 @@ class PlanSearch(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def attainable(self) -> Plan | None:
-        """Return the plan; None if no cluster meets the targets, which is known before the nearest targets are."""
+        """Return the plan, or None if no cluster meets the targets, without a search for the nearest targets."""
         result = self._result
         return _plan(result, nearest=()) if isinstance(result, SearchResult) and _is_answer(result) else None
 
     @cached_property
     def plan(self) -> Plan:
-        """Return the plan for these targets, or for the nearest feasible ones. Raises Infeasible, as `plan` says."""
+        """Return the plan, or the one for the nearest feasible targets. Raises Infeasible as the function `plan`."""
         return self.attainable or self._nearest()
 
     def _nearest(self) -> Plan:

@@ -54,7 +54,7 @@ class ScanExport(Struct, frozen=True, kw_only=True):
 def scan_exports(candidate: Candidate) -> tuple[ScanExport, ...]:
     """Return the export of each table while all nodes are warm; none for a closed load, which leaves no capacity.
 
-    The export runs outside the peak if the length of every peak is known, and otherwise beside the peak load.
+    The export runs beside the load outside the peak. A table whose peak has no stated length counts with its peak load.
     """
     question = candidate.question
     beside = question.outside_peak.offered_reads_per_second

@@ -118,7 +118,7 @@ def _cold_load(candidate: Candidate) -> Iterator[Warning]:
 
 
 def _cold_peak(candidate: Candidate) -> Iterator[Warning]:
-    """Say so if a cluster that starts after a peak is not warm before the next one, at the load between both."""
+    """Yield a note if a cluster that starts after a peak is not warm before the next one, under the load outside it."""
     load = candidate.question.requirements.workload.load
     if not isinstance(load, OpenLoad) or load.peak_hours is None:
         return
@@ -131,7 +131,8 @@ def _cold_peak(candidate: Candidate) -> Iterator[Warning]:
             message=f"after a start, an empty cache takes {format_duration(cold.course.prefetch_seconds)} to fill"
             f" (estimate), but only {format_duration(quiet_seconds)} pass between two peaks, so the cache is still"
             " partly empty in the first peak",
-            fix=f"set targets.warm_up to {format_duration(quiet_seconds)}, unless S3 may answer more reads then",
+            fix=f"set targets.warm_up to {format_duration(quiet_seconds)}, unless you accept that S3 serves more of the"
+            " reads in that peak",
         )
 
 

@@ -31,7 +31,7 @@ class OpenLoad(Struct, frozen=True, kw_only=True):
     """Reads arrive at their own pace, whatever the answer takes: a service with many users.
 
     `reads_per_second` is the mean of a month; `peak_reads_per_second` is the rate of the busiest hour, if it is known,
-    and `peak_hours` is how many hours a day have that rate.
+    and `peak_hours` is the number of hours per day at that rate.
     """
 
     reads_per_second: float
@@ -49,7 +49,7 @@ class OpenLoad(Struct, frozen=True, kw_only=True):
 
     @property
     def quiet_reads_per_second(self) -> float | None:
-        """Return the mean rate outside the peak hours, or the mean if there is no peak; None if they are unknown."""
+        """Return the mean rate outside the peak, or the mean if there is no peak; None if its length is unknown."""
         if self.peak_reads_per_second is None:
             return self.reads_per_second
         if self.peak_hours is None:
@@ -59,7 +59,7 @@ class OpenLoad(Struct, frozen=True, kw_only=True):
 
     @property
     def outside_peak(self) -> OpenLoad:
-        """Return the load outside the peak hours, or that of the busiest hour if it is unknown how long that lasts."""
+        """Return the load outside the peak hours, or that of the busiest hour if its length is unknown."""
         quiet = self.quiet_reads_per_second
         return self.at_peak if quiet is None else OpenLoad(reads_per_second=quiet)
 
@@ -203,7 +203,7 @@ class Workload(Struct, frozen=True, kw_only=True):
 
     @property
     def outside_peak(self) -> Workload:
-        """Return the workload in the hours outside the peaks of all tables."""
+        """Return the workload outside the peaks; a table whose peak has no stated length keeps its peak load."""
         return self.changed(_outside_peak)
 
     @property

@@ -105,9 +105,9 @@ STORAGE: Final = (
         key="fs.s3a.experimental.input.fadvise",
         values=OneOf(names=("sequential", "normal", "random", "default", "adaptive", "whole-file", "vector")),
         reason="in releases 7.10 to 7.13, the read policy drifts to random, which slows down scans and compactions. "
-        "The plan counts one GET for each block that is not cached, and the lab measured that with either policy. With "
-        "sequential, a read from S3 closes its connection and took a fifth longer. Override it with random if nothing "
-        "scans",
+        "For a get, the plan counts one GET for each block that is not cached, and the lab measured that with either "
+        "policy; an export by a scan reads neighbouring blocks with one GET only under sequential. With sequential, a "
+        "read from S3 closes its connection and took a fifth longer. Override it with random if nothing scans",
         source=EMR_HBASE_S3,
     ),
     _core(

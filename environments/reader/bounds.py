@@ -36,7 +36,7 @@ PEAK = Bounds(
 PEAK_HOURS = Bounds(
     most=23,
     text=lambda hours: f"{hours:g} hours",
-    reason="a peak lasts for some time, and a day has at least one other hour",
+    reason="a peak lasts longer than 0 hours, and leaves at least one other hour of the day",
 )
 GROWTH = Bounds(
     least=0, most=1, reason="data that doubles every month is 4,096 times as much after a year"

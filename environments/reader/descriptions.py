@@ -172,13 +172,13 @@ DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "SeasonsSection": {
         "peak": "The rate in the busiest hours, as a multiple of the mean rate.",
-        "hours": "The number of hours a day with the peak rate.",
+        "hours": "The number of hours per day that the peak lasts.",
     },
     "ReadsSection": {
         "per_second": "The mean number of requests that clients send in a second. The bill is based on it. State this"
         " or `concurrency`.",
         "peak_per_second": "The number of requests per second in the busiest hour, for which the cluster is sized.",
-        "seasons": "The peak of every day, for which the cluster is sized: its rate as a multiple of the mean, and its"
+        "seasons": "The daily peak, for which the cluster is sized: its rate as a multiple of the mean, and its"
         " length. Do not state `peak_per_second` as well.",
         "concurrency": "The number of requests in flight, for a benchmark whose clients wait for each answer. State"
         " this or `per_second`.",

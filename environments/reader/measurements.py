@@ -26,7 +26,8 @@ MEASUREMENTS: Final[Mapping[str, str]] = {
     "workload.reads.peak_per_second": "The same as `per_second`, in the busiest hour of a week.",
     "workload.reads.seasons.peak": "Measure the rate in the busiest hours of a day in the same way as `per_second`, and"
     " divide it by the mean rate.",
-    "workload.reads.seasons.hours": "The number of hours a day in which the rate is close to this peak.",
+    "workload.reads.seasons.hours": "The number of hours a day in which the rate is close to that of the busiest"
+    " hours.",
     "workload.reads.concurrency": "The number of threads of your benchmark that wait for an answer.",
     "workload.reads.kind": "`rpcGetRequestCount`, `rpcMultiRequestCount` or `rpcScanRequestCount`, whichever grows most"
     f" in the JMX bean `{SERVER}`.",

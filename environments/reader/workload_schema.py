@@ -156,7 +156,8 @@ def _peak_leaves_reads(section: RawSection) -> Iterator[Refusal]:
     longest = math.floor(10 * HOURS_PER_DAY / peak) / 10
     yield Refusal(
         at=("hours",),
-        why=f"{hours:g} hours at {peak:g} times the mean rate are more reads than a whole day has at the mean rate",
+        why=f"{hours:g} hours at {peak:g} times the mean rate have as many reads as {peak * hours:g} hours at the mean"
+        f" rate, but a day has only {HOURS_PER_DAY}",
         fix=f"set hours to {longest:g} or less, or lower the peak; per_second is the mean over the whole day",
     )
 

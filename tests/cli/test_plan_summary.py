@@ -177,7 +177,7 @@ EXPORT = ScanExport(
 )
 
 
-def test_an_export_is_told_with_its_table_its_limit_and_its_gets() -> None:
+def test_an_export_row_names_its_table_limit_and_gets() -> None:
     assert export_text(EXPORT) == (
         "hot: a scan takes 1.67 min (estimate) while the cluster serves 5 reads/s, limited by regions;"
         " at most 190 GETs for $1.00"
@@ -197,7 +197,7 @@ def test_the_word_export_explains_each_limit_or_why_there_is_no_estimate() -> No
     )
     assert "so blocks of the exported table stay in the cache longer" in of_regions
     assert "1,000 blocks, 25 % of them on the nodes' disks; at most 10 blocks/s, limited by one scanner" in of_regions
-    assert "limited by the share of network that the load leaves" in of_network
+    assert "limited by network, which the scan shares with the load" in of_network
     assert "closed load" not in of_regions
     [closed] = listed("export", replace(sized, scan_exports=()), (), ())
     assert closed.startswith("A closed load uses all the capacity")

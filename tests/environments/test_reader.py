@@ -184,7 +184,7 @@ FAULTS = [
         "per_second: 100",
         "per_second: 100, seasons: {peak: 9x, hours: 3}",
         "seasons.hours",
-        "3 hours at 9 times the mean rate are more reads than",
+        "have as many reads as 27 hours at the mean rate, but a day has only 24",
         "set hours to 2.6 or less",
     ),
     ("per_second: 100", "per_second: 100, seasons: {peak: 2, hours: 3}", "seasons.peak", "2 has no unit", "2.5x"),

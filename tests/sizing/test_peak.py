@@ -151,7 +151,7 @@ def rate_outside_peak(workload: Workload) -> float:
     return load.reads_per_second
 
 
-def test_the_peak_of_several_tables_has_a_length_if_all_last_as_long() -> None:
+def test_the_combined_peak_has_a_length_only_if_all_peaks_are_equally_long() -> None:
     loads = (
         OpenLoad(reads_per_second=100, peak_reads_per_second=300, peak_hours=2),
         OpenLoad(reads_per_second=100, peak_reads_per_second=200, peak_hours=6),

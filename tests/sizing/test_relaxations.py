@@ -59,7 +59,7 @@ def test_the_value_named_can_be_had_and_a_step_less_cannot(name: str) -> None:
     assert change.served.candidate.instance.name in str(change)
 
 
-def test_only_what_is_missed_or_helps_is_relaxed() -> None:
+def test_only_missed_or_helpful_targets_are_relaxed() -> None:
     beside_p99 = plan(with_targets(FEW, p99_seconds=0.5, budget_usd_per_month=500.0), WORLD)
     assert any("a budget of" in change for change in beside_p99.nearest)
     alone = plan(with_targets(FEW, budget_usd_per_month=2_000.0), WORLD)

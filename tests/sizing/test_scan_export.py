@@ -37,7 +37,7 @@ def with_load(requirements: Requirements, load: OpenLoad | ClosedLoad) -> Requir
     return with_workload(requirements, reads=replace(requirements.workload.reads, load=load))
 
 
-def test_every_stretch_of_blocks_that_are_not_cached_is_a_get() -> None:
+def test_every_run_of_blocks_that_are_not_cached_is_a_get() -> None:
     [export] = exports(HALF_CACHED)
     sized = plan(HALF_CACHED, WORLD)
     assert sized.scan_exports == (export,)
@@ -49,7 +49,7 @@ def test_every_stretch_of_blocks_that_are_not_cached_is_a_get() -> None:
     assert export.seconds == pytest.approx(export.blocks / export.blocks_per_second)
 
 
-def test_without_a_cache_a_file_is_one_stretch_and_hdfs_sends_no_get() -> None:
+def test_without_a_cache_a_file_is_one_run_and_hdfs_sends_no_get() -> None:
     [plain] = exports(with_load(replace(RELAXED, mode=S3_PLAIN), OpenLoad(reads_per_second=100)))
     [hdfs] = exports(replace(with_load(RELAXED, OpenLoad(reads_per_second=100)), mode=HDFS))
     assert (plain.cached_fraction, plain.gets) == (0.0, GETS_TO_OPEN * RELAXED.workload.regions)
@@ -58,7 +58,7 @@ def test_without_a_cache_a_file_is_one_stretch_and_hdfs_sends_no_get() -> None:
 
 @pytest.mark.parametrize("reads_per_second", [50.0, 150.0])
 def test_load_and_export_together_stay_within_the_planned_utilisation(reads_per_second: float) -> None:
-    """Without a cache, each read needs its GETs, and the export has few."""
+    """Without a cache, each read of the load takes GETs, but the export takes only a few."""
     requirements = with_load(replace(PINNED, mode=S3_PLAIN), OpenLoad(reads_per_second=reads_per_second))
     candidate = search(SizingInputs.new(requirements, WORLD)).best.candidate
     [export] = scan_exports(candidate)
@@ -132,7 +132,7 @@ def test_the_cached_share_of_a_table_that_is_read_evenly_is_its_hit_ratio_whatev
 @pytest.mark.parametrize("regions", [24, 4_000])
 @pytest.mark.parametrize("is_cached", [True, False])
 def test_the_rate_is_what_the_scarcest_resource_allows(*, is_cached: bool, regions: int) -> None:
-    """The needs of a block are added up here anew, from the figures of single parts."""
+    """The needs of a block are added up again, from independent figures."""
     requirements = with_workload(HALF_CACHED, regions=regions, write_bytes_per_second=0)
     question = SizingInputs.new(requirements if is_cached else replace(requirements, mode=S3_PLAIN), WORLD)
     candidate = replace(search(question).best.candidate, exact=True)
@@ -166,7 +166,7 @@ def test_the_rate_is_what_the_scarcest_resource_allows(*, is_cached: bool, regio
     assert export.blocks_per_second == pytest.approx(min(rates.values()), rel=0.005)
 
 
-def test_an_export_outside_the_peak_is_beside_the_mixture_of_those_hours() -> None:
+def test_an_export_outside_the_peak_shares_nodes_with_the_load_of_those_hours() -> None:
     """The peak has nearly only gets. The other hours have more scans, which need far more of each resource.
 
     A cluster with the load of those hours all day has another mixture in its cache, so it is only similar.

@@ -18,7 +18,6 @@ from lab.hbase.cluster import LabServer
 from lab.hbase.experiment import Experiment, ScenarioResult, within
 from lab.hbase.overlay import varied
 from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
-from lab.hbase.scenarios.cache_vs_none import SEQUENTIAL
 from lab.hbase.table_spec import TableFamily
 from lab.hbase.ycsb import YcsbLoad, YcsbResult, YcsbTable
 from lab.model.ycsb_draws import zipfian_drawn
@@ -33,6 +32,9 @@ from sizing.units import KIB, MIB
 from sizing.workload import OpenLoad, Reads, Workload
 
 TITLE: Final = "A hot table and a scanned table"
+EXPORTED: Final = varied(
+    {"fs.s3a.experimental.input.fadvise": "sequential"}, "for the export, the policy that warmbase renders"
+)
 QUESTION: Final = (
     "Does the hit ratio of each table agree with the calculator if a hot and a scanned table share a cache?"
 )
@@ -172,7 +174,7 @@ def _figures(lab: Experiment, tables: TwoTables, share: float) -> Iterator[Measu
     bench.serve(LabServer(varied=served), cold=True)
     _read(lab, tables, SETTLING_SECONDS, seed=lab.seed + 1000)
     window = _read(lab, tables, WINDOWS * lab.seconds, seed=lab.seed)
-    bench.serve(LabServer(varied=served | SEQUENTIAL), cold=False)
+    bench.serve(LabServer(varied=served | EXPORTED), cold=False)
     exported = _export(lab, tables.scanned)
     predicted = tables.in_cache(cache_mib, window, promotes=lab.release.promotes_on_second_read)
     figure = partial(Measurement, case=f"cache of {share:g} of the data")
@@ -211,7 +213,7 @@ def _figures(lab: Experiment, tables: TwoTables, share: float) -> Iterator[Measu
         unit="GETs",
         measured=exported.gets,
         predicted=most_gets,
-        because="at most one for each stretch of blocks that are not cached, and two to open the file of each region",
+        because="at most one for each run of neighbours that are not cached, and two to open each region's file",
         target=MeasurementTarget(kind=TargetKind.AT_MOST, bound=most_gets),
     )
     yield figure(
