@@ -57,7 +57,7 @@ def export_text(export: ScanExport) -> str:
     if export.seconds is None:
         return f"{name}at {beside}, the load leaves no capacity for an export by a scan"
     time = f"a scan takes {format_duration(export.seconds)} (estimate) while the cluster serves {beside}"
-    gets = f"at most {export.gets:,.0f} GETs for {format_usd(export.gets_usd)}" if export.gets >= 1 else "no GETs"
+    gets = f"about {export.gets:,.0f} GETs for {format_usd(export.gets_usd)}" if export.gets >= 1 else "no GETs"
     return f"{name}{time}, limited by {export.limit}; {gets}"
 
 

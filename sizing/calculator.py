@@ -72,24 +72,23 @@ class PlanSearch(Struct, frozen=True, kw_only=True, dict=True):
     requirements: Requirements
     world: World
 
-    @cached_property
+    @property
     def attainable(self) -> Plan | None:
         """Return the plan, or None if no cluster meets the targets, without a search for the nearest targets."""
-        result = self._result
-        return _plan(result, nearest=()) if isinstance(result, SearchResult) and _is_answer(result) else None
+        return self._answer if isinstance(self._answer, Plan) else None
 
     @cached_property
     def plan(self) -> Plan:
         """Return the plan, or the one for the nearest feasible targets. Raises Infeasible as the function `plan`."""
-        return self.attainable or self._nearest()
+        answer = self._answer
+        return answer if isinstance(answer, Plan) else self._nearest(answer)
 
-    def _nearest(self) -> Plan:
-        result = self._result
+    def _nearest(self, answer: SearchResult | str) -> Plan:
         try:
-            if isinstance(result, SearchResult):
-                changes = relaxations(self._question, {shortfall.target for shortfall in result.best.shortfalls})
-                return _plan(changes[0].search.run() if changes else result, nearest=nearest_changes(result, changes))
-            why = result
+            if isinstance(answer, SearchResult):
+                changes = relaxations(self._question, {shortfall.target for shortfall in answer.best.shortfalls})
+                return _plan(changes[0].search.run() if changes else answer, nearest=nearest_changes(answer, changes))
+            why = answer
         except (NotEnoughMemory, LookupError) as error:
             why = str(error)
         changes = relaxations(self._question)
@@ -102,10 +101,11 @@ class PlanSearch(Struct, frozen=True, kw_only=True, dict=True):
         return SizingInputs.new(self.requirements, self.world)
 
     @cached_property
-    def _result(self) -> SearchResult | str:
-        """Return the result of the search, or why no instance type has room for the data."""
+    def _answer(self) -> Plan | SearchResult | str:
+        """Return the plan, the nearest cluster if none meets the targets, or why there is not enough memory."""
         try:
-            return search(self._question)
+            result = search(self._question)
+            return _plan(result, nearest=()) if _is_answer(result) else result
         except (NotEnoughMemory, LookupError) as error:
             return str(error)
 

@@ -189,7 +189,8 @@ class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         """Return what a read needs of each resource of this many warm nodes in the hours outside the peak."""
         question = self.question.outside_peak
         hits = Hits(ratio=self._hits(question, servers).ratio)
-        return resources(self.cluster(servers), question.read, hits, question.timings)
+        cluster = replace(self.cluster(servers), imbalance=question.imbalance(servers))
+        return resources(cluster, question.read, hits, question.timings)
 
     def _resources_of(self, servers: int) -> tuple[Resource, ...]:
         *others, one_handler = self.hardware_limits(servers, self._hits(self.question.at_peak, servers).ratio)

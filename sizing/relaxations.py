@@ -113,10 +113,10 @@ def _with(question: SizingInputs, **targets: float | None) -> SizingInputs:
 
 def _relaxed(question: SizingInputs, described: Callable[[Evaluation], tuple[str, float]]) -> Relaxation | None:
     """Return a question without one of its targets, described by its answer as a text and a value."""
-    return _found(Search(question=question), described)
+    return _cheapest(Search(question=question), described)
 
 
-def _found(search: Search, described: Callable[[Evaluation], tuple[str, float]]) -> Relaxation | None:
+def _cheapest(search: Search, described: Callable[[Evaluation], tuple[str, float]]) -> Relaxation | None:
     served = search.cheapest_serving()
     if served is None:
         return None
@@ -142,20 +142,20 @@ def _tightest(
     infeasible, loosest = between
     factor = FIRST_FACTOR
     value = _towards(loosest, infeasible, factor)
-    found = search_at(value)
-    if found is None and (value == loosest or search_at(loosest) is None):
+    search = search_at(value)
+    if search is None and (value == loosest or search_at(loosest) is None):
         return None
-    while found is None:
+    while search is None:
         infeasible, factor = value, factor**2
         value = _towards(loosest, value, factor)
-        found = search_at(value)
+        search = search_at(value)
     while max(value, infeasible) / min(value, infeasible) > step:
         middle = math.sqrt(value * infeasible)
         if closer := search_at(middle):
-            value, found = middle, closer
+            value, search = middle, closer
         else:
             infeasible = middle
-    return _found(found, lambda _: (text(value), value))
+    return _cheapest(search, lambda _: (text(value), value))
 
 
 def _towards(loosest: float, value: float, factor: float) -> float:

@@ -34,7 +34,7 @@ REGIONS: Final = "regions"
 class ScanExport(Struct, frozen=True, kw_only=True):
     """An export of all `blocks` of a table, or of all data if the workload has no tables: `table` is then empty.
 
-    `cached_fraction` is the share of the blocks that are read from disks; the others come with at most `gets`, which
+    `cached_fraction` is the share of the blocks that are read from disks; the others come with about `gets`, which
     cost `gets_usd`. While the cluster serves `beside_reads_per_second`, it can export `blocks_per_second`: load and
     export then use the whole share of the resource `limit` that a plan may use, unless the limit is `regions`.
     `seconds` is the time of the whole export; None if the load leaves no capacity.
@@ -86,13 +86,14 @@ def _export(candidate: Candidate, beside: float, blocks: StoredBlocks, table: Ta
     timings = replace(
         table.timings,
         rpc_cpu_seconds=table.timings.rpc_cpu_seconds * read.answer_bytes / ANSWER_BYTES,
+        get_cpu_seconds=table.timings.get_cpu_seconds * gets_per_block,
         s3_first_byte_seconds=table.timings.s3_first_byte_seconds * gets_per_block,
     )
     needs = {one.name: one for one in resources(cluster, read, hits, timings)}
-    one_get_each = needs["s3-requests"]
-    needs["s3-requests"] = replace(one_get_each, demand_per_read=gets_per_block * one_get_each.demand_per_read)
+    requests = needs["s3-requests"]
+    needs["s3-requests"] = replace(requests, demand_per_read=gets_per_block * requests.demand_per_read)
     rates: dict[str, float] = {
-        load.name: _left(load, beside) * needs[load.name].max_reads_per_second
+        load.name: _spare_fraction(load, beside) * needs[load.name].max_reads_per_second
         for load in candidate.resources_outside_peak(candidate.count)
         if needs[load.name].demand_per_read
     }
@@ -116,6 +117,6 @@ def _block(read: Read, blocks: StoredBlocks, cached: float) -> Read:
     return replace(read, blocks=1.0, cacheable=cached, answer_bytes=math.ceil(blocks.payload_bytes))
 
 
-def _left(load: Resource, reads_per_second: float) -> float:
+def _spare_fraction(load: Resource, reads_per_second: float) -> float:
     """Return the fraction of a resource of the busiest server that the load leaves to an export."""
     return max(0.0, UTILISATION - reads_per_second / load.max_reads_per_second)

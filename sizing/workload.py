@@ -22,6 +22,8 @@ ROW_KEY_BYTES: Final = 24
 FAMILY_BYTES: Final = 2
 QUALIFIER_BYTES: Final = 8
 
+LEAST_QUIET: Final = 1e-6  # of the mean rate: reads of no table at all would have no mixture
+
 # judgement: an encoding shortens keys and lengths, not values. PREFIX leaves about half of a key, DIFF and FAST_DIFF
 # about a quarter; ROW_INDEX_V1 adds an offset to each row. An inspection replaces this.
 ENCODED_KEY_FRACTION: Final = {"NONE": 1.0, "PREFIX": 0.5, "DIFF": 0.25, "FAST_DIFF": 0.25, "ROW_INDEX_V1": 1.05}
@@ -55,7 +57,7 @@ class OpenLoad(Struct, frozen=True, kw_only=True):
         if self.peak_hours is None:
             return None
         reads = HOURS_PER_DAY * self.reads_per_second - self.peak_hours * self.peak_reads_per_second
-        return max(0.0, reads / (HOURS_PER_DAY - self.peak_hours))
+        return max(LEAST_QUIET * self.reads_per_second, reads / (HOURS_PER_DAY - self.peak_hours))
 
     @property
     def outside_peak(self) -> OpenLoad:

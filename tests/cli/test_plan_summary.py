@@ -180,7 +180,7 @@ EXPORT = ScanExport(
 def test_an_export_row_names_its_table_limit_and_gets() -> None:
     assert export_text(EXPORT) == (
         "hot: a scan takes 1.67 min (estimate) while the cluster serves 5 reads/s, limited by regions;"
-        " at most 190 GETs for $1.00"
+        " about 190 GETs for $1.00"
     )
     assert export_text(replace(EXPORT, gets=0.0)).endswith("; no GETs")
     assert export_text(replace(EXPORT, table="", seconds=None)) == (

@@ -144,7 +144,7 @@ def test_the_rate_is_what_the_scarcest_resource_allows(*, is_cached: bool, regio
     most_bytes = max(blocks.payload_bytes, missing * blocks.on_disk_bytes)
     network_seconds = most_bytes / instance.network_sustained_bytes_per_second
     cpu_seconds = timings.block_cpu_seconds + timings.rpc_cpu_seconds * blocks.payload_bytes / (2 * MIB)
-    get_cpu_seconds = missing * timings.get_cpu_seconds
+    get_cpu_seconds = gets * timings.get_cpu_seconds
     s3_seconds = gets * timings.s3_first_byte_seconds + missing * blocks.on_disk_bytes / S3_STREAM_BYTES_PER_SECOND
     volume_bytes = 500 * MIB if is_cached else math.inf
     disk_seconds = export.cached_fraction * question.read.of_disk.bytes / volume_bytes
@@ -194,3 +194,19 @@ def test_an_export_outside_the_peak_shares_nodes_with_the_load_of_those_hours() 
         None,
         None,
     ]
+
+
+def test_a_load_with_all_its_reads_in_the_peak_leaves_nearly_everything_to_an_export() -> None:
+    base = replace(HALF_CACHED.workload, write_bytes_per_second=0, stored_bytes=HALF_CACHED.workload.stored_bytes // 2)
+    peaks = [
+        OpenLoad(reads_per_second=50, peak_reads_per_second=50 * 24 / hours, peak_hours=hours) for hours in (12, 6)
+    ]
+    one, two = (
+        replace(base, name=f"table{number}", reads=replace(base.reads, load=load)) for number, load in enumerate(peaks)
+    )
+    steady = replace(two, cached=False, reads=replace(base.reads, load=OpenLoad(reads_per_second=5)))
+    for tables, beside in (((one, two), 0.0), ((one, steady), 5.0)):
+        of_one, of_two = exports(replace(HALF_CACHED, workload=Workload.of(tables)))
+        assert of_one.beside_reads_per_second == pytest.approx(beside, abs=0.01)
+        assert of_one.seconds is not None
+        assert of_two.seconds is not None

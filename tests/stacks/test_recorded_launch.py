@@ -171,6 +171,12 @@ CHANGES: dict[str, list[dict[str, object]]] = {
     "clusters.*.workload.reads.concurrency": [{f"{BLUE}.workload": {"reads": {"concurrency": 10}}}],
     "clusters.*.workload.reads.kind": [{f"{BLUE}.workload": {"reads": {"per_second": 50, "kind": "scan", "rows": 20}}}],
     "clusters.*.workload.reads.per_second": [{f"{BLUE}.workload": {"reads": {"per_second": 20}}}],
+    "clusters.*.workload.reads.seasons.peak": [
+        {f"{BLUE}.workload": {"reads": {"per_second": 50, "seasons": {"peak": "3x", "hours": 2}}}}
+    ],
+    "clusters.*.workload.reads.seasons.hours": [
+        {f"{BLUE}.workload": {"reads": {"per_second": 50, "seasons": {"peak": "2x", "hours": 4}}}}
+    ],
     "clusters.*.workload.reads.peak_per_second": [
         {f"{BLUE}.workload": {"reads": {"per_second": 20, "peak_per_second": 60}}}
     ],
@@ -232,6 +238,8 @@ CHANGES: dict[str, list[dict[str, object]]] = {
     "workload.reads.concurrency": [{"workload.reads": {"concurrency": each}} for each in (10, 200)],
     "workload.reads.kind": [{"workload.reads": {"per_second": 50, "kind": "scan", "rows": 20}}],
     "workload.reads.per_second": [{"workload.reads.per_second": each} for each in (20, 1000, 5000)],
+    "workload.reads.seasons.peak": [{"workload.reads": {"per_second": 200, "seasons": {"peak": "3x", "hours": 2}}}],
+    "workload.reads.seasons.hours": [{"workload.reads": {"per_second": 200, "seasons": {"peak": "2x", "hours": 4}}}],
     "workload.reads.peak_per_second": [{"workload.reads": {"per_second": 200, "peak_per_second": 600}}],
     "workload.reads.rows": [
         {"workload.reads": {"per_second": 50, "kind": "multi-get", "rows": each}} for each in (2, 50)
