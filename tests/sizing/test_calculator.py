@@ -23,7 +23,7 @@ from sizing.requirements import Requirements
 from sizing.units import GIB, MIB, TIB, format_usd, parse_duration
 from sizing.workload import ClosedLoad, OpenLoad, Reads
 from tests.shipped import ENVIRONMENTS
-from tests.sizing.clusters import PINNED, with_workload
+from tests.sizing.clusters import PINNED, SYSTEM, WORLD, gp3_volume, with_core, with_workload
 from tests.speed import loops
 
 PROD = read_environment("prod")
@@ -273,3 +273,10 @@ def test_rejected_types_keep_their_reason() -> None:
     assert sized.rejected
     assert all(rejected.reason for rejected in sized.rejected)
     assert sized.searched.evaluated + sized.searched.pruned >= len(sized.rejected)
+
+
+def test_a_pinned_cluster_without_enough_memory_is_infeasible() -> None:
+    tiny = with_workload(with_core(PINNED, type="m7g.xlarge", count=2), cell_bytes=10, row_bytes=200)
+    volumes = (gp3_volume("cache", 60), SYSTEM)
+    with pytest.raises(Infeasible, match="cannot hold this"):
+        plan(with_core(tiny, volumes=volumes), WORLD)
