@@ -23,7 +23,7 @@ from sizing.requirements import Requirements
 from sizing.units import GIB, MIB, TIB, format_usd, parse_duration
 from sizing.workload import ClosedLoad, OpenLoad, Reads
 from tests.shipped import ENVIRONMENTS
-from tests.sizing.clusters import PINNED, SYSTEM, WORLD, gp3_volume, with_core, with_workload
+from tests.sizing.clusters import PINNED, SYSTEM, gp3_volume, with_core, with_workload
 from tests.speed import loops
 
 PROD = read_environment("prod")
