@@ -84,7 +84,7 @@ def _reads(plan: Plan) -> Rows:
         f"{format_number(round(load.concurrency, 1))} requests = {load.reads_per_second:,.0f}/s x {latency}",
     )
     if plan.peak:
-        yield "daily peak" if plan.daily_peak else "peak hour", _peak(plan, plan.peak)
+        yield "daily peak" if plan.daily_peak else "peak hour", peak_text(plan, plan.peak)
     yield "saturates", f"at {load.saturation_reads_per_second:,.0f} reads/s; {load.bottleneck} is the bottleneck"
     busiest = load.busiest_server
     if busiest.requests > LITTLE_MORE:
@@ -129,7 +129,7 @@ def _cache(plan: Plan) -> Rows:
     yield from _cold(plan)
 
 
-def _peak(plan: Plan, peak: Throughput) -> str:
+def peak_text(plan: Plan, peak: Throughput) -> str:
     """Return the peak hour's load, latency and utilisation beside those of the mean hour."""
     mean, rate = plan.throughput, f"{peak.reads_per_second:,.0f}/s"
     if peak.offered_reads_per_second is not None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec.structs import replace
 
-from cli.plan_outcome import export_text, table_text
+from cli.plan_outcome import export_text, peak_text, table_text
 from environments.override import Override
 from environments.unstated import Unstated
 from lint.secret import redacted
@@ -36,8 +36,6 @@ WORDS: Final[Mapping[str, Sequence[str]]] = {
     "latency": ("throughput.mean_latency_ms", "throughput.p99_latency_ms"),
     "p99": ("throughput.p99_latency_ms",),
     "in flight": ("throughput.mean_latency_ms",),
-    "peak hour": ("throughput.utilisation_fraction",),
-    "daily peak": ("throughput.utilisation_fraction",),
     "saturates": ("throughput.bottleneck", "throughput.utilisation_fraction"),
     "busiest": ("throughput.busiest_server.requests", "throughput.busiest_server.blocks"),
     "writes": ("writes.bottleneck",),
@@ -69,10 +67,16 @@ SAVES: Final = frozenset({"saves", "saves money"})
 OVERRIDES: Final = "overrides"
 TABLES: Final = "tables"
 EXPORT: Final = "export"
-PLAIN: Final = {TABLES: "tables", EXPORT: "scan_exports", **dict.fromkeys(SAVES, "alternatives")}
-"""The lists of a plan that an answer in JSON repeats as they are."""
-LISTS: Final = ASSUMED | WATCH | SAVES | {OVERRIDES, TABLES, EXPORT}
-"""Words for lists: values that nobody stated, warnings, what would save money, overrides, tables and exports."""
+PEAKS: Final = frozenset({"peak hour", "daily peak"})
+PLAIN: Final = {
+    TABLES: "tables",
+    EXPORT: "scan_exports",
+    **dict.fromkeys(SAVES, "alternatives"),
+    **dict.fromkeys(PEAKS, "peak"),
+}
+"""The parts of a plan that an answer in JSON repeats as they are."""
+LISTS: Final = ASSUMED | WATCH | SAVES | PEAKS | {OVERRIDES, TABLES, EXPORT}
+"""Words for parts: values that nobody stated, warnings, what would save money, overrides, tables, exports, the peak."""
 
 
 def is_word(word: str, plan: Plan) -> bool:
@@ -93,12 +97,8 @@ def listed(word: str, plan: Plan, assumed: Sequence[Unstated], overrides: Sequen
             yield f"{value.value} ({value.key})"
             yield f"  {value.effect}"
         yield "State a value in the environment file, or try it: warmbase plan ENV --set KEY=VALUE"
-    elif word in WATCH:
-        yield from _warnings(plan)
-    elif word in SAVES:
-        yield from _savings(plan)
-    elif word in (TABLES, EXPORT):
-        yield from _tables(plan) if word == TABLES else _exports(plan)
+    elif word in SENTENCES:
+        yield from SENTENCES[word](plan)
     elif word == OVERRIDES:
         for override in overrides:
             yield f"{override.classification} {override.key} = {redacted(override.key, override.value)}"
@@ -161,6 +161,25 @@ def _savings(plan: Plan) -> Iterator[str]:
         compressed = alternative.setting == "COMPRESSION"
         setting = alternative.codec.upper() if compressed else format_size(alternative.block_bytes)
         yield f"{alternative.setting} {setting} saves {format_usd(alternative.saving_usd_per_month)} a month"
+
+
+def _peak(plan: Plan) -> Iterator[str]:
+    if plan.peak is None:
+        yield "The environment file states no peak, so the busiest hour has the mean load."
+        return
+    yield peak_text(plan, plan.peak)
+    mean = f"{plan.throughput.reads_per_second:,.0f} reads/s"
+    yield f"The cluster is sized for the peak. The bill for requests to S3 follows from the mean load of {mean}."
+
+
+SENTENCES: Final[Mapping[str, Callable[[Plan], Iterator[str]]]] = {
+    TABLES: _tables,
+    EXPORT: _exports,
+    **dict.fromkeys(WATCH, _warnings),
+    **dict.fromkeys(SAVES, _savings),
+    **dict.fromkeys(PEAKS, _peak),
+}
+"""The sentences about each part of a plan that needs no more than the plan."""
 
 
 def _resource(resource: Resource, plan: Plan) -> str:

@@ -22,7 +22,7 @@ ROW_KEY_BYTES: Final = 24
 FAMILY_BYTES: Final = 2
 QUALIFIER_BYTES: Final = 8
 
-LEAST_QUIET: Final = 1e-6  # of the mean rate: reads of no table at all would have no mixture
+LEAST_QUIET: Final = 1e-6  # of the mean rate, because the mixture of tables without any reads is undefined
 
 # judgement: an encoding shortens keys and lengths, not values. PREFIX leaves about half of a key, DIFF and FAST_DIFF
 # about a quarter; ROW_INDEX_V1 adds an offset to each row. An inspection replaces this.

@@ -31,7 +31,7 @@ PEAK = Bounds(
     least=1,
     most=1_000,
     text=lambda times: f"{times:g}x",
-    reason="a peak is not below the mean, and at 1,000x all reads of a day fit into 87 seconds",
+    reason="a peak is not below the mean, and at 1,000x all reads of a day fit into 86.4 seconds",
 )  # judgement: no real load peaks higher
 PEAK_HOURS = Bounds(
     most=23,

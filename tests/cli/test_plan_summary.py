@@ -164,6 +164,20 @@ def test_both_pages_say_how_long_the_peak_lasts_and_how_quiet_the_other_hours_ar
     assert text.startswith("2,250/s of 2,250 offered for 3 h a day (707/s in the other hours), ")
 
 
+def test_the_peak_is_explained_by_its_own_figures() -> None:
+    assignment = Assignment.parse("workload.reads={per_second: 900, seasons: {peak: 2.5x, hours: 3}}")
+    daily, steady = (read_environment("dev", assignments) for assignments in ([assignment], []))
+    of_daily, of_steady = (advised_plan_of(environment, environment.active) for environment in (daily, steady))
+    for word in ("daily peak", "peak hour"):
+        figures, reason = listed(word, of_daily, (), ())
+        assert figures.startswith("2,250/s of 2,250 offered for 3 h a day (707/s in the other hours), ")
+        assert reason.endswith("the mean load of 900 reads/s.")
+        assert word_document(word, of_daily, (), ()) == {"peak": of_daily.peak}
+    assert list(listed("peak hour", of_steady, (), ())) == [
+        "The environment file states no peak, so the busiest hour has the mean load."
+    ]
+
+
 EXPORT = ScanExport(
     table="hot",
     blocks=1_000,
