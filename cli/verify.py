@@ -122,14 +122,17 @@ def _report(today: str, launch: Launch | TrinoLaunch, findings: tuple[CheckResul
     rows = (
         (finding.check, finding.expected, finding.found, VERDICTS[finding.good], finding.todo) for finding in findings
     )
-    open_rows = unsettled(findings, on_trino=isinstance(launch, TrinoLaunch))
+    open_rows = (
+        (statement.what, statement.harm, statement.check)
+        for statement in unsettled(findings, on_trino=isinstance(launch, TrinoLaunch))
+    )
     return (
         section(
             f"# Cluster {plan.cluster} of {plan.environment}, verified on {today}",
             paragraph(f"{plan.release}, {_nodes(launch)}. Written by `warmbase verify`."),
             table(("check", "expected", "found", "verdict", "to do"), rows),
             "## Statements of docs/unconfirmed.md that you still have to check yourself",
-            table(("statement", "check"), open_rows),
+            table(("statement", "if it is wrong", "check"), open_rows),
         )
         + "\n"
     )

@@ -6,9 +6,7 @@ the rows that no check confirms, with the check that you make by hand.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Final
 
 from configurations.launch import Launch
@@ -18,6 +16,7 @@ from operations.aws_errors import translated
 from operations.cluster_step import PrimaryShell
 from operations.description import described_cluster
 from operations.progress import Say
+from operations.unconfirmed import HARMS, Statement, read_statements
 from operations.verification.check import CheckResult, HBaseContext
 from operations.verification.endpoints import ENDPOINT_CHECKS
 from operations.verification.hbase_cluster import HBASE_CHECKS
@@ -28,13 +27,8 @@ from operations.verification.probe import NodeProgram, probe_caches, probe_nodes
 from operations.verification.region_server import READ_ONLY, REGION_SERVER_CHECKS, SITES
 from operations.verification.volumes import VOLUME_CHECKS
 
-__all__ = ["PAGE", "ROW", "CheckResult", "unsettled", "verification"]
+__all__ = ["CheckResult", "unsettled", "verification"]
 
-PAGE: Final = Path(__file__).parents[2] / "docs" / "unconfirmed.md"
-ROW: Final = re.compile(r"^\| (?!what \||---)(?P<what>.+?) \| (?P<why>.*) \| (?P<check>.*) \|$", re.MULTILINE)
-SECTION: Final = re.compile("^###? ", re.MULTILINE)
-TRINO: Final = "Trino"
-"""The word in the headings of the sections about analytics clusters."""
 PROGRAM: Final = "probe_hbase.py"
 CHECKS: Final[tuple[Callable[[HBaseContext], Iterator[CheckResult]], ...]] = (
     *LAUNCH_CHECKS,
@@ -68,18 +62,21 @@ def verification(aws: Aws, launch: Launch, say: Say) -> tuple[CheckResult, ...]:
         return tuple(finding for check in CHECKS for finding in check(context))
 
 
-def unsettled(findings: tuple[CheckResult, ...], *, on_trino: bool) -> tuple[tuple[str, str], ...]:
-    """Return the rows of docs/unconfirmed.md that no check confirms or refutes, each with its check by hand.
+def unsettled(findings: tuple[CheckResult, ...], *, on_trino: bool) -> tuple[Statement, ...]:
+    """Return the statements of docs/unconfirmed.md that no check confirms or refutes, the most harmful first.
 
-    They are the rows in the sections about Trino, or those in all other sections.
+    They are the statements about Trino, or all others.
     """
     rows = [finding.row for finding in findings if finding.row and finding.good is not None]
-    sections = SECTION.split(PAGE.read_text(encoding="utf-8"))
-    text = "".join(section for section in sections if (TRINO in section.partition("\n")[0]) == on_trino)
     return tuple(
-        (match["what"], match["check"])
-        for match in ROW.finditer(text)
-        if not any(match["what"].startswith(row) for row in rows)
+        sorted(
+            (
+                statement
+                for statement in read_statements()
+                if statement.on_trino == on_trino and not any(statement.what.startswith(row) for row in rows)
+            ),
+            key=lambda statement: HARMS.index(statement.harm),
+        )
     )
 
 

@@ -6,6 +6,7 @@ import ast
 import copy
 import re
 from collections.abc import Callable, Iterator
+from itertools import groupby
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,7 +25,8 @@ from local_aws.extension import install
 from operations import verification as module
 from operations.engines import trino
 from operations.hbase_control import CacheContents
-from operations.verification import PAGE, ROW, CheckResult, monitoring, unsettled, verification
+from operations.unconfirmed import HARMS, PAGE, read_statements
+from operations.verification import CheckResult, monitoring, unsettled, verification
 from operations.verification.hbase_cluster import HBASE_CHECKS
 from operations.verification.nodes import NODE_CHECKS
 from operations.verification.region_server import READ_ONLY, REGION_SERVER_CHECKS
@@ -257,7 +259,7 @@ def test_results_are_unknown_where_no_node_answers(here: Deployed, monkeypatch: 
     findings = {result.check: result for result in verification(here.aws, here.launch, lambda _: None)}
     assert findings["Systems Manager"].good is False
     assert {findings[name].good for name in OF_NODES | OF_PRIMARY} == {None}
-    assert "The master ignores" in " ".join(what for what, _ in unsettled(tuple(findings.values()), on_trino=False))
+    assert "The master ignores" in " ".join(row.what for row in unsettled(tuple(findings.values()), on_trino=False))
 
 
 @pytest.mark.parametrize(
@@ -311,7 +313,7 @@ def test_every_row_of_the_page_has_a_check_or_is_listed_for_a_check_by_hand(
     here: Deployed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     findings = tuple(results(here, monkeypatch).values())
-    rows = [match["what"] for match in ROW.finditer(PAGE.read_text())]
+    rows = [statement.what for statement in read_statements()]
     assert len(rows) > 30
     for finding in findings:
         if finding.row:
@@ -319,19 +321,25 @@ def test_every_row_of_the_page_has_a_check_or_is_listed_for_a_check_by_hand(
     unconfirmed = unsettled(findings, on_trino=False)
     assert 0 < len(unconfirmed) < len(rows)
     report = _report("2026-11-22", here.launch, findings)
-    assert all(what in report for what, _ in unconfirmed)
+    assert all(statement.what in report and statement.harm in report for statement in unconfirmed)
+
+
+def test_every_row_of_the_page_is_read_and_the_worst_stand_first() -> None:
+    rows = [line for line in PAGE.read_text().splitlines() if line.startswith("| ") and not line.startswith("| what |")]
+    statements = read_statements()
+    assert len(statements) == len(rows)
+    for table, group in groupby(statements, key=lambda statement: (statement.on_trino, statement.by_hand)):
+        ranks = [HARMS.index(statement.harm) for statement in group]
+        assert ranks == sorted(ranks), table
 
 
 def test_the_page_separates_rows_that_verify_checks_from_rows_that_take_an_experiment() -> None:
-    checked, manual = PAGE.read_text().split("## To be tried")
     # Each check names its row in the source, also a check that this cluster does not need.
     parsed = [ast.parse(file.read_text()) for file in SOURCES]
     texts = [node.value for tree in parsed for node in ast.walk(tree) if isinstance(node, ast.Constant)]
     rows = [text for text in texts if isinstance(text, str) and len(text) > len("DataNode")]
-    for what in (match["what"] for match in ROW.finditer(checked)):
-        assert any(what.startswith(row) for row in rows), what
-    for what in (match["what"] for match in ROW.finditer(manual)):
-        assert not any(what.startswith(row) for row in rows), what
+    for statement in read_statements():
+        assert any(statement.what.startswith(row) for row in rows) is not statement.by_hand, statement.what
 
 
 def test_the_page_shows_mismatches_in_eighty_columns(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:

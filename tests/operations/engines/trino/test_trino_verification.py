@@ -20,7 +20,8 @@ from operations.caches import NAMESPACE
 from operations.engines.trino import verification as module
 from operations.engines.trino.server_checks import LEAST_JAVA, SERVER_CHECKS, rendered_properties
 from operations.engines.trino.verification import trino_verification
-from operations.verification import PAGE, ROW, CheckResult, monitoring, unsettled
+from operations.unconfirmed import read_statements
+from operations.verification import CheckResult, monitoring, unsettled
 from operations.verification.nodes import NODE_CHECKS
 from sizing.units import GIB
 from tests.operations.engines.trino.test_trino_lifecycle import LAKE, Shop
@@ -260,22 +261,22 @@ def test_results_are_unknown_where_no_node_answers(lake: Shop, monkeypatch: pyte
     findings = {result.check: result for result in trino_verification(lake.aws, launch_of(lake), lambda _: None)}
     assert findings["Systems Manager"].good is False
     assert {findings[name].good for name in OF_NODES | OF_COORDINATOR} == {None}
-    open_rows = " ".join(what for what, _ in unsettled(tuple(findings.values()), on_trino=True))
+    open_rows = " ".join(row.what for row in unsettled(tuple(findings.values()), on_trino=True))
     assert "Amazon's build of Trino has the file-system cache" in open_rows
     assert "RegionServer" not in open_rows
 
 
 def test_a_healthy_cluster_leaves_only_what_takes_an_experiment(lake: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     findings = tuple(results(lake, monkeypatch).values())
-    rows = [match["what"] for match in ROW.finditer(PAGE.read_text())]
+    rows = [statement.what for statement in read_statements()]
     for finding in findings:
         if finding.row:
             assert any(row.startswith(finding.row) for row in rows), finding.row
-    [(left, _)] = unsettled(findings, on_trino=True)
-    assert left.startswith("Hive reads a snapshot")
+    [left] = unsettled(findings, on_trino=True)
+    assert left.what.startswith("Hive reads a snapshot")
     report = _report("2026-11-26", launch_of(lake), findings)
     assert "emr-7.12.0, 5 x i8g.2xlarge, Trino 476." in report
-    assert left in report
+    assert left.what in report
     assert max(map(len, _page(findings))) <= 80
 
 
