@@ -15,6 +15,7 @@ from moto.server import ThreadedMotoServer
 
 from local_aws.extension import install
 from local_aws.nodes import serve_at
+from local_aws.readings import set_worse
 from local_aws.server import HOST, STAY
 
 ENDING: Final = (signal.SIGTERM, signal.SIGINT)
@@ -27,6 +28,8 @@ def main() -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     logging.getLogger("werkzeug").setLevel(logging.INFO if options.verbose else logging.ERROR)
     install()
+    if options.readings == "worse":
+        set_worse()
     # Resources are created through the services' own APIs; this answers those calls inside the process.
     mock_aws().start()
     server = ThreadedMotoServer(ip_address=HOST, port=options.port, verbose=False)
@@ -48,6 +51,12 @@ def _parser() -> argparse.ArgumentParser:
         "--until-stdin-closes",
         action="store_true",
         help=f"also stop when standard input ends without {STAY!r}, so that a killed parent leaves nothing running",
+    )
+    parser.add_argument(
+        "--readings",
+        choices=("usual", "worse"),
+        default="usual",
+        help="where a document of AWS can be read in two ways, play the usual or the worse one (local_aws/readings.py)",
     )
     parser.add_argument("--verbose", action="store_true", help="log each request on stderr")
     return parser

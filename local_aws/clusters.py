@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from typing import TYPE_CHECKING
 
 from moto.core.responses import ActionResult, EmptyResult
 from moto.emr.exceptions import ValidationException
-from moto.emr.models import Cluster, ElasticMapReduceBackend, Instance
+from moto.emr.models import Application, Cluster, ElasticMapReduceBackend, Instance
 from moto.emr.responses import ElasticMapReduceResponse
 
-from local_aws import instance_groups, nodes
+from local_aws import instance_groups, nodes, readings
 from local_aws.control_tags import BOOTSTRAP, control
 from local_aws.instance_groups import plain_configurations
 from local_aws.moto_internals import Json, Untyped, replace, request_parameter, wrap
@@ -30,11 +31,14 @@ DROPPED_ATTRIBUTES = {
     "ScaleDownBehavior": "scale_down_behavior",
 }
 
+ADDED_APPLICATIONS = ("Hadoop", "ZooKeeper")
+
 
 def install() -> None:
     """Let moto's EMR keep and describe whole clusters, and their policies."""
     wrap(ElasticMapReduceResponse, "run_job_flow", _run_job_flow)
     wrap(ElasticMapReduceResponse, "add_instance_groups", _add_instance_groups)
+    wrap(ElasticMapReduceResponse, "describe_cluster", _describe_cluster)
     wrap(ElasticMapReduceResponse, "list_instances", _list_instances)
     replace(ElasticMapReduceResponse, "list_instance_groups", _list_instance_groups)
     replace(ElasticMapReduceResponse, "modify_instance_groups", _modify_instance_groups)
@@ -119,6 +123,19 @@ def _add_instance_groups(original: Callable[..., Untyped], response: Untyped) ->
     return ActionResult({"JobFlowId": cluster.id, "InstanceGroupIds": ids, "ClusterArn": cluster.arn})
 
 
+def _describe_cluster(original: Callable[..., Untyped], response: Untyped) -> Untyped:
+    answer = original(response)
+    if readings.are_worse():
+        described = answer.result["Cluster"] = copy.copy(answer.result["Cluster"])
+        names = {application.name.lower() for application in described.applications}
+        more = [Application(name, "0", [], {}) for name in ADDED_APPLICATIONS if name.lower() not in names]
+        described.applications = [*described.applications, *more]
+        described.log_uri = described.log_uri and described.log_uri.replace("s3://", "s3n://")
+        if described.state in instance_groups.ENDED:
+            described._tags = {}  # noqa: SLF001 - the property has no setter
+    return answer
+
+
 def _list_instance_groups(response: Untyped) -> Untyped:
     cluster = response.backend.describe_cluster(request_parameter(response, "ClusterId"))
     snapshots = [_snapshot(group) for group in cluster.instance_groups]
@@ -139,7 +156,7 @@ def _snapshot(group: Untyped) -> Json:
         "RunningInstanceCount": 0 if group.state == "TERMINATED" else group.running_instance_count,
         "Status": group.status,
         "Configurations": group.configurations,
-        "ConfigurationsVersion": group.configurations_version,
+        "ConfigurationsVersion": instance_groups.visible_version(group),
         "LastSuccessfullyAppliedConfigurations": group.last_successfully_applied_configurations,
         "LastSuccessfullyAppliedConfigurationsVersion": group.last_successfully_applied_configurations_version,
         "EbsBlockDevices": group.ebs_block_devices,

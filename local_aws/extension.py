@@ -22,6 +22,7 @@ from local_aws import (
     instance_groups,
     lost_nodes,
     mute_rules,
+    parameters,
     schedules,
     stack_drift,
     stack_requests,
@@ -53,6 +54,7 @@ def install() -> None:
         stack_drift,
         change_set_requests,
         mute_rules,
+        parameters,
         volumes,
         schedules,
     ):

@@ -17,6 +17,7 @@ from moto.emr.utils import random_id
 
 from emr.classification import merged
 from emr.codecs.api import read_classifications, write_classifications
+from local_aws import readings
 from local_aws.control_tags import RECONFIGURATION, control
 from local_aws.moto_internals import Json, Untyped, wrap
 
@@ -142,6 +143,12 @@ def replace_instances(cluster: Untyped, group: Untyped, lost: Sequence[str]) -> 
     """Launch another instance for each of these instances that belongs to the group."""
     wanted = len([instance for instance in cluster.ec2_instances if instance.instance_group is group])
     _run(cluster.emr_backend, group, wanted, list(lost))
+
+
+def visible_version(group: Untyped) -> int:
+    """Return the version of the group's configurations as list_instance_groups shows it."""
+    late = readings.are_worse() and group.state == "RECONFIGURING"
+    return int(group.configurations_version) - late
 
 
 def settle(cluster: Untyped, group: Untyped) -> None:

@@ -10,6 +10,7 @@ from moto.cloudwatch.exceptions import ResourceNotFoundException, ValidationErro
 from moto.cloudwatch.responses import CloudWatchResponse
 from moto.core.responses import ActionResult, EmptyResult
 
+from local_aws import readings
 from local_aws.moto_internals import Json, Untyped, replace, request_parameter
 
 AT: Final = re.compile(r"at\((\d{4}-\d\d-\d\dT\d\d:\d\d)\)")
@@ -34,6 +35,8 @@ def put_alarm_mute_rule(request: Untyped) -> EmptyResult:
         raise ValidationError(f"Alarms do not exist: {', '.join(sorted(missing))}")
     start = datetime.fromisoformat(at[1]).replace(tzinfo=UTC)
     length = timedelta(**{unit: int(number or 0) for unit, number in duration.groupdict().items()})
+    if readings.are_worse() and start <= datetime.now(UTC):
+        length = timedelta()
     _rules(request)[name] = {
         "Name": name,
         "AlarmMuteRuleArn": f"arn:aws:cloudwatch:{request.region}:{request.current_account}:alarm-mute-rule:{name}",

@@ -104,6 +104,7 @@ def local_aws(
     *,
     start_seconds: float = START_SECONDS,
     keep: bool = False,
+    readings: str = "usual",
 ) -> Iterator[LocalAws]:
     """Run an empty local AWS on a free loopback port within the block.
 
@@ -111,7 +112,7 @@ def local_aws(
     it stays up once the block has ended well, until somebody ends its process. Raises OperationFailed when it does not
     answer in time.
     """
-    process = _process()
+    process = _process(readings)
     stays = False
     try:
         deadline = time.monotonic() + start_seconds
@@ -145,10 +146,10 @@ def refuse_dead(endpoint: str) -> None:
         raise InvalidInput([problem])
 
 
-def _process() -> subprocess.Popen[str]:
+def _process(readings: str) -> subprocess.Popen[str]:
     """Start the server in its own session, so that Ctrl-C reaches only this process, which ends the server last."""
     return subprocess.Popen(
-        [sys.executable, "-m", "local_aws", "--port", "0", "--until-stdin-closes"],
+        [sys.executable, "-m", "local_aws", "--port", "0", "--until-stdin-closes", "--readings", readings],
         cwd=PROJECT,
         env={name: value for name, value in os.environ.items() if not name.startswith("AWS_")},
         stdin=subprocess.PIPE,

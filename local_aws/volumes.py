@@ -16,7 +16,7 @@ from moto.ec2.exceptions import EC2ClientError
 from moto.ec2.models.elastic_block_store import EBSBackend
 from moto.emr.models import Instance
 
-from local_aws import clock
+from local_aws import clock, readings
 from local_aws.moto_internals import Json, Untyped, wrap
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ def modify(ec2: Untyped, volume_id: str, wanted: dict[str, int], at: datetime) -
     target = {name: int(wanted.get(name) or getattr(volume, name) or 0) for name in NAMES.values()}
     if target["throughput"] > min(MOST_MIB_S, target["iops"] // IOPS_PER_MIB_S):
         raise EC2ClientError("InvalidParameterValue", f"Throughput (MiBps) to iops ratio is too high: {target}")
+    if readings.are_worse() and all(getattr(volume, name) == value for name, value in target.items()):
+        raise EC2ClientError("InvalidParameterValue", f"Volume {volume_id} already has these parameters")
     if history and _state(history[-1], at) != "completed":
         message = f"Volume {volume_id} cannot be modified in modification state OPTIMIZING"
         raise EC2ClientError("IncorrectModificationState", message)

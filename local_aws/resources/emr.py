@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from moto.cloudformation.exceptions import UnformattedGetAttTemplateException, ValidationError
 from moto.emr.models import emr_backends
 
-from local_aws import api
+from local_aws import api, readings
 from local_aws.instance_groups import ENDED, api_configurations, settle
 from local_aws.resource_type import ApiResource, ApiType
 
@@ -115,7 +115,7 @@ def _update_flags(cluster_id: str, region: str, old: Json, new: Json) -> None:
     replacing = instances.get("UnhealthyNodeReplacement", True)
     visible = new.get("VisibleToAllUsers", False)
     ids = [cluster_id]
-    if protected != was_protected:
+    if protected != was_protected or readings.are_worse():
         api.call("emr", region, "set_termination_protection", JobFlowIds=ids, TerminationProtected=protected)
     api.call("emr", region, "set_unhealthy_node_replacement", JobFlowIds=ids, UnhealthyNodeReplacement=replacing)
     api.call("emr", region, "set_visible_to_all_users", JobFlowIds=ids, VisibleToAllUsers=visible)

@@ -325,7 +325,8 @@ def test_every_row_of_the_page_has_a_check_or_is_listed_for_a_check_by_hand(
 
 
 def test_every_row_of_the_page_is_read_and_the_worst_stand_first() -> None:
-    rows = [line for line in PAGE.read_text().splitlines() if line.startswith("| ") and not line.startswith("| what |")]
+    text = PAGE.read_text().partition("## Statements with two readings")[0]
+    rows = [line for line in text.splitlines() if line.startswith("| ") and not line.startswith("| what |")]
     statements = read_statements()
     assert len(statements) == len(rows)
     for table, group in groupby(statements, key=lambda statement: (statement.on_trino, statement.by_hand)):

@@ -1,0 +1,81 @@
+"""The statements of AWS's documents that can be read in two ways, and which reading the local AWS plays.
+
+It usually plays the reading that most documents suggest. `python -m local_aws --readings worse`, or `set_worse()` in
+this process, makes it play the worse one of every statement, so that a rehearsal shows what the commands do then.
+docs/unconfirmed.md shows this list.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+
+__all__ = ["READINGS", "Reading", "are_worse", "set_worse"]
+
+
+class Reading(Struct, frozen=True, kw_only=True):
+    """A statement, by the words with which its row in docs/unconfirmed.md begins, and what the local AWS plays.
+
+    `usual` is empty where the local AWS always plays the worse reading.
+    """
+
+    statement: str
+    usual: str
+    worse: str
+
+
+READINGS: Final = (
+    Reading(
+        statement="An update of the cluster's stack that does not state `TerminationProtected`",
+        usual="the update leaves EMR's termination protection alone",
+        worse="the update lifts it",
+    ),
+    Reading(
+        statement="EMR describes a cluster, with its tags, until at least two months after its end",
+        usual="a cluster that has ended is described for good",
+        worse="a cluster is described without its tags as soon as it has ended",
+    ),
+    Reading(
+        statement="EMR describes a cluster's applications, volumes, classifications and bootstrap arguments exactly",
+        usual="the applications and the log URI are described as they were requested",
+        worse="EMR adds Hadoop and ZooKeeper to the applications and writes s3n:// in the log URI",
+    ),
+    Reading(
+        statement="`ConfigurationsVersion` of an instance group moves when a reconfiguration is requested",
+        usual="the version moves with the request",
+        worse="the version moves only when the reconfiguration has been applied",
+    ),
+    Reading(
+        statement="A command that locks an environment within 30 s after another command removed its lock",
+        usual="a parameter can be created as soon as the one of that name is deleted",
+        worse="for a second after the deletion, Systems Manager says that the parameter still exists",
+    ),
+    Reading(
+        statement="A one-time mute rule whose `at()` is the current minute is `ACTIVE` within 30 seconds",
+        usual="a rule is active from its `at()` on, also if that has passed",
+        worse="a rule whose `at()` has passed is `EXPIRED` at once, and mutes nothing",
+    ),
+    Reading(
+        statement="EC2 accepts a modification that changes nothing, or refuses it without harm",
+        usual="EC2 accepts it, and it counts as a modification",
+        worse="EC2 refuses it",
+    ),
+    Reading(
+        statement="An EventBridge schedule restores a volume, with the role and the tag that warmbase creates",
+        usual="",
+        worse="a call of a schedule that EC2 refuses is not tried again",
+    ),
+)
+
+_worse: list[bool] = [False]
+
+
+def are_worse() -> bool:
+    """Return whether this process plays the worse readings."""
+    return _worse[0]
+
+
+def set_worse() -> None:
+    """Set this process to the worse readings."""
+    _worse[0] = True

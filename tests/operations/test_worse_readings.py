@@ -1,0 +1,73 @@
+"""The commands reach the same end where AWS behaves as the worse reading of its documents says.
+
+Where a statement of docs/unconfirmed.md has two readings, `local_aws.readings` names both. Here the local AWS plays the
+worse one of each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from local_aws.readings import READINGS
+from local_aws.server import LocalAws, local_aws
+from operations.cdk import run_cdk
+from operations.unconfirmed import PAGE, read_statements
+from tests.operations.test_deploy_end_to_end import account
+
+
+def test_each_reading_belongs_to_a_statement_of_the_page_and_is_shown_there() -> None:
+    statements = [statement.what for statement in read_statements()]
+    text = PAGE.read_text(encoding="utf-8")
+    for reading in READINGS:
+        assert any(what.startswith(reading.statement) for what in statements), reading.statement
+        usual = reading.usual or "the worse reading, always"
+        assert re.search(
+            rf"^\| {re.escape(reading.statement)}[^|]* \| {re.escape(usual)} \| {re.escape(reading.worse)} \|$",
+            text,
+            re.MULTILINE,
+        ), reading
+
+
+@pytest.fixture(scope="module")
+def worse(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalAws]:
+    with local_aws(readings="worse") as aws:
+        output = str(tmp_path_factory.mktemp("bootstrap"))
+        run_cdk(("bootstrap", "-c", "environment=dev", "--output", output), aws.environment)
+        yield aws
+
+
+@pytest.mark.e2e
+@pytest.mark.thorough
+def test_a_cluster_is_deployed_reconfigured_restarted_and_removed_under_the_worse_readings(
+    worse: LocalAws, tmp_path: Path
+) -> None:
+    here = account(worse, tmp_path, "worse")
+    name = str(here.file)
+    here.run("deploy", name, "--yes")
+    [first] = here.running()
+    assert here.holder() == first
+    here.run("pin", name, "--check")
+    assert "Nothing to deploy." in here.run("deploy", name, "--yes").stdout
+    # An update of the stack lifts the protection of the cluster.
+    here.edit("tags: {", "tags: {team: data, ")
+    here.run("deploy", name, "--yes")
+    assert here.aws.emr.describe_cluster(ClusterId=first)["Cluster"]["TerminationProtected"]
+    here.edit("clusters:", "overrides: {hbase-site: {hbase.rpc.timeout: '90000'}}\nclusters:")
+    here.run("reconfigure", name, "--yes")
+    assert "nothing to tune" in here.run("reconfigure", name, "--yes").stdout
+    here.run("restart", name, "--rolling", "--yes")
+    here.run("warm", "boost", name, "--for", "15min", "--yes")
+    here.run("warm", "boost", name, "--end", "--yes")
+    here.run("teardown", name, "blue", "--yes")
+    assert here.running() == []
+    # The root is free for the next cluster, although EMR has forgotten the tags of the first.
+    here.run("deploy", name, "--yes")
+    [second] = here.running()
+    assert here.holder() == second
+    here.run("teardown", name, "blue", "--yes")
+    here.run("destroy", name, "--yes")
+    assert here.states()
