@@ -6,7 +6,7 @@
 # make lab        every scenario of the lab on a real HBase on this machine: an hour or more
 # make mutants    break the code in more than 100 ways, one at a time, and name the test that notices each
 # make fuzz       run each property test on new examples, and read 100,000 damaged store files
-# make bench      measure what takes wall time; run it on an idle machine
+# make bench      measure what takes time; run it on an idle machine
 # make bench-inspect  measure how fast store files in S3 are inspected, beside HBase's own printer: 3 minutes
 # make bench-plan  measure the CPU time of a plan for ranges, and that of another planner: 5 minutes
 # make check      formatting, lint, types, shell scripts and the page of `explore`, as continuous integration checks them
@@ -61,25 +61,23 @@ BATS := node_modules/bats/bin/bats tests/bootstrap_actions
 test: setup-dev
 	@source .ci/parts; \
 	beside bats $(BATS); \
-	part pytest $(PYTEST) -m "not lab and not speed and not bench and not thorough" $(ARGS); \
+	part pytest $(PYTEST) -m "not lab and not bench and not thorough" $(ARGS); \
 	finish
 
 # One run, so that plans, templates and the laws that both have are computed once.
 test-all: setup-dev
 	@source .ci/parts; \
 	beside bats $(BATS); \
-	part pytest $(PYTEST) --hypothesis-profile ci -m "not lab and not speed and not bench" $(ARGS); \
-	part speed $(BIN)/pytest -q -m speed $(call marked,speed); \
+	part pytest $(PYTEST) --hypothesis-profile ci -m "not lab and not bench" $(ARGS); \
 	finish
 
 test-more: setup-dev
 	@source .ci/parts; \
-	part pytest $(PYTEST) --hypothesis-profile ci -m "(thorough or more_examples) and not lab and not speed and not bench" $(ARGS); \
-	part speed $(BIN)/pytest -q -m speed $(call marked,speed); \
+	part pytest $(PYTEST) --hypothesis-profile ci -m "(thorough or more_examples) and not lab and not bench" $(ARGS); \
 	finish
 
 test-lab: setup-dev
-	$(BIN)/pytest -m lab $(call marked,lab) $(ARGS)
+	$(BIN)/pytest -m "lab and not bench" $(call marked,lab) $(ARGS)
 
 bench: setup-dev
 	$(BIN)/pytest -m bench $(call marked,bench) $(ARGS)

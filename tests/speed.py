@@ -1,6 +1,6 @@
 """Times of the processor as multiples of a plain loop beside them: how fast a machine is changes from hour to hour.
 
-Tests that use it are marked `speed` and run by themselves, for neighbours slow the loop and the work unequally.
+Tests that use it are marked `bench`: neighbours slow the loop and the work unequally.
 """
 
 from __future__ import annotations

@@ -199,7 +199,7 @@ def test_plan_loads_nothing_slow_that_it_does_not_need() -> None:
     assert not loaded & {"aws_cdk", "boto3", "botocore", "moto", "numpy.ma"}
 
 
-@pytest.mark.speed
+@pytest.mark.bench
 def test_help_is_quick() -> None:
     """The whole process takes 0.8 loops, the start of the interpreter included."""
     assert loops_of_children(lambda: run_process("--help"), attempts=8) < 1.6
@@ -283,7 +283,7 @@ def test_compare_sets_three_modes_side_by_side() -> None:
     assert plans["s3-plain"]["warm_up"]["prefetch_seconds"] == 0
 
 
-@pytest.mark.speed
+@pytest.mark.bench
 def test_plan_is_quick() -> None:
     """The whole process, advice included, takes 7 loops; with data classes instead of structs it took 15."""
     assert loops_of_children(lambda: run_process("plan", "prod"), attempts=8) < 11

@@ -279,7 +279,7 @@ def test_the_plans_at_both_ends_bracket_the_price() -> None:
     assert requirements(ends[0], ends[0].active).workload.stored_bytes == 100 * 2**30
 
 
-@pytest.mark.speed
+@pytest.mark.bench
 def test_a_decision_between_128_samples_is_quick() -> None:
     """It takes about 20 loops in one process, and took 54 before samples and options shared what they have alike."""
     texts = (*STORED, "workload.popularity={zipf: 0.6..1.1}")

@@ -189,7 +189,7 @@ def test_it_runs_alone_as_on_a_node(tmp_path: Path) -> None:
     assert process.stdout == f'{{"{NAMES[0]}": [4, {4 * 65600}]}}'
 
 
-@pytest.mark.speed
+@pytest.mark.bench
 def test_a_million_entries_take_two_seconds_at_most(tmp_path: Path) -> None:
     """It takes about one on an idle machine."""
     chunk = [Block(f"{place % 300:032x}", 65536 * place, 65600 + place % 150) for place in range(10_000)]

@@ -16,6 +16,7 @@ from hfile.checkpoint import Checkpoint, UnreadableFile
 from hfile.inspection import DEAD, RootReport, SamplingOptions, inspect_root
 from hfile.layout import FileEntry
 from tests.hfile.synthetic import DELETED_NOW, ENTRY_BYTES, Content, SyntheticRoot, message, path, seeded
+from tests.patience import HANG_SECONDS
 
 PROJECT = Path(__file__).parents[2]
 PLAIN = Content(20, 65_800)
@@ -335,20 +336,21 @@ print(json.dumps({
 def large_root(request_seconds: float) -> dict[str, float]:
     """Return the time and memory that a process takes to inspect 100,000 files, each request lasting so long."""
     command = [sys.executable, "-c", LARGE, str(request_seconds)]
-    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True, timeout=600)
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True, timeout=HANG_SECONDS)
     figures: dict[str, float] = json.loads(done.stdout)
     return figures
 
 
 @pytest.mark.thorough
-def test_a_hundred_thousand_files_take_a_minute_of_a_processor_and_500_mib_at_most() -> None:
+def test_a_hundred_thousand_files_take_500_mib_at_most() -> None:
     figures = large_root(request_seconds=0.0)
     assert figures["files"] == 100_000
-    assert figures["cpu_seconds"] < 60
     assert figures["mib"] < 500
     assert figures["blocks"] == pytest.approx(figures["truth"], rel=0.01)
 
 
 @pytest.mark.bench
 def test_a_hundred_thousand_files_take_two_minutes_at_most_where_a_request_takes_20_ms() -> None:
-    assert large_root(request_seconds=0.02)["seconds"] < 120
+    figures = large_root(request_seconds=0.02)
+    assert figures["seconds"] < 120
+    assert figures["cpu_seconds"] < 60

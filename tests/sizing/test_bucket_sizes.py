@@ -113,7 +113,7 @@ def test_a_further_size_never_claims_more(histogram: LengthHistogram, k: int) ->
     )
 
 
-@pytest.mark.speed
+@pytest.mark.bench
 @pytest.mark.parametrize(("least", "greatest"), [(1000, 2_600_000), (1000, 1_000_000), (60_000, 75_000)])
 def test_ten_thousand_lengths_are_quick(least: int, greatest: int) -> None:
     """It takes at most 1.7 loops as measured, a tenth of a second."""

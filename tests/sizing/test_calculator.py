@@ -253,7 +253,7 @@ def test_for_too_few_pinned_nodes_the_plan_names_how_many_it_takes() -> None:
     assert plan(replace(with_load(40 * TIB, 900), cluster=replace(REQUIREMENTS.cluster, core=more)), WORLD).feasible
 
 
-@pytest.mark.speed
+@pytest.mark.bench
 def test_a_replan_is_quick_enough_to_redraw_a_page() -> None:
     """A replan in a running process takes 0.9 loops, which are 0.05 s of a processor, for every size of every type."""
     plan(REQUIREMENTS, WORLD)

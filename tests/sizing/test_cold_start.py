@@ -293,6 +293,6 @@ def test_a_time_until_the_load_is_carried_is_met_or_named() -> None:
     assert sized.cost.usd_per_month >= plan(REQUIREMENTS, WORLD).cost.usd_per_month
 
 
-@pytest.mark.speed
+@pytest.mark.bench
 def test_a_course_is_quick() -> None:
     assert loops(lambda: replace(START).course) < 0.4

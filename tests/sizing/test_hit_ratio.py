@@ -168,7 +168,7 @@ def test_cold_misses_fade_and_leave_the_steady_ones(
     assert endless.steady == pytest.approx(1 - hit_ratio(popularity, swing), abs=1e-9)
 
 
-@pytest.mark.speed
+@pytest.mark.bench
 @pytest.mark.parametrize("promotes", [False, True])
 def test_a_point_and_a_curve_are_quick(*, promotes: bool) -> None:
     """They take at most 0.02 and 0.23 loops as measured, of 60 ms each."""

@@ -176,6 +176,6 @@ def test_quantiles_are_those_of_numpy(values: list[float], fractions: list[float
     assert (quantiles(np.array(values), fractions) == np.quantile(values, fractions)).all()
 
 
-@pytest.mark.speed
+@pytest.mark.bench
 def test_percentiles_are_quick() -> None:
     assert loops(lambda: percentiles(ROW)) < 0.06

@@ -104,6 +104,6 @@ def test_nothing_read_is_refused(blocks: float, rows_per_block: float) -> None:
         block_popularity(UNIFORM, blocks, rows_per_block)
 
 
-@pytest.mark.speed
+@pytest.mark.bench
 def test_a_billion_rows_are_quick() -> None:
     assert loops(lambda: block_popularity(Zipf(theta=0.99), 1e9, 30)) < 0.02

@@ -376,7 +376,7 @@ def test_time_alone_is_the_same_from_resources_and_from_the_network() -> None:
     assert net.seconds_alone == pytest.approx(seconds_alone(cluster, ROW, WARM, Timings()))
 
 
-@pytest.mark.speed
+@pytest.mark.bench
 @pytest.mark.parametrize("limit", [None, Handlers(servers=6, per_server=30)])
 def test_a_thousand_in_flight_are_quick(limit: Handlers | None) -> None:
     assert loops(lambda: thousand_in_flight(six_servers(), limit)) < 0.06

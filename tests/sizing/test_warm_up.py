@@ -261,7 +261,7 @@ def test_hours_to_a_ratio_lie_between_points() -> None:
     assert hours_to(0.95, drawn) is None
 
 
-@pytest.mark.speed
+@pytest.mark.bench
 def test_a_curve_is_quick() -> None:
     popularity, room = (
         zipf(0.99, ROWS),

@@ -107,7 +107,7 @@ def test_one_edit_is_near(keys: tuple[str, str]) -> None:
     assert edited in KEYS or key in near_misses(edited, KEYS)
 
 
-@pytest.mark.speed
+@pytest.mark.bench
 def test_sixty_unknown_keys_are_compared_quickly() -> None:
     """4.9 loops as measured, which was a quarter of a second."""
     near_misses("warm", KEYS)
