@@ -16,7 +16,7 @@ from typing import Any
 
 import botocore.session
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 import cli
 from configurations.launch import Launch
@@ -33,10 +33,11 @@ GOLDEN = Path(__file__).parent / "golden"
 
 # `make test-all` tries each law on more examples than a developer waits for: --hypothesis-profile ci. Both try the same
 # examples each time, so that no change fails for a fault that it did not cause; `make fuzz` draws new ones. How long
-# a law is tried at most is in tests/tiers.py.
-settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True)
-settings.register_profile("quick", max_examples=8, deadline=None, derandomize=True)
-settings.register_profile("fuzz", max_examples=2_000, deadline=None)
+# a law is tried at most is in tests/tiers.py. No law fails because it, or the making of its examples, takes long.
+_TIMELESS = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", _TIMELESS, max_examples=100, derandomize=True)
+settings.register_profile("quick", _TIMELESS, max_examples=8, derandomize=True)
+settings.register_profile("fuzz", _TIMELESS, max_examples=2_000)
 settings.load_profile("quick")
 
 # Processes that tests start import this checkout, even where .venv is that of another one.
