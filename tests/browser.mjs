@@ -15,6 +15,8 @@ const PHONE = { width: 360, height: 740 };
 const COLUMN = { width: 830, height: 900 };
 const WIDE = { width: 1120, height: 1400 };
 const SHARP = 1.5;
+/** Only what hangs takes longer; Python ends this process sooner. */
+const PATIENCE_MILLISECONDS = 3_600_000;
 /** Options of the locked browser that suit serverless functions, and switch off protections of a normal browser. */
 const LOOSE =
   /^--(single-process|no-zygote|disable-web-security|allow-running-insecure-content|disable-site-isolation)/;
@@ -22,18 +24,27 @@ const require = createRequire(import.meta.url);
 
 /** Start the browser that CHROME_PATH names, or the one from the lock file. */
 async function startBrowser() {
-  if (process.env.CHROME_PATH)
-    return driver.launch({ executablePath: process.env.CHROME_PATH, args: ["--no-sandbox"] });
+  if (process.env.CHROME_PATH) return launch({ executablePath: process.env.CHROME_PATH, args: ["--no-sandbox"] });
   if (platform() !== "linux" || arch() !== "x64")
     throw new Error("the locked browser runs on linux-x64; set CHROME_PATH");
   const { default: locked } = await import("@sparticuz/chromium");
   const args = locked.args.filter((option) => !LOOSE.test(option));
-  return driver.launch({ executablePath: await locked.executablePath(), args });
+  return launch({ executablePath: await locked.executablePath(), args });
+}
+
+function launch(options) {
+  return driver.launch({ timeout: PATIENCE_MILLISECONDS, ...options });
+}
+
+async function newPage(browser, options) {
+  const page = await browser.newPage(options);
+  page.setDefaultTimeout(PATIENCE_MILLISECONDS);
+  return page;
 }
 
 /** Open the page, and record its requests and the messages in its console. */
 async function open(browser, url, options = {}) {
-  const page = await browser.newPage({ viewport: DESK, ...options });
+  const page = await newPage(browser, { viewport: DESK, ...options });
   page.seen = { requests: [], messages: [] };
   page.on("request", (request) => page.seen.requests.push(request.url()));
   page.on("console", (message) => page.seen.messages.push(message.text()));
@@ -61,8 +72,6 @@ function expanded(page) {
 function shown(page) {
   return page.waitForFunction(
     () => document.body.dataset.shown === location.hash || document.querySelector(".earlier"),
-    null,
-    { timeout: 60_000 },
   );
 }
 
@@ -144,31 +153,32 @@ function selectorOf(id) {
 }
 
 /**
- * Drag a slider, and return the layout shifts and the number of prices shown during the move, and the figures before
- * it, after it and after Undo.
+ * Drag a slider, and wait for the headline at every fourth place. Return the layout shifts and the number of prices
+ * shown there, and the figures before the move, after it and after Undo.
  */
 async function dragged(page, key) {
   const before = await figures(page);
-  const [shifts, prices] = await page.evaluate(async (id) => {
-    const price = document.querySelector("#figure-price .text");
+  const prices = await page.evaluate(async (id) => {
+    const [headline, price] = ["#headline", "#figure-price .text"].map((found) => document.querySelector(found));
     const prices = new Set();
-    let sum = 0;
-    const observer = new PerformanceObserver((list) => {
-      for (const entry of list.getEntries()) sum += entry.value;
-    });
-    observer.observe({ type: "layout-shift", buffered: false });
+    globalThis.shifts = 0;
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) globalThis.shifts += entry.value;
+    }).observe({ type: "layout-shift", buffered: false });
     const slider = document.getElementById(`${id}-slider`);
     for (let place = 60; place <= 140; place += 4) {
       slider.value = String(place);
       slider.dispatchEvent(new Event("input"));
-      await new Promise((resolve) => setTimeout(resolve, 30));
+      if (place % 16 !== 60 % 16) continue;
+      while (headline.hasAttribute("aria-busy")) await new Promise((resolve) => setTimeout(resolve));
       prices.add(price.textContent);
     }
     slider.dispatchEvent(new Event("change"));
-    await new Promise((resolve) => setTimeout(resolve, 400));
-    return [sum, prices.size];
+    return prices.size;
   }, fieldOf(key));
   await shown(page);
+  await drawn(page);
+  const shifts = await page.evaluate(() => globalThis.shifts);
   const [after, hash] = [await figures(page), await page.evaluate(() => location.hash)];
   await page.click("#undo");
   await page.waitForFunction(() => location.hash === "");
@@ -183,7 +193,11 @@ async function dragged(page, key) {
 async function compressed(page, compression) {
   const [codec, ratio] = [fieldOf(`${compression}codec`), fieldOf(`${compression}ratio`)];
   const choose = (choice) => () => page.selectOption(selectorOf(codec), choice);
-  const back = () => page.click("#undo");
+  const back = async () => {
+    const hash = await page.evaluate(() => location.hash);
+    await page.click("#undo");
+    await page.waitForFunction((before) => location.hash !== before, hash);
+  };
   await page.selectOption(selectorOf(codec), "zstd");
   await page.fill(selectorOf(ratio), "2.5");
   await page.press(selectorOf(ratio), "Enter");
@@ -232,7 +246,7 @@ async function keyed(page, key) {
   await shown(page);
   reached.plot = await focusTo("#plot-hits svg");
   await page.keyboard.press("ArrowRight");
-  await page.waitForFunction(() => document.querySelector("#compared tr"));
+  await page.waitForFunction(() => document.querySelector("#compared tr.differs"));
   return page.evaluate(
     ([all, id]) => ({
       ...all,
@@ -404,7 +418,7 @@ function places(page, selector) {
  * finger.
  */
 async function preview(browser, { url, picture }) {
-  const page = await browser.newPage({ viewport: DESK });
+  const page = await newPage(browser, { viewport: DESK });
   const messages = [];
   page.on("console", (message) => messages.push(message.text()));
   page.on("pageerror", (error) => messages.push(String(error)));
@@ -422,7 +436,7 @@ async function preview(browser, { url, picture }) {
   const line = await (await first.$("line.cursor")).boundingBox();
   if (picture) await page.screenshot({ path: picture });
   const axe = await accessibility(page);
-  const phone = await browser.newPage({ viewport: PHONE, hasTouch: true, colorScheme: "dark" });
+  const phone = await newPage(browser, { viewport: PHONE, hasTouch: true, colorScheme: "dark" });
   await phone.goto(url);
   await phone.tap("figure svg");
   const touched = await phone.textContent("figure .readout");
@@ -442,7 +456,7 @@ function texts(page, selector) {
 /** Type a range into a field, and return the figures, the text about the middle, and the rows of the decision. */
 async function ranged(page, key, range) {
   const [{ figures }] = await typed(page, [{ [key]: range }]);
-  await page.waitForFunction(() => document.querySelector("#decision dd"), null, { timeout: 60_000 });
+  await page.waitForFunction(() => document.querySelector("#decision dd"));
   const place = await page.inputValue(selectorOf(`${fieldOf(key)}-slider`));
   return [figures.price, await page.textContent("#middle"), await page.textContent("#decision dd"), place];
 }

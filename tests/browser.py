@@ -13,12 +13,12 @@ from typing import Any, Final
 import pytest
 
 from tests.command import PROJECT
+from tests.patience import HANG_SECONDS
 
 PHONE_PIXELS: Final = 360
 DRIVER: Final = Path(__file__).with_name("browser.mjs")
-SECONDS: Final = 300
-"""How long the browser may take, and how much longer for each state; a browser that hangs must not hold the tests."""
 STATE_SECONDS: Final = 30
+"""How much longer than others a browser may take for each state; one that hangs must not hold the tests."""
 CRASH: Final = "browser has been closed"
 """Part of what playwright prints if the browser ended by itself; the locked one does so in some of its starts."""
 STARTS: Final = 3
@@ -46,7 +46,7 @@ def observed(request: Observed) -> Observed:
 
 
 def driven(node: str, request: Observed) -> subprocess.CompletedProcess[str]:
-    seconds = SECONDS + STATE_SECONDS * len(request.get("states", ()))
+    seconds = HANG_SECONDS + STATE_SECONDS * len(request.get("states", ()))
     return subprocess.run(
         [node, DRIVER], input=json.dumps(request), capture_output=True, text=True, timeout=seconds, check=False
     )

@@ -14,6 +14,7 @@ from unittest.mock import patch
 
 from cli.main import main
 from cli.signals import ENDING
+from tests.patience import HANG_SECONDS
 
 PROJECT = Path(__file__).parents[1]
 PROCESS = (sys.executable, "-c", "from cli.main import main; main()")
@@ -58,7 +59,7 @@ def run_process(*arguments: str, columns: int = 80) -> subprocess.CompletedProce
         env=process_variables(columns),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_SECONDS,
         check=False,
     )
 

@@ -9,12 +9,18 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import HANG_SECONDS
+
 PARTS = Path(__file__).parents[1] / ".ci" / "parts"
 
 
 def build(parts: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["bash", "-c", f"source {PARTS}; {parts}; finish"], capture_output=True, text=True, check=False, timeout=20
+        ["bash", "-c", f"source {PARTS}; {parts}; finish"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=HANG_SECONDS,
     )
 
 
@@ -54,5 +60,5 @@ def test_a_build_that_ends_early_ends_its_background() -> None:
         ["bash", "-c", f"source {PARTS}; beside a sleep 20; echo begun; part b bash -c 'exit 130'; finish"],
         stdout=subprocess.PIPE,
     ) as process:
-        assert process.wait(timeout=10) == 128 + signal.SIGINT
+        assert process.wait(timeout=HANG_SECONDS) == 128 + signal.SIGINT
     assert time.monotonic() - begun < 10

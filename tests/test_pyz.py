@@ -10,6 +10,8 @@ from typing import Final
 
 import pytest
 
+from tests.patience import HANG_SECONDS
+
 PROJECT: Final = Path(__file__).parents[1]
 PYTHONS: Final = [
     path
@@ -17,14 +19,13 @@ PYTHONS: Final = [
     if (path := shutil.which(f"python3.{minor}"))
     and not subprocess.run([path, "-c", "pass"], capture_output=True, check=False).returncode
 ]
-BUILD_SECONDS: Final = 300
 
 pytestmark = pytest.mark.thorough
 
 
 def build(file: Path) -> Path:
     process = subprocess.run(
-        [PROJECT / "pyz.sh", "linux-x86_64", file], capture_output=True, text=True, timeout=BUILD_SECONDS, check=False
+        [PROJECT / "pyz.sh", "linux-x86_64", file], capture_output=True, text=True, timeout=HANG_SECONDS, check=False
     )
     assert process.returncode == 0, process.stderr
     return file

@@ -18,6 +18,7 @@ from lint.rules import RULES
 from local_aws.server import is_healthy
 from tests.command import run
 from tests.pages import DOCS, PAGES, PROJECT, README, WARMBASE, assert_printed_in_order, blocks, sessions
+from tests.patience import HANG_SECONDS
 
 MAX_README_LINES: Final = 200
 OFFLINE: Final = {"plan", "explain", "compare", "render", "lint", "diff", "lab scenarios", "--help"}
@@ -74,7 +75,7 @@ def test_the_demo_deploys_compares_removes_and_prints_what_the_page_shows() -> N
     of_this_make = {"MAKEFLAGS", "MAKEOVERRIDES", "ARGS"}
     variables = {name: value for name, value in os.environ.items() if name not in of_this_make} | REAL_ACCOUNT
     process = subprocess.run(
-        ["make", "demo"], cwd=PROJECT, env=variables, capture_output=True, text=True, timeout=400, check=False
+        ["make", "demo"], cwd=PROJECT, env=variables, capture_output=True, text=True, timeout=HANG_SECONDS, check=False
     )
     assert process.returncode == 0, process.stderr
     assert "no difference" in process.stderr

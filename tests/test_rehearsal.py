@@ -23,11 +23,11 @@ import pytest
 from msgspec import Struct, field
 
 from tests.pages import DOCS, ELLIPSIS, PAGES, PROJECT, WARMBASE, assert_printed_whole, fences, session
+from tests.patience import HANG_SECONDS
 
 KEEP: Final = f"{WARMBASE} demo prod --keep"
 STORY: Final = ("deploy", "operations")
 """The pages, in the order in which they are rehearsed."""
-SECONDS: Final = 240
 COPIED: Final = (".gitignore", "app.py", "environments")
 """Everything else of the scratch checkout is a link: no command writes to it."""
 
@@ -93,7 +93,7 @@ class Checkout(Struct, dict=True):
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=SECONDS,
+            timeout=HANG_SECONDS,
             check=False,
         )
         # A terminal ends the line of a question with the answer.

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import HANG_SECONDS
+
 PROJECT = Path(__file__).parents[1]
 TERMINAL_COLUMNS = 80
 
@@ -64,7 +66,7 @@ def setup(stubs: Path, *sets: str) -> subprocess.CompletedProcess[str]:
         env={"PATH": f"{stubs}:/usr/bin:/bin"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_SECONDS,
         check=False,
     )
     assert max(len(line) for line in done.stderr.splitlines()) <= TERMINAL_COLUMNS

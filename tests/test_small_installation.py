@@ -15,6 +15,7 @@ import app
 from cli.main import COMMANDS
 from cli.packages import SETS
 from tests.hfile.printed import written
+from tests.patience import HANG_SECONDS
 from tests.stacks.recorded import launch_record_of
 
 PROJECT: Final = Path(__file__).parents[1]
@@ -45,7 +46,7 @@ def call(checkout: Path, *command: str) -> str:
         env={"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(Path.home()), "COLUMNS": "80"},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=HANG_SECONDS,
         check=False,
     )
     assert process.returncode == 0, process.stdout + process.stderr

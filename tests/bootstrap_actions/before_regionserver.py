@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from configurations.bootstrap import program
+from tests.patience import HANG_SECONDS
 
 PROGRAM = program("before_regionserver.py").read_text(encoding="utf-8")
 
@@ -55,7 +56,7 @@ class Volume:
             f"--hbase-site={self.site}",
         ]
         command = [sys.executable, str(self.program), *given, *changes]  # argparse: the last one counts
-        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=10)
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=HANG_SECONDS)
 
     def beside_index(self) -> list[str]:
         """Return the names in the persistence directory."""

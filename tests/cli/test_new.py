@@ -22,9 +22,9 @@ from sizing.popularity import Zipf
 from sizing.units import TIB
 from tests.cli.test_commands import loaded_after
 from tests.command import PROCESS, PROJECT, process_variables, run
+from tests.patience import HANG_SECONDS
 
 STATED = ("--stored", "3TiB", "--reads", "2000", "--row", "2KiB", "--region", "eu-west-1")
-LONGEST_SECONDS = 30
 
 
 class Terminal:
@@ -46,7 +46,7 @@ class Terminal:
 
     def await_text(self, text: str) -> None:
         """Read until the text is on the screen, and forget what is before it."""
-        limit = time.monotonic() + LONGEST_SECONDS
+        limit = time.monotonic() + HANG_SECONDS
         while text not in self.screen:
             assert time.monotonic() < limit, self.screen
             assert self._read(), f"{text!r} is not in {self.screen!r}"
@@ -63,7 +63,7 @@ class Terminal:
         Python handles a signal that comes just before it waits for input only when the next one comes.
         """
         self.await_text(question)
-        for _ in range(10 * LONGEST_SECONDS):
+        for _ in range(10 * HANG_SECONDS):
             if self._process.poll() is not None:
                 return
             if number is None:
@@ -77,10 +77,10 @@ class Terminal:
         while self._read():
             pass
         os.close(self._main)
-        return self._process.wait(LONGEST_SECONDS)
+        return self._process.wait(HANG_SECONDS)
 
     def _read(self) -> bool:
-        ready, _, _ = select.select([self._main], [], [], LONGEST_SECONDS)
+        ready, _, _ = select.select([self._main], [], [], HANG_SECONDS)
         try:
             data = os.read(self._main, 4096) if ready else b""
         except OSError:  # Linux reports the end of a terminal in this way.

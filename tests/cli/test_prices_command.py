@@ -13,6 +13,7 @@ from facts.prices import PRICES, listed_prices
 from operations.price_list import PriceRequest
 from tests.command import PROCESS, process_variables
 from tests.operations.price_list.pricing_api import PricingApi
+from tests.patience import HANG_SECONDS
 
 PROJECT = Path(__file__).parents[2]
 
@@ -24,7 +25,7 @@ def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
         env=process_variables() | {"AWS_EC2_METADATA_DISABLED": "true", "AWS_MAX_ATTEMPTS": "1"} | variables,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_SECONDS,
         check=False,
     )
 

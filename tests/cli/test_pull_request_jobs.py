@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from tests.checkout import commit, git
 from tests.command import PROJECT
+from tests.patience import HANG_SECONDS
 
 CI = PROJECT / "docs/ci"
 DEV = (PROJECT / "environments/dev.yaml").read_text()
@@ -68,7 +69,7 @@ class Checkout(Struct, frozen=True, dict=True):
             capture_output=True,
             text=True,
             check=False,
-            timeout=120,
+            timeout=HANG_SECONDS,
         )
 
 

@@ -23,6 +23,7 @@ from reports.json_text import json_text
 from sizing.problem import OperationFailed
 from tests.command import PROCESS, PROJECT, process_variables
 from tests.hfile.printed import written
+from tests.patience import HANG_SECONDS
 
 HOSTILE = "cf\033[31mRED\033[2J\033]0;title\007\u009b1A\u202e[/x]"
 PRINTED = r"cf\x1b[31mRED\x1b[2J\x1b]0;title\x07\x9b1A\u202e[/x]"
@@ -101,7 +102,13 @@ def test_a_family_of_a_strangers_root_does_not_command_a_terminal(tmp_path: Path
     command = [*PROCESS, "inspect", str(tmp_path / "hbase"), "--all", "--write", str(target)]
     variables = {name: value for name, value in process_variables().items() if name != "NO_COLOR"} | {"TERM": "xterm"}
     ended = subprocess.run(
-        command, cwd=PROJECT, env=variables, stdout=terminal, stderr=subprocess.DEVNULL, timeout=60, check=False
+        command,
+        cwd=PROJECT,
+        env=variables,
+        stdout=terminal,
+        stderr=subprocess.DEVNULL,
+        timeout=HANG_SECONDS,
+        check=False,
     )
     os.close(terminal)
     printed = os.read(controller, 2**16).decode()

@@ -15,13 +15,11 @@ from environments.reader import read_environment, shared_roots
 from environments.record_files import launch_records
 from sizing.problem import InvalidInput
 from tests.command import PROJECT, run
+from tests.patience import HANG_SECONDS
 from tests.tiers import quick_where
 
 DEV = (PROJECT / "environments" / "dev.yaml").read_text(encoding="utf-8")
 OVERRIDE = 'overrides: {hbase-site: {"hbase.rpc.timeout": "9%s"}}\n'
-SECONDS = 20
-"""No command may wait longer for a file; each of these commands takes about one second."""
-
 FORBIDDEN = ("\\0", "\\u0001", "\\e[2J", "\\x7f", "\\x9b31m", "\\ufffe", "\\uffff")
 """Characters as YAML escapes them: those that XML 1.0 forbids, and those with which a terminal command begins."""
 ALLOWED = ("\\t", "\\n", "é", "€", "\\U0001F600")
@@ -131,7 +129,7 @@ def time_limit() -> Iterator[None]:
         raise Blocked
 
     before = signal.signal(signal.SIGALRM, end)
-    signal.alarm(SECONDS)
+    signal.alarm(HANG_SECONDS)
     try:
         yield
     finally:

@@ -16,6 +16,7 @@ from environments.judgements import JUDGEMENTS, TRINO_JUDGEMENTS, Judgement
 from environments.reader.document import Document
 from environments.reader.read import read_ranges
 from environments.sensitivity import figures_of
+from tests.patience import HANG_SECONDS
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = """
@@ -77,7 +78,7 @@ def test_the_figures_are_those_of_an_edited_source(
     file.write_text(text)
     (tmp_path / "figures.py").write_text(SCRIPT)
     edited = subprocess.run(
-        [sys.executable, "figures.py"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "figures.py"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=HANG_SECONDS
     )
     assert [float(figure) for figure in edited.stdout.split()] == list(altered_figures(prod, {constant: value}))
     assert altered_figures(prod, {constant: value}) != figures_of(prod, "blue")

@@ -18,9 +18,9 @@ from environments.reader import read_environment
 from lab.demo import _remedy
 from local_aws.server import is_healthy
 from tests.command import PROCESS
+from tests.patience import HANG_SECONDS, wait_until
 
 PROJECT = Path(__file__).parents[2]
-BOUND_SECONDS = 20.0
 
 
 def demo(*arguments: str, directory: Path = PROJECT, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -30,7 +30,7 @@ def demo(*arguments: str, directory: Path = PROJECT, **variables: str) -> subpro
         env={**os.environ, **variables},
         capture_output=True,
         text=True,
-        timeout=400,
+        timeout=HANG_SECONDS,
         check=False,
     )
 
@@ -75,7 +75,7 @@ def test_two_demos_at_once_pass_and_a_local_aws_that_stays_serves_another(tmp_pa
         pins_what_runs(tmp_path, variables)
     finally:
         os.kill(process_id, signal.SIGTERM)
-    assert ends(variables["AWS_ENDPOINT_URL"])
+    wait_until(lambda: not is_healthy(variables["AWS_ENDPOINT_URL"]))
 
 
 def pins_what_runs(directory: Path, variables: dict[str, str]) -> None:
@@ -117,16 +117,9 @@ def warmbase(*arguments: str, **variables: str) -> subprocess.CompletedProcess[s
         env={**os.environ, **variables},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_SECONDS,
         check=False,
     )
-
-
-def ends(endpoint: str) -> bool:
-    deadline = time.monotonic() + BOUND_SECONDS
-    while is_healthy(endpoint) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    return not is_healthy(endpoint)
 
 
 # Where pytest was started with SIGINT ignored, as in the background of a script, the demo would inherit that.

@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -21,10 +20,10 @@ import pytest
 from local_aws.server import LocalAws, is_healthy, local_aws, local_environment, refuse_remote
 from sizing.problem import InvalidInput, OperationFailed
 from tests.local_aws.aws_bench import cluster_template
+from tests.patience import HANG_SECONDS, wait_until
 
 PROJECT = Path(__file__).resolve().parents[2]
 CDK = PROJECT / "node_modules" / ".bin" / "cdk"
-BOUND_SECONDS = 20.0
 
 
 def client_of(aws: LocalAws, service: str) -> Any:
@@ -115,10 +114,7 @@ def test_server_ends_when_its_parent_is_killed(*, keep: bool) -> None:
     parent = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
     endpoint = parent.stdout.split()[0]
     assert endpoint.startswith("http://127.0.0.1:"), parent.stderr
-    deadline = time.monotonic() + BOUND_SECONDS
-    while is_healthy(endpoint) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not is_healthy(endpoint)
+    wait_until(lambda: not is_healthy(endpoint))
 
 
 def test_stored_server_outlives_the_block() -> None:
@@ -151,7 +147,7 @@ with local_aws(keep=True) as aws:
 @pytest.mark.thorough
 def test_stored_server_lets_go_of_the_output_of_its_caller() -> None:
     caller = subprocess.run(
-        [sys.executable, "-c", ORPHANING], cwd=PROJECT, capture_output=True, text=True, timeout=120, check=True
+        [sys.executable, "-c", ORPHANING], cwd=PROJECT, capture_output=True, text=True, timeout=HANG_SECONDS, check=True
     )  # returns at the end of both outputs only
     endpoint, process_id = caller.stdout.split()
     assert is_healthy(endpoint)
@@ -237,7 +233,7 @@ class CdkCommand:
             capture_output=True,
             text=True,
             check=False,
-            timeout=180,
+            timeout=HANG_SECONDS,
         )
         assert process.returncode == 0, process.stdout + process.stderr
         return process.stdout + process.stderr

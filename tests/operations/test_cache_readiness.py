@@ -15,6 +15,7 @@ import pytest
 from configurations.bootstrap import program
 from configurations.layout import INDEX_FILE
 from operations.emr_hbase import CacheIndex
+from tests.patience import HANG_SECONDS
 
 LONGEST_SECONDS = 600
 INDEX = CacheIndex(file=INDEX_FILE, format="chunked", longest_seconds=LONGEST_SECONDS)
@@ -50,7 +51,7 @@ def reason(node: Path) -> str:
         text = text.replace(root, f"{node}{root}")
     path = f"{node}/programs:{os.environ['PATH']}"
     process = subprocess.run(
-        ["sh", "-c", text], env={"PATH": path}, capture_output=True, text=True, check=True, timeout=30
+        ["sh", "-c", text], env={"PATH": path}, capture_output=True, text=True, check=True, timeout=HANG_SECONDS
     )
     return process.stdout.strip().replace(str(node), "")
 

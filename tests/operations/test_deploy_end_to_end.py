@@ -40,10 +40,10 @@ from tests.command import PROCESS
 from tests.operations.deployed import WHEN, Cut
 from tests.operations.killable import Killed
 from tests.operations.mocked_aws import create
+from tests.patience import HANG_SECONDS
 
 PROJECT = Path(__file__).parents[2]
 TAGS = "tags: {purpose: rehearsal}\n"
-SECONDS = 240
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough]
 
@@ -68,7 +68,7 @@ class Account(Struct, frozen=True, dict=True):
             capture_output=True,
             text=True,
             check=False,
-            timeout=SECONDS,
+            timeout=HANG_SECONDS,
             stdin=subprocess.DEVNULL,
         )
         assert done.returncode == code, f"{arguments}\n{done.stdout}\n{done.stderr}"
@@ -245,11 +245,11 @@ def test_a_process_that_is_killed_is_taken_up_by_the_next(step: str, local: Loca
     assert process.stderr is not None
     for line in process.stderr:
         if line.rstrip().endswith(title):
-            # In the middle of what the CDK command line does for this step.
-            time.sleep(0.7)
+            if step == "cluster":
+                time.sleep(0.7)  # somewhere in what the CDK command line does for this step
             break
     os.killpg(process.pid, signal.SIGKILL)
-    process.wait(20)
+    process.wait(HANG_SECONDS)
     process.stderr.close()
     refused = here.run("deploy", str(here.file), "--yes", code=3)
     token = re.findall(r"token (\w+)", here.run("unlock", str(here.file), "--yes", code=2).stderr)[0]

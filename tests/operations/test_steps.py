@@ -15,6 +15,7 @@ from configurations.table_ddl import planned_tables
 from environments.reader import read_environment
 from operations.cluster_step import DIRECTORY, LONGEST_ARGUMENT, script
 from sizing.units import MIB
+from tests.patience import HANG_SECONDS
 
 STAND_INS = Path(__file__).parents[2] / "local_aws" / "stand-ins"
 PROD = read_environment("prod")
@@ -58,7 +59,7 @@ def run(
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=HANG_SECONDS,
     )
     answer = directory / "answer"
     return process.returncode, json.loads(answer.read_text()) if answer.exists() else None, process.stderr

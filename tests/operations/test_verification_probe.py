@@ -18,6 +18,7 @@ from operations.on_node import probe_hbase
 from operations.on_node.node_facts import first_line, owner, process
 from operations.verification import PROGRAM
 from operations.verification.probe import NodeProgram
+from tests.patience import HANG_SECONDS
 
 
 def test_the_state_of_an_action_is_the_first_line(tmp_path: Path) -> None:
@@ -34,7 +35,7 @@ def answer(directory: Path, program: NodeProgram) -> dict[str, Any]:
     text = program.text.replace("/usr/bin/python3", sys.executable)
     before = set(directory.iterdir())
     done = subprocess.run(
-        ["/bin/sh", "-c", text], env=environment, capture_output=True, text=True, check=True, timeout=60
+        ["/bin/sh", "-c", text], env=environment, capture_output=True, text=True, check=True, timeout=HANG_SECONDS
     )
     assert set(directory.iterdir()) == before, "it leaves no file behind"
     facts: dict[str, Any] = json.loads(done.stdout)
@@ -65,15 +66,15 @@ def test_a_client_without_credentials_is_refused_where_the_server_ends_the_conne
     expected: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(probe_hbase, "REFUSAL_SECONDS", 0.5)
+    monkeypatch.setattr(probe_hbase, "REFUSAL_SECONDS", HANG_SECONDS if ends else 0.5)
     with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as pool:
         answer = pool.submit(probe_hbase.stranger, f"127.0.0.1:{server.getsockname()[1]}")
         connection, _ = server.accept()
         with connection:
             assert connection.recv(6) == b"HBas\x00\x50"
             if not ends:
-                assert answer.result(timeout=5) == expected
-        assert answer.result(timeout=5) == expected
+                assert answer.result(timeout=HANG_SECONDS) == expected
+        assert answer.result(timeout=HANG_SECONDS) == expected
 
 
 def test_the_region_server_is_the_process_with_its_main_class(tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ from tests.bootstrap_actions.before_regionserver import PROGRAM
 from tests.bootstrap_actions.services import services
 from tests.bootstrap_actions.test_publish_cache_metrics import PublishingNode
 from tests.lab.hbase.cached_lengths import cached_lengths
+from tests.patience import HANG_SECONDS
 
 NEEDED_BYTES = 3 * GIB
 SMALL = Small(memory_bytes=NEEDED_BYTES, data_bytes=128 * MIB)
@@ -136,7 +137,7 @@ def test_what_a_probe_at_a_node_sees_is_what_its_regionserver_has_read(experimen
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=HANG_SECONDS,
     )
     facts = json.loads(process.stdout)
     assert facts["configuration"] == wanted
@@ -273,7 +274,7 @@ def _guarded(experiment: Experiment, directory: Path) -> str:
         capture_output=True,
         text=True,
         check=False,
-        timeout=10,
+        timeout=HANG_SECONDS,
     )
     assert answer.returncode == 0, answer.stderr
     return answer.stderr
@@ -354,7 +355,9 @@ class Stepping:
 
     def java(self, *main: str) -> str:
         """Return what a class of HBase prints."""
-        return subprocess.run([*self.command, *main], capture_output=True, text=True, check=True, timeout=120).stdout
+        return subprocess.run(
+            [*self.command, *main], capture_output=True, text=True, check=True, timeout=HANG_SECONDS
+        ).stdout
 
     def answer(self, name: str, *arguments: str) -> Any:
         """Return the output of the script of that name, run as EMR's command-runner.jar runs it."""
@@ -365,7 +368,7 @@ class Stepping:
             capture_output=True,
             text=True,
             check=False,
-            timeout=300,
+            timeout=HANG_SECONDS,
         )
         assert process.returncode == 0, process.stderr
         return json.loads(self.answers.read_text(encoding="utf-8"))

@@ -23,9 +23,9 @@ from lab.hbase.software.setup import jars_directory
 from lab.hbase.store.settings import Settings
 from lab.model.scaled_plan import Small
 from sizing.units import GIB, MIB
+from tests.patience import HANG_SECONDS
 
 SMALL = Small(memory_bytes=2 * GIB, data_bytes=16 * MIB)
-SHELL_SECONDS = 240.0
 OWN = {"DURABILITY": "ASYNC_WAL", "hbase.hstore.blockingStoreFiles": "33", "SPLIT_ENABLED": "false"}
 FAMILIES = {"plain": {}, "cached": {"CACHE_DATA_ON_WRITE": "true"}}
 
@@ -109,7 +109,7 @@ def shell(bench: Bench, scratch: Path, script: str) -> str:
     )
     files = (str(scratch / "harness.rb"), json.dumps(OWN), json.dumps(FAMILIES), str(scratch / "load.rb"))
     process = subprocess.run(
-        java.arguments("org.jruby.Main", *files), capture_output=True, text=True, timeout=SHELL_SECONDS, check=False
+        java.arguments("org.jruby.Main", *files), capture_output=True, text=True, timeout=HANG_SECONDS, check=False
     )
     assert process.returncode == 0, process.stderr[-2000:]
     return process.stdout

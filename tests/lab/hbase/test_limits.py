@@ -20,6 +20,7 @@ from lab.hbase.limits.machine import IdleCpu, OwnCpu
 from lab.hbase.limits.volume import LimitedVolume, Traffic, backing_file, clean, loop_devices, traffic_of
 from lab.hbase.process import Command, start
 from sizing.problem import OperationFailed
+from tests.patience import HANG_SECONDS, wait_until
 
 MIB = 1 << 20
 PROJECT = Path(__file__).parents[3]
@@ -54,14 +55,14 @@ from lab.hbase.limits.volume import LimitedVolume
 directory = Path(sys.argv[1])
 with LimitedVolume(directory=directory, mount_point=directory / "cache", size_bytes=64 << 20):
     print("made", flush=True)
-    time.sleep(60)
+    time.sleep(3600)
 """
 OWNER = """
 import time
 from lab.hbase.limits.groups import ControlGroups
 with ControlGroups(id="test") as group:
     print(*group.paths, flush=True)
-    time.sleep(60)
+    time.sleep(3600)
 """
 HOARDER = """
 import mmap, os, sys, time
@@ -70,7 +71,7 @@ heap, shared = bytearray(os.urandom(size)), mmap.mmap(-1, size)
 shared.write(heap)
 while os.read(file, 1 << 20): pass
 print("full", flush=True)
-time.sleep(60)
+time.sleep(3600)
 """
 
 
@@ -82,7 +83,7 @@ def read_bytes_by(group: ControlGroups, file: Path, block_bytes: int = 64 << 10)
     command = (sys.executable, "-c", READER, str(file), str(SECONDS), str(block_bytes))
     reader = start(Command(name="reader", arguments=command, directory=file.parent, output=output, groups=group.paths))
     try:
-        reader.process.wait(SECONDS + 30)
+        reader.process.wait(HANG_SECONDS)
     finally:
         reader.kill()
     return int(output.read_text())
@@ -218,7 +219,7 @@ def test_memory_is_reported_apart_by_whether_it_can_be_dropped(
         Command(name="hoarder", arguments=command, directory=tmp_path, output=output, groups=group.paths),
     )
     try:
-        hoarder.wait_until(lambda: output.read_text() == "full\n", 30, "word that it is full")
+        hoarder.wait_until(lambda: output.read_text() == "full\n", HANG_SECONDS, "word that it is full")
         assert 2 * SMALL_BYTES <= group.anonymous_bytes < 2 * SMALL_BYTES + interpreter_bytes
         assert SMALL_BYTES <= group.page_cache_bytes < SMALL_BYTES + interpreter_bytes
         assert group.memory_bytes >= group.anonymous_bytes + group.page_cache_bytes
@@ -289,10 +290,7 @@ def test_volume_in_use_goes_out_of_sight(tmp_path: Path, monkeypatch: pytest.Mon
         file = (limited.mount_point / "file").open("wb")
     with file:
         assert (mounted_in(tmp_path), list(tmp_path.glob("*volume"))) == ([], [])
-    until = time.monotonic() + 5
-    while attached_in(tmp_path) and time.monotonic() < until:
-        time.sleep(0.1)
-    assert attached_in(tmp_path) == []
+    wait_until(lambda: attached_in(tmp_path) == [])
 
 
 @pytest.mark.usefixtures("volumes")
@@ -321,7 +319,7 @@ def test_clean_finds_what_a_killed_run_abandoned_and_nothing_else(tmp_path: Path
 
 @with_group
 def test_group_is_removed_afterwards_and_its_processes_are_not(group: ControlGroups) -> None:
-    with subprocess.Popen(("sleep", "30")) as sleeper:
+    with subprocess.Popen(("sleep", "3600")) as sleeper:
         try:
             with ControlGroups(id="left") as populated:
                 move(sleeper, populated)
@@ -337,7 +335,7 @@ def test_group_is_removed_afterwards_and_its_processes_are_not(group: ControlGro
 def test_group_with_processes_stays_until_it_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(groups, "EMPTY_SECONDS", 0.3)
     group = ControlGroups(id="test")
-    with subprocess.Popen(("sleep", "30")) as sleeper:
+    with subprocess.Popen(("sleep", "3600")) as sleeper:
         try:
             with group:
                 move(sleeper, group)
@@ -383,7 +381,7 @@ def test_memory_limit_kills_what_needs_more(tmp_path: Path, group: ControlGroups
             groups=group.paths,
         )
     )
-    assert greedy.process.wait(30) == -signal.SIGKILL
+    assert greedy.process.wait(HANG_SECONDS) == -signal.SIGKILL
 
 
 def fake_proc(directory: Path, mountinfo: str, cgroup: str) -> Path:
@@ -543,7 +541,7 @@ def test_memory_is_the_kernels(tmp_path: Path) -> None:
 
 
 BURN = (
-    "import sys, time\nwhile time.process_time() < 0.3: pass\nprint(time.process_time(), flush=True)\nsys.stdin.read()"
+    "import sys, time\nwhile time.process_time() < 0.6: pass\nprint(time.process_time(), flush=True)\nsys.stdin.read()"
 )
 
 
@@ -557,4 +555,4 @@ def test_a_childs_processor_time_counts(*, ended: bool) -> None:
         if ended:
             child.communicate()
         seconds = used.cores() * (time.monotonic() - began)
-    assert seconds == pytest.approx(burnt + time.process_time() - own, rel=0.15, abs=0.05)
+    assert seconds == pytest.approx(burnt + time.process_time() - own, rel=0.15, abs=0.1)

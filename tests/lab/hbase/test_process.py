@@ -6,8 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,21 +13,13 @@ from msgspec.structs import replace
 
 from lab.hbase.process import Command, start, stop_together
 from sizing.problem import OperationFailed
-
-SECONDS = 20.0
+from tests.patience import HANG_SECONDS, wait_until
 
 
 def command(tmp_path: Path, script: str) -> Command:
     return Command(
         name="a process", arguments=(sys.executable, "-c", script), directory=tmp_path, output=tmp_path / "logs" / "out"
     )
-
-
-def until(holds: Callable[[], bool]) -> None:
-    ends = time.monotonic() + SECONDS
-    while not holds():
-        assert time.monotonic() < ends
-        time.sleep(0.05)
 
 
 def has_ended(process_id: int) -> bool:
@@ -41,23 +31,23 @@ def has_ended(process_id: int) -> bool:
 
 def test_its_output_is_in_its_file(tmp_path: Path) -> None:
     running = start(command(tmp_path, "print('said')"))
-    running.wait_for_end(SECONDS)
+    running.wait_for_end(HANG_SECONDS)
     assert (tmp_path / "logs" / "out").read_text() == "said\n"
 
 
 def test_it_sees_little_of_our_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "not for logs")
     running = start(command(tmp_path, "import os; print('AWS_SECRET_ACCESS_KEY' in os.environ)"))
-    running.wait_for_end(SECONDS)
+    running.wait_for_end(HANG_SECONDS)
     assert (tmp_path / "logs" / "out").read_text() == "False\n"
 
 
 def test_one_that_does_not_stop_is_killed(tmp_path: Path) -> None:
     stubborn = (
-        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
+        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(3600)"
     )
     running = start(command(tmp_path, stubborn))
-    running.wait_until(lambda: "up" in (tmp_path / "logs" / "out").read_text(), SECONDS, "word of it")
+    running.wait_until(lambda: "up" in (tmp_path / "logs" / "out").read_text(), HANG_SECONDS, "word of it")
     assert running.stop(0.3) >= 0.3
     assert not running.is_alive
     assert running.process.returncode == -signal.SIGKILL
@@ -66,11 +56,11 @@ def test_one_that_does_not_stop_is_killed(tmp_path: Path) -> None:
 def test_one_that_ends_too_early_is_reported_at_once(tmp_path: Path) -> None:
     running = start(command(tmp_path, "raise SystemExit(7)"))
     with pytest.raises(OperationFailed, match=r"a process  ended with 7 before an answer"):
-        running.wait_until(lambda: False, SECONDS, "an answer")
+        running.wait_until(lambda: False, HANG_SECONDS, "an answer")
 
 
 def test_one_that_takes_too_long_is_reported_and_killed(tmp_path: Path) -> None:
-    running = start(command(tmp_path, "import time; time.sleep(60)"))
+    running = start(command(tmp_path, "import time; time.sleep(3600)"))
     with pytest.raises(OperationFailed, match=r"did not end within 0 s, and was killed"):
         running.wait_for_end(0.2)
     assert not running.is_alive
@@ -82,15 +72,20 @@ def test_what_is_not_there_cannot_be_started(tmp_path: Path) -> None:
         start(missing)
 
 
-def test_several_end_in_the_time_of_the_slowest(tmp_path: Path) -> None:
-    slow = (
-        "import signal, sys, time\nsignal.signal(15, lambda *_: (time.sleep(1), sys.exit()))\n"
-        "print(flush=True)\ntime.sleep(60)"
+def test_several_end_beside_each_other(tmp_path: Path) -> None:
+    """Each ends only when all have been told to."""
+    companion = (
+        "import os, signal, sys, time\nfrom pathlib import Path\n"
+        "def end(*_):\n"
+        "    Path(f'told-{os.getpid()}').touch()\n"
+        "    while len(list(Path().glob('told-*'))) < 3: time.sleep(0.01)\n"
+        "    sys.exit()\n"
+        "signal.signal(signal.SIGTERM, end)\nprint(flush=True)\ntime.sleep(3600)"
     )
-    running = [start(replace(command(tmp_path, slow), output=tmp_path / str(number))) for number in range(3)]
+    running = [start(replace(command(tmp_path, companion), output=tmp_path / str(number))) for number in range(3)]
     for process in running:
-        until(lambda output=process.command.output: output.read_text() != "")  # type: ignore[misc]
-    assert 1 <= stop_together(running, SECONDS) < 2.5
+        wait_until(lambda output=process.command.output: output.read_text() != "")  # type: ignore[misc]
+    stop_together(running, HANG_SECONDS)
     assert [process.process.returncode for process in running] == [0, 0, 0]
 
 
@@ -99,15 +94,15 @@ def test_it_ends_when_its_owner_is_killed(tmp_path: Path) -> None:
     script = (
         "import sys, time\nfrom pathlib import Path\nfrom lab.hbase.process import Command, start\n"
         "at = Path(sys.argv[1])\n"
-        "running = start(Command(name='it', arguments=(sys.executable, '-c', 'import time; time.sleep(60)'),"
+        "running = start(Command(name='it', arguments=(sys.executable, '-c', 'import time; time.sleep(3600)'),"
         " directory=at, output=at / 'out'))\n"
-        "print(running.id, flush=True)\ntime.sleep(60)\n"
+        "print(running.id, flush=True)\ntime.sleep(3600)\n"
     )
     root = Path(__file__).parents[3]
     owner = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, cwd=root, text=True)
     assert owner.stdout is not None
     child = int(owner.stdout.readline())
     os.kill(owner.pid, signal.SIGKILL)
-    owner.wait(SECONDS)
+    owner.wait(HANG_SECONDS)
     owner.stdout.close()
-    until(lambda: has_ended(child))
+    wait_until(lambda: has_ended(child))

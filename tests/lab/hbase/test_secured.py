@@ -32,8 +32,9 @@ from lab.hbase.software.jars import KDC, SHELL
 from lab.hbase.store.settings import Settings
 from lab.model.scaled_plan import Small
 from operations.cluster_step import script
-from operations.on_node.probe_hbase import stranger
+from operations.on_node import probe_hbase
 from sizing.units import GIB, MIB
+from tests.patience import HANG_SECONDS
 
 SMALL = Small(memory_bytes=2 * GIB, data_bytes=16 * MIB)
 HERE = Path(__file__).parent
@@ -55,7 +56,7 @@ class SecuredNode(Struct, frozen=True, kw_only=True, dict=True):
         """Run a program of the node; `site` is the configuration with which HBase's client connects."""
         variables = {"PATH": f"{self.directory}:{os.environ['PATH']}", "SITE": site, "HOME": str(self.directory)}
         return subprocess.run(
-            command, env=variables, input=text, capture_output=True, text=True, check=False, timeout=120
+            command, env=variables, input=text, capture_output=True, text=True, check=False, timeout=HANG_SECONDS
         )
 
     def shell(self, commands: str, site: str = "node") -> str:
@@ -170,18 +171,19 @@ def test_a_ticket_and_a_grant_are_both_needed(node: SecuredNode) -> None:
     assert all("AccessDeniedException" in line for line in refusals), refusals
 
 
-def test_a_client_without_kerberos_is_refused(node: SecuredNode) -> None:
+def test_a_client_without_kerberos_is_refused(node: SecuredNode, monkeypatch: pytest.MonkeyPatch) -> None:
     """The client's own error says only that the connection ended; the server's bytes say why."""
     assert node.shell("refused { list }", site="plain").startswith("refused: ")
     assert b"Authentication is required" in (answer_to(node.rpc_port, SIMPLE) or b"")
-    assert answer_to(node.rpc_port, WITH_KERBEROS) is None
-    assert stranger(f"{HOST}:{node.rpc_port}") == "refused"
+    assert answer_to(node.rpc_port, WITH_KERBEROS, seconds=5.0) is None
+    monkeypatch.setattr(probe_hbase, "REFUSAL_SECONDS", HANG_SECONDS)
+    assert probe_hbase.stranger(f"{HOST}:{node.rpc_port}") == "refused"
 
 
-def answer_to(port: int, preamble: bytes) -> bytes | None:
-    """Return what a RegionServer sends before it ends the connection; None where it waits for more."""
+def answer_to(port: int, preamble: bytes, seconds: float = HANG_SECONDS) -> bytes | None:
+    """Return what a RegionServer sends before it ends the connection; None where it waits for more, so long."""
     received = b""
-    with socket.create_connection((HOST, port), timeout=5.0) as connection:
+    with socket.create_connection((HOST, port), timeout=seconds) as connection:
         connection.sendall(preamble)
         with suppress(TimeoutError):
             while part := connection.recv(4096):

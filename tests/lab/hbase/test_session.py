@@ -26,6 +26,7 @@ from lab.hbase.store.settings import Settings
 from lab.model.scaled_plan import Small, miniature
 from sizing.problem import InvalidInput, OperationFailed, Problem
 from sizing.units import GIB, MIB
+from tests.patience import HANG_SECONDS
 
 FIRST, SECOND, THIRD = SCENARIOS[:3]
 
@@ -204,20 +205,20 @@ def test_directories_of_commands_that_are_removed_are_removed_and_those_of_live_
 def test_down_ends_what_a_killed_command_abandoned_on_the_way_up(home: Path) -> None:
     (home / "up" / "logs").mkdir(parents=True)
     stray = subprocess.Popen(
-        [sys.executable, "-c", "import time; time.sleep(60)"], cwd=home / "up" / "logs", start_new_session=True
+        [sys.executable, "-c", "import time; time.sleep(3600)"], cwd=home / "up" / "logs", start_new_session=True
     )
-    other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], cwd=home, start_new_session=True)
+    other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"], cwd=home, start_new_session=True)
     try:
         assert standing.background_lab() is None
         assert standing.down()
-        assert stray.wait(10) != 0
+        assert stray.wait(HANG_SECONDS) != 0
         assert other.poll() is None
         assert not (home / "up").exists()
         assert not standing.down()
     finally:
         for process in (stray, other):
             process.kill()
-            process.wait(10)
+            process.wait(HANG_SECONDS)
 
 
 @pytest.mark.parametrize("text", ["", "{", "{}", "[]", '{"ports": {}}'])

@@ -41,6 +41,7 @@ from operations.cache_heal import Heal
 from operations.cluster_step import script
 from operations.rolling_restart import restart_order
 from sizing.units import GIB, MIB
+from tests.patience import HANG_SECONDS
 
 SMALL = Small(memory_bytes=3 * GIB, data_bytes=48 * MIB, servers=3)
 
@@ -126,7 +127,7 @@ def answer_of(step: str, cluster: LabCluster, directory: Path, *arguments: str) 
         capture_output=True,
         text=True,
         check=False,
-        timeout=180,
+        timeout=HANG_SECONDS,
     )
     assert process.returncode == 0, process.stderr[-2000:]
     return json.loads((directory / "answer").read_text(encoding="utf-8"))
@@ -253,7 +254,7 @@ def test_the_step_waits_for_the_server_of_meta_while_it_restarts(experiment: Exp
     with ThreadPoolExecutor(1) as pool:
         looks = pool.submit(control_regions, experiment, tmp_path, "state")
         cluster.start_server(LabServer(number=meta))
-        during = looks.result(timeout=180)
+        during = looks.result(timeout=HANG_SECONDS)
     assert during["regions"].keys() == before["regions"].keys()
     bench.await_regions()
     after = control_regions(experiment, tmp_path, "state")

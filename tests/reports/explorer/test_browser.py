@@ -32,7 +32,7 @@ QUICK_STATES: Final = 3
 THOROUGH_STATES: Final = 100
 BENCH_STATES: Final = 40
 FEWEST_PRICES: Final = 2
-"""While a slider moves for 600 ms, the page shows more than the price before it."""
+"""While a slider moves, the page shows more than the price before it."""
 PICTURES: Final = DOCS / "pictures"
 DRAWN: Final = PROJECT / "tests/golden/prod/explore-pictures.json"
 NUMBER: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?")

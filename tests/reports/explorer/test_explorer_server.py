@@ -7,11 +7,11 @@ import re
 import shlex
 import socket
 import struct
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPMessage
+from itertools import count
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -31,6 +31,7 @@ from reports.explorer.state import State
 from reports.explorer.subject import Subject
 from sizing.units import GIB, TIB
 from tests.command import run
+from tests.patience import HANG_SECONDS, wait_until
 from tests.reports.explorer.page_cases import EVENTS, ORDERS, TABLES
 
 JSON = {"Content-Type": "application/json"}
@@ -70,7 +71,7 @@ def planner(server: ExplorerServer) -> Iterator[Planner]:
 def request(
     server: ExplorerServer, method: str, path: str, headers: Mapping[str, str] = JSON, body: str | None = None
 ) -> tuple[int, HTTPMessage, bytes]:
-    connection = HTTPConnection("127.0.0.1", server.server_port, timeout=60)
+    connection = HTTPConnection("127.0.0.1", server.server_port, timeout=HANG_SECONDS)
     try:
         connection.request(method, path, body, dict(headers))
         response = connection.getresponse()
@@ -306,15 +307,19 @@ def test_a_computation_ends_when_its_page_changes(server: ExplorerServer) -> Non
     path, process = f"/{server.token}/ranges", server.background._process
     search = Thread(target=lambda: statuses.append(request(server, "POST", path, body=body)[0]))
     search.start()
-    while server.background._current != ("searching", 1):
-        time.sleep(0.001)
-    time.sleep(0.2)
+    wait_until(lambda: server.background._current == ("searching", 1))
     post(server, "plan", {}, page="quiet", number=2)
     assert statuses == []
-    post(server, "plan", {}, page="searching", number=2)
-    search.join(10)
+    numbers = count(2)
+
+    def has_ended() -> bool:
+        """Change the page once more: the process may not have begun to compute when it changed before."""
+        post(server, "plan", {}, page="searching", number=next(numbers))
+        return bool(statuses)
+
+    wait_until(has_ended)
     assert statuses == [409]
-    assert post(server, "price", {"workload.stored": "88 GiB"}, page="searching", number=2)
+    assert post(server, "price", {"workload.stored": "88 GiB"}, page="searching", number=next(numbers))
     assert server.background._process is process
     assert process.poll() is None
 
@@ -358,18 +363,17 @@ def test_a_waiting_request_is_skipped_when_a_newer_one_arrives(planner: Planner)
         try:
             with planner.turn("p", number):
                 planned.append(number)
-                first.wait(5)
+                first.wait(HANG_SECONDS)
         except Superseded:
             refused.append(number)
 
     threads = [Thread(target=ask, args=(number,)) for number in range(1, 4)]
     for number, thread in enumerate(threads, start=1):
         thread.start()
-        while planner._newest.get("p") != number or planned != [1]:
-            time.sleep(0.001)
+        wait_until(lambda number=number: planner._newest.get("p") == number and planned == [1])  # type: ignore[misc]
     first.set()
     for thread in threads:
-        thread.join(5)
+        thread.join(HANG_SECONDS)
     assert (planned, refused) == ([1, 3], [2])
 
 
@@ -414,10 +418,9 @@ def test_a_planner_ends_without_an_error_while_it_computes(planner: Planner) -> 
         superseded.set()
 
     Thread(target=ask).start()
-    while planner._current is None:
-        time.sleep(0.001)
+    wait_until(lambda: planner._current is not None)
     planner.end()
-    assert superseded.wait(10)
+    assert superseded.wait(HANG_SECONDS)
 
 
 def test_only_the_latest_pages_are_remembered(planner: Planner) -> None:

@@ -20,6 +20,7 @@ from lab.hbase.limits.machine import memory
 from lab.hbase.store.settings import Settings
 from operations.on_node import probe_trino
 from sizing.units import GIB, MIB
+from tests.patience import HANG_SECONDS
 
 pytestmark = pytest.mark.lab
 
@@ -31,7 +32,7 @@ def facts_of(bench: TrinoBench, node: str) -> dict[str, Any]:
     port = cluster.ports[("coordinator", *cluster.workers).index(node)]
     places = (f"--trino=http://127.0.0.1:{port}", f"--configuration={cluster.directory(node) / 'etc'}")
     command = [sys.executable, "-m", probe_trino.__name__, *places, "--catalog=hive", SIZES]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=HANG_SECONDS)
     facts: dict[str, Any] = json.loads(done.stdout)
     return facts
 
