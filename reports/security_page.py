@@ -41,10 +41,11 @@ def _head() -> Iterator[str]:
         """**Retention.** The root bucket, the log bucket, the root's key and write-ahead logs are retained whatever
         happens to the stacks. Stacks with data or nodes are protected from deletion. A cluster is protected from
         termination once it has a launch record, because a cluster that fails at launch must be able to end.""",
-        """**Replicas** have the same permissions on most objects of the root, because HBase writes some of its own
-        there. They cannot write the claim or, unless version 0.1 launched them, the `hbase:meta` of the active cluster.
-        HBase's replica mode keeps a replica from writing data, and each node raises an alarm when it is not in that
-        mode.""",
+        """**Replicas** read every object of the root, and write only their own `hbase:meta`, the directories of their
+        master, and temporary files, unless version 0.1 launched them. They cannot write the claim, or an object of any
+        other table: a replica that somebody makes a writer by hand, for example with EMR's `readonly_switch`, is
+        refused by S3. The root's key does not distinguish objects, so a replica may use it like the active cluster.
+        Each node raises an alarm when HBase on it is not read-only.""",
         f"""**One writer.** A primary node claims the root before HBase is installed ([0009]({CLAIM_PAGE})). S3 refuses
         to overwrite the claim without a condition, no node may delete it, and each node reads it every minute
         ([the claim](operations.md#claim)).""",

@@ -15,7 +15,7 @@ from stacks.boost import BoostSchedules
 from stacks.emr_cluster import EmrClusterStack, EngineProperties, typed
 from stacks.kerberos import attributes
 from stacks.network import NetworkStack
-from stacks.roles import Roles
+from stacks.roles import Roles, RootAccess
 from stacks.storage import StorageStack
 
 
@@ -33,15 +33,11 @@ class ClusterStack(EmrClusterStack):
         """Define the cluster from the plan or, once it is launched, from its record alone."""
         super().__init__(scope, launch, record)
         environment, plan = launch.environment, launch.plan
-        writes = environment.clusters[plan.cluster].role == "active"
-        roles = Roles(self, self._granted, storage, self._role_name, writes=writes)
-        # Somebody may have promoted an older replica by hand, although the environment file still calls it a replica.
-        if (
-            environment.mode.keeps_data_in_s3
-            and not writes
-            and (self._recorded is None or self._recorded.watches_claim)
-        ):
-            roles.deny_active_objects(environment.root)
+        access = RootAccess.WRITER
+        if environment.clusters[plan.cluster].role == "replica":
+            confined = self._recorded is None or self._recorded.watches_claim
+            access = RootAccess.REPLICA if confined else RootAccess.UNCONFINED_REPLICA
+        roles = Roles(self, self._granted, storage, self._role_name, access)
         self.cluster = self._create(roles, network, storage, _properties(launch))
         if environment.mode.has_bucket_cache:
             BoostSchedules(self, plan.environment, plan.cluster)

@@ -3,31 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import Enum
 
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from environments.environment import Environment, Wal
-from environments.root import Root
 from stacks.nag_suppressions import suppress, suppress_objects, suppress_workspace
 from stacks.storage import UNCONDITIONAL, StorageStack
 
 # EMR Management Guide, emr-iam-role-for-ec2: what HBase on S3 needs of the root; nothing creates or deletes buckets.
-ROOT_OBJECT_ACTIONS = (
+READ_ACTIONS = ("s3:GetObject", "s3:GetObjectTagging", "s3:GetObjectVersion")
+WRITE_ACTIONS = (
     "s3:AbortMultipartUpload",
     "s3:DeleteObject",
-    "s3:GetObject",
-    "s3:GetObjectTagging",
-    "s3:GetObjectVersion",
     "s3:ListMultipartUploadParts",
     "s3:PutObject",
     "s3:PutObjectTagging",
 )
 # The claim is read and written, never deleted: a user may, when nobody else knows who writes.
 CLAIM_ACTIONS = ("s3:GetObject", "s3:PutObject")
-# The hbase:meta of the active cluster; a replica has one of its own, data/hbase/meta_j-…, and reads the two files.
-ACTIVE_OBJECTS = ("data/hbase/meta/*", "hbase.id", "hbase.version")
+# The directories that a master creates where they are missing (HBase 2.6, MasterFileSystem and SnapshotManager), and
+# those above its own objects. S3A and EMRFS mark each directory with an object, and delete such marks again.
+MASTER_DIRECTORIES = (
+    ".hbase-snapshot",
+    ".hbck",
+    "archive",
+    "archive/data",
+    "archive/data/hbase",
+    "archive/data/master",
+    "data",
+    "data/hbase",
+    "mobdir",
+    "staging",
+)
+REPLICA_OBJECTS = {
+    "ReplicaMeta": ("data/hbase/meta_j-*", "archive/data/hbase/meta_j-*"),
+    "ReplicaMaster": ("MasterData*", "archive/data/master/*"),
+    "ReplicaTemporary": (".tmp*", ".hbase-snapshot/.tmp*"),
+    "ReplicaDirectories": tuple(f"{path}{mark}" for path in MASTER_DIRECTORIES for mark in ("/", "_$folder$")),
+}
+"""The objects below the root that a replica writes, by statement. Its write-ahead log is on HDFS.
+
+EMR names the `hbase:meta` of a replica after its cluster's id. No object of a user's table is among them, so that S3
+refuses a write of a replica that somebody makes a writer, by `readonly_switch` or otherwise.
+"""
 ROOT_BUCKET_ACTIONS = (
     "s3:GetBucketLocation",
     "s3:GetBucketVersioning",
@@ -77,8 +98,14 @@ REASONS = {
     "ClaimUnconditional": "a write without a condition could take the root from a cluster that still writes there",
     "ClaimDeletion": "a root without a claim can be claimed by any cluster",
     "ClaimRead": "a node that is no longer in replica mode learns from the claim that another cluster writes",
-    "ActiveObjects": "a replica has its own hbase:meta; one that somebody makes a writer by hand must not write the"
-    " active cluster's",
+    "ReplicaRead": "a replica reads every object of the root; it writes only the objects of the statements that follow",
+    "ReplicaMeta": "a replica has its own hbase:meta, which EMR names after the cluster's id; store files that it has"
+    " compacted are archived",
+    "ReplicaMaster": "the master of a replica stores its procedures there; it is not documented whether EMR gives the"
+    " directory a suffix, as HBase does",
+    "ReplicaTemporary": "a master empties its temporary directories when it starts",
+    "ReplicaDirectories": "a master creates missing directories when it starts, and each is marked by an object without"
+    " content",
     "ClaimHolder": "a primary node asks whether the cluster that holds the claim is running; its id is not known in"
     " advance",
     "Tables": "Trino reads the files of the tables, only below the prefixes that the environment file names",
@@ -109,19 +136,26 @@ REASONS = {
 METRIC_NAMESPACES = ("CWAgent", "warmbase")
 
 
+class RootAccess(Enum):
+    """The use that a cluster makes of the root: only a writer claims it, and appends to EMR's write-ahead log."""
+
+    WRITER = "writer"
+    REPLICA = "replica"
+    UNCONFINED_REPLICA = "a replica of version 0.1, which somebody may have promoted by hand"
+
+
 class Roles(Construct):
     """`service` for EMR, `nodes` with its instance profile of the same name, which EMR asks for."""
 
     def __init__(
-        self, scope: Construct, environment: Environment, storage: StorageStack, name: str, *, writes: bool
+        self, scope: Construct, environment: Environment, storage: StorageStack, name: str, access: RootAccess
     ) -> None:
-        """`writes` is false for a replica: it appends to no write-ahead log."""
         super().__init__(scope, "Roles")
-        self.nodes = self._nodes(environment, storage, name, writes=writes)
+        self.nodes = self._nodes(environment, storage, name, access)
         self.profile = iam.CfnInstanceProfile(self, "Profile", roles=[self.nodes.role_name], instance_profile_name=name)
         self.service = self._service(storage)
 
-    def _nodes(self, environment: Environment, storage: StorageStack, name: str, *, writes: bool) -> iam.Role:
+    def _nodes(self, environment: Environment, storage: StorageStack, name: str, access: RootAccess) -> iam.Role:
         role = iam.Role(
             self,
             "Node",
@@ -133,9 +167,9 @@ class Roles(Construct):
         allow(role, "SessionRegistration", ["ssm:UpdateInstanceInformation"], resources_arn("ec2", "instance"))
         log_objects = f"{environment.log_bucket}/emr/*"
         if environment.mode.keeps_data_in_s3:
-            self._root(role, environment, writes=writes)
+            self._root(role, environment, access)
         allow(role, "Logs", ["s3:PutObject"], bucket_arn(log_objects), conditions=in_account(role))
-        if environment.wal is Wal.EMR_WAL and writes:
+        if environment.wal is Wal.EMR_WAL and access is RootAccess.WRITER:
             logs = (workspace_arn(f"{environment.wal_workspace}{suffix}") for suffix in ("", "/*"))
             allow(role, "WriteAheadLog", WAL_ACTIONS, *logs)
             suppress_workspace(role, environment.wal_workspace)
@@ -151,30 +185,30 @@ class Roles(Construct):
         suppress_objects(role, log_objects)
         return role
 
-    def _root(self, role: iam.Role, environment: Environment, *, writes: bool) -> None:
+    def _root(self, role: iam.Role, environment: Environment, access: RootAccess) -> None:
         root = environment.root
         # In Fn::Sub only `${` begins a name: a dollar of a folder's mark stays as it is.
         objects = [f"{root.bucket}/{key}" for key in root.objects]
         owned = in_account(role, root.owner)
-        allow(role, "RootObjects", ROOT_OBJECT_ACTIONS, *map(bucket_arn, objects), conditions=owned)
+        statements = {"RootObjects": (sorted((*READ_ACTIONS, *WRITE_ACTIONS)), objects)}
+        if access is RootAccess.REPLICA:
+            statements = {"ReplicaRead": (sorted(READ_ACTIONS), objects)}
+            for sid, names in REPLICA_OBJECTS.items():
+                statements[sid] = (sorted(WRITE_ACTIONS), [f"{root.bucket}/{root.prefix}/{name}" for name in names])
+        for sid, (actions, patterns) in statements.items():
+            allow(role, sid, actions, *map(bucket_arn, patterns), conditions=owned)
+            suppress_objects(role, *(pattern for pattern in patterns if pattern.endswith("*")))
         allow(role, "RootBucket", ROOT_BUCKET_ACTIONS, bucket_arn(root.bucket), conditions=owned)
-        suppress_objects(role, *(pattern for pattern in objects if pattern.endswith("*")))
         claim = bucket_arn(f"{root.bucket}/{root.claim_key}")
         deny(role, "ClaimUnconditional", ["s3:PutObject"], claim, conditions=UNCONDITIONAL)
         deny(role, "ClaimDeletion", ["s3:DeleteObject", "s3:DeleteObjectVersion"], claim)
-        if not writes:
+        if access is not RootAccess.WRITER:
             allow(role, "ClaimRead", ["s3:GetObject"], claim, conditions=owned)
-        if writes:
+        else:
             allow(role, "Claim", CLAIM_ACTIONS, claim, conditions=owned)
             clusters = resources_arn("elasticmapreduce", "cluster")
             allow(role, "ClaimHolder", ["elasticmapreduce:DescribeCluster"], clusters)
             suppress(role, EVERY_CLUSTER)
-
-    def deny_active_objects(self, root: Root) -> None:
-        """Deny the nodes write access to the files of the active cluster."""
-        objects = [f"{root.bucket}/{root.prefix}/{name}" for name in ACTIVE_OBJECTS]
-        deny(self.nodes, "ActiveObjects", ["s3:PutObject", "s3:DeleteObject"], *map(bucket_arn, objects))
-        suppress_objects(self.nodes, *(pattern for pattern in objects if pattern.endswith("*")))
 
     def _service(self, storage: StorageStack) -> iam.Role:
         # EMR Management Guide, emr-iam-role: both, against the confused deputy.

@@ -10,8 +10,9 @@ Only a claim that names another cluster stops HBase, and only where `--fencing=s
 somebody has deleted, must not become an outage of HBase. HBase is killed, not shut down: a RegionServer that shuts
 down flushes its memstores to the root, which is the other cluster's. The edits stay in this cluster's write-ahead log.
 
-A replica has no claim. A node of it may write as soon as its hbase-site.xml says that HBase is not read-only. If the
-file of a replica does not say, the claim counts as unconfirmed.
+A replica has no claim. A node of it may write as soon as its hbase-site.xml, or the HBase that runs on it, says that it
+is not read-only: a command such as EMR's `readonly_switch` changes the running HBase, and may leave the file as it was.
+If neither says whether it is read-only, the claim of a replica counts as unconfirmed.
 
 Exit status: 0 if the claim was read, or if HBase may start; 1 otherwise.
 """
@@ -50,9 +51,13 @@ READ_ONLY = "hbase.global.readonly.enabled"
 REPLICA = "hbase.emr.readreplica.enabled"
 NOBODY = "nobody"
 WRITERS = ("hbase-regionserver", "hbase-master")
+# A RegionServer and a master serve the configuration that they have in memory there (HBase 2.6, ConfServlet).
+RUNNING = ("http://127.0.0.1:16030", "http://127.0.0.1:16010")
 # judgement: S3 answers in tens of milliseconds, and the next minute asks again.
 ANSWER_SECONDS = 10.0
 STOP_SECONDS = 20.0
+# The page comes from memory; a server that takes longer is in a long pause, and is asked again in the next minute.
+PAGE_SECONDS = 5.0
 
 
 class Unconfirmed(Exception):
@@ -75,18 +80,43 @@ def say(message: str) -> None:
     sys.stderr.write(f"watch-claim: {message}\n")
 
 
-def is_read_only(site: Path) -> bool | None:
-    """Return whether HBase on this node only reads the root; None if its file does not say. Raises Unconfirmed."""
+def is_read_only(options: argparse.Namespace) -> bool | None:
+    """Return whether HBase on this node only reads the root; None if nothing says so. Raises Unconfirmed.
+
+    The running HBase is asked only where the file would keep a replica, or what has become one, from being checked.
+    """
     try:
         properties = {
             item.findtext("name", "").strip(): item.findtext("value", "").strip().lower()
-            for item in ET.parse(site).iter("property")  # noqa: S314 - EMR wrote it, and expat reads no external entity
+            for item in ET.parse(options.hbase_site).iter("property")  # noqa: S314 - EMR wrote it, and expat reads no external entity
         }
     except (OSError, ET.ParseError) as fault:
-        raise Unconfirmed(f"{site} cannot be read: {fault}") from None
-    if "true" in (properties.get(READ_ONLY), properties.get(REPLICA)):
-        return True
-    return False if properties.get(READ_ONLY) == "false" else None
+        raise Unconfirmed(f"{options.hbase_site} cannot be read: {fault}") from None
+    site = _mode(properties)
+    if site is False or (site is None and options.role == "active") or options.before_start:
+        return site
+    running = [_mode(_running_properties(url)) for url in options.running]
+    if False in running:
+        say("the HBase that runs on this node is not read-only")
+        return False
+    return True if site or True in running else None
+
+
+def _mode(properties: dict[str, str]) -> bool | None:
+    """Return whether these properties make HBase read-only; HBase's own decides over EMR's."""
+    own = properties.get(READ_ONLY)
+    if own in ("true", "false"):
+        return own == "true"
+    return True if properties.get(REPLICA) == "true" else None
+
+
+def _running_properties(url: str) -> dict[str, str]:
+    """Return the configuration of the daemon that listens there; empty where none answers, as before its start."""
+    try:
+        answer = send(Request("GET", f"{url}/conf?format=json", {}), PAGE_SECONDS)
+        return {item["key"]: str(item["value"]).strip().lower() for item in json.loads(answer.body)["properties"]}
+    except (Unanswered, ValueError, KeyError, TypeError):
+        return {}
 
 
 def holder(options: argparse.Namespace, metadata: Metadata) -> str:
@@ -136,13 +166,13 @@ def remembered(state: Path, now: float) -> Memory:
 def observe(options: argparse.Namespace, before: Memory, now: float) -> Memory:
     """Return what the claim says now; if it cannot be read, the holder that was last known stays."""
     try:
-        read_only = is_read_only(options.hbase_site)
+        read_only = is_read_only(options)
         in_doubt = options.role == "replica" and read_only is None
         if read_only or (in_doubt and _is_being_installed(options, before)):
             return Memory(now)
         other = holder(options, Metadata(options.metadata))
         if other and in_doubt:
-            say(f"{options.hbase_site} does not say whether this replica is read-only, and {other} has the claim")
+            say(f"nothing says whether this replica is read-only ({options.hbase_site}), and {other} has the claim")
             return before
     except Released as released:
         say(f"s3://{options.bucket}/{options.key}: {released}")
@@ -203,6 +233,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--fencing", choices=["alarm", "stop"], required=True)
     parser.add_argument("--before-start", action="store_true", help="only say whether HBase may start")
     parser.add_argument("--hbase-site", type=Path, default=HBASE_SITE)
+    parser.add_argument("--running", nargs="*", default=RUNNING, help="where HBase's daemons on this node serve /conf")
     parser.add_argument("--job-flow", type=Path, default=JOB_FLOW)
     parser.add_argument("--state", type=Path, default=STATE)
     parser.add_argument("--metadata", default=METADATA)

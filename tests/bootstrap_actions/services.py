@@ -38,6 +38,8 @@ class Services(Struct, dict=True):
     """Answers (service, status, body) that come instead of the real ones, each once, in this order."""
     bean: dict[str, object] | None = None
     """The counters of the RegionServer on this node; None while no RegionServer runs."""
+    configuration: str | None = None
+    """The page with the configuration of a daemon of HBase on this node; None while none runs."""
     trino: dict[str, dict[str, object]] | None = None
     """The attributes of the beans of the Trino worker on this node, by name; None while it starts."""
     meta: bool = False
@@ -97,6 +99,8 @@ class Handler(BaseHTTPRequestHandler):
             self.say(200, json.dumps(there if self.held.meta else missing))
         elif self.path.startswith("/jmx?qry="):
             self.say(200, json.dumps({"beans": [] if self.held.bean is None else [self.held.bean]}))
+        elif self.path == "/conf?format=json" and self.held.configuration is not None:
+            self.say(200, self.held.configuration)
         elif self.path == "/v1/info" and self.held.trino is not None:
             version = {"nodeVersion": {"version": "476-amzn-1"}, "environment": "emr", "uptime": "1.39m"}
             self.say(200, json.dumps({**version, "coordinator": False, "starting": False}))

@@ -69,6 +69,11 @@ class Node(Struct, dict=True):
         )
         (self.directory / "hbase-site.xml").write_text(f"<configuration>{''.join(lines)}</configuration>")
 
+    def serve(self, properties: Mapping[str, str]) -> None:
+        """Let the HBase that runs on the node serve this configuration, as it does at /conf."""
+        entries = [{"key": key, "value": value, "isFinal": False} for key, value in properties.items()]
+        self.aws.configuration = json.dumps({"properties": entries})
+
     def start(self, unit: str, state: str = "active") -> None:
         """Let systemctl report that the unit is in this state."""
         (self.directory / unit).write_text(f"{state}\n")
@@ -88,6 +93,7 @@ class Node(Struct, dict=True):
             "state": self.directory / "state" / "claim.json",
             "metadata": self.aws.url,
             "s3": self.s3,
+            "running": self.aws.url,
             "cloudwatch": self.aws.url,
         }
         arguments = [f"--{name}={value}" for name, value in places.items()]
@@ -249,7 +255,7 @@ def test_a_replica_whose_file_does_not_say_so_is_an_alarm_and_never_a_stop(
     one.forget_minutes(5)
     one.published()
     done = one.minute(role="replica")
-    assert "does not say whether this replica is read-only" in done.stderr
+    assert "nothing says whether this replica is read-only" in done.stderr
     figures = one.published()
     assert "ForeignClaim" not in figures
     assert 5 < figures["ClaimUnconfirmedMinutes"] <= 5 + (time.time() - began) / 60
@@ -258,6 +264,48 @@ def test_a_replica_whose_file_does_not_say_so_is_an_alarm_and_never_a_stop(
     claim(store, "j-ONE")
     one.minute(role="replica")
     assert one.published() == {}, "it has claimed the root"
+
+
+def test_a_replica_whose_running_hbase_was_switched_is_fenced(one: Node, store: tuple[str, Any]) -> None:
+    """`readonly_switch` changes the running HBase; the file of the node still says that it is read-only."""
+    claim(store, "j-ACTIVE", later_seconds=-86_400)
+    one.site(EMR_REPLICA)
+    one.serve(EMR_REPLICA)
+    one.minute(role="replica")
+    assert (one.runs(), one.published()) == (True, {})
+    one.serve({**EMR_REPLICA, READ_ONLY: "false", OWN_READ_ONLY: "true"})
+    done = one.minute(role="replica")
+    assert "the HBase that runs on this node is not read-only" in done.stderr
+    assert not one.runs()
+    assert one.published()["ForeignClaim"] == 1
+
+
+def test_a_cluster_whose_file_became_a_replicas_is_watched_while_its_hbase_writes(
+    one: Node, store: tuple[str, Any]
+) -> None:
+    claim(store, "j-TWO")
+    one.site(EMR_REPLICA)
+    one.serve({READ_ONLY: "false"})
+    one.minute()
+    assert one.published()["ForeignClaim"] == 1
+
+
+def test_the_running_hbase_answers_for_a_file_that_does_not_say(one: Node, store: tuple[str, Any]) -> None:
+    claim(store, "j-ACTIVE")
+    one.serve(EMR_REPLICA)
+    one.minute(role="replica")
+    one.forget_minutes(5)
+    one.minute(role="replica")
+    assert (one.runs(), one.published()) == (True, {})
+
+
+@pytest.mark.parametrize("page", [None, "<html/>", "[]", '{"properties": [{"key": "hbase.rootdir"}]}'])
+def test_the_file_counts_where_hbase_does_not_answer(one: Node, store: tuple[str, Any], page: str | None) -> None:
+    claim(store, "j-ACTIVE")
+    one.site(EMR_REPLICA)
+    one.aws.configuration = page
+    one.minute(role="replica")
+    assert (one.runs(), one.published()) == (True, {})
 
 
 def test_a_replica_that_is_being_installed_raises_no_alarm(one: Node, store: tuple[str, Any]) -> None:

@@ -30,6 +30,19 @@ WILDCARDS = {
     ("Metrics", "*"): "a condition names the two namespaces; only OTLP data sets have ARNs",
     ("RootObjects", "arn:aws:s3:::our-data/hbase/*"): "HBase names its files",
     ("RootObjects", "arn:aws:s3:::warmbase-env-root-ACCOUNT-us-east-1/hbase/*"): "HBase names its files",
+    **{
+        (statement, f"arn:aws:s3:::{bucket}/hbase/{name}*"): reason
+        for bucket in ("our-data", "warmbase-env-root-ACCOUNT-us-east-1")
+        for statement, name, reason in (
+            ("ReplicaRead", "", "HBase names its files"),
+            ("ReplicaMeta", "archive/data/hbase/meta_j-", "EMR's id of the cluster is part of the name"),
+            ("ReplicaMeta", "data/hbase/meta_j-", "EMR's id of the cluster is part of the name"),
+            ("ReplicaMaster", "MasterData", "HBase gives it a suffix, and EMR may not"),
+            ("ReplicaMaster", "archive/data/master/", "HBase names its files"),
+            ("ReplicaTemporary", ".tmp", "HBase names its files"),
+            ("ReplicaTemporary", ".hbase-snapshot/.tmp", "HBase names its files"),
+        )
+    },
     ("SessionChannels", "*"): "IAM defines no resources for these actions",
     ("SessionRegistration", "arn:aws:ec2:REGION:ACCOUNT:instance/*"): "the ids of nodes are not known",
     ("WriteAheadLog", "arn:aws:emrwal:*:ACCOUNT:workspace/warmbaseenv"): "EMR's documents leave the region out",

@@ -38,7 +38,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Templates:
 
 def test_a_replica_neither_claims_the_root_nor_appends_to_a_log(both: Templates) -> None:
     active, replica = (statements(both[f"warmbase-dev-{name}-cluster"], "Node") for name in ("blue", "green"))
-    assert active.keys() - replica.keys() == {"Claim", "ClaimHolder", "WriteAheadLog"}
+    assert active.keys() - replica.keys() == {"Claim", "ClaimHolder", "RootObjects", "WriteAheadLog"}
     assert replica["ClaimRead"]["Action"] == "s3:GetObject"
 
 
@@ -54,13 +54,26 @@ def test_no_node_deletes_the_claim_or_overwrites_it_without_a_condition(both: Te
         assert node["ClaimUnconditional"]["Condition"] == UNCONDITIONAL
 
 
-def test_a_replica_cannot_write_the_meta_table_of_the_active_cluster(both: Templates) -> None:
-    active, replica = (statements(both[f"warmbase-dev-{name}-cluster"], "Node") for name in ("blue", "green"))
-    denied = replica["ActiveObjects"]
-    assert (denied["Effect"], set(denied["Action"])) == ("Deny", {"s3:PutObject", "s3:DeleteObject"})
-    names = {filled(resource).partition("-us-east-1/")[2] for resource in denied["Resource"]}
-    assert names == {"hbase/data/hbase/meta/*", "hbase/hbase.id", "hbase/hbase.version"}
-    assert "ActiveObjects" not in active
+def test_a_replica_writes_only_what_its_own_master_and_meta_table_need(both: Templates) -> None:
+    replica = statements(both["warmbase-dev-green-cluster"], "Node")
+    written = {
+        filled(resource).partition("-us-east-1/hbase/")[2]
+        for statement in replica.values()
+        if {"s3:PutObject", "s3:DeleteObject"} & set(listed(statement["Action"])) and statement["Effect"] == "Allow"
+        for resource in listed(statement["Resource"])
+    }
+    marks = {name for name in written if name.endswith(("/", "_$folder$"))}
+    assert {name.removesuffix("/") for name in marks if name.endswith("/")} == {
+        *(".hbase-snapshot", ".hbck", "archive", "archive/data", "archive/data/hbase", "archive/data/master"),
+        *("data", "data/hbase", "mobdir", "staging"),
+    }
+    assert len(marks) == 20
+    assert written - marks == {
+        "",  # its logs
+        *(".hbase-snapshot/.tmp*", ".tmp*"),
+        *("MasterData*", "archive/data/master/*"),
+        *("archive/data/hbase/meta_j-*", "data/hbase/meta_j-*"),
+    }
 
 
 @pytest.mark.parametrize("watched", [True, False], ids=["launched with the watch", "launched before it"])
@@ -81,7 +94,7 @@ def test_a_replica_of_an_older_version_keeps_its_permission_to_write(tmp_path: P
         write_record(replace(record, resources=resources), files)
     later = read_templates(app.synthesise(str(file), str(tmp_path / "later")).assembly)
     node = statements(later["warmbase-dev-green-cluster"], "Node")
-    assert ("ActiveObjects" in node) == watched
+    assert ("ReplicaRead" in node, "RootObjects" in node) == (watched, not watched)
     assert "ClaimDeletion" in node
 
 

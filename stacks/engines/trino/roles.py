@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from environments.environment import Environment, Wal
 from sizing.modes import HDFS
 from stacks.nag_suppressions import suppress, suppress_objects
-from stacks.roles import Roles, allow, bucket_arn, deny, in_account, regional_arn, resources_arn
+from stacks.roles import Roles, RootAccess, allow, bucket_arn, deny, in_account, regional_arn, resources_arn
 from stacks.storage import StorageStack
 
 # AWS Glue Developer Guide, actions of the Data Catalog: what a query engine reads of databases, tables and partitions.
@@ -35,7 +35,7 @@ class TrinoRoles(Roles):
     ) -> None:
         # Without data in S3 and without a log of its own, a node has no access to the root, its key or the log.
         rootless = replace(environment, mode=HDFS, wal=Wal.HDFS)
-        super().__init__(scope, rootless, storage, name, writes=False)
+        super().__init__(scope, rootless, storage, name, RootAccess.REPLICA)
         prefixes = [url.removeprefix("s3://") for url in data]
         owned = in_account(self.nodes)
         objects = (bucket_arn(f"{prefix}*") for prefix in prefixes)
