@@ -1,4 +1,8 @@
-"""EMR clusters as the API launches and describes them, with the attributes and operations that moto drops."""
+"""EMR clusters as the API launches and describes them, with the attributes and operations that moto drops.
+
+A cluster with three primaries is protected from termination from its birth, whatever RunJobFlow says. Source: EMR
+Management Guide, emr-plan-ha-launch.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from moto.emr.models import Application, Cluster, ElasticMapReduceBackend, Insta
 from moto.emr.responses import ElasticMapReduceResponse
 
 from local_aws import instance_groups, nodes, readings
-from local_aws.control_tags import BOOTSTRAP, control
+from local_aws.control_tags import BOOTSTRAP, PROTECTED_FAILURE, control
 from local_aws.instance_groups import plain_configurations
 from local_aws.moto_internals import Json, Untyped, replace, request_parameter, wrap
 
@@ -22,6 +26,13 @@ if TYPE_CHECKING:
     from local_aws.moto_internals import Untyped
 
 NEEDS_CLUSTER = ("list_bootstrap_actions", "list_instances", "list_steps", "describe_step", "modify_cluster")
+FAILED_AND_PROTECTED = "TERMINATING"
+"""The state of a protected cluster whose bootstrap failed, unless a tag names another one.
+
+EMR keeps the nodes of a protected cluster after an error (API Reference, SetTerminationProtection); no document says
+which state it then reports. This is the worst that it could: the cluster has not ended, nothing runs on it, and whoever
+waits for its end waits until somebody lifts the protection and terminates it.
+"""
 # moto drops these; the API's Cluster has them under the same names, except for PlacementGroups.
 DROPPED_ATTRIBUTES = {
     "LogEncryptionKmsKeyId": "log_encryption_kms_key_id",
@@ -81,9 +92,12 @@ def _run_job_flow(original: Callable[..., Untyped], response: Untyped) -> Untype
     cluster = response.backend.clusters[answer.result["JobFlowId"]]
     _keep(cluster, request)
     if failed := _bootstrap_failure(cluster, request, response.region):
-        cluster.terminate()
-        cluster.state = "TERMINATED_WITH_ERRORS"
         cluster.last_state_change_reason = failed
+        if cluster.termination_protected:
+            cluster.state = control(cluster, PROTECTED_FAILURE) or FAILED_AND_PROTECTED
+        else:
+            cluster.terminate()
+            cluster.state = "TERMINATED_WITH_ERRORS"
     return answer
 
 
@@ -106,7 +120,9 @@ def _keep(cluster: Untyped, request: Json) -> None:
         setattr(cluster, attribute, request.get(name))
     cluster.instance_collection_type = "INSTANCE_GROUP"
     cluster.configurations = plain_configurations(request.get("Configurations"))
-    cluster.auto_termination_policy = request.get("AutoTerminationPolicy")
+    has_three_primaries = any(group.role == "MASTER" and group.num_instances > 1 for group in cluster.instance_groups)
+    # moto protects such a cluster.
+    cluster.auto_termination_policy = None if has_three_primaries else request.get("AutoTerminationPolicy")
     cluster.managed_scaling_policy = request.get("ManagedScalingPolicy")
     cluster.unhealthy_node_replacement = request["Instances"].get("UnhealthyNodeReplacement", True)
     for group, submitted in zip(cluster.instance_groups, request["Instances"].get("InstanceGroups", []), strict=False):

@@ -2,7 +2,9 @@
 
 | tag                         | value                   | effect                                                       |
 | --------------------------- | ----------------------- | ------------------------------------------------------------ |
-| `local-aws:bootstrap`       | `fail`                  | at launch: the cluster ends TERMINATED_WITH_ERRORS           |
+| `local-aws:bootstrap`       | `fail`                  | at launch: the cluster ends TERMINATED_WITH_ERRORS, or keeps |
+|                             |                         | its nodes where it is protected from termination             |
+| `local-aws:protected-failure` | a state               | the state of such a cluster: the documents do not name it    |
 | `local-aws:reconfiguration` | `revert`                | reconfigurations fail and are reverted: RUNNING, as before   |
 |                             | `SUSPENDED`, `ARRESTED` | reconfigurations fail, so do the reverts: that group state   |
 |                             | `stuck`                 | groups stay RECONFIGURING until the tag changes or goes      |
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from local_aws.moto_internals import Untyped
 
 BOOTSTRAP = "local-aws:bootstrap"
+PROTECTED_FAILURE = "local-aws:protected-failure"
 RECONFIGURATION = "local-aws:reconfiguration"
 STEP = "local-aws:step"
 HBASE = "local-aws:hbase"

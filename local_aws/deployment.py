@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from local_aws import resource_types
 from local_aws.moto_internals import Json, Untyped, resolvable_names
-from local_aws.resource_type import ResourceRequest
+from local_aws.resource_type import CreationFailed, ResourceRequest
 from local_aws.stack_state import StackResource, resource_reaches
 from local_aws.template import resolved_properties
 
@@ -27,10 +27,14 @@ class DeploymentFailed(Exception):
 
 
 class ResourceFailed(DeploymentFailed):
-    """One resource that could not be created or changed; its own event already has the reason."""
+    """One resource that could not be created or changed; its own event already has the reason.
 
-    def __init__(self, verb: str, logical_id: str) -> None:
+    `remainder` is a physical resource that the failed creation left.
+    """
+
+    def __init__(self, verb: str, logical_id: str, remainder: StackResource | None = None) -> None:
         super().__init__(f"The following resource(s) failed to {verb.lower()}: [{logical_id}]. ")
+        self.remainder = remainder
 
 
 class Deployment(Struct, frozen=True, kw_only=True):
@@ -126,8 +130,11 @@ class Deployment(Struct, frozen=True, kw_only=True):
         resource_reaches(self.stack, resource, f"{verb}_COMPLETE")
 
     def _fail(self, resource: StackResource, verb: str, error: Exception) -> NoReturn:
+        remainder = None
+        if isinstance(error, CreationFailed):
+            resource.resource, remainder = error.resource, resource
         resource_reaches(self.stack, resource, f"{verb}_FAILED", failure_reason(error))
-        raise ResourceFailed(verb, resource.logical_id) from error
+        raise ResourceFailed(verb, resource.logical_id, remainder) from error
 
 
 def failure_reason(error: Exception) -> str:

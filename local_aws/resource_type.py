@@ -24,6 +24,14 @@ class ResourceRequest(Struct, frozen=True, kw_only=True):
     region: str
 
 
+class CreationFailed(Exception):
+    """A creation that failed and left a physical resource, which a rollback deletes."""
+
+    def __init__(self, resource: Untyped, reason: str) -> None:
+        super().__init__(reason)
+        self.resource = resource
+
+
 class ResourceType(Protocol):
     """A resource type that creates, changes and deletes resources with a physical_resource_id and attributes."""
 

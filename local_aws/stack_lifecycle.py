@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from local_aws import resource_types
-from local_aws.deployment import Deployment, DeploymentFailed, failure_reason
+from local_aws.deployment import Deployment, DeploymentFailed, ResourceFailed, failure_reason
 from local_aws.exports import check_exports, publish_exports
 from local_aws.stack_drift import remember
 from local_aws.stack_state import place, resource_reaches, stack_reaches, state
@@ -39,6 +39,8 @@ def create_resources(stack: Untyped, contents: StackContents, on_failure: OnFail
                 resources[logical_id] = deployment.create(deployment.request(logical_id))
         check_exports(stack, contents)
     except DeploymentFailed as failure:
+        if isinstance(failure, ResourceFailed) and failure.remainder:
+            resources[failure.remainder.logical_id] = failure.remainder
         _undo(stack, str(failure), on_failure)
         return
     publish_exports(stack, contents)

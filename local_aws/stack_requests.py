@@ -14,6 +14,7 @@ from local_aws.moto_internals import Json, Untyped, replace, request_flag, reque
 from local_aws.stack_lifecycle import OnFailure
 from local_aws.stack_policy import parsed_policy
 from local_aws.stack_state import stack_contents, state
+from local_aws.stack_update import roll_back
 from local_aws.template import raw_parameters
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ def install() -> None:
     """Replace moto's operations with ours."""
     for operation in (create_stack, update_stack, delete_stack, set_stack_policy, update_termination_protection):
         replace(CloudFormationResponse, operation.__name__, operation)
+    # moto does not have it.
+    CloudFormationResponse.continue_update_rollback = continue_update_rollback
     for listing in (describe_stack_resource, describe_stack_resources, list_stack_resources):
         replace(CloudFormationResponse, listing.__name__, listing)
     replace(CloudFormationBackend, "create_stack", stacks.create_stack)
@@ -70,6 +73,16 @@ def delete_stack(response: Untyped) -> Untyped:
     retained = request_parameter(response, "RetainResources", [])
     stacks.delete_stack(response.cloudformation_backend, request_parameter(response, "StackName"), retained)
     return EmptyResult()
+
+
+def continue_update_rollback(response: Untyped) -> Untyped:
+    """Answer ContinueUpdateRollback; it skips no resource."""
+    stack = response.cloudformation_backend.get_stack(request_parameter(response, "StackName"))
+    if stack.status != "UPDATE_ROLLBACK_FAILED":
+        raise ValidationError(message=f"Stack:{stack.stack_id} is in {stack.status} state and can not be rolled back.")
+    with stacks.LOCK:
+        roll_back(stack, state(stack).undone, "User Initiated")
+    return ActionResult({})
 
 
 def set_stack_policy(response: Untyped) -> Untyped:

@@ -99,13 +99,15 @@ class StackState(Struct):
     """The resources by logical id, in the order of their creation.
 
     `described`: how each was described when the last operation had ended, None for a type that nobody reads;
-    `detection`: the id of the last drift detection; `drifts`: how it found each resource.
+    `detection`: the id of the last drift detection; `drifts`: how it found each resource. `undone`: the steps that a
+    failed rollback has not undone yet.
     """
 
     resources: dict[str, StackResource] = field(default_factory=dict)
     described: dict[str, Json | None] = field(default_factory=dict)
     detection: str = ""
     drifts: list[Json] = field(default_factory=list)
+    undone: list[Untyped] = field(default_factory=list)
 
 
 def state(stack: Untyped) -> StackState:

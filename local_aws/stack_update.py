@@ -13,7 +13,7 @@ from moto.cloudformation.exceptions import ValidationError
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from local_aws.deployment import Deployment, DeploymentFailed
+from local_aws.deployment import Deployment, DeploymentFailed, ResourceFailed
 from local_aws.exports import check_exports, publish_exports
 from local_aws.property_changes import property_changes, replaces
 from local_aws.stack_drift import remember
@@ -105,8 +105,16 @@ class _Update(Struct):
         return Deployment(stack=self.stack, template=self.contents.template, names=self.contents.names)
 
     def _added(self, logical_id: str) -> StackResource:
-        resource = self._deployment.create(self._deployment.request(logical_id))
-        self.steps.append(ResourceStep(before=None, after=resource))
+        return self._created(None, self._deployment.request(logical_id))
+
+    def _created(self, before: StackResource | None, request: ResourceRequest) -> StackResource:
+        try:
+            resource = self._deployment.create(request, replacing=before is not None)
+        except ResourceFailed as failure:
+            if failure.remainder:
+                self.steps.append(ResourceStep(before=before, after=failure.remainder))
+            raise
+        self.steps.append(ResourceStep(before=before, after=resource))
         return resource
 
     def _followed(self, current: StackResource) -> StackResource:
@@ -128,9 +136,7 @@ class _Update(Struct):
         self._ask(UpdateAction.REPLACE, current)
         self._check_name_changes(current, request)
         fresh = replace(request, generated_name=self._deployment.fresh_name(request.resource_type, request.logical_id))
-        resource = self._deployment.create(fresh, replacing=True)
-        self.steps.append(ResourceStep(before=current, after=resource))
-        return resource
+        return self._created(current, fresh)
 
     def _check_name_changes(self, current: StackResource, request: ResourceRequest) -> None:
         names = primary_identifier(request.resource_type)
@@ -182,6 +188,7 @@ def roll_back(stack: Untyped, steps: Sequence[ResourceStep], reason: str) -> Non
             elif step.before:
                 resource_reaches(stack, step.before, "UPDATE_COMPLETE")
     except DeploymentFailed as failure:
+        state(stack).undone = list(steps)
         stack_reaches(stack, "UPDATE_ROLLBACK_FAILED", str(failure))
         return
     _delete_created(stack, [step.physical_resource for step in steps if step.physical_resource])

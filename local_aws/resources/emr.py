@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from moto.cloudformation.exceptions import UnformattedGetAttTemplateException, ValidationError
 from moto.emr.models import emr_backends
 
+from emr.cluster_state import ENDED
 from local_aws import api, readings
-from local_aws.instance_groups import ENDED, api_configurations, settle
-from local_aws.resource_type import ApiResource, ApiType
+from local_aws.instance_groups import api_configurations, settle
+from local_aws.resource_type import ApiResource, ApiType, CreationFailed
 
 if TYPE_CHECKING:
     from local_aws.moto_internals import Json, Untyped
@@ -26,11 +27,11 @@ class ClusterType(ApiType):
     attributes = frozenset({"Id", "MasterPublicDNS"})
 
     def create(self, request: ResourceRequest) -> Untyped:
-        """Return the new cluster, WAITING; raises ValidationError when its bootstrap failed."""
+        """Return the new cluster, WAITING; raises CreationFailed when its bootstrap failed."""
         answer = api.call("emr", request.region, "run_job_flow", **job_flow(request.properties))
         cluster = emr_backends[request.account_id][request.region].clusters[answer["JobFlowId"]]
-        if cluster.state == "TERMINATED_WITH_ERRORS":
-            raise ValidationError(message=f"Cluster {cluster.id} failed: {cluster.last_state_change_reason}")
+        if cluster.state not in {"RUNNING", "WAITING"}:
+            raise CreationFailed(cluster, f"Cluster {cluster.id} failed: {cluster.last_state_change_reason}")
         cluster.template_properties = request.properties
         return cluster
 
