@@ -12,6 +12,7 @@ from typing import Final
 import click
 
 from cli.change_lines import WIDTH
+from cli.failed_launch import EndConsent, end_failed_launches
 from cli.options import confirm, dry_run_option, environment_argument, output_option, yes_option
 from cli.progress import TerminalProgress
 from cli.terminal import echo
@@ -46,6 +47,8 @@ def deploy(environment: str, output: str, save: Path | None, saved: Path | None,
     compares the cluster with what EMR reports, writes the launch record beside the environment file, and turns on
     termination protection. You can interrupt the command at any point and run it again; finished steps are skipped.
 
+    If an earlier launch failed, warmbase first names what remains of it, with its cost, and asks before it ends it.
+
     --apply refuses if anything has changed since --save: the stacks, their protection, the clusters, the alarms that
     are silent, the claim of the root, the launch records, or what warmbase would deploy.
 
@@ -63,11 +66,12 @@ def deploy(environment: str, output: str, save: Path | None, saved: Path | None,
     read = read_environment(environment)
     variables = dict(os.environ) | {"AWS_REGION": read.region, "AWS_DEFAULT_REGION": read.region}
     progress = TerminalProgress()
+    review_only = bool(switches["dry_run"] or save)
+    aws = environment_aws(read, variables)
+    consent = EndConsent(dry_run=review_only or reviewed is not None, yes=switches["yes"], piped=output == "json")
+    end_failed_launches(aws, read, "deploy", progress, consent)
     with tempfile.TemporaryDirectory(prefix="warmbase-deploy-") as directory:
-        work = Work(
-            name=environment, aws=environment_aws(read, variables), variables=variables, directory=Path(directory)
-        )
-        review_only = bool(switches["dry_run"] or save)
+        work = Work(name=environment, aws=aws, variables=variables, directory=Path(directory))
         proposed = proposal(work, progress, dry_run=review_only or reviewed is not None)
         echo(json_text(_document(proposed)) if output == "json" else "\n".join(_page(proposed)))
         if save:

@@ -6,6 +6,7 @@ import os
 
 import click
 
+from cli.failed_launch import EndConsent, end_failed_launches
 from cli.options import confirm, dry_run_option, environment_argument, yes_option
 from cli.progress import TerminalProgress
 from cli.terminal import echo
@@ -26,7 +27,7 @@ def destroy(environment: str, *, dry_run: bool, yes: bool) -> None:
     """Delete the stacks that hold no data.
 
     It refuses while a cluster of the environment runs. The storage stack is kept, with the root bucket, the keys and
-    the logs.
+    the logs. If a launch failed, warmbase first names what remains of it, with its cost, and asks before it ends it.
 
     \b
     Example:
@@ -36,7 +37,9 @@ def destroy(environment: str, *, dry_run: bool, yes: bool) -> None:
     Exit codes: 3 a cluster is still running.
     """
     read = read_environment(environment)
-    aws = environment_aws(read, os.environ)
+    aws, progress = environment_aws(read, os.environ), TerminalProgress()
+    if end_failed_launches(aws, read, "destroy", progress, EndConsent(dry_run=dry_run, yes=yes)) and dry_run:
+        return
     basis = environment_basis(aws, read)
     steps = list(destruction(aws, read))
     for number, step in enumerate(steps):
@@ -49,4 +52,4 @@ def destroy(environment: str, *, dry_run: bool, yes: bool) -> None:
     with environment_lock(aws, read, "destroy"):
         refuse_moved(basis, environment_basis(aws, read))
         # Check again: somebody may have launched a cluster that the file, and so the basis, does not list.
-        carry_out(list(destruction(aws, read)), TerminalProgress())
+        carry_out(list(destruction(aws, read)), progress)

@@ -81,6 +81,11 @@ def _document(current: EnvironmentState) -> dict[str, Any]:
 def _page(state: EnvironmentState) -> Iterator[str]:
     yield f"{state.environment}, {state.at}"
     yield from _entry("claim", _claim(state))
+    for launch in state.failed_launches:
+        ways = (
+            f"`warmbase deploy {state.environment}` and `warmbase destroy {state.environment}` end it after a question"
+        )
+        yield from _entry("failed", f"{launch.text}. {ways}")
     for cluster in state.clusters:
         yield ""
         yield from _cluster(cluster, state.environment)

@@ -42,7 +42,7 @@ class Events:
     def __init__(self, aws: Aws, stack: str, *, only_new: bool = True) -> None:
         self._aws = aws
         self._stack = stack
-        self._past_ids = {event["EventId"] for event in self._all()} if only_new else set[str]()
+        self._past_ids = {event["EventId"] for event in self.every()} if only_new else set[str]()
 
     def followed(self, say: Say) -> str | None:
         """The status in which it ends; each event is said. Raises OperationFailed where it goes on for too long."""
@@ -65,13 +65,13 @@ class Events:
     @property
     def begun(self) -> bool:
         """Return whether anything has happened since."""
-        newest = next(iter(self._all()), None)
+        newest = next(iter(self.every()), None)
         return newest is not None and newest["EventId"] not in self._past_ids
 
     def failures(self) -> list[str]:
         """Why the last operation failed: the resources that failed first, as CloudFormation says it."""
         last: list[Mapping[str, Any]] = []
-        for event in self._all():
+        for event in self.every():
             last.append(event)
             if event.get("ResourceStatusReason") == "User Initiated":
                 break
@@ -82,8 +82,8 @@ class Events:
         ]
         return [event for event in reasons if "cancelled" not in event][:3]
 
-    def _all(self) -> Iterator[Mapping[str, Any]]:
-        """The newest first; none of a stack that is not there."""
+    def every(self) -> Iterator[Mapping[str, Any]]:
+        """Yield every event, the newest first; none of a stack that is not there."""
         try:
             for page in self._aws.cloudformation.get_paginator("describe_stack_events").paginate(StackName=self._stack):
                 events: Any = page["StackEvents"]
@@ -95,12 +95,33 @@ class Events:
     def _new(self) -> list[Mapping[str, Any]]:
         """Return the new events, oldest first."""
         events = []
-        for event in self._all():
+        for event in self.every():
             if event["EventId"] in self._past_ids:
                 break
             events.append(event)
         self._past_ids.update(event["EventId"] for event in events)
         return events[::-1]
+
+
+def delete_stack(aws: Aws, stack: str, say: Say) -> str:
+    """Delete a stack that holds no data. The templates retain buckets and keys, and no other stack is deleted."""
+    status = status_of(aws, stack)
+    if status is None:
+        return "there is none"
+    events = Events(aws, stack)
+    if not status.startswith("DELETE_IN_PROGRESS"):
+        aws.cloudformation.update_termination_protection(StackName=stack, EnableTerminationProtection=False)
+        aws.cloudformation.delete_stack(StackName=stack)
+    ended = events.followed(say)
+    if ended is not None:
+        why = "\n".join(events.failures()) or "CloudFormation gave no reason"
+        raise OperationFailed.of(
+            where=f"stack {stack}",
+            what=f"ended {ended}",
+            why=why,
+            fix="delete the resources that the lines above name, then run the same command again",
+        )
+    return "deleted"
 
 
 def _line(event: Mapping[str, Any]) -> str:

@@ -30,6 +30,7 @@ from operations.aws import Aws
 from operations.aws_errors import translated
 from operations.change_set import template_of
 from operations.description import cluster_id, described_groups
+from operations.failed_launch import NEVER_SERVED
 from operations.progress import Say
 from operations.record_check import ObservedCluster, confirmed_facts, identity_of_stacks, template_spec
 from operations.stuck_stack import wait_until_stable
@@ -233,12 +234,14 @@ def _live(aws: Aws, environment: Environment, cluster_name: str) -> ObservedClus
     identity = cluster_id(aws, environment.name, cluster_name)
     described: Mapping[str, Any] = aws.emr.describe_cluster(ClusterId=identity)["Cluster"]
     state = described["Status"]["State"]
-    if not is_running(state):
+    if not is_running(state) or state in NEVER_SERVED:
+        file = Path(environment.source).stem
+        command = f"deploy {file}" if is_running(state) else f"teardown {file} {cluster_name}"
         raise OperationFailed.of(
             where=f"cluster {identity}",
             what=f"is {state}",
             why="only a running cluster is recorded",
-            fix=f"clear away what is left of it: warmbase teardown {Path(environment.source).stem} {cluster_name}",
+            fix=f"clear away what is left of it: warmbase {command}",
         )
     actions: Any = aws.emr.list_bootstrap_actions(ClusterId=identity)["BootstrapActions"]
     groups = (described.group for described in described_groups(aws, identity).values())

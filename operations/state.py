@@ -29,6 +29,7 @@ from operations.claims import Claim, claim_of
 from operations.cluster_boost import read_boost
 from operations.described_alarm import described_alarms
 from operations.description import DescribedCluster, described_cluster
+from operations.failed_launch import CREATION_FAILED, FailedLaunch, find_failed_launches
 from operations.plan_drift import read_running_cluster
 from operations.protection import read_protection
 from operations.unfinished_commands import unfinished_commands
@@ -85,28 +86,37 @@ class ClusterState(Struct, frozen=True, kw_only=True):
 
 
 class EnvironmentState(Struct, frozen=True, kw_only=True):
-    """The environment at one moment. `claim` is None where nobody has claimed the root, or there is none to claim."""
+    """The environment at one moment. `claim` is None where nobody has claimed the root, or there is none to claim.
+
+    `failed_launches` are what remains of launches that failed and that no record keeps.
+    """
 
     environment: str
     at: str
     claim: Claim | None
     claim_why: str
     clusters: tuple[ClusterState, ...]
+    failed_launches: tuple[FailedLaunch, ...] = ()
 
 
 def state(aws: Aws, environment: Environment) -> EnvironmentState:
     """Raises OperationFailed where AWS does not answer, InvalidInput for a launch record that was edited."""
     records = launch_records(environment)
     claim, why = _claim(aws, environment)
+    failed = find_failed_launches(aws, environment)
+    unusable = {launch.cluster_name for launch in failed if launch.stack_status in CREATION_FAILED}
     return EnvironmentState(
         environment=environment.name,
         at=datetime.now(UTC).isoformat(timespec="seconds"),
         claim=claim,
         claim_why=why,
         clusters=tuple(
-            _cluster(aws, environment, cluster_name, records.get(cluster_name))
+            _nothing(cluster_name, environment.role(cluster_name), records.get(cluster_name), "its launch failed")
+            if cluster_name in unusable
+            else _cluster(aws, environment, cluster_name, records.get(cluster_name))
             for cluster_name in environment.cluster_names
         ),
+        failed_launches=failed,
     )
 
 

@@ -13,6 +13,7 @@ from emr.cluster_state import ENDED
 from operations.aws import Aws
 from operations.deployed_stack import Events, status_of
 from operations.description import stack_cluster
+from operations.failed_launch import NEVER_SERVED
 from operations.progress import Say
 from sizing.problem import OperationFailed
 
@@ -56,13 +57,15 @@ def way_out(aws: Aws, stack: str, status: str) -> tuple[str, str]:
     """Return what a stuck status means, and how to end it. Raises botocore's errors.
 
     While a cluster of the stack runs, the way out is its teardown, because deleting the stack would end the cluster
-    without flushing its data and leave its claim behind.
+    without flushing its data and leave its claim behind. One that never served holds no data.
     """
     means, command = STUCK[status]
     running = dict(_running(aws, stack)) if DELETE in command else {}
     if not running:
         return means, f"run {command.format(stack=stack)}, then run the same command again"
     means += "".join(f"; cluster {cluster} is {state}" for cluster, state in running.items())
+    if NEVER_SERVED.issuperset(running.values()):
+        return means, "run `warmbase deploy ENV`, which ends the cluster and deletes the stack after a question"
     cluster_name = stack.removesuffix(CLUSTER_STACK).rpartition("-")[2]
     teardown = f"warmbase teardown ENV {cluster_name}"
     if stack_cluster(aws, stack) in running:

@@ -24,8 +24,9 @@ from operations.aws import Aws
 from operations.aws_errors import translated
 from operations.claims import NOBODY, claim_of, release
 from operations.cluster_step import PrimaryShell
-from operations.deployed_stack import Events, status_of
+from operations.deployed_stack import delete_stack
 from operations.environment_cluster import EnvironmentCluster, environment_cluster, state_of
+from operations.failed_launch import find_failed_launches
 from operations.lost_data import mark_complete, refuse_loss
 from operations.polling import turns
 from operations.progress import Say, Stage
@@ -56,10 +57,21 @@ def teardown(aws: Aws, environment: Environment, cluster_name: str, consent: Con
     """Yield every step.
 
     Raises Refused for a cluster in mode hdfs without an export, because its data would end with it; for a cluster that
-    ended by itself with data, until you name it; and for a running cluster without a launch record, because the file
-    alone does not prove what it is. Raises InvalidInput where the record contradicts the file.
+    ended by itself with data, until you name it; for what remains of a failed launch, because nothing ever ran
+    on it; and for a running cluster without a launch record, because the file alone does not prove what it is. Raises
+    InvalidInput where the record contradicts the file.
     """
     cluster = environment_cluster(aws, environment, cluster_name)
+    if cluster is not None and not cluster.has_ended:
+        for failed in find_failed_launches(aws, environment):
+            if failed.cluster == cluster.id:
+                raise Refused.of(
+                    where=f"cluster {cluster.id}",
+                    what="never started, so there is nothing to shut down",
+                    why=failed.text,
+                    fix=f"warmbase deploy {Path(environment.source).stem} ends it and launches another one;"
+                    f" warmbase destroy {Path(environment.source).stem} only ends it",
+                )
     if cluster is not None and cluster.is_running:
         record_of(environment, cluster_name, cluster.id)
     holds_data = environment.mode.needs_export and cluster_name in environment.clusters
@@ -75,7 +87,7 @@ def teardown(aws: Aws, environment: Environment, cluster_name: str, consent: Con
         yield from _of_cluster(aws, environment, cluster_name, cluster, consent)
     monitoring, stack = monitoring_stack(environment.name, cluster_name), cluster_stack(environment.name, cluster_name)
     yield _step(f"delete stack {monitoring}", partial(_unwatched, aws, environment.name, cluster_name))
-    yield _step(f"delete stack {stack}", partial(_deleted, aws, stack))
+    yield _step(f"delete stack {stack}", partial(delete_stack, aws, stack))
     if environment.role(cluster_name) == "active" and environment.mode.keeps_data_in_s3:
         yield _step(
             "release the claim of the root", partial(_released, aws, environment, cluster.id if cluster else None)
@@ -99,9 +111,9 @@ def destruction(aws: Aws, environment: Environment) -> Iterator[Stage]:
         monitoring = monitoring_stack(environment.name, cluster_name)
         stack = cluster_stack(environment.name, cluster_name)
         yield _step(f"delete stack {monitoring}", partial(_unwatched, aws, environment.name, cluster_name))
-        yield _step(f"delete stack {stack}", partial(_deleted, aws, stack))
+        yield _step(f"delete stack {stack}", partial(delete_stack, aws, stack))
     network = network_stack(environment.name)
-    yield _step(f"delete stack {network}", partial(_deleted, aws, network))
+    yield _step(f"delete stack {network}", partial(delete_stack, aws, network))
 
 
 def _refuse_others(aws: Aws, environment: Environment) -> None:
@@ -212,29 +224,8 @@ def _terminated(aws: Aws, cluster: EnvironmentCluster, refuse: Callable[[Environ
 
 def _unwatched(aws: Aws, environment: str, cluster_name: str, say: Say) -> str:
     """Delete the stack with the alarms, and the rule that muted them."""
-    outcome = _deleted(aws, monitoring_stack(environment, cluster_name), say)
+    outcome = delete_stack(aws, monitoring_stack(environment, cluster_name), say)
     return outcome + delete_rule(aws, environment, cluster_name)
-
-
-def _deleted(aws: Aws, stack: str, say: Say) -> str:
-    """Delete a stack that holds no data. The templates retain buckets and keys, and no other stack is deleted."""
-    status = status_of(aws, stack)
-    if status is None:
-        return "there is none"
-    events = Events(aws, stack)
-    if not status.startswith("DELETE_IN_PROGRESS"):
-        aws.cloudformation.update_termination_protection(StackName=stack, EnableTerminationProtection=False)
-        aws.cloudformation.delete_stack(StackName=stack)
-    ended = events.followed(say)
-    if ended is not None:
-        why = "\n".join(events.failures()) or "CloudFormation gave no reason"
-        raise OperationFailed.of(
-            where=f"stack {stack}",
-            what=f"ended {ended}",
-            why=why,
-            fix="delete the resources that the lines above name, then run the same command again",
-        )
-    return "deleted"
 
 
 def _released(aws: Aws, environment: Environment, identity: str | None, _: Say) -> str:

@@ -20,6 +20,7 @@ from operations.aws_errors import MISSING, error_code
 from operations.cdk import COMMAND, PROJECT
 from operations.deployed_stack import status_of
 from operations.environment_cluster import state_of, unknown_cluster
+from operations.failed_launch import find_failed_launches
 from operations.preflight.check import PreflightCheck, PreflightContext
 from operations.stuck_stack import STUCK, way_out
 
@@ -74,10 +75,14 @@ def _bootstrapped(context: PreflightContext) -> Iterator[PreflightCheck]:
 
 
 def _stacks(context: PreflightContext) -> Iterator[PreflightCheck]:
+    failed = find_failed_launches(context.aws, context.environment)
+    for launch in failed:
+        fix = f"`warmbase deploy {Path(context.environment.source).stem}` ends it after a question, and launches again"
+        yield PreflightCheck(name=launch.stack, detail=launch.stack_status, problem=launch.text, fix=fix)
     for cluster_name in context.environment.cluster_names:
         for stack in stacks_around(context.environment.name, cluster_name):
             status = status_of(context.aws, stack)
-            if status is not None and status in STUCK:
+            if status is not None and status in STUCK and stack not in {launch.stack for launch in failed}:
                 means, way = way_out(context.aws, stack, status)
                 fix = f"{way}; the events of the stack say why"
                 yield PreflightCheck(name=stack, detail=status, problem=means, fix=fix)
