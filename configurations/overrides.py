@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from configurations.properties import CATALOGUE, PropertyScope
-from configurations.properties.property import BOTH, CLUSTER
+from configurations.properties.property import BOTH
 from emr.classification import Classification, Classifications, flattened, merged
 from emr.cluster_spec import is_placeholder
 from environments.override import Override
@@ -24,6 +24,7 @@ DECIDED: Final = {
     "fs.defaultFS": "storage.mode",
     "hbase.security.authentication": "security.kerberos",
     "fs.s3.impl": "release, which decides the S3 client",
+    "fs.s3a.endpoint.region": "region",
 }
 """Properties that a group could set but that are not tuning, with the key of the environment file that decides them."""
 
@@ -117,7 +118,7 @@ def _decided_elsewhere(override: Override) -> str | None:
     the key has its current name, because Hadoop reads fs.default.name as it reads fs.defaultFS.
     """
     current = current_key(override.key)
-    if any(entry.groups == CLUSTER for (_, key), entry in CATALOGUE.items() if key == current):
+    if any(entry.is_identity for (_, key), entry in CATALOGUE.items() if key == current):
         return "storage.mode, storage.root or storage.wal"
     return DECIDED.get(current)
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import jinja2
 
+import sizing
 from configurations import layout
 from configurations.jvm import jvm
 from configurations.metrics import EXPORT_INTERVAL_MS, METRICS, OF_AGENT, MetricSource, metrics_of
@@ -55,6 +56,8 @@ def classifications(environment: Environment, plan: Plan, security: HBaseSecurit
         "role": _role(environment, plan),
         "wal_workspace": environment.wal_workspace if emr_wal else None,
         "release": release,
+        "region": environment.region,
+        "sizing": sizing,  # templates render what its constants assume of HBase
         "layout": layout,
         "jvm": jvm(plan, release),
         "compactions": compaction_window(environment.region),

@@ -9,7 +9,7 @@ from typing import Final
 from configurations.launch import launch_of
 from configurations.metrics import METRICS, NEWEST_CHECKED, OF_AGENT, Metric, MetricSource
 from configurations.properties import CATALOGUE, TOPICS, Property
-from configurations.properties.property import ANY, CLUSTER
+from configurations.properties.property import ANY
 from configurations.rendering import is_rendered
 from emr.classification import flattened
 from environments.reader import read_environment
@@ -41,8 +41,8 @@ def properties_page() -> str:
             ),
             bullets(
                 "**property**: the key, its classification, and the nodes it is set for. *cluster* means storage "
-                "identity, which is set for all nodes at launch. *core* and *primary* are instance groups, where a "
-                "setting can be changed and removed again.",
+                "identity, which is set for all nodes at launch, and again for each group. *core* and *primary* are "
+                "instance groups, where a setting can be changed and removed again.",
                 "**value**: the valid values and the unit; then where our value comes from: *from* a figure of "
                 "`warmbase plan ENV --output json`, and how it is converted; *fixed*, with the value for the shipped "
                 "environment prod (it may differ by release, mode and region); or *left alone*. Last, the *default* of "
@@ -51,6 +51,9 @@ def properties_page() -> str:
                 "node after the other; *new cluster* means that a running cluster cannot be changed. *Empties the "
                 "cache* marks changes that no cache survives. Below that, the versions that have the key, among those "
                 f"whose jars were read (HBase {_listed(HBASE)}; Hadoop {_listed(HADOOP)}); the key may be older.",
+                "**why**: the reason. *Needed by* names the figure or the operation that depends on a value which "
+                "is no figure of the plan. warmbase renders such a value even if it is HBase's default, because EMR "
+                "has defaults of its own.",
             ),
             *(part for title, entries in TOPICS.items() for part in (f"## {title}", _topic(entries))),
             "## Metrics",
@@ -70,7 +73,7 @@ def _row(entry: Property) -> tuple[str, ...]:
         _lines(f"`{entry.key}`", f"in {entry.classification}, for {nodes}"),
         _lines(f"{entry.values}{f'; {entry.unit}' if entry.unit else ''}", _origin(entry), _default(entry.key)),
         _lines(_change(entry), _versions(entry)),
-        _lines(entry.reason, f"*{entry.source}*"),
+        _lines(entry.reason, f"needed by: {entry.needed_by}" if entry.needed_by else "", f"*{entry.source}*"),
     )
 
 
@@ -81,7 +84,7 @@ def _lines(*parts: str) -> str:
 def _origin(entry: Property) -> str:
     if entry.figure:
         return f"from `{entry.figure}`, {entry.conversion}"
-    if entry.groups == CLUSTER:
+    if entry.is_identity:
         return "from the environment file" if is_rendered(entry.classification, entry.key) else "left alone"
     if not is_rendered(entry.classification, entry.key):
         return "left alone"

@@ -34,6 +34,11 @@ WRITES_PER_E_FOLD: Final = 0.89
 # Up to four flushes are merged anyway. Below the least size, each flush is then written a quarter of a time for each
 # flush that fits.
 FLUSHES_OF_A_MERGE: Final = 4
+RATIO: Final = 1.2  # hbase.hstore.compaction.ratio of that simulation
+FEWEST_FILES: Final = 3  # hbase.hstore.compaction.min of that simulation; EMR's own default is said to be 8
+MOST_FILES: Final = 10  # hbase.hstore.compaction.max of that simulation
+LARGE_COMPACTION_BYTES: Final = 2_684_354_560
+"""`hbase.regionserver.thread.compaction.throttle`: larger compactions have the threads for large ones."""
 NIGHT_WRITES: Final = 0.5  # simulated: the files of a day are merged half a time more at night
 
 LOWER_BOUND_BYTES: Final = 50 * MIB  # hbase.hstore.compaction.throughput.lower.bound, HBase's default
@@ -41,7 +46,7 @@ HIGHER_BOUND_FACTOR: Final = 2  # hbase.hstore.compaction.throughput.higher.boun
 FEWEST_FLUSHERS: Final = 2  # hbase.hstore.flusher.count, HBase's default
 MOST_FLUSHERS: Final = 16  # judgement: each holds four parts of 64 MiB on the way to S3
 LARGE_COMPACTIONS: Final = 1
-FEWEST_COMPACTIONS: Final = 2  # one small and one large, HBase's default
+FEWEST_COMPACTIONS: Final = 2  # one of hbase.regionserver.thread.compaction.small, one of .large
 MOST_COMPACTIONS_PER_VCPU: Final = 2  # judgement: a compaction uses a core a third of the time; two keep it busy
 # judgement: enough for flushes of 128 MiB and a few rounds of merging them; larger files wait for the night.
 DAY_LIMIT_BYTES: Final = 2 * GIB
@@ -51,7 +56,7 @@ DAY_SECONDS: Final = 24 * SECONDS_PER_HOUR
 # judgement: in a simulation of HBase's selection, a store has 14 files at most if the limit is a quarter of a day's
 # writes. With a tenth it reaches 16, counts as stuck, and merges the smallest files again and again.
 FILES_OF_A_DAY: Final = 4
-BLOCKING_STORE_FILES: Final = 16  # HBase's default; EMR documents 10, and stores reach 14 without any trouble
+BLOCKING_STORE_FILES: Final = 16  # hbase.hstore.blockingStoreFiles; EMR documents 10, and stores reach 14
 MOST_MIN_SIZE_BYTES: Final = 128 * MIB  # hbase.hstore.compaction.min.size, HBase's default
 COPIES_OF_A_REGION: Final = 2  # judgement: the files of one compaction hold a cell at most twice
 

@@ -18,7 +18,7 @@ __all__ = ["Bill", "BilledGroup", "Cost", "CostLine", "bill_usd", "cost", "nodes
 
 S3_GB: Final = GIB  # S3's "GB" is 2^30 bytes: AWS's own examples divide by 1,073,741,824
 NONCURRENT_DAYS: Final = 3  # old versions in the root bucket live so long
-# judgement: S3A uploads a store file in parts of its default size.
+# judgement: S3A uploads a store file in parts of its default size (fs.s3a.multipart.size).
 PUT_BYTES: Final = 64 * MIB
 REQUEST_METRICS: Final = 16  # S3 publishes this many request metrics for a filter, at the price of custom ones
 FEE_BASIS: Final = {LIST: "list price", ESTIMATE: "a quarter of on demand in us-east-1"}

@@ -49,6 +49,8 @@ STEP_MIB: Final = 256
 MINIMUM_MIB: Final = 4_096
 # judgement: L1 also takes root indexes and file metadata, and evicts from 99 % of its size down to 95 %.
 L1_SLACK: Final = 1.25
+L1_ACCEPTABLE_FACTOR: Final = 0.99  # hbase.lru.blockcache.acceptable.factor
+L1_MIN_FACTOR: Final = 0.95  # hbase.lru.blockcache.min.factor
 MULTI_FRACTION: Final = 0.5  # hbase.lru.blockcache.multi.percentage
 # judgement: HBase takes any fraction above 0; a twentieth of 4 GiB holds root indexes and one flush of meta.
 MINIMUM_FRACTION: Final = 0.05

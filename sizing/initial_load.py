@@ -8,11 +8,12 @@ from msgspec import Struct
 
 from sizing.candidate import Candidate
 from sizing.cluster import Volume
+from sizing.compaction import MOST_FILES
 from sizing.inputs import LEAST_AMPLIFICATION
 from sizing.modes import Mode
 from sizing.system_volume import hdfs_replication
 
-COMPACTED_FILES: Final = 10  # the default of hbase.hstore.compaction.max: a compaction merges as many as it may
+COMPACTED_FILES: Final = MOST_FILES  # hbase.hstore.compaction.max: a compaction merges as many as it may
 BLOCKING_FILES: Final = 200  # judgement: a load may leave many files, which one major compaction merges afterwards
 
 

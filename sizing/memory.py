@@ -28,7 +28,7 @@ JVM_FIXED_BYTES: Final = 512 * MIB  # judgement: metaspace, code cache and threa
 JVM_FRACTION: Final = 0.05  # judgement: ZGC's own tables; the G1 remembered sets are of the same order
 PAGE_CACHE_FRACTION: Final = 0.10  # judgement: unaligned slots make partial pages, which are re-read without it
 POOL_BUFFER_BYTES: Final = 66_560  # hbase.server.allocator.buffer.size
-POOL_BUFFERS_PER_HANDLER: Final = 31 * 2  # ByteBuffAllocator: handlers * 31 * 2 buffers
+POOL_BUFFERS_PER_HANDLER: Final = 31 * 2  # hbase.server.allocator.max.buffer.count, as ByteBuffAllocator computes it
 NETTY_BYTES: Final = 512 * MIB  # judgement: RPC and S3 client buffers outside the pool
 
 

@@ -23,6 +23,7 @@ __all__ = ["Memstore", "flush_room_bytes", "flush_size_bytes", "memstore_bytes"]
 FLUSH_SIZE_BYTES: Final = 128 * MIB  # hbase.hregion.memstore.flush.size, HBase's default
 # judgement: a region that is flushed more than once a minute makes more than a thousand files a day.
 SHORTEST_FLUSH_SECONDS: Final = 60
+BLOCK_MULTIPLIER: Final = 4  # hbase.hregion.memstore.block.multiplier
 # judgement: HBase blocks a region at four flushes; beyond 2 GiB, replaying a region after a crash takes minutes.
 MOST_FLUSH_BYTES: Final = 512 * MIB
 # judgement: flushes every half hour make store files large enough to compact cheaply on S3.

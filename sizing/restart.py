@@ -26,8 +26,8 @@ RESTORE_SECONDS_PER_LEVEL: Final = 9.5e-6 / log2(2_000_000)
 BOOT_SECONDS: Final = 20.0
 # judgement: measured, 140-200 GETs to open 18 regions, and about as many HEADs and LISTs.
 S3_TRIPS_PER_REGION: Final = 22
-# HBase 2.6 default of `hbase.master.scp.retain.assignment.force.wait-interval`.
-RETAIN_WAIT_SECONDS: Final = 0.05
+RETAIN_WAIT_MS: Final = 50  # hbase.master.scp.retain.assignment.force.wait-interval
+RETAIN_WAIT_SECONDS: Final = RETAIN_WAIT_MS / 1000
 # 50 ms x 2^26 is more than an int holds: that look throws instead of giving up (measured with HBase 2.6.2).
 MOST_RETRIES: Final = 25
 # judgement: an estimate made of four judgements is easily half too short, and the window doubles anyway.

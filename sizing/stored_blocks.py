@@ -20,11 +20,12 @@ from sizing.workload import FAMILY_BYTES, QUALIFIER_BYTES, ROW_KEY_BYTES, OpenLo
 __all__ = ["StoredBlocks", "stored_blocks"]
 
 CHECKSUM_BYTES: Final = 4  # CRC32C of each chunk of `hbase.hstore.bytes.per.checksum`
-CHECKSUM_CHUNK_BYTES: Final = 16_384  # its default
+CHECKSUM_CHUNK_BYTES: Final = 16_384  # hbase.hstore.bytes.per.checksum
 INDEX_KEY_BYTES: Final = ROW_KEY_BYTES + FAMILY_BYTES + QUALIFIER_BYTES + 12
 """A key as an index names it: row, family and qualifier with their lengths, time stamp and type."""
 LEAF_INDEX_ENTRY_BYTES: Final = 16  # offset, size and length before each key in a leaf index block
-BLOOM_BYTES_PER_ROW: Final = 1.2  # ROW Bloom filter at HBase's default error rate of 1 %
+BLOOM_ERROR_RATE: Final = 0.01  # io.storefile.bloom.error.rate
+BLOOM_BYTES_PER_ROW: Final = 1.2  # ROW Bloom filter at that error rate
 LARGEST_CELL_MULTIPLE: Final = 16  # judgement: a cell that long is rarer than one in a million if sizes are exponential
 MOST_LENGTHS: Final = 400  # judgement: of all tables; bucket sizes for more take seconds, and differ by a percent
 COUNTS_PER_BLOCK: Final = 1_000  # keeps the proportions of the lengths in a table of few blocks

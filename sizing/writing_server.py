@@ -32,7 +32,8 @@ __all__ = ["Rates", "WritingServer"]
 EDIT_CPU_SECONDS: Final = 21e-6
 PUT_CELL_CPU_SECONDS: Final = 7e-6
 PUT_BYTE_CPU_SECONDS: Final = 1e-9
-CHECKSUM_FRACTION: Final = 4 / 512  # HDFS adds 4 bytes to each 512 (dfs.bytes-per-checksum)
+CHECKSUM_CHUNK_BYTES: Final = 512  # dfs.bytes-per-checksum
+CHECKSUM_FRACTION: Final = 4 / CHECKSUM_CHUNK_BYTES  # HDFS adds 4 bytes to each
 # judgement: half of what EBS takes as one operation, because the log's checksums are in a second file.
 LOG_IO_BYTES: Final = 128 * 1024
 # Measured with this kernel's settings, and scaled: parts exist twice as long as the log's pages may wait in memory, and

@@ -23,6 +23,7 @@ _from_266 = partial(_primary, hbase=Span(since=(2, 6, 6)), values=Decimal(unit="
 ASSIGNMENT: Final = (
     _primary(
         key="hbase.master.loadbalancer.class",
+        needed_by="restarts that keep the cache, heal",
         values=OneOf(names=(CACHE_AWARE, STOCHASTIC), others=True),
         reason="the balancer prefers to place a region on the server that caches its blocks",
         source=RECIPE,
@@ -37,6 +38,7 @@ ASSIGNMENT: Final = (
     ),
     _primary(
         key="hbase.master.balancer.maxRitPercent",
+        needed_by="hit ratio while the balancer works",
         values=Decimal(unit="fraction of all regions, despite its name", most=1.0, above=0.0),
         reason=f"the balancer moves at most {MOVING_FRACTION:.0%} of the regions at the same time, but at least one. A "
         "region that moves leaves its cached blocks behind, and by default any number of regions moves at once",
@@ -78,8 +80,34 @@ ASSIGNMENT: Final = (
     ),
     _primary(
         key="hbase.balancer.period",
+        needed_by="the time until a new node has regions",
         values=Whole(unit="ms", least=1, most=LONG),
         reason="the interval between two runs of the balancer",
+    ),
+    _primary(
+        key="hbase.balancer.max.balancing",
+        needed_by="the time until a new node has regions",
+        values=Whole(unit="ms", least=1, most=LONG),
+        reason="the longest time for which one run of the balancer moves regions; HBase's default is its period",
+    ),
+    _primary(
+        key="hbase.balancer.tablesOnMaster",
+        hbase=Span(until=(3, 0, 0)),
+        needed_by="the share of a RegionServer in the load",
+        values=Switch(),
+        reason="false: the master serves no regions. EMR 5 set this key for HBase on S3",
+    ),
+    _primary(
+        key="hbase.master.loadbalance.bytable",
+        needed_by="the load of the busiest RegionServer, heal",
+        values=Switch(),
+        reason="false: the balancer counts the regions of all tables together",
+    ),
+    _primary(
+        key="hbase.master.balancer.uselocality",
+        needed_by="heal in mode hdfs, and local reads",
+        values=Switch(),
+        reason="true: the balancer prefers the server whose DataNode has the blocks; it has no effect on S3",
     ),
     _primary(
         key="hbase.master.balancer.stochastic.minCostNeedBalance",
@@ -95,18 +123,21 @@ ASSIGNMENT: Final = (
     ),
     _primary(
         key="hbase.master.scp.retain.assignment",
+        needed_by="restarts that keep the cache",
         hbase=Span(since=(2, 4, 17)),
         values=Switch(),
         reason="after a crash or restart, regions return to the server that had them",
     ),
     _primary(
         key="hbase.master.scp.retain.assignment.force",
+        needed_by="restarts that keep the cache",
         hbase=Span(since=(2, 6, 0)),
         values=Switch(),
         reason="the master waits for that server instead of spreading its regions over the others",
     ),
     _primary(
         key="hbase.master.scp.retain.assignment.force.wait-interval",
+        needed_by="the outage after a crash, and the time of a restart",
         hbase=Span(since=(2, 6, 0)),
         values=Whole(unit="ms", least=1, most=LONG),
         reason="the first of those waits; each one doubles",
@@ -145,6 +176,7 @@ ASSIGNMENT: Final = (
     ),
     _primary(
         key="hbase.reopen.table.regions.progressive.batch.size.max",
+        needed_by="the outage when a table changes",
         applied=Applied.LIVE,
         hbase=Span(since=(2, 6, 1)),
         values=Whole(unit="regions", least=1),
@@ -154,6 +186,7 @@ ASSIGNMENT: Final = (
     ),
     _primary(
         key="hbase.reopen.table.regions.progressive.batch.backoff.ms",
+        needed_by="the outage when a table changes",
         applied=Applied.LIVE,
         hbase=Span(since=(2, 6, 1)),
         values=Whole(unit="ms", most=LONG),

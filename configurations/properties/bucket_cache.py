@@ -22,6 +22,7 @@ _core = partial(Property, classification="hbase-site", groups=CORE, applied=Appl
 BUCKET_CACHE: Final = (
     _core(
         key="hbase.bucketcache.ioengine",
+        needed_by="the cache and all that is planned for it",
         values=ENGINE,
         reason="stated, because EMR's default spreads a cache of 8 GiB over all volumes but one; paths are separated "
         "by commas",
@@ -59,6 +60,7 @@ BUCKET_CACHE: Final = (
     ),
     _core(
         key="hbase.bucketcache.queue.addition.waittime",
+        needed_by="the time until the caches are full",
         hbase=Span(since=(2, 4, 17)),
         values=Whole(unit="ms", most=LONG),
         reason=f"prefetch, flush and compaction wait up to {QUEUE_WAIT_MS:,} ms for room in a full queue, which is "
@@ -67,6 +69,7 @@ BUCKET_CACHE: Final = (
     ),
     _core(
         key="hbase.bucketcache.persistent.path",
+        needed_by="restarts that keep the cache, and the balancer",
         groups=BOTH,
         values=PATH,
         reason="the cache survives a restart; the master needs the path too, because its balancer ignores cached "
@@ -94,24 +97,28 @@ BUCKET_CACHE: Final = (
     ),
     _core(
         key="hbase.bucketcache.acceptfactor",
+        needed_by="hit ratio and size of the cache",
         values=Decimal(unit="fraction of the cache", most=1.0),
         reason="the fill at which eviction starts and prefetch stops",
         live_from=LIVE_FROM,
     ),
     _core(
         key="hbase.bucketcache.minfactor",
+        needed_by="hit ratio and size of the cache",
         values=Decimal(unit="fraction of each slot size", most=1.0),
         reason="the fill at which eviction stops",
         live_from=LIVE_FROM,
     ),
     _core(
         key="hbase.bucketcache.extrafreefactor",
+        needed_by="hit ratio and size of the cache",
         values=Decimal(unit="fraction"),
         reason="the fraction that a second round of eviction frees in addition",
         live_from=LIVE_FROM,
     ),
     _core(
         key="hbase.bucketcache.single.factor",
+        needed_by="hit ratio from HBase 2.6.5 on",
         values=Decimal(unit="fraction of the cache", most=1.0),
         reason="the share of the cache for blocks read once; it and the next two must add up to exactly 1 in float32, "
         "or the RegionServer does not start",
@@ -119,12 +126,14 @@ BUCKET_CACHE: Final = (
     ),
     _core(
         key="hbase.bucketcache.multi.factor",
+        needed_by="hit ratio from HBase 2.6.5 on",
         values=Decimal(unit="fraction of the cache", most=1.0),
         reason="the share of the cache for blocks read more than once; before HBase 2.6.5 every block counts as such",
         live_from=LIVE_FROM,
     ),
     _core(
         key="hbase.bucketcache.memory.factor",
+        needed_by="hit ratio from HBase 2.6.5 on",
         values=Decimal(unit="fraction of the cache", most=1.0),
         reason="the share of the cache for column families with IN_MEMORY",
         live_from=LIVE_FROM,

@@ -19,12 +19,14 @@ _switch = partial(_core, values=Switch())
 CACHING: Final = (
     _switch(
         key="hbase.block.data.cacheonread",
+        needed_by="every figure of a warm cache",
         hbase=Span(since=(2, 4, 17)),
         applied=Applied.LIVE,
         reason="false also switches off prefetch and the caching of compressed blocks",
     ),
     _switch(
         key="hbase.rs.prefetchblocksonopen",
+        needed_by="the time until the caches are full",
         reason="regions fill the cache when they open. Prefetch stops when the cache is full, so a cache that holds "
         "less than the data starts with the regions that opened first, and reads then replace the blocks that nobody "
         "reads",
@@ -38,6 +40,7 @@ CACHING: Final = (
     ),
     _core(
         key="hbase.hfile.prefetch.delay",
+        needed_by="the time until the caches are full",
         values=Whole(unit="ms", most=LONG),
         applied=Applied.LIVE,
         reason=f"a store file has {PREFETCH_DELAY_MS / 1000:.0f} s to open, instead of HBase's 1 s. A prefetch that "
@@ -51,6 +54,7 @@ CACHING: Final = (
     ),
     _switch(
         key="hbase.rs.cacheblocksonwrite",
+        needed_by="hit ratio under writes, and the initial load",
         applied=Applied.LIVE,
         reason="flushed blocks enter the cache at once, because new rows are often read soon; even in a cache that "
         "holds less than the data, they are few",
@@ -58,12 +62,14 @@ CACHING: Final = (
     ),
     _switch(
         key="hbase.rs.cachecompactedblocksonwrite",
+        needed_by="hit ratio under writes, and compactions in waves",
         hbase=Span(since=(2, 4, 17)),
         reason="a compaction caches its output, so that its input's cached blocks are replaced and not lost",
         source=RECIPE,
     ),
     _core(
         key="hbase.rs.cachecompactedblocksonwrite.threshold",
+        needed_by="hit ratio under writes",
         hbase=Span(since=(2, 4, 17)),
         values=Whole(unit="bytes", most=LONG),
         reason="the output of a larger compaction is not cached. If the caches hold less than the data, this is "
@@ -80,11 +86,13 @@ CACHING: Final = (
     ),
     _switch(
         key="hbase.block.data.cachecompressed",
+        needed_by="bytes of a cached block, so size and price of the cache",
         reason="compressed blocks stay compressed in the cache; without compression it has no effect",
         source=RECIPE,
     ),
     _switch(
         key="hbase.rs.evictblocksonclose",
+        needed_by="restarts that keep the cache",
         applied=Applied.LIVE,
         reason="blocks stay cached when a region closes, so that a region that moves away and back finds them again",
     ),
@@ -156,6 +164,7 @@ CACHING: Final = (
     ),
     _core(
         key="io.storefile.bloom.error.rate",
+        needed_by="the size of L1",
         values=Decimal(unit="fraction", most=1.0, above=0.0),
         reason="the fraction of reads that open a file although it does not have the row",
     ),

@@ -16,15 +16,15 @@ from configurations.properties.property import CORE, Applied, Property
 from configurations.properties.sources import EMR_HBASE_S3, HBASE_262, HBASE_CONFIGURATION
 from configurations.properties.values import LONG, Decimal, Whole
 from facts.regions import utc_offset_hours
-from sizing.compaction import DAY_LIMIT_BYTES, LOWER_BOUND_BYTES
+from sizing.compaction import DAY_LIMIT_BYTES, LOWER_BOUND_BYTES, RATIO
 from sizing.units import GIB, MIB
 
 # judgement: most services have the fewest reads in these four hours; override them if your users are elsewhere.
 NIGHT_BEGINS: Final = 1
 NIGHT_ENDS: Final = 5
-# This is HBase's default by day. In a simulation of HBase's selection, its default at night, 5, writes up to twice as
-# much, because HBase then rewrites a region as soon as it has received a fifth of its size.
-NIGHT_RATIO: Final = 1.2
+# The ratio by day. In a simulation of HBase's selection, HBase's default at night, 5, writes up to twice as much,
+# because HBase then rewrites a region as soon as it has received a fifth of its size.
+NIGHT_RATIO: Final = RATIO
 HOURS: Final = 24
 
 _core = partial(
@@ -57,6 +57,7 @@ def compaction_window(region: str) -> CompactionWindow:
 COMPACTION: Final = (
     _core(
         key="hbase.hregion.majorcompaction",
+        needed_by="hit ratio under writes, and compactions in waves",
         values=Whole(unit="ms", least=0, most=LONG),
         reason="a major compaction replaces every cached block, so it runs when you start it, and not by the calendar",
     ),
@@ -67,17 +68,20 @@ COMPACTION: Final = (
     ),
     _core(
         key="hbase.offpeak.start.hour",
+        needed_by="compactions by day and at night",
         values=Whole(unit="o'clock UTC", least=-1, most=23),
         reason=f"large compactions wait until {NIGHT_BEGINS} o'clock by the region's winter time, because the blocks "
         "that one replaces drop out of the cache, and most services have the fewest reads then",
     ),
     _core(
         key="hbase.offpeak.end.hour",
+        needed_by="compactions by day and at night",
         values=Whole(unit="o'clock UTC", least=-1, most=23),
         reason=f"large compactions start until {NIGHT_ENDS} o'clock by the region's winter time",
     ),
     _core(
         key="hbase.hstore.compaction.ratio.offpeak",
+        needed_by="bytes that compactions write",
         values=Decimal(unit="ratio", above=0),
         reason="the ratio by which HBase selects files for compaction in the off-peak hours; this is HBase's default "
         "by day. With its off-peak default of 5, HBase rewrites a whole region, and replaces its cached blocks, as "
@@ -93,6 +97,7 @@ COMPACTION: Final = (
     ),
     _core(
         key="hbase.hstore.compaction.max.size.offpeak",
+        needed_by="bytes that compactions write",
         values=Whole(unit="bytes", least=1, most=LONG),
         reason="at night one compaction at a time on a RegionServer reads files of any size",
     ),
@@ -145,9 +150,32 @@ COMPACTION: Final = (
         source=HBASE_262,
     ),
     _core(
-        key="hbase.hstore.compactionThreshold",
+        key="hbase.hstore.compaction.min",
+        needed_by="bytes that compactions write, files of a store, reads from S3",
         values=Whole(unit="store files", least=2),
-        reason="the number of files that starts a compaction; its newer name is hbase.hstore.compaction.min",
+        reason="the number of files that starts a compaction. EMR is said to set its old name, "
+        "hbase.hstore.compactionThreshold, to 8; HBase reads the old name only where this one is missing",
+        source=HBASE_262,
+    ),
+    _core(
+        key="hbase.hstore.compaction.max",
+        needed_by="bytes that compactions write, and the initial load",
+        values=Whole(unit="store files", least=2),
+        reason="a compaction merges no more files than this",
+        source=HBASE_262,
+    ),
+    _core(
+        key="hbase.hstore.compaction.ratio",
+        needed_by="bytes that compactions write",
+        values=Decimal(unit="ratio", above=0),
+        reason="a file is merged only with files that together are at least so much smaller, by day",
+    ),
+    _core(
+        key="hbase.regionserver.thread.compaction.throttle",
+        applied=Applied.ROLLING_RESTART,
+        needed_by="the numbers of threads for small and for large compactions",
+        values=Whole(unit="bytes", least=1, most=LONG),
+        reason="the size from which a compaction counts as large; HBase's default",
         source=HBASE_262,
     ),
     _core(

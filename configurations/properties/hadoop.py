@@ -40,10 +40,18 @@ HADOOP: Final = (
     ),
     _hdfs(
         key="dfs.datanode.data.dir",
+        needed_by="the size of the system volume, or of the data volumes in mode hdfs",
         groups=CORE,
         values=DIRECTORIES,
         reason="HDFS stays off the cache volume",
         source=BEST_PRACTICES,
+    ),
+    _hdfs(
+        key="dfs.bytes-per-checksum",
+        groups=CORE,
+        needed_by="bytes of the write-ahead log",
+        values=Whole(unit="bytes", least=1),
+        reason="the number of bytes that share one checksum of 4 bytes; Hadoop's default",
     ),
     _hdfs(
         key="dfs.namenode.handler.count",
@@ -71,12 +79,14 @@ HADOOP: Final = (
     ),
     _hdfs(
         key="dfs.client.read.shortcircuit",
+        needed_by="reads in mode hdfs",
         values=Switch(),
         reason="a RegionServer reads local blocks from the disk, without the DataNode",
         source=HUBSPOT,
     ),
     _hdfs(
         key="dfs.domain.socket.path",
+        needed_by="reads in mode hdfs",
         values=Matching(form=r"/.+", described="a whole path"),
         reason="the socket over which the DataNode passes open files to the RegionServer; both need it",
     ),
@@ -122,6 +132,7 @@ HADOOP: Final = (
     ),
     _client(
         key="dfs.client.refresh.read-block-locations.ms",
+        needed_by="heal in mode hdfs, and the load of the NameNode",
         hadoop=Span(since=(3, 3, 0)),
         values=Whole(unit="ms", most=LONG),
         reason=f"a file that stays open for months learns within {LOCATION_REFRESH_MS // 1000} s that a block is "
@@ -130,6 +141,7 @@ HADOOP: Final = (
     ),
     _client(
         key="dfs.client.refresh.read-block-locations.register-automatically",
+        needed_by="heal in mode hdfs",
         hadoop=Span(since=(3, 4, 0)),
         values=Switch(),
         reason="applies to every open file, and not only to those that register",
@@ -142,6 +154,7 @@ HADOOP: Final = (
     ),
     _client(
         key="hbase.locality.inputstream.derive.enabled",
+        needed_by="heal in mode hdfs",
         hbase=Span(since=(2, 5, 0)),
         values=Switch(),
         reason="percentFilesLocal follows blocks that move; otherwise a RegionServer computes the locality of a store "
@@ -179,6 +192,15 @@ HADOOP: Final = (
         values=Decimal(unit="percent", most=100),
         reason="above this YARN marks a disk as unhealthy, and EMR replaces the node",
         source=EMR_REPLACEMENT,
+    ),
+    _core_site(
+        key="fs.s3a.endpoint.region",
+        needed_by="every request to S3",
+        values=Matching(form=r"[a-z]{2}(-[a-z]+)+-\d+", described="the name of a region, such as eu-west-1"),
+        reason="the region of the cluster, which also has the bucket of the root. Without it, S3A asks S3 in us-east-2 "
+        "for the bucket, which a network without a route to the internet does not reach, and HBase waits. With it, S3A "
+        "finds the endpoint of the region's partition by itself, in China and GovCloud too",
+        source=HADOOP_341,
     ),
     _core_site(
         key="fs.s3a.retry.throttle.limit",

@@ -43,6 +43,7 @@ L1_AND_MEMSTORE: Final = (
     ),
     _core(
         key="hbase.hregion.memstore.block.multiplier",
+        needed_by="the largest flush size, and the writes that block",
         values=Whole(unit="flush sizes", least=1),
         reason="a region refuses writes with RegionTooBusyException when its memstore reaches this many flush sizes",
     ),
@@ -66,11 +67,13 @@ L1_AND_MEMSTORE: Final = (
     ),
     _core(
         key="hbase.lru.blockcache.min.factor",
+        needed_by="the size of L1",
         values=Decimal(unit="fraction of L1", most=1.0, above=0.0),
         reason="the fill of L1 at which eviction stops",
     ),
     _core(
         key="hbase.lru.blockcache.acceptable.factor",
+        needed_by="the size of L1",
         values=Decimal(unit="fraction of L1", most=1.0, above=0.0),
         reason="the fill of L1 at which eviction starts",
     ),
@@ -81,16 +84,19 @@ L1_AND_MEMSTORE: Final = (
     ),
     _core(
         key="hbase.lru.blockcache.single.percentage",
+        needed_by="the size of L1",
         values=Decimal(unit="fraction of L1", most=1.0),
         reason="the share of L1 for blocks read once; it and the next two must add up to exactly 1",
     ),
     _core(
         key="hbase.lru.blockcache.multi.percentage",
+        needed_by="the size of L1",
         values=Decimal(unit="fraction of L1", most=1.0),
         reason="the share of L1 for blocks read more than once",
     ),
     _core(
         key="hbase.lru.blockcache.memory.percentage",
+        needed_by="the size of L1",
         values=Decimal(unit="fraction of L1", most=1.0),
         reason="the share of L1 for column families with IN_MEMORY",
     ),
@@ -169,6 +175,7 @@ L1_AND_MEMSTORE: Final = (
     ),
     _core(
         key="hbase.hstore.bytes.per.checksum",
+        needed_by="bytes of a block in S3",
         values=Whole(unit="bytes", least=1, most=LONG),
         reason="the number of bytes that share one checksum of 4 bytes",
     ),

@@ -32,6 +32,7 @@ CLUSTER: Final = frozenset({PropertyScope.CLUSTER})
 PRIMARY: Final = frozenset({PropertyScope.PRIMARY})
 CORE: Final = frozenset({PropertyScope.CORE})
 BOTH: Final = PRIMARY | CORE
+EVERYWHERE: Final = CLUSTER | BOTH
 
 
 class Span(Struct, frozen=True, kw_only=True):
@@ -61,6 +62,8 @@ class Property(Struct, frozen=True, kw_only=True):
     """One property that a template renders, or that warmbase knows and leaves at its default.
 
     `figure` is the path of the plan's figure that it states, empty where it states none, and `conversion` says how.
+    `needed_by` names what depends on a value that states no figure: EMR has defaults of its own, so such a value is
+    rendered even where HBase's default would do.
     `reason` says why it is set, or what it does where it is left alone. `hbase`, `hadoop` and `emr` are the versions
     that have it; from HBase `live_from` on, a change needs no restart. A change of a property with `holds_cache`
     empties the cache.
@@ -74,12 +77,18 @@ class Property(Struct, frozen=True, kw_only=True):
     reason: str
     source: str
     figure: str = ""
+    needed_by: str = ""
     conversion: str = "as it is"
     hbase: Span = ANY
     hadoop: Span = ANY
     emr: Span = ANY
     live_from: Version | None = None
     holds_cache: bool = False
+
+    @property
+    def is_identity(self) -> bool:
+        """Return whether the property says where the data is, which only a launch decides."""
+        return PropertyScope.CLUSTER in self.groups
 
     @property
     def unit(self) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from configurations.properties.property import BOTH, CORE, Applied, Property, Span
+from configurations.properties.property import BOTH, CORE, PRIMARY, Applied, Property, Span
 from configurations.properties.sources import EMR_HBASE_CONFIGURE, HBASE_262, HBASE_GUIDE, INTEL
 from configurations.properties.values import LONG, Decimal, OneOf, Switch, Whole
 from sizing.clients import SESSION_TIMEOUT_MS
 
 _core = partial(Property, classification="hbase-site", groups=CORE, applied=Applied.ROLLING_RESTART, source=HBASE_262)
+PORT: Final = Whole(unit="port", least=1, most=65_535)
 _both = partial(_core, groups=BOTH)
 
 RPC: Final = (
@@ -63,12 +64,14 @@ RPC: Final = (
     ),
     _core(
         key="hbase.server.allocator.buffer.size",
+        needed_by="direct memory, so the memory of a node",
         hbase=Span(since=(2, 4, 17)),
         values=Whole(unit="bytes", least=1, most=LONG),
         reason="the size of one buffer of the pool; a block of 64 KiB takes one",
     ),
     _core(
         key="hbase.server.allocator.max.buffer.count",
+        needed_by="direct memory, so the memory of a node",
         hbase=Span(since=(2, 4, 17)),
         values=Whole(unit="buffers", least=1),
         reason="the number of buffers in the pool; when none is left, reads allocate on the heap",
@@ -90,11 +93,38 @@ RPC: Final = (
     ),
     _both(
         key="zookeeper.session.timeout",
+        needed_by="the outage after a crash",
         values=Whole(unit="ms", least=1, most=LONG),
         reason=f"the master declares a RegionServer dead after {SESSION_TIMEOUT_MS / 1000:.0f} s of silence. This is "
         "EMR's default; warmbase sets it because the plan's outage after a crash begins with it. ZooKeeper allows at "
         "most 20 of its ticks, which are 2 s by default",
         source=EMR_HBASE_CONFIGURE,
+    ),
+    _core(
+        key="hbase.regionserver.port",
+        needed_by="security groups, and every command that names a RegionServer",
+        values=PORT,
+        reason="the port for clients",
+    ),
+    _core(
+        key="hbase.regionserver.info.port",
+        needed_by="the publisher of metrics, verify, restart and heal",
+        values=PORT,
+        reason="the port of the web pages, of /jmx and of /conf",
+    ),
+    _core(
+        key="hbase.master.port",
+        groups=PRIMARY,
+        needed_by="security groups",
+        values=PORT,
+        reason="the port for clients",
+    ),
+    _core(
+        key="hbase.master.info.port",
+        groups=PRIMARY,
+        needed_by="the web pages of the master",
+        values=PORT,
+        reason="the port of the web pages, of /jmx and of /conf",
     ),
     _core(
         key="hbase.regionserver.slowlog.buffer.enabled",

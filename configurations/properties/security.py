@@ -19,6 +19,7 @@ _core = partial(_both, groups=CORE)
 SECURITY: Final = (
     _both(
         key="hbase.security.authentication",
+        needed_by="verify, which tries to connect without a ticket",
         applied=Applied.NEW_CLUSTER,
         values=OneOf(names=("kerberos", "simple")),
         reason="a client without a ticket is refused. EMR sets it with the principals and keytabs of the daemons; "

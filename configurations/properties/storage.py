@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from configurations.properties.property import BOTH, CLUSTER, CORE, PRIMARY, Applied, Property, Span
+from configurations.properties.property import BOTH, CORE, EVERYWHERE, PRIMARY, Applied, Property, Span
 from configurations.properties.sources import (
     BEST_PRACTICES,
     EMR_HBASE_CONFIGURE,
@@ -17,9 +17,9 @@ from configurations.properties.sources import (
     HBASE_264,
     HBASE_CONFIGURATION,
 )
-from configurations.properties.values import LONG, AnyText, Matching, OneOf, Switch, Whole
+from configurations.properties.values import LONG, AnyText, Decimal, Matching, OneOf, Switch, Whole
 
-_identity = partial(Property, groups=CLUSTER, applied=Applied.NEW_CLUSTER)
+_identity = partial(Property, groups=EVERYWHERE, applied=Applied.NEW_CLUSTER)
 _site = partial(Property, classification="hbase-site", groups=BOTH, applied=Applied.ROLLING_RESTART)
 _core = partial(Property, classification="hbase-site", groups=CORE, applied=Applied.ROLLING_RESTART)
 
@@ -27,6 +27,7 @@ STORAGE: Final = (
     _identity(
         classification="hbase",
         key="hbase.emr.storageMode",
+        needed_by="where the data is",
         values=OneOf(names=("s3", "hdfs")),
         reason="s3: the data outlives every cluster; hdfs: the data ends with this cluster",
         source=EMR_HBASE_S3,
@@ -34,6 +35,7 @@ STORAGE: Final = (
     _identity(
         classification="hbase-site",
         key="hbase.rootdir",
+        needed_by="where the data is",
         values=Matching(form=r"(s3[an]?|hdfs|file)://.+", described="an address such as s3://bucket/prefix/"),
         reason="the location of the data; at most one active cluster may use it, and the slash at its end matters",
         source=EMR_HBASE_S3,
@@ -41,6 +43,7 @@ STORAGE: Final = (
     _identity(
         classification="hbase-site",
         key="hbase.store.file-tracker.impl",
+        needed_by="where the data is",
         values=OneOf(names=("FILE", "DEFAULT", "MIGRATION"), others=True),
         reason="HBase lists its store files in a file, so that it renames nothing in S3; it is part of what the root "
         "is. A root from release 7.3 or older has its list in hbase:storefile: migrate that first",
@@ -103,6 +106,7 @@ STORAGE: Final = (
     ),
     _site(
         key="fs.s3a.experimental.input.fadvise",
+        needed_by="GETs to S3 and their price",
         values=OneOf(names=("sequential", "normal", "random", "default", "adaptive", "whole-file", "vector")),
         reason="in releases 7.10 to 7.13, the read policy drifts to random, which slows down scans and compactions. "
         "For a get, the plan counts one GET for each block that is not cached, and the lab measured that with either "
@@ -119,8 +123,23 @@ STORAGE: Final = (
     ),
     _core(
         key="fs.s3a.buffer.dir",
+        needed_by="the size of the system volume",
         values=Matching(form=r"/.+", described="a whole path"),
         reason="parts of store files wait here for their upload, off the cache volume",
+        source=HADOOP_341,
+    ),
+    _core(
+        key="fs.s3a.multipart.size",
+        needed_by="PUTs to S3 and their price, and the time of a flush",
+        values=Matching(form=r"\d+[KMG]?", described="bytes, or with a suffix such as 64M"),
+        reason="the size of the parts in which S3A uploads a store file; Hadoop's default",
+        source=HADOOP_341,
+    ),
+    _core(
+        key="fs.s3a.fast.upload.active.blocks",
+        needed_by="the time of a flush or compaction",
+        values=Whole(unit="parts", least=1),
+        reason="the number of parts of one file that S3A uploads at the same time; Hadoop's default",
         source=HADOOP_341,
     ),
     _core(
@@ -136,6 +155,37 @@ STORAGE: Final = (
         reason="a larger region splits, and before HBase 2.6.3 its cached blocks are lost; each region draws its own "
         "limit, up to an eighth above or below this one",
         source=f"{EMR_HBASE_S3}; {HBASE_262}",
+    ),
+    _core(
+        key="hbase.hregion.max.filesize.jitter",
+        needed_by="the number of regions that split",
+        values=Decimal(unit="fraction of the limit", most=1.0),
+        reason="each region draws its own limit, up to half of this fraction above or below it; HBase's default",
+        source=HBASE_262,
+    ),
+    _core(
+        key="hbase.wal.hsync",
+        hbase=Span(since=(2, 4, 17)),
+        needed_by="the time of a put",
+        values=Switch(),
+        reason="false: a put waits until DataNodes have its log in memory, and not for their disks",
+        source=HBASE_262,
+    ),
+    _site(
+        key="hbase.master.logcleaner.ttl",
+        groups=PRIMARY,
+        needed_by="the size of the system volume",
+        values=Whole(unit="ms", most=LONG),
+        reason="the master deletes an old write-ahead log after this time; HBase's default",
+        source=HBASE_262,
+    ),
+    _site(
+        key="hbase.master.cleaner.interval",
+        groups=PRIMARY,
+        needed_by="the size of the system volume",
+        values=Whole(unit="ms", least=1, most=LONG),
+        reason="the interval at which the master looks for files to delete; HBase's default",
+        source=HBASE_262,
     ),
     Property(
         classification="hbase-site",

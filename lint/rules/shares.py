@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from configurations.properties import CATALOGUE
+from emr.cluster_spec import Setting
 from lint.finding import Consequence, Severity
 from lint.node import SITE, LintedNode
 from lint.rule import BOOTED, NEEDS_LOAD, Violation, rule
@@ -52,6 +53,12 @@ def _states(node: LintedNode, key: str) -> bool:
     return exists and node.setting(key) is not None
 
 
+def _setting_at_fault(node: LintedNode, *keys: str) -> Setting | None:
+    """Return the first of these settings, or the first that overrides a rendered one: people mend what they wrote."""
+    settings = [setting for key in keys if (setting := node.setting(key))]
+    return next((setting for setting in settings if setting.overridden), settings[0] if settings else None)
+
+
 @rule(
     id="WB206",
     severity=Severity.ERROR,
@@ -81,7 +88,7 @@ def _l1_shares(node: LintedNode) -> Iterator[Violation]:
 def _not_one(node: LintedNode, defaults: Mapping[str, float], what: str) -> Iterator[Violation]:
     """Yield a violation where shares do not add up to 1; WB104 reports shares that are not from 0 to 1."""
     values = [node.number(key, default) for key, default in defaults.items()]
-    at = next((setting for key in defaults if (setting := node.setting(key))), None)
+    at = _setting_at_fault(node, *defaults)
     shares = [share for share in values if share is not None and 0 <= share <= 1]
     if at is None or len(shares) < len(values):
         return
@@ -102,7 +109,7 @@ def _not_one(node: LintedNode, defaults: Mapping[str, float], what: str) -> Iter
 def _thresholds(node: LintedNode) -> Iterator[Violation]:
     accept = node.number("hbase.bucketcache.acceptfactor", 0.95)
     goal = node.number("hbase.bucketcache.minfactor", 0.85)
-    at = node.setting("hbase.bucketcache.minfactor") or node.setting("hbase.bucketcache.acceptfactor")
+    at = _setting_at_fault(node, "hbase.bucketcache.minfactor", "hbase.bucketcache.acceptfactor")
     if at and accept is not None and goal is not None and goal > accept:
         yield Violation(at=at, message=f"eviction would start at {accept:g} and stop only at {goal:g}, which is higher")
 
@@ -177,7 +184,7 @@ def _ranges(node: LintedNode) -> Iterator[Violation]:
 )
 def _l1_thresholds(node: LintedNode) -> Iterator[Violation]:
     goal, accept = node.number(LRU_GOAL, 0.95), node.number(LRU_ACCEPT, 0.99)
-    at = node.setting(LRU_GOAL) or node.setting(LRU_ACCEPT)
+    at = _setting_at_fault(node, LRU_GOAL, LRU_ACCEPT)
     if at and goal is not None and accept is not None and not goal < accept < 1:
         yield Violation(at=at, message=f"L1 would start to evict at {accept:g} and stop at {goal:g}")
 

@@ -106,7 +106,36 @@ def _setting_checks(context: HBaseContext) -> Iterator[CheckResult]:
         for file, key, value in sorted(flattened(core))
         if file in SITES
     }
-    files = sorted({file for file, _ in wanted.values()})
+    has_core_site = any(file == "core-site" for file, _ in wanted.values())
+    parts = {
+        "properties in force": (
+            "HBase reads S3A's settings from `core-site` as well" if has_core_site else "",
+            {*wanted},
+        ),
+        "region of S3": ("EMR's S3A takes the region from `fs.s3a.endpoint.region`", {"fs.s3a.endpoint.region"}),
+        "place of the data": (
+            "An instance group may repeat `hbase.emr.storageMode`, `hbase.rootdir`",
+            {key for (_, key), entry in CATALOGUE.items() if entry.is_identity},
+        ),
+        "values that the plan assumes": (
+            "A rendered property wins over EMR's own default",
+            {key for (_, key), entry in CATALOGUE.items() if entry.needed_by},
+        ),
+    }
+    for name, (row, keys) in parts.items():
+        part = {key: value for key, value in wanted.items() if key in keys}
+        files = " and ".join(sorted({file for file, _ in part.values()}))
+        if part:
+            yield from Check(
+                name,
+                row,
+                f"{len(part)} properties of {files} are as rendered",
+                "run warmbase diff --against live; read /etc/hbase/conf/hbase-site.xml on that node",
+            ).results_by_node(context.nodes, _in_force(part))
+
+
+def _in_force(part: Mapping[str, tuple[str, str]]) -> Callable[[Facts], tuple[bool, str]]:
+    """Return the comparison of these properties, each with its file and its value, with what a RegionServer has."""
 
     def same(facts: Facts) -> tuple[bool, str]:
         has = facts["configuration"]
@@ -114,17 +143,12 @@ def _setting_checks(context: HBaseContext) -> Iterator[CheckResult]:
             return False, "no answer from the RegionServer"
         differences = [
             f"{key}={has.get(key)}"
-            for key, (file, value) in wanted.items()
+            for key, (file, value) in part.items()
             if has.get(key) is None or not is_equivalent(CATALOGUE.get((file, key)), value, str(has[key]))
         ]
-        return not differences, "; ".join(differences[:3]) if differences else f"all {len(wanted)}"
+        return not differences, "; ".join(differences[:3]) if differences else f"all {len(part)}"
 
-    yield from Check(
-        "properties in force",
-        "HBase reads S3A's settings from `core-site` as well" if "core-site" in files else "",
-        f"{len(wanted)} properties of {' and '.join(files)} are as rendered",
-        "run warmbase diff --against live; read /etc/hbase/conf/hbase-site.xml on that node",
-    ).results_by_node(context.nodes, same)
+    return same
 
 
 def _replica_checks(context: HBaseContext) -> Iterator[CheckResult]:

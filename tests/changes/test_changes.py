@@ -91,10 +91,7 @@ def respelt(document: dict[str, Any]) -> None:
     site["hbase.bucketcache.bucket.sizes"] = ", ".join(reversed(site["hbase.bucketcache.bucket.sizes"].split(",")))
     site["hfile.block.cache.size"] += "0"
     site["hbase.rs.prefetchblocksonopen"] = " TRUE "
-    root = next(
-        configuration for configuration in document["Configurations"] if "hbase.rootdir" in configuration["Properties"]
-    )["Properties"]
-    root["hbase.rootdir"] = root["hbase.rootdir"].replace("${AWS::AccountId}", "111122223333")
+    site["hbase.rootdir"] = site["hbase.rootdir"].replace("${AWS::AccountId}", "111122223333")
 
 
 @pytest.mark.parametrize("edit", [shuffled, respelt])
@@ -117,9 +114,11 @@ def older_release(document: dict[str, Any]) -> None:
 
 
 def another_root(document: dict[str, Any]) -> None:
-    for configuration in document["Configurations"]:
-        if "hbase.rootdir" in configuration["Properties"]:
-            configuration["Properties"]["hbase.rootdir"] = "s3://elsewhere/hbase/"
+    groups = document["Instances"]["InstanceGroups"]
+    for level in (document["Configurations"], *(instance_group["Configurations"] for instance_group in groups)):
+        for configuration in level:
+            if "hbase.rootdir" in configuration["Properties"]:
+                configuration["Properties"]["hbase.rootdir"] = "s3://elsewhere/hbase/"
 
 
 def fewer_nodes(document: dict[str, Any]) -> None:

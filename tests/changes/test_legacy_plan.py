@@ -10,13 +10,18 @@ import pytest
 from msgspec.structs import replace
 
 import app
+from changes.change import changes
 from changes.legacy_plan import legacy_plan
+from changes.recorded_launch import recorded_spec
 from changes.replan import recorded_plan, replanned
+from configurations.planned_spec import planned_spec
 from emr.classification import flattened
+from emr.cluster_spec import settings_of
 from environments.environment import Environment
 from environments.launch_record import LaunchRecord
 from environments.reader import read_environment
 from environments.record_files import launch_records
+from facts.releases import releases
 from operations.pinning import upgrade
 from tests.command import run
 
@@ -69,6 +74,25 @@ def test_an_upgraded_record_gives_the_same_templates(
     assert len(templates) == 4
     for name in templates:
         assert (old / name).read_bytes() == (new / name).read_bytes()
+
+
+def test_settings_of_later_versions_wait_for_a_reconfiguration(
+    environment: Environment, record: LaunchRecord, tmp_path: Path
+) -> None:
+    key = "fs.s3a.endpoint.region"
+    assembly = app.synthesise(environment.source, str(tmp_path / "out")).assembly
+    [name] = [name for name in record.resources if name.endswith("-cluster")]
+    assert key not in (assembly / f"{name}.template.json").read_text(encoding="utf-8")
+
+    launch = replanned(environment, record)
+    found = changes(recorded_spec(record), planned_spec(launch), ("primary", "core"), releases()[launch.plan.release])
+    region = next(change for change in found if change.key == key)
+    assert (region.before, region.after) == (None, "us-east-1")
+    assert region.groups == ("primary", "core")
+    assert region.restarts == "Hadoop, and HBase by hand"
+    assert not {"hbase.rootdir", "hbase.emr.storageMode"} & {change.key for change in found}
+    requests = settings_of(launch.settings.core)
+    assert ("hbase-site", "hbase.rootdir") in requests
 
 
 def test_only_the_legacy_reader_parses_bootstrap_arguments() -> None:
