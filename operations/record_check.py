@@ -69,7 +69,9 @@ def identity_of_stacks(
     key = at_rest["AtRestEncryptionConfiguration"]["S3EncryptionConfiguration"]["AwsKmsKey"]
     # The template names its own key, and its own network, by reference.
     yield "root_key", key if isinstance(key, str) else ""
-    [subnet] = properties["Instances"]["Ec2SubnetIds"]
+    nodes = properties["Instances"]
+    # Clusters of earlier versions name their one subnet in a list (decision 0021).
+    [subnet] = nodes["Ec2SubnetIds"] if "Ec2SubnetIds" in nodes else [nodes["Ec2SubnetId"]]
     yield "subnet", subnet if isinstance(subnet, str) else "new"
     network = templates[network_stack(identity.environment)]["Resources"].values()
     vpcs = {

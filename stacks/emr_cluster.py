@@ -152,7 +152,7 @@ def instances(nodes: Iterable[InstanceGroup], network: NetworkStack) -> emr.CfnC
     groups = network.security_groups
     templates = {group.role: typed(write_group(group)) for group in nodes}
     return emr.CfnCluster.JobFlowInstancesConfigProperty(
-        ec2_subnet_ids=[network.subnet.subnet_id],
+        ec2_subnet_id=network.subnet.subnet_id,
         emr_managed_master_security_group=groups.primary.security_group_id,
         emr_managed_slave_security_group=groups.core.security_group_id,
         service_access_security_group=groups.service.security_group_id,

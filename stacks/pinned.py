@@ -18,6 +18,7 @@ from stacks.resource_schemas import create_only_pointers
 
 UPLOADED: Final = re.compile(r"/([0-9a-f]{64})(\.[a-z]+)")
 """An asset's name in a bootstrap action: its content's hash."""
+SUBNET_FORMS: Final = frozenset({"Ec2SubnetId", "Ec2SubnetIds"})
 CHANGE_OVER: Final = (
     "deploy with the version of this checkout that launched it; if a newer version only checks more, write the record"
     " again with `warmbase pin`; for any other change, tear the cluster down and launch it again"
@@ -52,6 +53,9 @@ def apply_record(cluster: emr.CfnCluster, recorded: RecordedResource) -> None:
         cluster.add_property_deletion_override(name)
     for name, value in recorded.properties.items():
         if name == "Instances":
+            # Earlier versions named the subnet in a list (decision 0021); their records keep that form.
+            for key in SUBNET_FORMS - value.keys():
+                cluster.add_property_deletion_override(f"Instances.{key}")
             for key, inner in value.items():
                 cluster.add_property_override(f"Instances.{key}", inner)
         else:

@@ -82,10 +82,10 @@ def _instances(properties: Json) -> Json:
     fleets = sorted(FLEETS & properties.keys())
     if fleets:
         raise ValidationError(message=f"the local AWS runs instance groups, not {', '.join(fleets)}")
-    subnets = properties.get("Ec2SubnetIds", [])
-    parameters = {key: value for key, value in properties.items() if key not in ROLES and key != "Ec2SubnetIds"}
-    if subnets:
-        parameters["Ec2SubnetId"] = subnets[0]
+    if "Ec2SubnetIds" in properties:
+        # The worse reading: EMR's API Reference says only that the list applies to instance fleets.
+        raise ValidationError(message="Ec2SubnetIds applies to instance fleets; with instance groups, use Ec2SubnetId")
+    parameters = {key: value for key, value in properties.items() if key not in ROLES}
     parameters["InstanceGroups"] = [instance_group(role, one) for role, one in _groups(properties)]
     return parameters
 

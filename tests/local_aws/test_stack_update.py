@@ -54,6 +54,10 @@ def test_change_is_created_in_place(aws: Bench, path_and_value: tuple[Any, ...])
     assert aws.cluster_states() == {old: "WAITING"}
 
 
+def test_a_list_of_subnets_is_refused_for_instance_groups(aws: Bench) -> None:
+    assert aws.create(cluster_template("Instances", "Ec2SubnetIds", ["subnet-1"])) == "ROLLBACK_COMPLETE"
+
+
 def test_count_in_place_resizes_the_group(aws: Bench) -> None:
     aws.create(cluster_template())
     aws.update(cluster_template("Instances", "CoreInstanceGroup", "InstanceCount", 5))

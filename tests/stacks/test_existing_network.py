@@ -73,4 +73,4 @@ def test_nodes_stand_in_its_subnet(launches: Launches, environment: Environment)
     app, launch = new_app(), replace(launches("prod"), environment=environment)
     cluster = ClusterStack(app, launch, NetworkStack(app, environment), StorageStack(app, environment))
     properties = only(Template.from_stack(cluster).to_json(), "AWS::EMR::Cluster")
-    assert properties["Instances"]["Ec2SubnetIds"] == [NETWORK.subnet]
+    assert properties["Instances"]["Ec2SubnetId"] == NETWORK.subnet

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 import app
 from emr.codecs.cloudformation import CLUSTER_TYPE, resolved
 from environments.launch_record import LaunchRecord, RecordedResource
+from environments.record_files import write_record
 from local_aws.property_changes import Recreation, property_changes
 from sizing.problem import Infeasible, InvalidInput, Refused
 from stacks.pinned import apply_record, check_not_replaced, read_templates
@@ -477,6 +478,26 @@ def test_a_property_that_is_not_pinned_is_refused(
     other = tmp_path / "other"
     other.mkdir()
     assert "warmbase-kept-blue-cluster Cluster" in recorded.changed(other, change)
+
+
+def test_a_cluster_whose_subnet_is_in_a_list_keeps_its_bytes(recorded: RecordedEnvironment, tmp_path: Path) -> None:
+    """Earlier versions launched clusters with Ec2SubnetIds: another form of the same subnet would replace them."""
+    record, stack = recorded.record, "warmbase-kept-blue-cluster"
+    [name] = [name for name, each in record.resources[stack].items() if each.type == CLUSTER_TYPE]
+    launched = record.resources[stack][name]
+    nodes = dict(launched.properties["Instances"])
+    listed = {"Ec2SubnetIds": [nodes.pop("Ec2SubnetId")], **nodes}
+    was = RecordedResource(type=CLUSTER_TYPE, properties={**launched.properties, "Instances": listed})
+    earlier = replace(record, resources={**record.resources, stack: {**record.resources[stack], name: was}})
+    files = {file.name: file.read_bytes() for file in (record.directory / "bootstrap").iterdir()}
+    write_record(earlier, files)
+    try:
+        assembly = app.synthesise(str(recorded.file), str(tmp_path / "out")).assembly
+    finally:
+        write_record(record, files)
+    check_not_replaced(assembly, earlier)
+    synthesised = read_templates(assembly)[stack]["Resources"][name]["Properties"]["Instances"]
+    assert {key: synthesised[key] for key in synthesised if key != "UnhealthyNodeReplacement"} == listed
 
 
 def test_a_resource_that_later_stacks_no_longer_make_is_named(recorded: RecordedEnvironment, tmp_path: Path) -> None:
