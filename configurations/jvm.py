@@ -13,10 +13,9 @@ from msgspec import Struct
 from configurations import layout
 from sizing.plan import Plan
 from sizing.release import Release
-from sizing.units import GIB, MIB
+from sizing.system_volume import heap_dump_bytes
+from sizing.units import MIB
 
-# judgement: HDFS, YARN and logs take the other half of the system volume, so a dump of half its size fits beside them.
-DUMP_FRACTION: Final = 0.5
 GC_LOG_FILES: Final = 10
 GC_LOG_MIB: Final = 64
 
@@ -61,13 +60,12 @@ class Jvm(Struct, frozen=True, kw_only=True):
 
 def jvm(plan: Plan, release: Release) -> Jvm:
     """Return the Java that suits the release: generational ZGC where EMR documents Java 21 for HBase, else G1."""
-    room_bytes = plan.core.volume("system").size_gib * GIB * DUMP_FRACTION
     return Jvm(
         home=release.java_home,
         collector=Collector(plan.heap.collector),
         heap_mib=plan.heap.xmx_mib,
         direct_mib=_whole_mib(plan.memory.parts["direct"]),
-        dumps_heap=plan.heap.xmx_bytes <= room_bytes,
+        dumps_heap=plan.heap.xmx_bytes <= heap_dump_bytes(plan.core.volume("system").size_gib),
     )
 
 

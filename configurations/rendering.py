@@ -20,7 +20,7 @@ from configurations.properties.assignment import MOVING_FRACTION
 from configurations.properties.bucket_cache import QUEUE_WAIT_MS
 from configurations.properties.caching import PREFETCH_DELAY_MS
 from configurations.properties.compaction import compaction_window
-from configurations.properties.hadoop import THROTTLE_INTERVAL_MS, THROTTLE_TRIES
+from configurations.properties.hadoop import THROTTLE_INTERVAL_MS, THROTTLE_TRIES, UNHEALTHY_DISK_PERCENT
 from configurations.properties.java import PRIMARY_HEAP_MIB
 from configurations.properties.security import ACCESS_CONTROLLER, TOKENS
 from emr.classification import Classification, Classifications, flattened
@@ -63,6 +63,7 @@ def classifications(environment: Environment, plan: Plan, security: HBaseSecurit
         "compactions": compaction_window(environment.region),
         "throttle_interval_ms": THROTTLE_INTERVAL_MS,
         "throttle_tries": THROTTLE_TRIES,
+        "unhealthy_disk_percent": UNHEALTHY_DISK_PERCENT,
         "daemons": (MetricSource.REGION_SERVER, MetricSource.MASTER),
         "system": MetricSource.SYSTEM,
         "metrics_of": metrics_of,

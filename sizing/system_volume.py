@@ -29,9 +29,11 @@ from sizing.units import GIB, MIB
 from sizing.writing_server import LOG_IO_BYTES, Rates, WritingServer
 
 __all__ = [
+    "HEAP_DUMP_GIB",
     "SYSTEM_GIB",
     "distinct_size",
     "hdfs_replication",
+    "heap_dump_bytes",
     "system_volume",
     "with_disks",
     "write_share",
@@ -43,8 +45,9 @@ __all__ = [
 SYSTEM_GIB: Final = 64
 RESERVED_SIZES_GIB: Final = frozenset({SYSTEM_GIB, EMR_ROOT_VOLUME.size_gib})
 """Sizes by which a node knows its other disks."""
-OTHER_FILES_GIB: Final = 40  # judgement: EMR's logs, YARN's local files, a heap dump, and uploads
-FILL_FRACTION: Final = 0.85  # below the 90 % at which YARN marks a disk as unhealthy
+HEAP_DUMP_GIB: Final = 24  # judgement: the JVM writes one dump and never overwrites it; most heaps are smaller
+OTHER_FILES_GIB: Final = HEAP_DUMP_GIB + 16  # judgement: EMR's logs, YARN's local files, and uploads
+FILL_FRACTION: Final = 0.85  # judgement: room for what nobody planned; EMR by itself replaces a node above 90 %
 LIVE_LOGS_BYTES: Final = 32 * 128 * MIB  # hbase.regionserver.maxlogs, where the memstore is small
 LOGS_OF_A_MEMSTORE: Final = 2  # AbstractFSWAL.calculateMaxLogFiles
 CLEANER_MS: Final = 600_000  # hbase.master.logcleaner.ttl and hbase.master.cleaner.interval, each
@@ -64,6 +67,14 @@ def hdfs_replication(question: SizingInputs, count: int) -> int:
 def distinct_size(size_gib: int) -> int:
     """Return the size, or 1 GiB more if another disk of the node has it: a node identifies its disks by size."""
     return size_gib + (size_gib in RESERVED_SIZES_GIB)
+
+
+def heap_dump_bytes(size_gib: int) -> int:
+    """Return the largest heap dump that a system volume of this size takes beside the logs in HDFS and other files.
+
+    A volume that is larger than the smallest is so because of the logs, so it takes no larger dump.
+    """
+    return min(size_gib, SYSTEM_GIB) * GIB * HEAP_DUMP_GIB // SYSTEM_GIB
 
 
 @lru_cache(maxsize=SERVERS)

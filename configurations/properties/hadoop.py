@@ -25,6 +25,8 @@ DIRECTORIES: Final = ListOf(member=Matching(form=r"(file://|\[\w+\])?/.+", descr
 THROTTLE_INTERVAL_MS: Final = 500
 THROTTLE_TRIES: Final = 9
 THROTTLE_MINUTES: Final = THROTTLE_INTERVAL_MS * (2**THROTTLE_TRIES - 1) / 60_000
+UNHEALTHY_DISK_PERCENT: Final = 99
+"""EMR's own advice for a node that is to survive a full disk (Management Guide, emr-plan-node-replacement)."""
 _hdfs = partial(Property, classification="hdfs-site", groups=BOTH, applied=Applied.ROLLING_RESTART, source=HADOOP_341)
 _client = partial(_hdfs, classification="hbase-site", groups=CORE)
 _yarn = partial(Property, classification="yarn-site", groups=CORE, applied=Applied.ROLLING_RESTART)
@@ -190,7 +192,8 @@ HADOOP: Final = (
     _yarn(
         key="yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage",
         values=Decimal(unit="percent", most=100),
-        reason="above this YARN marks a disk as unhealthy, and EMR replaces the node",
+        reason="above this YARN marks a disk as unhealthy, and EMR replaces the node, with its cache and its copy of "
+        f"the write-ahead log. {UNHEALTHY_DISK_PERCENT} keeps the check of broken disks, which `…enable: false` ends",
         source=EMR_REPLACEMENT,
     ),
     _core_site(

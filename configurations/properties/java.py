@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from configurations.jvm import DUMP_FRACTION, GC_LOG_FILES, GC_LOG_MIB
+from configurations.jvm import GC_LOG_FILES, GC_LOG_MIB
 from configurations.properties.property import BOTH, CORE, PRIMARY, Applied, Property
 from configurations.properties.sources import BEST_PRACTICES, EMR_HBASE_CONFIGURE, HBASE_262, RECIPE
 from configurations.properties.values import AnyText, Matching, Whole
+from sizing.system_volume import HEAP_DUMP_GIB
 
 OPTIONS: Final = AnyText(described="JVM options, the whole of them in quotes that are part of the value")
 HEAP: Final = Matching(form=r'"?\d+[kmgKMG]?"?', described="a size such as 4096m", unit="MiB, with its suffix")
@@ -44,7 +45,8 @@ JAVA: Final = (
         figure="heap.xmx_mib",
         conversion="-Xms and -Xmx with the suffix m; direct memory is memory.parts.direct, bytes / 1,048,576",
         reason="heap and direct memory, stated in one place; appended, because agents and exporters use the same "
-        f"variable. A heap dump goes to the system volume if it fits into {DUMP_FRACTION:.0%} of it",
+        f"variable. A heap of at most {HEAP_DUMP_GIB} GiB is dumped to the system volume, which has that much room "
+        "beside the write-ahead log; a larger one is not dumped",
         source=BEST_PRACTICES,
     ),
     _export(

@@ -16,6 +16,7 @@ from configurations.table_ddl import advised_block_bytes
 from emr.classification import flattened
 from environments.reader import read_environment
 from sizing.modes import HDFS, S3_CACHED
+from sizing.system_volume import heap_dump_bytes
 from sizing.units import MIB
 from sizing.workload import Reads
 from tests.configurations.variants import VARIANTS, Variant, small_cache_launch, variant_launch
@@ -81,8 +82,16 @@ def test_the_collector_keeps_ten_logs_of_64_mib() -> None:
     assert "10 files of 64 MiB" in CATALOGUE[entry].reason
 
 
-def test_a_heap_dump_may_take_half_of_the_system_volume() -> None:
-    assert "50%" in CATALOGUE["hbase-env/export", "HBASE_REGIONSERVER_OPTS"].reason
+def test_a_heap_dump_may_take_24_gib_of_the_system_volume() -> None:
+    assert "at most 24 GiB" in CATALOGUE["hbase-env/export", "HBASE_REGIONSERVER_OPTS"].reason
+    sizes = (16, 64, 640)
+    assert [heap_dump_bytes(size_gib) // 2**30 for size_gib in sizes] == [6, 24, 24]
+
+
+def test_a_full_disk_does_not_cost_a_core_node(launches: Launches) -> None:
+    entry = "yarn-site", "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage"
+    assert core(launches("prod"))[entry] == "99"
+    assert "99" in CATALOGUE[entry].reason
 
 
 def test_metrics_are_exported_once_a_minute() -> None:

@@ -191,7 +191,7 @@ def test_one_collector_and_only_in_its_own_variable(launches: Launches) -> None:
 
 def test_a_heap_that_the_system_volume_cannot_take_is_not_dumped(launches: Launches) -> None:
     launch = launches("prod")
-    for xmx_mib, dumped in ((32 * 1024, True), (32 * 1024 + 256, False)):
+    for xmx_mib, dumped in ((24 * 1024, True), (24 * 1024 + 256, False)):
         plan = replace(launch.plan, heap=replace(launch.plan.heap, xmx_mib=xmx_mib))
         core = values(classifications(launch.environment, plan).core)
         assert ("HeapDumpPath=/warmbase/system/" in core["hbase-env/export", "HBASE_REGIONSERVER_OPTS"]) == dumped

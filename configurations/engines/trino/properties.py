@@ -13,8 +13,9 @@ from msgspec import Struct
 
 from configurations.engines.trino.layout import COORDINATOR_CACHE, COORDINATOR_SPILL, SPILL, cache_directories
 from configurations.layout import HDFS_LOG, YARN_LOCAL
+from configurations.properties.hadoop import UNHEALTHY_DISK_PERCENT
 from configurations.properties.property import BOTH, CORE, PRIMARY, Applied, PropertyScope
-from configurations.properties.sources import BEST_PRACTICES
+from configurations.properties.sources import BEST_PRACTICES, EMR_REPLACEMENT
 from emr.classification import ClassificationPath
 from emr.cluster_spec import SettingKey
 from sizing.engines.trino.plan import TrinoPlan
@@ -228,6 +229,14 @@ PROPERTIES: Final = (
         groups=CORE,
         reason="YARN stays off the cache volume: it calls a disk over 90 % unhealthy, and EMR then replaces the node",
         source=BEST_PRACTICES,
+    ),
+    TrinoProperty(
+        classification="yarn-site",
+        key="yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage",
+        value=_fixed(str(UNHEALTHY_DISK_PERCENT)),
+        groups=CORE,
+        reason="a full system volume does not cost a worker with its cache; the check of broken disks stays",
+        source=EMR_REPLACEMENT,
     ),
 )
 """Every property that warmbase renders for an analytics cluster."""
