@@ -51,12 +51,26 @@ trial_flags() {
   done
 }
 
+# preferred: prints each alternative of the node, as `NAME MODE PATH`, sorted. EMR's daemons run /etc/alternatives/jre.
+preferred() { alternatives --list 2>/dev/null | sort || true; }
+
+# install_java: installs Corretto 21, and lets the alternatives of the node name the same Java as before.
+install_java() {
+  local before name _ path
+  before=$(preferred)
+  yum install --assumeyes --quiet java-21-amazon-corretto-headless >&2 || true
+  while read -r name _ path; do
+    say "the installation changed the alternative $name: setting it to $path again"
+    alternatives --set "$name" "$path" >&2 || say "the alternative $name could not be set: other daemons may run Java 21"
+  done < <(comm -23 <(printf '%s\n' "$before") <(preferred) | sed '/^$/d')
+}
+
 main() {
   begin "$@"
   local java=${argument[java_home]}/bin/java version tried
   if [[ ! -x $java ]]; then
     say "$java does not exist: installing Corretto 21 from Amazon Linux's repositories"
-    yum install --assumeyes --quiet java-21-amazon-corretto-headless >&2 || true
+    install_java
   fi
   [[ -x $java ]] || refuse "$java does not exist" "launch emr-7.10.0 or later, which has Corretto 21, or name a Java that \
 exists: JAVA_HOME of hbase-env/export under overrides"

@@ -104,6 +104,7 @@ def _watch(environment: Environment, role: str) -> Action:
 
 
 def _of_every_node(launch: Launch) -> Iterator[Action]:
+    yield Action(name="start-agent", arguments=())
     variables = exported(launch.settings.core)
     if home := variables.get("JAVA_HOME"):
         flags = encoded(region_server_flags(variables))

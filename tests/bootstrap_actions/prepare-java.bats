@@ -40,6 +40,26 @@ real_java() { command -v java || echo true; }
   assert_output --partial "installing Corretto 21 from Amazon Linux's repositories"
 }
 
+@test "prepare-java: after an installation, the other daemons keep their Java" {
+  java_that_says_its_flags /packaged/java
+  put /alternatives < <(printf 'java\tauto  \t/usr/lib/jvm/java-17/bin/java\nlibnssckbi\tauto\t/usr/lib64/p11.so\n')
+  # Corretto 21 has a higher priority than 17, and an alternative of its own.
+  stub yum <<<'mkdir -p /opt/jdk/bin && cp /packaged/java /opt/jdk/bin/ && sed -i s/java-17/java-21/ /alternatives
+echo "java_sdk_21 auto /usr/lib/jvm/java-21" >>/alternatives'
+  # shellcheck disable=SC2016 # the stub expands them
+  stub alternatives <<<'if [ "$1" = --list ]; then cat /alternatives; else echo "$@" >>/calls; fi'
+  act prepare-java --java-home=/opt/jdk --flags="$(<"$UPLOADED/quoted.base64")"
+  assert_success
+  assert_equal "$(<"$node/calls")" "--set java /usr/lib/jvm/java-17/bin/java"
+  # shellcheck disable=SC2016 # the stub expands them
+  stub alternatives <<<'if [ "$1" = --list ]; then cat /alternatives; else exit 1; fi'
+  sed -i s/java-21/java-17/ "$node/alternatives"
+  rm "$node/opt/jdk/bin/java"
+  act prepare-java --java-home=/opt/jdk --flags="$(<"$UPLOADED/quoted.base64")"
+  assert_success
+  assert_output --partial "other daemons may run Java 21"
+}
+
 @test "prepare-java: a Java that cannot be had fails the node with the reason" {
   stub yum <<<'echo no such package >&2; exit 1'
   act prepare-java --java-home=/opt/jdk --flags="$(<"$UPLOADED/quoted.base64")"

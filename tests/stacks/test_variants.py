@@ -124,7 +124,7 @@ def test_a_mode_without_a_cache_passes_both_linters(mode: str, tmp_path: Path) -
     cluster, storage = stack(tmp_path, "blue-cluster"), stack(tmp_path, "storage")
     claims = ["claim-root"] if in_s3 else []
     watches = ["watch-claim"] if in_s3 else []
-    kept = ["prepare-java", "tune-kernel", "mount-volumes", "guard-regionserver", *watches]
+    kept = ["start-agent", "prepare-java", "tune-kernel", "mount-volumes", "guard-regionserver", *watches]
     assert named_actions(cluster) == [*claims, *kept], "nothing of a cache is published"
     if in_s3:
         assert named_actions(stack(tmp_path, "green-cluster")) == kept, "a replica claims nothing"

@@ -16,8 +16,9 @@ START_SECONDS: Final = 600
 
 
 def actions(launch: TrinoLaunch) -> tuple[Action, ...]:
-    """Return the actions in a node's order; those after the first do nothing on the coordinator's node."""
+    """Return the actions in a node's order; those after the second do nothing on the coordinator's node."""
     return (
+        Action(name="start-agent", arguments=()),
         Action(
             name="tune-kernel", arguments=("--user=trino", f"--open-files={OPEN_FILES}", f"--processes={PROCESSES}")
         ),
