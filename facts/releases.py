@@ -25,8 +25,10 @@ __all__ = [
 
 TABLE: Final = "releases.csv"
 LABEL: Final = re.compile(r"emr-\d{1,4}\.\d{1,4}\.\d{1,4}", re.ASCII)
-SPARK_ONLY: Final = re.compile(r"emr-(spark-.*|8\..*)", re.ASCII)
-"""EMR 8 is the AWS runtime for Apache Spark, `emr-spark-8.0.0`, and nothing else (EMR Release Guide)."""
+SPARK_ONLY: Final = re.compile(r"emr-spark-.*", re.ASCII)
+"""The AWS runtime for Apache Spark, such as `emr-spark-8.0.0`; HBase waits for emr-8.0.0 (EMR Release Guide)."""
+ANOTHER_NETWORK: Final = 8
+"""The first major version whose nodes reach EMR in another way (EMR Management Guide, emr-clusters-in-a-vpc)."""
 
 
 class UnknownRelease(Struct, frozen=True, kw_only=True):
@@ -75,6 +77,13 @@ def unknown_release(label: str) -> UnknownRelease:
     if not LABEL.fullmatch(label):
         return UnknownRelease(why="is not a release label", fix=known)
     emr = parse_version(label.removeprefix("emr-"))
+    if emr[0] >= ANOTHER_NETWORK:
+        why = (
+            "cannot start in the network that warmbase creates: from EMR 8 on, nodes reach EMR through the endpoint"
+            " aws.api.REGION.emr-service-cell01 on port 443 and use the buckets aws157-instance-data-0-prod-REGION and"
+            " -1-; warmbase's security groups open 8443 and 9443, and its endpoint policies refuse these buckets"
+        )
+        return UnknownRelease(why=why, fix=f"use {newest.label}")
     if emr > newest.emr:
         facts = f"the newest release that warmbase has facts about ({_read_on()})"
         fix = f"use {newest.label}, or add the release: docs/add-a-release.md says how"

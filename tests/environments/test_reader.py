@@ -154,9 +154,10 @@ FAULTS = [
     ("name: try", "name: try\ndiscount: half", ":2  discount", "'half'", "0.95 or 95 %"),
     ("release: emr-7.12.0", "release: emr-7.5.0", ":3  release", "ships an HBase before 2.6", "emr-7.6.0"),
     ("release: emr-7.12.0", "release: emr-7.15.0", ":3  release", "is newer than emr-7.14.0", "docs/add-a-release.md"),
-    ("release: emr-7.12.0", "release: emr-8.0.0", ":3  release", "for Apache Spark only", "emr-7.14.0"),
+    ("release: emr-7.12.0", "release: emr-spark-8.0.0", ":3  release", "for Apache Spark only", "emr-7.14.0"),
     ("release: emr-7.12.0", "release: emr-spark-8.1.0", ":3  release", "for Apache Spark only", "emr-7.14.0"),
     ("release: emr-7.12.0", "release: emr-7.12.1", ":3  release", "is not in the table of releases", "emr-7.12.0"),
+    ("release: emr-7.12.0", "release: emr-8.0.0", ":3  release", "aws.api.REGION.emr-service-cell01", "use emr-7.14.0"),
     ("release: emr-7.12.0", "release: emr-7.12", ":3  release", "is not a release label", "emr-7.12.0"),
     (
         "  stored: 1 TiB",

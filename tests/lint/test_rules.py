@@ -283,7 +283,7 @@ LABEL_FINDINGS = [
     ("emr-7.5.0", "emr-7.5.0 ships an HBase before 2.6: lint did not check its keys", "use emr-7.6.0 or later"),
     ("emr-5.36.2", "emr-5.36.2 ships an HBase before 2: lint checked only what holds", "use emr-7.6.0 or later"),
     ("emr-7.12.1", "emr-7.12.1 is not in the table of releases; lint treats it as emr-7.12.0", "use one of: emr-7.6.0"),
-    ("emr-8.0.0", "emr-8.0.0 is a runtime for Apache Spark only: it ships no HBase", "use one of: emr-7.6.0"),
+    ("emr-8.0.0", "emr-8.0.0 cannot start in the network that warmbase creates", "use emr-7.14.0"),
     ("emr-spark-8.1.0", "emr-spark-8.1.0 is a runtime for Apache Spark only", "use one of: emr-7.6.0"),
 ]
 
