@@ -43,8 +43,6 @@ REASONS: Final[Mapping[str, str]] = {
     " nobody can use them to send data out",
 }
 """The reason for each statement, by its Sid."""
-WITHOUT_POLICY: Final = frozenset({"WriteAheadLog"})
-"""The endpoints that keep AWS's default policy: no document says that EMR WAL supports another one."""
 
 
 def s3_statements(scope: cdk.Stack, environment: Environment) -> Iterator[iam.PolicyStatement]:
@@ -60,10 +58,12 @@ def s3_statements(scope: cdk.Stack, environment: Environment) -> Iterator[iam.Po
         yield _allowed("Certificates", ["s3:GetObject"], _objects([environment.certificates.removeprefix("s3://")]))
 
 
-def limit_interface(scope: cdk.Stack, name: str, endpoint: ec2.InterfaceVpcEndpoint) -> None:
-    """Let only credentials of this account use the endpoint of one service."""
-    if name not in WITHOUT_POLICY:
-        endpoint.add_to_policy(_allowed("OwnCredentials", ["*"], ["*"], {"aws:PrincipalAccount": [scope.account]}))
+def limit_interface(scope: cdk.Stack, endpoint: ec2.InterfaceVpcEndpoint) -> None:
+    """Let only credentials of this account use the endpoint of one service.
+
+    EMR's write-ahead log supports such a policy, too (EMR Release Guide, emr-hbase-wal-privatelink).
+    """
+    endpoint.add_to_policy(_allowed("OwnCredentials", ["*"], ["*"], {"aws:PrincipalAccount": [scope.account]}))
 
 
 def _allowed(

@@ -151,8 +151,8 @@ class NetworkStack(cdk.Stack):
         if environment.network.endpoint_policies:
             for statement in s3_statements(self, environment):
                 to_s3.add_to_policy(statement)
-            for name, endpoint in interfaces.items():
-                limit_interface(self, name, endpoint)
+            for endpoint in interfaces.values():
+                limit_interface(self, endpoint)
         return vpc
 
     def _flow_log(self, vpc: ec2.Vpc) -> None:

@@ -69,8 +69,9 @@ STORAGE: Final = (
         classification="hbase-site",
         key="emr.wal.client.endpoint",
         values=AnyText(described="the name of an endpoint"),
-        reason="an endpoint for EMR WAL other than the region's own",
-        source=EMR_WAL,
+        reason="the name of a VPC endpoint in its private DNS; the guide asks for it in a network without a route to "
+        "the internet",
+        source=f"{EMR_WAL}; emr-hbase-wal-privatelink",
     ),
     Property(
         classification="hbase",

@@ -176,6 +176,7 @@ def _lab() -> Overlay:
             "hbase.envvars.logging.disabled": ("true", QUIET),
             "hbase.regionserver.metrics.period": ("1000", FRESH),
             "zookeeper.session.timeout": (str(SESSION_MS), PATIENCE),
+            "emr.wal.client.endpoint": (None, EMR_ONLY),
             "emr.wal.workspace": (None, EMR_ONLY),
         }
     )

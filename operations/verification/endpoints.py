@@ -11,7 +11,6 @@ from operations.verification.check import Check, CheckResult, VerificationContex
 ENDPOINT: Final = "AWS::EC2::VPCEndpoint"
 CONDITION: Final = '"Condition"'
 """The element that AWS's default policy, which allows everything, does not have."""
-WITHOUT_POLICY: Final = "emrwal"
 RUNNING: Final = frozenset({"RUNNING", "WAITING"})
 
 
@@ -22,7 +21,7 @@ def _endpoints_are_limited(context: VerificationContext) -> Iterator[CheckResult
     check = Check(
         "endpoint policies",
         "The policies of a new VPC's endpoints let through",
-        "every endpoint but that of EMR WAL has a policy with a condition, and the cluster runs",
+        "every endpoint has a policy with a condition, and the cluster runs",
         "run warmbase deploy if a policy is missing; if nodes cannot reach something, add it to"
         " stacks/endpoint_policies.py, or write `network: {endpoint_policies: false}`",
     )
@@ -30,16 +29,15 @@ def _endpoints_are_limited(context: VerificationContext) -> Iterator[CheckResult
     resources = context.aws.cloudformation.describe_stack_resources(StackName=name)["StackResources"]
     ids = [resource["PhysicalResourceId"] for resource in resources if resource["ResourceType"] == ENDPOINT]
     endpoints = context.aws.ec2.describe_vpc_endpoints(VpcEndpointIds=ids)["VpcEndpoints"]
-    limited = [endpoint for endpoint in endpoints if WITHOUT_POLICY not in endpoint["ServiceName"]]
     free = [
         endpoint["ServiceName"].rpartition(".")[2]
-        for endpoint in limited
+        for endpoint in endpoints
         if CONDITION not in endpoint.get("PolicyDocument", "")
     ]
-    observed = f"without: {', '.join(free)}" if free else f"{len(limited)} endpoints have one"
+    observed = f"without: {', '.join(free)}" if free else f"{len(endpoints)} endpoints have one"
     yield check.result(
         f"{observed}; the cluster is {context.cluster.state}",
-        good=not free and bool(limited) and context.cluster.state in RUNNING,
+        good=not free and bool(endpoints) and context.cluster.state in RUNNING,
     )
 
 

@@ -20,7 +20,7 @@ from emr.classification import Classification, flattened, merged
 from emr.codecs.api import write_classifications
 from environments.environment import Wal
 from facts.releases import releases
-from sizing.modes import HDFS
+from sizing.modes import HDFS, S3_CACHED
 from tests.configurations.variants import VARIANTS, Variant, variant_launch
 from tests.shipped import ENVIRONMENTS
 
@@ -138,7 +138,11 @@ IDENTITY = {
     ("hbase-site", "hbase.rootdir"),
     ("hbase-site", "hbase.store.file-tracker.impl"),
 }
-WAL = {("hbase", "hbase.emr.wal.enabled"), ("hbase-site", "emr.wal.workspace")}
+WAL = {
+    ("hbase", "hbase.emr.wal.enabled"),
+    ("hbase-site", "emr.wal.client.endpoint"),
+    ("hbase-site", "emr.wal.workspace"),
+}
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
@@ -146,6 +150,15 @@ def test_only_storage_identity_is_set_for_the_whole_cluster(variant: Variant) ->
     expected = IDENTITY if variant.mode.keeps_data_in_s3 else {("hbase", "hbase.emr.storageMode")}
     expected = expected | WAL if variant.wal is Wal.EMR_WAL and variant.role == "active" else expected
     assert set(values(variant_launch(variant).settings.cluster)) == expected
+
+
+def test_the_log_of_emr_is_reached_through_the_vpc_endpoint_and_has_its_own_provider() -> None:
+    launch = variant_launch(Variant(S3_CACHED, wal=Wal.EMR_WAL))
+    for group in ("primary", "core"):
+        settings = values(launch.settings.effective(group))
+        endpoint = settings["hbase-site", "emr.wal.client.endpoint"]
+        assert endpoint == f"https://prod.emrwal.{launch.environment.region}.amazonaws.com"
+        assert ("hbase-site", "hbase.wal.provider") not in settings
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
