@@ -10,6 +10,7 @@ import click
 from cli.terminal import echo
 from reports.aws_configurations_page import aws_configurations_page
 from reports.dashboards_page import dashboards_page, write_dashboard_pictures
+from reports.differences_page import differences_page
 from reports.environment_page import environment_page
 from reports.lab_page import DOCS, RUNS, lab_results_page, write_lab_results
 from reports.properties_page import properties_page
@@ -25,6 +26,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "aws-configurations": aws_configurations_page,
     "security": security_page,
     "dashboards": dashboards_page,
+    "differences": differences_page,
 }
 """Each page that is generated from the code, by its name in docs/; a test keeps the files current."""
 

@@ -12,13 +12,14 @@ from emr.classification import Classification
 from lab.hbase.cluster import LabCluster
 from lab.hbase.jmx import bean
 from lab.hbase.jvm import CLIENT_LOGGING, FIRST_TIER, Java, logging_file
-from lab.hbase.paths import HOST, free_ports
+from lab.hbase.paths import HOST, LabPaths, Ports, free_ports
 from lab.hbase.process import Command, RunningProcess, start
 
 HEAP_MIB: Final = 128
 """A NameNode or DataNode with a heap of this size takes 180 MB."""
 START_SECONDS: Final = 60.0
 STOP_SECONDS: Final = 20.0
+HDFS_ALONE: Final = "the lab's HDFS does not read the rendered `hdfs-site`; it is as small as this machine"
 STATE: Final = "Hadoop:service=NameNode,name=FSNamesystemState"
 NAME_NODE: Final = "org.apache.hadoop.hdfs.server.namenode.NameNode"
 DATA_NODE: Final = "org.apache.hadoop.hdfs.server.datanode.DataNode"
@@ -32,15 +33,7 @@ def running_hdfs(cluster: LabCluster, volume: Path, hosts: Sequence[str] = (HOST
     loopback; the host name is only what they report. As on a cluster, `hdfs` is a superuser.
     """
     ports = free_ports()
-    namenode, page = f"{HOST}:{ports.master}", ports.master_info
-    properties = {
-        "fs.defaultFS": f"hdfs://{namenode}",
-        "dfs.replication": "1" if len(hosts) == 1 else "2",
-        "dfs.namenode.rpc-address": namenode,
-        "dfs.namenode.http-address": f"{HOST}:{page}",
-        "dfs.namenode.name.dir": str(cluster.place.scratch / "names"),
-        "hadoop.user.group.static.mapping.overrides": "hdfs=supergroup",
-    }
+    properties = name_node_properties(cluster.place, ports, hosts)
     _write_site(cluster.place.configuration("namenode"), properties)
     processes: list[RunningProcess] = []
     try:
@@ -49,19 +42,38 @@ def running_hdfs(cluster: LabCluster, volume: Path, hosts: Sequence[str] = (HOST
         processes.append(_start(cluster, "namenode", NAME_NODE))
         for number, host in enumerate(hosts):
             name = f"datanode-{number}"
-            _write_site(cluster.place.configuration(name), properties | _data_node(volume / "hdfs" / name, host))
+            _write_site(
+                cluster.place.configuration(name),
+                properties | data_node_properties(volume / "hdfs" / name, host, free_ports()),
+            )
             processes.append(_start(cluster, name, DATA_NODE))
         processes[0].wait_until(
-            lambda: bean(page, STATE).get("NumLiveDataNodes") == len(hosts), START_SECONDS, "every DataNode"
+            lambda: bean(ports.master_info, STATE).get("NumLiveDataNodes") == len(hosts),
+            START_SECONDS,
+            "every DataNode",
         )
-        yield f"hdfs://{namenode}"
+        yield properties["fs.defaultFS"]
     finally:
         for process in reversed(processes):
             process.stop(STOP_SECONDS)
 
 
-def _data_node(directory: Path, host: str) -> dict[str, str]:
-    data, page, control = free_ports().servers
+def name_node_properties(place: LabPaths, ports: Ports, hosts: Sequence[str]) -> dict[str, str]:
+    """Return the properties of the NameNode, which the DataNodes read too."""
+    namenode = f"{HOST}:{ports.master}"
+    return {
+        "fs.defaultFS": f"hdfs://{namenode}",
+        "dfs.replication": "1" if len(hosts) == 1 else "2",
+        "dfs.namenode.rpc-address": namenode,
+        "dfs.namenode.http-address": f"{HOST}:{ports.master_info}",
+        "dfs.namenode.name.dir": str(place.scratch / "names"),
+        "hadoop.user.group.static.mapping.overrides": "hdfs=supergroup",
+    }
+
+
+def data_node_properties(directory: Path, host: str, ports: Ports) -> dict[str, str]:
+    """Return what one DataNode has beside the properties of the NameNode."""
+    data, page, control = ports.servers
     return {
         "dfs.datanode.data.dir": str(directory),
         "dfs.datanode.hostname": host,

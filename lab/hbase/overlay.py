@@ -155,7 +155,6 @@ def _in_s3(place: LabPaths) -> Overlay:
     values: dict[str, str | None] = {
         "hbase.rootdir": f"s3a://{ROOT}",
         "fs.s3a.endpoint": f"http://{HOST}:{place.ports.endpoint}",
-        "fs.s3a.endpoint.region": "us-east-1",
         "fs.s3a.path.style.access": "true",
         "fs.s3a.connection.ssl.enabled": "false",
         "fs.s3a.access.key": "lab",

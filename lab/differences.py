@@ -1,0 +1,59 @@
+"""All that the lab sets, changes or leaves out of what is rendered, each with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from lab.engines.trino.overlay import Catalog
+from lab.engines.trino.overlay import server_overlay as trino_overlay
+from lab.hbase.bench import COLD, LOADING
+from lab.hbase.hdfs import HDFS_ALONE, data_node_properties, name_node_properties
+from lab.hbase.kdc import Kdc
+from lab.hbase.overlay import Overlay, ServerIdentity, client_overlay, master_overlay, server_overlay
+from lab.hbase.paths import LabPaths, Ports
+from sizing.modes import MODES
+
+SOMEWHERE: Final = Path("/lab")
+PORTS: Final = Ports(
+    store=1, endpoint=2, control=3, zookeeper=4, master=5, master_info=6, servers=(7, 8, 9), servers_info=(10, 11, 12)
+)
+
+
+class Difference(Struct, frozen=True, kw_only=True):
+    """A property that the lab gives a process in place of what is rendered; one without a value is left out."""
+
+    process: str
+    key: str
+    value: str | None
+    why: str
+
+
+def differences() -> tuple[Difference, ...]:
+    """Return every difference once for each process, in the order of processes and keys."""
+    entries = {
+        (process, key): Difference(process=process, key=key, value=value, why=why)
+        for process, overlay in _overlays()
+        for key, (value, why) in overlay.entries.items()
+    }
+    return tuple(entries[at] for at in sorted(entries))
+
+
+def _overlays() -> Iterator[tuple[str, Overlay]]:
+    place = LabPaths(root=SOMEWHERE, ports=PORTS)
+    for mode in MODES.values():
+        yield "HBase", client_overlay(place) | master_overlay(place, mode)
+        yield "HBase", server_overlay(place, mode, 1, ServerIdentity(number=0, volume=SOMEWHERE))
+    yield "HBase before a measurement", COLD | LOADING
+    yield "HBase with Kerberos", Kdc(configuration=SOMEWHERE, keytab=SOMEWHERE).overlay
+    hdfs = name_node_properties(place, PORTS, ("a", "b")) | data_node_properties(SOMEWHERE, "a", PORTS)
+    yield "HDFS", Overlay({key: (value, HDFS_ALONE) for key, value in hdfs.items()})
+    for is_coordinator in (True, False):
+        yield (
+            "Trino",
+            trino_overlay(is_coordinator=is_coordinator, port=1, coordinator_port=1, etc=SOMEWHERE, plugins=SOMEWHERE),
+        )
+    yield "Trino", Catalog(name="lake", cache_mib=1, preferred_hosts=1).overlay(SOMEWHERE, "http://127.0.0.1")
