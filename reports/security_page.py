@@ -27,7 +27,8 @@ def _head() -> Iterator[str]:
         an existing root with a key and a bucket of another account, in an existing VPC, with a replica; the
         mode `s3-plain`; and the mode `hdfs`. The column *in* says which of them have a statement. Tests keep
         this page current, and fail for a statement without a reason and for a wildcard that is not on a short
-        list."""
+        list. They also evaluate the policies as IAM does: what HBase, EMR and our programs do is allowed by the role
+        and by the endpoint, and a table of calls that must not be possible is denied."""
     )
     yield bullets(
         """**Encryption at rest.** Objects of a new root are encrypted with a KMS key of the environment (SSE-KMS with a

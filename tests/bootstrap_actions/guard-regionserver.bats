@@ -79,13 +79,7 @@ fill() { on_node sh -c "mkdir -p \$(dirname $1) && dd if=/dev/zero of=$1 bs=1M c
     assert_line "$line"
   done
   assert_line "RequiresMountsFor=/warmbase/cache /warmbase/system"
-  if ! command -v systemd-analyze >/dev/null; then skip "needs systemd-analyze to check the unit; the rest passed"; fi
-  put /etc/systemd/system/hbase-regionserver.service < <(printf '[Service]\nExecStart=/bin/true\n')
-  run on_node systemd-analyze verify /etc/systemd/system/hbase-regionserver.service
-  refute_output --partial warmbase
-  echo Misspelt=1 >>"$node$DROP_IN"
-  run on_node systemd-analyze verify /etc/systemd/system/hbase-regionserver.service
-  assert_output --partial 10-warmbase.conf
+  assert_drop_in hbase-regionserver "$DROP_IN"
 }
 
 @test "guard-regionserver: the command that is left makes the directories, for hbase alone" {

@@ -128,6 +128,14 @@ not_the_store() {
 bats_test_function --description "mount-volumes: an instance store before the volume is not taken for it" -- not_the_store "$MIB" 0
 bats_test_function --description "mount-volumes: an instance store after the volume is not taken for it" -- not_the_store 0 "$MIB"
 
+@test "mount-volumes: systemd accepts what makes the DataNode wait for its volumes" {
+  attach 1
+  attach 2
+  mount_volumes
+  assert_success
+  assert_drop_in hadoop-hdfs-datanode "$DROP_IN"
+}
+
 @test "mount-volumes: an instance store is known by its whole GiB" {
   attach 1 "$MIB"
   local store=$disk

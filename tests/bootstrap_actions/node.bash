@@ -129,3 +129,15 @@ changed() {
   local each
   for each in "${disks[@]}"; do on_node blkid -p "$each" || true; done
 }
+
+# assert_drop_in SERVICE DROP_IN: systemd accepts our drop-in of a service of EMR, and would name it for a misspelt key.
+assert_drop_in() {
+  local unit=/etc/systemd/system/$1.service
+  if ! command -v systemd-analyze >/dev/null; then skip "needs systemd-analyze to check the unit; the rest passed"; fi
+  put "$unit" < <(printf '[Service]\nExecStart=/bin/true\n')
+  run on_node systemd-analyze verify "$unit"
+  refute_output --partial warmbase
+  echo Misspelt=1 >>"$node$2"
+  run on_node systemd-analyze verify "$unit"
+  assert_output --partial "${2##*/}"
+}

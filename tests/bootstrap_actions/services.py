@@ -33,6 +33,8 @@ class Services(Struct, dict=True):
     states: dict[str, str] = field(default_factory=dict)
     """The states of EMR's clusters; EMR knows no other cluster."""
     published: list[dict[str, str]] = field(default_factory=list)
+    requests: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
+    """Method, path and headers of each request, with their names in lower case."""
     signed: list[str] = field(default_factory=list)
     faults: list[tuple[str, int, str]] = field(default_factory=list)
     """Answers (service, status, body) that come instead of the real ones, each once, in this order."""
@@ -84,6 +86,14 @@ class Handler(BaseHTTPRequestHandler):
     def __init__(self, held: Services, *arguments: object) -> None:
         self.held = held
         super().__init__(*arguments)  # type: ignore[arg-type]
+
+    def parse_request(self) -> bool:
+        """Keep what each request says of itself."""
+        whole = super().parse_request()
+        if whole:
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            self.held.requests.append((self.command, self.path, headers))
+        return whole
 
     def log_message(self, *_: object) -> None:
         """Prints nothing."""

@@ -42,6 +42,15 @@ teardown() { release_node; }
   done
 }
 
+@test "watch-claim: systemd accepts what asks before a start of HBase" {
+  act watch-claim "${CLAIM[@]}" --fencing=stop "${fetched[@]}"
+  assert_success
+  local daemon
+  for daemon in hbase-master hbase-regionserver; do
+    assert_drop_in "$daemon" "$UNITS/$daemon.service.d/20-warmbase-claim.conf"
+  done
+}
+
 @test "watch-claim: a second run changes nothing" {
   act watch-claim "${CLAIM[@]}" --fencing=stop "${fetched[@]}"
   assert_success

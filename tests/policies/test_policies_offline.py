@@ -1,0 +1,536 @@
+"""Every role and endpoint policy that we deploy, evaluated offline: what must be possible is, and nothing else.
+
+The calls of the programs on nodes are recorded while the programs run; those of HBase, EMR and CloudWatch stand below
+with their source. A call that must not be possible names the statement that decides.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import Struct
+
+from configurations.bootstrap import program
+from reports.deployment_shapes import shape_templates
+from stacks.roles import REPLICA_OBJECTS
+from tests.bootstrap_actions.services import Services, services
+from tests.pages import DOCS
+from tests.patience import HANG_SECONDS
+from tests.policies.deployment import MANAGED, OURS, REGION, Deployment
+from tests.policies.evaluator import IMPLICIT, Policies, Request, Unknown, decision
+
+PARTNER, STRANGER = "111122223333", "666666666666"
+NEW, EXISTING, LAKE = "new root", "existing root", "analytics"
+ROOT = f"arn:aws:s3:::warmbase-env-root-{OURS}-{REGION}"
+LOGS = f"arn:aws:s3:::warmbase-env-logs-{OURS}-{REGION}"
+CLAIM = f"{ROOT}/hbase.warmbase-claim"
+TAG = "for-use-with-amazon-emr-managed-policies"
+STORE_FILE = f"{ROOT}/hbase/data/default/events/1588230740/d/0123456789abcdef"
+TRACKER = f"{ROOT}/hbase/data/default/events/1588230740/d/.filelist/f1.1700000000000"
+CREATED: Mapping[str, str] = {"s3:ObjectCreationOperation": "true"}
+CONDITIONAL: Mapping[str, str] = {**CREATED, "s3:if-match": '"e"'}
+INSTANCE, VOLUME, CARD = (
+    f"arn:aws:ec2:{REGION}:{OURS}:{kind}/x" for kind in ("instance", "volume", "network-interface")
+)
+SUBNET, GROUP = (f"arn:aws:ec2:{REGION}:{OURS}:{kind}/x" for kind in ("subnet", "security-group"))
+KEY = f"arn:aws:kms:{REGION}:{OURS}:key/warmbase-env-storage-RootKeyEC9149F6"
+TOPIC_KEY = f"arn:aws:kms:{REGION}:{OURS}:key/warmbase-env-blue-monitoring-TopicKeyB2E0C9CB"
+TOPIC = f"arn:aws:sns:{REGION}:{OURS}:warmbase-env-blue-monitoring-TopicBFC7AF6E"
+FOREIGN_KEY = "arn:aws:kms:us-east-1:111122223333:key/KEY"
+NODE_ROLE = f"arn:aws:iam::{OURS}:role/warmbase-env-blue-cluster-RolesNode62C6EFCA"
+WAL = f"arn:aws:emrwal:{REGION}:{OURS}:workspace/warmbaseenv/table"
+THROUGH_S3 = {"kms:ViaService": f"s3.{REGION}.amazonaws.com"}
+ARNS = {
+    "cloudwatch:PutMetricData": "*",
+    "elasticmapreduce:DescribeCluster": f"arn:aws:elasticmapreduce:{REGION}:{OURS}:cluster/{{}}",
+}
+
+
+@cache
+def deployment(shape: str) -> Deployment:
+    return Deployment(shape)
+
+
+class Call(Struct, frozen=True):
+    """A call of the caller in a deployment of one shape; `owner` has the resource."""
+
+    shape: str
+    caller: str
+    action: str
+    resource: str
+    keys: Mapping[str, str] = {}
+    owner: str = OURS
+
+    @property
+    def decision(self) -> tuple[bool, str]:
+        """Return whether the call is allowed, and what decides."""
+        keys = {name: value for name, value in self.keys.items() if name != "service"}
+        names = {"action": self.action, "resource": self.resource, "account": OURS, "owner": self.owner}
+        request = Request(**names, service=self.keys.get("service", ""), keys=keys)
+        return deployment(self.shape).decision(self.caller, request)
+
+
+def tags(resource: str) -> dict[str, str]:
+    """Return the tags of the resources of a type that EMR uses, as the keys of a request's context."""
+    kinds = {"subnet": "AWS::EC2::Subnet", "security-group": "AWS::EC2::SecurityGroup"}
+    every = [
+        {tag["Key"]: tag["Value"] for tag in properties["Tags"]}
+        for _, _, properties in deployment(NEW).resources(kinds[resource])
+    ]
+    common = set.intersection(*(set(each.items()) for each in every))
+    return {f"aws:ResourceTag/{key}": value for key, value in common}
+
+
+def cluster_tags() -> dict[str, str]:
+    """Return the tags of the cluster, which EMR gives its instances and volumes."""
+    [(_, _, cluster)] = deployment(NEW).resources("AWS::EMR::Cluster", "blue-cluster")
+    return {f"aws:RequestTag/{tag['Key']}": tag["Value"] for tag in cluster["Tags"]}
+
+
+def hbase_calls() -> Iterator[tuple[Any, ...]]:
+    """Yield what HBase, S3A and EMR's agents do on a node.
+
+    Source: EMR Management Guide, emr-iam-role-for-ec2; Hadoop S3A, assumed_roles (the permissions that S3A needs).
+    """
+    for caller, objects in (("blue node", (STORE_FILE, TRACKER)), ("green node", replica_objects())):
+        for key in objects:
+            for action in (
+                "GetObject",
+                "PutObject",
+                "DeleteObject",
+                "AbortMultipartUpload",
+                "ListMultipartUploadParts",
+            ):
+                yield NEW, caller, f"s3:{action}", key, CREATED if action == "PutObject" else {}
+        yield NEW, caller, "s3:GetObject", STORE_FILE
+        yield NEW, caller, "s3:GetObject", f"{ROOT}/hbase/hbase.id"
+        for action in ("ListBucket", "GetBucketLocation", "ListBucketMultipartUploads"):
+            yield NEW, caller, f"s3:{action}", ROOT
+        yield NEW, caller, "s3:PutObject", f"{LOGS}/emr/j-1/warmbase/answer.json"
+        for action in ("GenerateDataKey", "Decrypt"):
+            yield NEW, caller, f"kms:{action}", KEY
+            yield EXISTING, caller, f"kms:{action}", FOREIGN_KEY, THROUGH_S3, PARTNER
+        for action in ("CreateControlChannel", "OpenDataChannel"):
+            yield NEW, caller, f"ssmmessages:{action}", "*"
+        yield NEW, caller, "ssm:UpdateInstanceInformation", INSTANCE
+        yield NEW, caller, "s3:GetObject", "arn:aws:s3:::our-keys/hbase.zip", {}, PARTNER
+        yield NEW, caller, "cloudwatch:PutMetricData", "*", {"cloudwatch:namespace": "CWAgent"}
+    yield NEW, "blue node", "emrwal:AppendEdit", WAL
+    yield EXISTING, "blue node", "s3:PutObject", "arn:aws:s3:::our-data/hbase/data/default/t/r/d/f", CREATED, PARTNER
+    yield LAKE, "lake node", "s3:GetObject", "arn:aws:s3:::our-lake/tables/t/part-0.parquet"
+    yield LAKE, "lake node", "s3:ListBucket", "arn:aws:s3:::our-lake", {"s3:prefix": "tables/t/"}
+
+
+def replica_objects() -> list[str]:
+    """Return an object for each pattern of a replica's, named as HBase and EMR do."""
+    names = [name.replace("*", "x/y") for names in REPLICA_OBJECTS.values() for name in names]
+    return [f"{ROOT}/hbase/{name}" for name in names]
+
+
+def aws_calls() -> Iterator[tuple[Any, ...]]:
+    """Yield what EMR, EC2, CloudWatch, S3 and EventBridge Scheduler do for a cluster.
+
+    Source: EMR Management Guide, emr-iam-role-newpolicies, using-service-linked-roles and emr-plan-ha-placementgroup;
+    EBS User Guide, ebs-encryption-requirements; Amazon SNS and S3 User Guides.
+    """
+    for action in ("RunInstances", "CreateFleet"):
+        yield NEW, "blue service", f"ec2:{action}", SUBNET, tags("subnet")
+        yield NEW, "blue service", f"ec2:{action}", GROUP, tags("security-group")
+        for resource in (INSTANCE, VOLUME):
+            yield NEW, "blue service", f"ec2:{action}", resource, cluster_tags()
+        for resource in (
+            CARD,
+            f"arn:aws:ec2:{REGION}::image/ami-1",
+            f"arn:aws:ec2:{REGION}:{OURS}:placement-group/EMR_1",
+        ):
+            yield NEW, "blue service", f"ec2:{action}", resource
+    for resource in (INSTANCE, VOLUME, CARD):
+        yield NEW, "blue service", "ec2:CreateTags", resource, {"ec2:CreateAction": "RunInstances"}
+    yield NEW, "blue service", "ec2:CreateNetworkInterface", CARD, cluster_tags()
+    yield NEW, "blue service", "ec2:CreateNetworkInterface", SUBNET, tags("subnet")
+    yield NEW, "blue service", "ec2:AuthorizeSecurityGroupIngress", GROUP, tags("security-group")
+    yield NEW, "blue service", "ec2:TerminateInstances", INSTANCE, {f"aws:ResourceTag/{TAG}": "true"}
+    yield NEW, "blue service", "ec2:CreatePlacementGroup", f"arn:aws:ec2:{REGION}:{OURS}:placement-group/EMR_1"
+    yield NEW, "blue service", "ec2:DescribeSubnets", "*"
+    yield NEW, "blue service", "iam:PassRole", NODE_ROLE, {"iam:PassedToService": "ec2.amazonaws.com"}
+    yield NEW, "blue service", "kms:CreateGrant", KEY, {"kms:GrantIsForAWSResource": "true"}
+    yield NEW, "blue service", "kms:GenerateDataKeyWithoutPlaintext", KEY
+    yield NEW, "blue boost", "ec2:ModifyVolume", VOLUME, {"aws:ResourceTag/warmbase-boost": "warmbase-env-blue"}
+    yield NEW, "network flows", "logs:PutLogEvents", rejected_log()
+    cloudwatch = {"service": "cloudwatch.amazonaws.com", "aws:SourceAccount": OURS}
+    yield NEW, "aws", "sns:Publish", TOPIC, cloudwatch
+    yield NEW, "aws", "kms:GenerateDataKey", TOPIC_KEY, cloudwatch
+    yield NEW, "aws", "kms:Decrypt", TOPIC_KEY, cloudwatch
+    access = {"service": "logging.s3.amazonaws.com", "aws:SourceAccount": OURS, "aws:SourceArn": ROOT}
+    yield NEW, "aws", "s3:PutObject", f"{LOGS}/access/root/1", access
+    for caller, keys in trusted().items():
+        yield NEW, f"assume {caller}", "sts:AssumeRole", "*", keys
+    yield NEW, "person", "s3:PutObject", CLAIM, CONDITIONAL
+
+
+def rejected_log() -> str:
+    [(stack, key, _)] = deployment(NEW).resources("AWS::Logs::LogGroup")
+    return f"arn:aws:logs:{REGION}:{OURS}:log-group:{stack}-{key}:log-stream:eni-1"
+
+
+def trusted() -> Mapping[str, dict[str, str]]:
+    """Return who assumes each role, with the keys that AWS sends."""
+    emr = f"arn:aws:elasticmapreduce:{REGION}:{OURS}:cluster/j-1"
+    return {
+        "blue node": {"service": "ec2.amazonaws.com"},
+        "blue service": {"service": "elasticmapreduce.amazonaws.com", "aws:SourceAccount": OURS, "aws:SourceArn": emr},
+        "blue boost": {"service": "scheduler.amazonaws.com", "aws:SourceAccount": OURS},
+        "network flows": {"service": "vpc-flow-logs.amazonaws.com"},
+    }
+
+
+def bootstrap_calls() -> Iterator[tuple[Any, ...]]:
+    """Yield the downloads of each node while it is launched: scripts, and the programs that their arguments name."""
+    for stack, _, cluster in deployment(NEW).resources("AWS::EMR::Cluster"):
+        urls = sorted(set(re.findall(r"s3://([^\s\"]+\.(?:sh|py))", json.dumps(cluster["BootstrapActions"]))))
+        assert len(urls) > 5
+        for url in urls:
+            caller = f"{stack.removeprefix('warmbase-env-').removesuffix('-cluster')} node"
+            yield NEW, caller, "s3:GetObject", f"arn:aws:s3:::{url}"
+
+
+def test_what_hbase_and_aws_do_is_allowed() -> None:
+    refused = [
+        (call, cause)
+        for calls in (hbase_calls(), aws_calls(), bootstrap_calls())
+        for call in calls
+        for allowed, cause in [Call(*call).decision]
+        if not allowed
+    ]
+    assert refused == []
+
+
+DENIED: list[tuple[Any, ...]] = [
+    # A replica that somebody has made a writer.
+    (NEW, "green node", "s3:PutObject", STORE_FILE, CREATED, OURS, IMPLICIT),
+    (NEW, "green node", "s3:PutObject", TRACKER, CREATED, OURS, IMPLICIT),
+    (NEW, "green node", "s3:DeleteObject", STORE_FILE, {}, OURS, IMPLICIT),
+    (NEW, "green node", "s3:DeleteObject", TRACKER, {}, OURS, IMPLICIT),
+    (
+        EXISTING,
+        "green node",
+        "s3:PutObject",
+        "arn:aws:s3:::our-data/hbase/data/default/t/r/d/f",
+        CREATED,
+        PARTNER,
+        IMPLICIT,
+    ),
+    (NEW, "green node", "s3:PutObject", f"{ROOT}/hbase/data/hbase/meta/1588230740/info/f", CREATED, OURS, IMPLICIT),
+    (NEW, "green node", "s3:PutObject", f"{ROOT}/hbase/data/hbase/namespace/r/info/f", CREATED, OURS, IMPLICIT),
+    (NEW, "green node", "s3:DeleteObject", f"{ROOT}/hbase/archive/data/default/events/r/d/f", {}, OURS, IMPLICIT),
+    (NEW, "green node", "s3:DeleteObject", f"{ROOT}/hbase/.hbase-snapshot/daily/.snapshotinfo", {}, OURS, IMPLICIT),
+    (NEW, "green node", "s3:PutObject", f"{ROOT}/hbase/hbase.id", CREATED, OURS, IMPLICIT),
+    (NEW, "green node", "s3:PutObject", f"{ROOT}/hbase/active.cluster.suffix.id", CREATED, OURS, IMPLICIT),
+    (NEW, "green node", "s3:PutObject", CLAIM, CONDITIONAL, OURS, IMPLICIT),
+    (NEW, "green node", "emrwal:AppendEdit", WAL, {}, OURS, IMPLICIT),
+    # The claim, and what must last.
+    (NEW, "blue node", "s3:PutObject", CLAIM, CREATED, OURS, "role denies: ClaimUnconditional"),
+    (NEW, "person", "s3:PutObject", CLAIM, CREATED, OURS, "resource denies: ClaimUnconditional"),
+    (NEW, "blue node", "s3:DeleteObject", CLAIM, {}, OURS, "role denies: ClaimDeletion"),
+    (NEW, "blue node", "s3:DeleteObjectVersion", STORE_FILE, {}, OURS, IMPLICIT),
+    (NEW, "blue node", "s3:DeleteBucket", ROOT, {}, OURS, IMPLICIT),
+    (NEW, "blue node", "s3:PutBucketVersioning", ROOT, {}, OURS, IMPLICIT),
+    (NEW, "blue node", "s3:PutLifecycleConfiguration", ROOT, {}, OURS, IMPLICIT),
+    (NEW, "blue node", "s3:DeleteObject", f"{LOGS}/emr/j-1/node/x", {}, OURS, IMPLICIT),
+    (NEW, "person", "s3:GetObject", STORE_FILE, {"aws:SecureTransport": "false"}, OURS, "resource denies: (unnamed)"),
+    (NEW, "blue node", "kms:ScheduleKeyDeletion", KEY, {}, OURS, IMPLICIT),
+    (NEW, "blue node", "kms:CreateGrant", KEY, {"kms:GrantIsForAWSResource": "true"}, OURS, IMPLICIT),
+    (NEW, "blue service", "kms:CreateGrant", KEY, {}, OURS, IMPLICIT),
+    # Other accounts: buckets whose names somebody took, keys, and calls on their behalf.
+    (NEW, "blue node", "s3:PutObject", STORE_FILE, CREATED, STRANGER, "endpoint does not allow it"),
+    (EXISTING, "blue node", "s3:GetObject", "arn:aws:s3:::our-data/hbase/data/x", {}, STRANGER, IMPLICIT),
+    (NEW, "blue node", "s3:GetObject", "arn:aws:s3:::strangers-bucket/x", {}, STRANGER, "endpoint does not allow it"),
+    (NEW, "blue node", "s3:GetObject", f"arn:aws:s3:::another-bucket-{OURS}/x", {}, OURS, IMPLICIT),
+    (EXISTING, "blue node", "kms:Decrypt", FOREIGN_KEY, {}, PARTNER, IMPLICIT),
+    (
+        EXISTING,
+        "blue node",
+        "kms:Decrypt",
+        FOREIGN_KEY,
+        {"kms:ViaService": "ebs.us-east-1.amazonaws.com"},
+        PARTNER,
+        IMPLICIT,
+    ),
+    # More than a node's own work.
+    (NEW, "blue node", "iam:PassRole", NODE_ROLE, {"iam:PassedToService": "ec2.amazonaws.com"}, OURS, IMPLICIT),
+    (NEW, "blue node", "ssm:GetParameter", f"arn:aws:ssm:{REGION}:{OURS}:parameter/password", {}, OURS, IMPLICIT),
+    (NEW, "blue node", "ssm:SendCommand", INSTANCE, {}, OURS, IMPLICIT),
+    (
+        NEW,
+        "blue node",
+        "elasticmapreduce:TerminateJobFlows",
+        ARNS["elasticmapreduce:DescribeCluster"].format("j-1"),
+        {},
+        OURS,
+        IMPLICIT,
+    ),
+    (NEW, "blue node", "cloudwatch:PutMetricData", "*", {"cloudwatch:namespace": "AWS/EC2"}, OURS, IMPLICIT),
+    (
+        NEW,
+        "blue node",
+        "emrwal:CreateWorkspace",
+        f"arn:aws:emrwal:{REGION}:{OURS}:workspace/warmbaseenv",
+        {},
+        OURS,
+        IMPLICIT,
+    ),
+    (
+        NEW,
+        "blue node",
+        "emrwal:AppendEdit",
+        f"arn:aws:emrwal:{REGION}:{OURS}:workspace/others/table",
+        {},
+        OURS,
+        IMPLICIT,
+    ),
+    (LAKE, "lake node", "s3:GetObject", STORE_FILE, {}, OURS, "role denies: Root"),
+    (LAKE, "lake node", "s3:PutObject", "arn:aws:s3:::our-lake/tables/t/f", CREATED, OURS, IMPLICIT),
+    (LAKE, "lake node", "s3:ListBucket", "arn:aws:s3:::our-lake", {"s3:prefix": "salaries/"}, OURS, IMPLICIT),
+    # EMR, the schedules of a boost, and the logs of the VPC.
+    (
+        NEW,
+        "blue service",
+        "iam:PassRole",
+        f"arn:aws:iam::{OURS}:role/Admin",
+        {"iam:PassedToService": "ec2.amazonaws.com"},
+        OURS,
+        IMPLICIT,
+    ),
+    (NEW, "blue service", "iam:PassRole", NODE_ROLE, {"iam:PassedToService": "lambda.amazonaws.com"}, OURS, IMPLICIT),
+    (NEW, "blue service", "ec2:TerminateInstances", INSTANCE, {}, OURS, IMPLICIT),
+    (NEW, "blue service", "ec2:RunInstances", SUBNET, {}, OURS, IMPLICIT),
+    (NEW, "blue service", "ec2:RunInstances", VOLUME, {}, OURS, IMPLICIT),
+    (NEW, "blue boost", "ec2:ModifyVolume", VOLUME, {}, OURS, IMPLICIT),
+    (
+        NEW,
+        "blue boost",
+        "ec2:ModifyVolume",
+        VOLUME,
+        {"aws:ResourceTag/warmbase-boost": "warmbase-env-green"},
+        OURS,
+        IMPLICIT,
+    ),
+    (
+        NEW,
+        "blue boost",
+        "ec2:DeleteVolume",
+        VOLUME,
+        {"aws:ResourceTag/warmbase-boost": "warmbase-env-blue"},
+        OURS,
+        IMPLICIT,
+    ),
+    (NEW, "network flows", "logs:DeleteLogGroup", f"arn:aws:logs:{REGION}:{OURS}:log-group:x", {}, OURS, IMPLICIT),
+    # Whom the policies of resources and the trust in a role admit.
+    (
+        NEW,
+        "aws",
+        "sns:Publish",
+        TOPIC,
+        {"service": "cloudwatch.amazonaws.com", "aws:SourceAccount": STRANGER},
+        OURS,
+        IMPLICIT,
+    ),
+    (
+        NEW,
+        "aws",
+        "kms:Decrypt",
+        TOPIC_KEY,
+        {"service": "cloudwatch.amazonaws.com", "aws:SourceAccount": STRANGER},
+        OURS,
+        IMPLICIT,
+    ),
+    (
+        NEW,
+        "aws",
+        "s3:PutObject",
+        f"{LOGS}/access/root/1",
+        {"service": "logging.s3.amazonaws.com", "aws:SourceAccount": STRANGER, "aws:SourceArn": ROOT},
+        OURS,
+        IMPLICIT,
+    ),
+    (
+        NEW,
+        "assume blue service",
+        "sts:AssumeRole",
+        "*",
+        {
+            "service": "elasticmapreduce.amazonaws.com",
+            "aws:SourceAccount": STRANGER,
+            "aws:SourceArn": f"arn:aws:elasticmapreduce:{REGION}:{STRANGER}:cluster/j-1",
+        },
+        OURS,
+        IMPLICIT,
+    ),
+    (NEW, "assume blue node", "sts:AssumeRole", "*", {"service": "lambda.amazonaws.com"}, OURS, IMPLICIT),
+    (
+        NEW,
+        "assume blue boost",
+        "sts:AssumeRole",
+        "*",
+        {"service": "scheduler.amazonaws.com", "aws:SourceAccount": STRANGER},
+        OURS,
+        IMPLICIT,
+    ),
+]
+"""Calls that must not be possible: shape, caller, action, resource, keys, its owner, and what decides."""
+
+
+def test_what_must_not_be_possible_is_denied_by_the_statement_that_we_mean() -> None:
+    wrong = [
+        (call, allowed, cause)
+        for *call, expected in DENIED
+        for allowed, cause in [Call(*call).decision]
+        if allowed or cause != expected
+    ]
+    assert wrong == []
+    assert len(DENIED) >= 30
+
+
+def test_credentials_of_another_account_pass_no_endpoint() -> None:
+    """Somebody on a node who brings credentials of their own cannot send data out with them."""
+    for action in ("cloudwatch:PutMetricData", "kms:Encrypt", "ssm:PutParameter", "elasticmapreduce:ListClusters"):
+        own = Policies(
+            identity=[{"Sid": "All", "Effect": "Allow", "Action": "*", "Resource": "*"}],
+            endpoint=deployment(NEW)._of_endpoint(action.partition(":")[0]),
+        )
+        request = Request(action=action, resource="*", account=STRANGER, owner=STRANGER)
+        assert decision(own, request) == (False, "endpoint does not allow it")
+        assert decision(own, Request(action=action, resource="*", account=OURS, owner=OURS))[0]
+
+
+def recorded(aws: Services) -> Iterator[tuple[str, str, Mapping[str, str]]]:
+    """Yield action, resource and keys of each request to AWS that a program has signed."""
+    for method, path, headers in aws.requests:
+        if (scope := re.search(r"/([a-z0-9-]+)/aws4_request", headers.get("authorization", ""))) is None:
+            continue
+        if scope[1] == "s3":
+            written = {
+                **CREATED,
+                **{f"s3:{name}": headers[name] for name in ("if-match", "if-none-match") if name in headers},
+            }
+            action = {"GET": "s3:GetObject", "PUT": "s3:PutObject"}[method]
+            yield action, f"arn:aws:s3::{path.replace('/', ':', 1)}", written if method == "PUT" else {}
+        elif scope[1] == "elasticmapreduce":
+            assert headers["x-amz-target"] == "ElasticMapReduce.DescribeCluster"
+            yield "elasticmapreduce:DescribeCluster", ARNS["elasticmapreduce:DescribeCluster"].format("j-DEAD"), {}
+        else:
+            assert scope[1] == "monitoring"
+            yield "cloudwatch:PutMetricData", "*", {"cloudwatch:namespace": aws.published[-1]["Namespace"]}
+
+
+def run(aws: Services, directory: Path, name: str, *arguments: str) -> None:
+    """Run a program of a node against the services."""
+    (directory / "job-flow.json").write_text(json.dumps({"jobFlowId": "j-ONE", "jobFlowCreationInstant": 1}))
+    places = [f"--metadata={aws.url}", f"--job-flow={directory / 'job-flow.json'}", *arguments]
+    command = [sys.executable, str(program(name)), *places]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=HANG_SECONDS)
+    assert done.returncode == 0, done.stderr
+
+
+def test_each_call_that_the_programs_of_a_node_make_is_allowed(tmp_path: Path) -> None:
+    bucket, key = ROOT.rpartition(":")[2], "hbase.warmbase-claim"
+    place = (f"--bucket={bucket}", f"--key={key}")
+    site = tmp_path / "hbase-site.xml"
+    site.write_text(
+        "<configuration><property><name>hbase.global.readonly.enabled</name><value>false</value></property></configuration>"
+    )
+    calls = set()
+    for role, caller in (("active", "blue node"), ("replica", "green node")):
+        with services() as aws:
+            taken = {"cluster": "j-DEAD", "region": aws.region, "account": aws.account, "claimed_at": "2026-01-01"}
+            if role == "active":
+                run(aws, tmp_path, "claim_root.py", *place, f"--s3={aws.url}", f"--emr={aws.url}")
+                aws.objects[f"/{bucket}/{key}"] = json.dumps(taken).encode()
+                aws.states["j-DEAD"] = "TERMINATED"
+                run(aws, tmp_path, "claim_root.py", *place, f"--s3={aws.url}", f"--emr={aws.url}")
+            taken["claimed_at"] = time.strftime("%Y-%m-%dT%H:%M:%SZ")
+            aws.objects[f"/{bucket}/{key}"] = json.dumps(taken).encode()
+            services_of = (f"--s3={aws.url}", f"--cloudwatch={aws.url}", f"--state={tmp_path / role}")
+            run(
+                aws,
+                tmp_path,
+                "watch_claim.py",
+                *place,
+                f"--role={role}",
+                "--fencing=alarm",
+                f"--hbase-site={site}",
+                *services_of,
+            )
+            run(
+                aws,
+                tmp_path,
+                "publish_cache_metrics.py",
+                "--misses-for-one=2",
+                f"--region-server={aws.url}",
+                f"--cloudwatch={aws.url}",
+                f"--state={tmp_path / 'counters.json'}",
+            )
+            for action, resource, keys in recorded(aws):
+                assert Call(NEW, caller, action, resource, keys).decision[0], (caller, action, resource, keys)
+                calls.add((caller, action))
+    assert calls == {
+        ("blue node", "s3:GetObject"),
+        ("blue node", "s3:PutObject"),
+        ("blue node", "elasticmapreduce:DescribeCluster"),
+        ("blue node", "cloudwatch:PutMetricData"),
+        ("green node", "s3:GetObject"),
+        ("green node", "cloudwatch:PutMetricData"),
+    }
+
+
+def test_the_managed_policy_is_the_version_that_we_read() -> None:
+    assert (MANAGED["version"], MANAGED["created"]) == ("v6", "2026-02-12T18:01:09+00:00")
+
+
+RECIPE = {
+    "CloudWatch": "CloudWatch",
+    "EC2": "EC2",
+    "EMR": "EMR",
+    "IAM": "IAM",
+    "KMS": "KMS",
+    "Logs": "CloudWatch Logs",
+    "S3": "S3",
+    "SNS": "SNS",
+    "SSM": "SSM",
+    "Scheduler": "EventBridge Scheduler",
+}
+"""The words of docs/deploy.md for the services of CloudFormation's types."""
+
+
+def test_the_recipe_for_a_deployer_names_each_service_and_each_role() -> None:
+    [recipe] = re.findall(r"naming a policy for (.*?)\.\n", (DOCS / "deploy.md").read_text(encoding="utf-8"), re.DOTALL)
+    for shape in (NEW, EXISTING):
+        for stack, template in shape_templates(shape).items():
+            for resource in template["Resources"].values():
+                if resource["Type"].startswith("AWS::"):
+                    assert RECIPE[resource["Type"].split("::")[1]] in " ".join(recipe.split()), resource["Type"]
+                if resource["Type"] == "AWS::IAM::Role":
+                    name = str(deployment(shape).filled(resource["Properties"].get("RoleName", stack), stack))
+                    assert name.startswith("warmbase-")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        {"Effect": "Allow", "NotAction": "s3:*", "Resource": "*"},
+        {"Effect": "Allow", "Action": "*", "Resource": "*", "Condition": {"StringNotEquals": {"a": "b"}}},
+    ],
+)
+def test_an_element_that_the_evaluator_does_not_know_is_no_permission(statement: dict[str, Any]) -> None:
+    request = Request(action="s3:GetObject", resource="*", account=OURS, owner=OURS)
+    with pytest.raises(Unknown):
+        decision(Policies(identity=[statement]), request)
