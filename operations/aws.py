@@ -148,6 +148,12 @@ class Aws:
         return self._guarded(make("service-quotas", endpoint_url=self._endpoint, config=PATIENT))
 
     @cached_property
+    def iam(self) -> Any:  # noqa: ANN401 - see above
+        """Return the client of AWS Identity and Access Management."""
+        make: Any = self._session.client
+        return self._guarded(make("iam", endpoint_url=self._endpoint, config=PATIENT))
+
+    @cached_property
     def secrets(self) -> Any:  # noqa: ANN401 - see above
         """Return the client of AWS Secrets Manager."""
         make: Any = self._session.client

@@ -13,6 +13,7 @@ from botocore.exceptions import ClientError
 
 from configurations.launch import Launch
 from emr.cluster_state import has_ended, is_running
+from environments.environment import Wal
 from environments.names import stacks_around
 from facts.instance_types import instance_types
 from operations.aws import Aws
@@ -30,6 +31,15 @@ STANDARD_VCPUS: Final = ("ec2", "L-1216C47A")
 STANDARD: Final = re.compile(r"[acdhimrtz]\d")
 GP3_TIB: Final = ("ebs", "L-7A658B76")
 """Service Quotas: Storage for General Purpose SSD (gp3) volumes, in TiB."""
+
+WAL_ROLE: Final = "AWSServiceRoleForEMRWAL"
+LINKED_ROLES: Final = {
+    "AWSServiceRoleForEMRCleanup": "elasticmapreduce.amazonaws.com",
+    WAL_ROLE: "emrwal.amazonaws.com",
+}
+"""EMR Management Guide, using-service-linked-roles-cleanup and -wal: EMR creates them at the first launch."""
+AWS_KEY: Final = "alias/aws/ebs"
+DENIED: Final = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
 
 
 def _credentials(context: PreflightContext) -> Iterator[PreflightCheck]:
@@ -168,6 +178,55 @@ def _quotas(context: PreflightContext) -> Iterator[PreflightCheck]:
             yield PreflightCheck(name=name, detail=detail)
 
 
+def _linked_roles(context: PreflightContext) -> Iterator[PreflightCheck]:
+    """Warn if the launch must create a role of EMR's, which takes a permission of its own; the launch may have it."""
+    emr_wal = context.environment.wal is Wal.EMR_WAL
+    for name, service in LINKED_ROLES.items():
+        if not context.new or (name == WAL_ROLE and not emr_wal):
+            continue
+        check = partial(PreflightCheck, name=f"role {name}")
+        try:
+            context.aws.iam.get_role(RoleName=name)
+            yield check(detail="exists")
+        except ClientError as error:
+            if error_code(error) == "NoSuchEntity":
+                command = f"aws iam create-service-linked-role --aws-service-name {service}"
+                detail = f"does not exist; the launch needs iam:CreateServiceLinkedRole for it, or run once: {command}"
+                yield check(detail=detail)
+            elif error_code(error) in DENIED:
+                yield check(detail="could not be read; if it does not exist, the launch creates it")
+            else:
+                raise
+
+
+def _volume_key(context: PreflightContext) -> Iterator[PreflightCheck]:
+    """Warn of an account that encrypts each new volume with a key that EMR's service role may not use.
+
+    With `security: {local_disks: true}`, EMR asks for each volume, the root volume too, to be encrypted with the key of
+    the environment, and the account's default does not matter.
+    """
+    if not context.new or context.environment.encrypt_local_disks:
+        return
+    try:
+        if not context.aws.ec2.get_ebs_encryption_by_default()["EbsEncryptionByDefault"]:
+            return
+        key = context.aws.ec2.get_ebs_default_kms_key_id()["KmsKeyId"]
+    except ClientError as error:
+        if error_code(error) not in DENIED:
+            raise
+        yield PreflightCheck(name="key of volumes", detail="the account's default for EBS could not be read")
+        return
+    if key.endswith(AWS_KEY):
+        yield PreflightCheck(name="key of volumes", detail="the account encrypts all volumes with the key of AWS")
+        return
+    detail = (
+        f"the account encrypts the root and data volumes of all nodes with {key}; unless its key policy lets EMR's"
+        " service role use it and create grants, the nodes end with Client.InternalError. With"
+        " `security: {local_disks: true}`, they use the key of this environment"
+    )
+    yield PreflightCheck(name="key of volumes", detail=detail)
+
+
 def _quota(aws: Aws, service: str, code: str) -> float | None:
     """Return the quota; None where it cannot be read, which does not mean that nodes cannot be launched."""
     try:
@@ -176,5 +235,15 @@ def _quota(aws: Aws, service: str, code: str) -> float | None:
         return None
 
 
-ACCOUNT_CHECKS = (_credentials, _command_line, _bootstrapped, _stacks, _records, _offered, _quotas)
+ACCOUNT_CHECKS = (
+    _credentials,
+    _command_line,
+    _bootstrapped,
+    _stacks,
+    _records,
+    _offered,
+    _quotas,
+    _linked_roles,
+    _volume_key,
+)
 """Every check, in order."""

@@ -17,6 +17,7 @@ SERVICES = {
     "cloudwatch": "cloudwatch",
     "ec2": "ec2",
     "emr": "elasticmapreduce",
+    "iam": "iam",
     "quotas": "servicequotas",
     "s3": "s3",
     "scheduler": "scheduler",
@@ -56,4 +57,5 @@ def test_what_is_asked_of_aws_is_listed() -> None:
     page = (PROJECT / "docs" / "operations.md").read_text()
     prefixes = "|".join(SERVICES.values())
     listed = set(re.findall(rf"`((?:{prefixes}):[A-Za-z]+)`", page))
-    assert listed == set(requested_actions())
+    # A call of EventBridge Scheduler passes a role, and none of ours is called PassRole.
+    assert listed - {"iam:PassRole"} == set(requested_actions())

@@ -66,6 +66,50 @@ def test_the_fix_of_a_missing_bootstrap_is_a_command(aws: Aws, tmp_path: Path) -
     assert check.fix.endswith("npx cdk bootstrap -c environment=dev")
 
 
+@pytest.mark.parametrize(
+    ("wal", "names"), [("", ["EMRCleanup"]), ("storage: {wal: emr-wal}\n", ["EMRCleanup", "EMRWAL"])]
+)
+def test_a_role_that_the_launch_has_to_create_is_named(
+    aws: Aws, tmp_path: Path, wal: str, names: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = checks(aws, environment(tmp_path, more=wal))
+    assert [name for name in before if name.startswith("role ")] == [f"role AWSServiceRoleFor{name}" for name in names]
+    cleanup = before["role AWSServiceRoleForEMRCleanup"]
+    assert "aws iam create-service-linked-role --aws-service-name elasticmapreduce.amazonaws.com" in cleanup.detail
+    assert not cleanup.problem
+    monkeypatch.setattr(aws.iam, "get_role", lambda **_: {})
+    assert checks(aws, environment(tmp_path))["role AWSServiceRoleForEMRCleanup"].detail == "exists"
+
+
+OWN_KEY = "arn:aws:kms:us-east-1:123456789012:key/1"
+
+
+@pytest.mark.parametrize(
+    ("account_key", "local_disks", "says"),
+    [
+        (None, "false", None),
+        ("arn:aws:kms:us-east-1:123456789012:alias/aws/ebs", "false", "with the key of AWS"),
+        (OWN_KEY, "false", "Client.InternalError"),
+        (OWN_KEY, "true", None),
+    ],
+)
+def test_a_default_key_that_emr_may_not_use_is_named(
+    tmp_path: Path, account_key: str | None, local_disks: str, says: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install()
+    with mock_aws():
+        aws = clients()
+        answer = {"EbsEncryptionByDefault": account_key is not None}
+        monkeypatch.setattr(aws.ec2, "get_ebs_encryption_by_default", lambda: answer)
+        monkeypatch.setattr(aws.ec2, "get_ebs_default_kms_key_id", lambda: {"KmsKeyId": account_key})
+        found = checks(aws, environment(tmp_path, more=f"security: {{local_disks: {local_disks}}}\n"))
+    if says is None:
+        assert "key of volumes" not in found
+    else:
+        assert says in found["key of volumes"].detail
+        assert not found["key of volumes"].problem
+
+
 @pytest.mark.parametrize(("limit", "problem"), [(1.0, "the quota is too small"), (100_000.0, "")])
 def test_a_quota_is_compared_with_the_plan(
     aws: Aws, tmp_path: Path, limit: float, problem: str, monkeypatch: pytest.MonkeyPatch
