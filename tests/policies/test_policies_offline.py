@@ -402,7 +402,13 @@ def test_what_must_not_be_possible_is_denied_by_the_statement_that_we_mean() -> 
 
 def test_credentials_of_another_account_pass_no_endpoint() -> None:
     """Somebody on a node who brings credentials of their own cannot send data out with them."""
-    for action in ("cloudwatch:PutMetricData", "kms:Encrypt", "ssm:PutParameter", "elasticmapreduce:ListClusters"):
+    for action in (
+        "cloudwatch:PutMetricData",
+        "kms:Encrypt",
+        "ssm:PutParameter",
+        "elasticmapreduce:ListClusters",
+        "emrwal:CreateWal",
+    ):
         own = Policies(
             identity=[{"Sid": "All", "Effect": "Allow", "Action": "*", "Resource": "*"}],
             endpoint=deployment(NEW)._of_endpoint(action.partition(":")[0]),
