@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from moto.iam.access_control import IAMPolicy, PermissionResult
 from moto.s3.exceptions import S3AccessDeniedError
-from moto.s3.models import FakeBucket, s3_backends
+from moto.s3.models import FakeBucket, S3Backend, s3_backends
 from moto.s3.responses import S3Response
 
 from local_aws.moto_internals import Json, Untyped, replace, wrap
@@ -47,6 +47,8 @@ def install() -> None:
     wrap(S3Response, "_authenticate_and_authorize_s3_action", _authorize)
     # S3 accepts the target of access logs unchecked; moto wants its policy first, which a template writes last.
     replace(FakeBucket, "_log_permissions_enabled_policy", staticmethod(lambda **_: True))
+    # S3 delivers access logs within hours (User Guide, ServerLogs); moto would fill a bucket that a rollback deletes.
+    replace(S3Backend, "log_incoming_request", lambda *_: None)
 
 
 def _authorize(

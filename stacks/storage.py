@@ -1,6 +1,6 @@
 """Storage: the HBase root, its key, the logs, and EMR's write-ahead log where it is asked for.
 
-They outlive every cluster and every deletion of a stack.
+They outlive every cluster and every deletion of a stack, but not a first deployment that fails.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ from stacks.nag_suppressions import suppress
 NONCURRENT_DAYS = 3  # judgement: a weekend to notice that something was deleted
 LOG_DAYS = 90  # judgement: a quarter to look back on
 
+RETENTION: Final = cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
+"""CloudFormation retains what holds data, except when the creation of the stack fails: a bucket that outlived that
+would be empty, and its name would stop the next deployment."""
 UNCONDITIONAL: Final = {
     "Null": {"s3:if-match": "true", "s3:if-none-match": "true"},
     # The parts of an upload carry no condition; the request that completes it does.
@@ -52,7 +55,7 @@ class StorageStack(cdk.Stack):
             "RootKey",
             description=f"HBase root and local disks of warmbase environment {environment.name}",
             enable_key_rotation=True,
-            removal_policy=cdk.RemovalPolicy.RETAIN,
+            removal_policy=RETENTION,
         )
         self.root_key_arn = environment.root.key or self.key.key_arn
         """The ARN of the key that encrypts the objects of the root."""
@@ -62,7 +65,7 @@ class StorageStack(cdk.Stack):
             self._root(environment)
         if environment.wal is Wal.EMR_WAL:
             workspace = emr.CfnWALWorkspace(self, "WalWorkspace", wal_workspace_name=environment.wal_workspace)
-            workspace.apply_removal_policy(cdk.RemovalPolicy.RETAIN)
+            workspace.apply_removal_policy(RETENTION)
 
     def _logs(self, environment: Environment) -> s3.Bucket:
         return s3.Bucket(
@@ -72,7 +75,7 @@ class StorageStack(cdk.Stack):
             encryption=s3.BucketEncryption.S3_MANAGED,
             enforce_ssl=True,
             block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
-            removal_policy=cdk.RemovalPolicy.RETAIN,
+            removal_policy=RETENTION,
             lifecycle_rules=[s3.LifecycleRule(expiration=cdk.Duration.days(LOG_DAYS))],
         )
 
@@ -87,7 +90,7 @@ class StorageStack(cdk.Stack):
             enforce_ssl=True,
             block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
             versioned=True,
-            removal_policy=cdk.RemovalPolicy.RETAIN,
+            removal_policy=RETENTION,
             server_access_logs_bucket=self.logs,
             server_access_logs_prefix="access/root/",
             metrics=[s3.BucketMetrics(id=environment.root.metrics_id, prefix=f"{environment.root.prefix}/")],
