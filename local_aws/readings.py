@@ -66,6 +66,11 @@ READINGS: Final = (
         usual="",
         worse="a call of a schedule that EC2 refuses is not tried again",
     ),
+    Reading(
+        statement="A cluster with three primaries whose claim fails keeps its nodes",
+        usual="",
+        worse="the cluster is `TERMINATING`, and ends only when its protection is lifted and it is terminated again",
+    ),
 )
 
 _worse: list[bool] = [False]

@@ -109,7 +109,9 @@ def _of_name(
         return
     events = Events(aws, stack, only_new=False)
     identities = {one.get("PhysicalResourceId") for one in events.every() if one["ResourceType"] == CLUSTER_TYPE}
-    remainder = FailedLaunch(cluster_name=cluster_name, stack=stack, stack_status=status, why=tuple(events.failures()))
+    remainder = FailedLaunch(
+        cluster_name=cluster_name, stack=stack, stack_status=status, why=tuple(dict.fromkeys(events.failures()))
+    )
     alive = {one["Id"]: one["Status"]["State"] for one in named if one["Id"] in identities}
     failed = [
         identity
@@ -164,7 +166,8 @@ def end_failed_launch(aws: Aws, environment: Environment, failed: FailedLaunch) 
     """Yield the steps that end the cluster and then its stack, each of which can be repeated. Hold the lock."""
     if failed.cluster is not None:
         yield _step(f"end {failed.cluster}, whose launch failed", partial(_end, aws, environment, failed))
-    yield _step(f"clear away what {failed.stack} holds of it", partial(_settle, aws, environment, failed))
+    verb = "delete" if failed.stack_status in CREATION_FAILED else "check the rollback of"
+    yield _step(f"{verb} stack {failed.stack}", partial(_settle, aws, environment, failed))
 
 
 def _step(title: str, act: Callable[[Say], str]) -> Stage:

@@ -28,13 +28,14 @@ from operations import teardown_steps
 from operations.aws import Aws, any_call
 from operations.cdk import run_cdk
 from operations.change_set import Assembly, deploy_stack
+from operations.deployed_stack import status_of
 from operations.deployment import deployment
 from operations.pinning import pin
 from operations.progress import carry_out
 from operations.proposal import Work, proposal
 from operations.protection import protect
 from operations.teardown import teardown
-from sizing.problem import Refused
+from sizing.problem import OperationFailed, Refused
 from stacks.pinned import read_templates
 from tests.command import PROCESS
 from tests.operations.deployed import WHEN, Cut
@@ -290,6 +291,41 @@ def test_a_teardown_goes_on_from_wherever_it_was_ended(local: LocalAws, tmp_path
     assert here.states()[mine] == "TERMINATED"
     assert here.holder() == "nobody"
     assert not (tmp_path / f"{environment.name}.launch").exists()
+
+
+def test_a_failed_launch_of_three_primaries_is_named_ended_and_launched_again(local: LocalAws, tmp_path: Path) -> None:
+    """Another cluster claims the root while plain CDK launches: the claim refuses, and EMR keeps the nodes."""
+    here = account(local, tmp_path, "three")
+    here.edit("primaries: 1", "primaries: 3")
+    name, stack = str(here.file), "warmbase-three-blue-cluster"
+    group = {"InstanceRole": "MASTER", "InstanceType": "m8g.xlarge", "InstanceCount": 1}
+    alone: Any = {"Name": "theirs", "Instances": {"InstanceGroups": [group], "KeepJobFlowAliveWhenNoSteps": True}}
+    theirs = here.aws.emr.run_job_flow(**alone)["JobFlowId"]
+    cdk = ("deploy", "-c", f"environment={name}", "--output", str(tmp_path / "cdk.out"), "--require-approval", "never")
+    run_cdk((*cdk, "warmbase-three-storage"), local.environment)
+    claim = {"cluster": theirs, "region": "us-east-1", "account": "123456789012", "claimed_at": "2026-11-20"}
+    here.aws.s3.put_object(
+        Bucket="warmbase-three-root-123456789012-us-east-1",
+        Key="hbase.warmbase-claim",
+        Body=json.dumps(claim).encode(),
+        IfNoneMatch="*",
+    )
+    with pytest.raises(OperationFailed):
+        run_cdk((*cdk, stack), local.environment)
+    assert status_of(here.aws, stack) == "ROLLBACK_FAILED"
+    [failed] = [each for each in here.states() if _named(here, each, "warmbase-three-blue")]
+    shown = " ".join(here.run("status", name).stdout.split())
+    assert f"{failed} is TERMINATING and may keep its nodes (3 x " in shown
+    assert "`warmbase deploy three` and `warmbase destroy three` end it after a question" in shown
+    assert "nothing was changed" in here.run("deploy", name, code=2).stderr
+    assert here.states()[failed] == "TERMINATING"
+    here.aws.emr.terminate_job_flows(JobFlowIds=[theirs])
+    here.run("deploy", name, "--yes")
+    assert here.states()[failed] == "TERMINATED"
+    [second] = [each for each in here.running() if _named(here, each, "warmbase-three-blue")]
+    assert here.holder() == second
+    assert status_of(here.aws, stack) == "CREATE_COMPLETE"
+    here.run("pin", name, "--check")
 
 
 REFUSALS = {

@@ -10,8 +10,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import click
 import pytest
-from botocore.exceptions import ClientError
 from moto import mock_aws
 from msgspec.structs import replace
 
@@ -22,13 +22,14 @@ from local_aws.extension import install
 from operations import failed_launch
 from operations.aws import Aws, any_call, is_reading
 from operations.deployed_stack import status_of
-from operations.failed_launch import FailedLaunch, end_failed_launch, find_failed_launches
+from operations.failed_launch import end_failed_launch, find_failed_launches
 from operations.progress import carry_out
 from sizing.problem import OperationFailed, Refused
 from stacks.pinned import read_templates
 from tests.operations.deployed import PROJECT, Cut, synthesised
 from tests.operations.killable import Killable, Killed
 from tests.operations.mocked_aws import VARIABLES, Snapshot, clients, create
+from tests.operations.operators import World, install_world
 
 STACK = "warmbase-dev-blue-cluster"
 TEXT = (PROJECT / "environments/dev.yaml").read_text().replace("primaries: 1", "primaries: 3")
@@ -83,23 +84,24 @@ def moto_stack() -> Any:
 _starts: dict[str, Snapshot] = {}
 
 
-def start(state: str) -> None:
-    """Put the mocked AWS into that state, with a cluster of another environment beside it."""
-    if state in _starts:
-        _starts[state].replace()
+def start(state: str, others: tuple[str, ...] = ("warmbase-dev-green", "warmbase-dev-blue", "theirs")) -> None:
+    """Put the mocked AWS into that state, with failed clusters beside it that the stack has not launched."""
+    if state + str(others) in _starts:
+        _starts[state + str(others)].replace()
         return
     assembly = synthesised(TEXT)
     around = {name: body for name, body in read_templates(assembly).items() if "-blue-" not in name}
     create(clients(), "dev", assembly, around)
     groups = [{"InstanceRole": "MASTER", "InstanceType": "m8g.xlarge", "InstanceCount": 3}]
-    for name in ("warmbase-dev-green", "warmbase-dev-blue", "theirs"):
+    for name in others:
         clients().emr.run_job_flow(
             Name=name,
             Instances={"InstanceGroups": groups, "KeepJobFlowAliveWhenNoSteps": True},  # type: ignore[typeddict-item]
             Tags=[{"Key": "local-aws:bootstrap", "Value": "fail"}],
         )
     cluster_stack_of(state)
-    _starts[state] = Snapshot.take()
+    clients().ssm.put_parameter(Name="/cdk-bootstrap/hnb659fds/version", Value="21", Type="String")
+    _starts[state + str(others)] = Snapshot.take()
 
 
 @pytest.fixture
@@ -344,9 +346,63 @@ def test_the_first_cluster_goes_on_when_its_replacement_fails(environment: Envir
     assert clients().ssm.get_parameter(Name="/warmbase/dev/blue/cluster-id")["Parameter"]["Value"] == first
 
 
-def test_an_answer_that_aws_refuses_is_explained(environment: Environment) -> None:
-    start("refused")
-    [failed] = find_failed_launches(clients(), environment)
-    with pytest.raises(ClientError, match="termination protected"):
-        clients().emr.terminate_job_flows(JobFlowIds=[str(failed.cluster)])
-    assert isinstance(failed, FailedLaunch)
+@pytest.fixture
+def world(environment: Environment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """Return an operator's checkout of the environment, whose launch of three primaries has failed."""
+    start("refused", ())
+    world = World(tmp_path)
+    install_world(world, monkeypatch)
+    world.file("A").parent.mkdir()
+    world.file("A").write_text(Path(environment.source).read_text())
+    return world
+
+
+def test_status_and_a_dry_run_name_it_and_change_nothing(world: World) -> None:
+    [cluster] = running()
+    shown = " ".join(world.run("A", "status", "ENV").text.split())
+    assert f"failed the launch of cluster blue failed: {cluster} is TERMINATING" in shown
+    document = json.loads(world.run("A", "status", "ENV", "--output", "json").text)
+    assert [one["cluster"] for one in document["failed_launches"]] == [cluster]
+    for command, code in (("deploy", 3), ("destroy", 0)):
+        dry = world.run("A", command, "ENV", "--dry-run")
+        assert dry.code == code, dry.text
+        assert f"proposed  end {cluster}, whose launch failed" in dry.text
+    assert states()[cluster] == "TERMINATING"
+    assert "`warmbase deploy dev` ends it after a question" in " ".join(
+        world.run("A", "deploy", "ENV", "--dry-run").text.split()
+    )
+
+
+def test_a_teardown_and_a_pin_lead_to_the_way_out(world: World) -> None:
+    [cluster] = running()
+    refused = world.run("A", "teardown", "ENV", "blue")
+    assert refused.code == 3
+    assert "never started, so there is nothing to shut down" in refused.text
+    assert "warmbase deploy dev ends it" in refused.text
+    in_state(cluster, "BOOTSTRAPPING")
+    assert "warmbase deploy dev" in world.run("A", "pin", "ENV").text
+    assert states()[cluster] == "BOOTSTRAPPING"
+
+
+def test_deploy_asks_ends_it_and_launches_again(world: World) -> None:
+    [cluster] = running()
+    done = world.run("A", "deploy", "ENV")
+    assert done.code == 0, done.text
+    assert states()[cluster] == "TERMINATED"
+    [second] = world.running()
+    assert (world.record("A"), world.claim(), world.violations) == (second, second, [])
+    assert clients().emr.describe_cluster(ClusterId=second)["Cluster"]["TerminationProtected"]
+
+
+def test_destroy_ends_it_and_the_stacks_without_data(world: World) -> None:
+    done = world.run("A", "destroy", "ENV", "--yes")
+    assert done.code == 0, done.text
+    assert (world.running(), world.launches) == ([], [])
+    left = [stack["StackName"] for stack in clients().cloudformation.describe_stacks()["Stacks"]]
+    assert left == ["warmbase-dev-storage"]
+
+
+def test_a_no_changes_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(click, "confirm", lambda *_, **__: False)
+    assert "you did not confirm, so nothing was changed" in world.run("A", "deploy", "ENV").text
+    assert list(states().values()) == ["TERMINATING"]

@@ -146,9 +146,13 @@ def test_three_primaries_are_spread_and_one_is_not(templates: Callable[[str], Te
     assert "PlacementGroupConfigs" not in cluster(templates("dev"), "dev")
 
 
-def test_the_cluster_is_protected_and_replaces_unhealthy_nodes(templates: Callable[[str], Templates]) -> None:
-    instances = cluster(templates("prod"), "prod")["Instances"]
-    # One whose launch fails must end with all its nodes; who writes the launch down protects it.
+@pytest.mark.parametrize("name", ["dev", "prod"])
+def test_no_template_protects_a_cluster_and_each_replaces_unhealthy_nodes(
+    name: str, templates: Callable[[str], Templates]
+) -> None:
+    instances = cluster(templates(name), name)["Instances"]
+    # With one primary, a launch that fails must end with all its nodes; the command that records it protects it.
+    # With three, EMR protects the cluster from its birth, whatever the template says.
     assert "TerminationProtected" not in instances
     assert instances["UnhealthyNodeReplacement"] is True
     assert "Ec2KeyName" not in instances
