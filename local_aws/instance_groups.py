@@ -171,6 +171,9 @@ def settle(cluster: Untyped, group: Untyped) -> None:
 def _fail(group: Untyped, outcome: str) -> None:
     if outcome == "revert":
         group.configurations = group.last_successfully_applied_configurations
+        if readings.are_worse():
+            group.configurations_version += 1
+            group.last_successfully_applied_configurations_version = group.configurations_version
         group.state_change_reason = "The reconfiguration failed and was reverted to the last successful configurations."
     else:
         group.state_change_reason = "The reconfiguration failed, and so did the attempt to revert it."

@@ -47,6 +47,11 @@ READINGS: Final = (
         worse="the version moves only when the reconfiguration has been applied",
     ),
     Reading(
+        statement="A reconfiguration that EMR reverts leaves `LastSuccessfullyAppliedConfigurationsVersion`",
+        usual="the version that failed stays the requested one",
+        worse="EMR applies the previous settings as one more version",
+    ),
+    Reading(
         statement="A command that locks an environment within 30 s after another command removed its lock",
         usual="a parameter can be created as soon as the one of that name is deleted",
         worse="for a second after the deletion, Systems Manager says that the parameter still exists",

@@ -37,7 +37,11 @@ ENDED: Final = frozenset({"TERMINATING", "TERMINATED", "SHUTTING_DOWN", "ENDED"}
 # judgement: a publisher speaks once a minute, and CloudWatch shows it within two.
 PUBLISHED_SECONDS: Final = 300.0
 SURVIVING_FRACTION: Final = 0.9  # judgement: regions that moved meanwhile take some of the cached blocks away
+MOST_NAMES: Final = 5  # judgement: more names do not help to find the faulty one
 NO_REASON: Final = "EMR gave no reason"
+REVERTS: Final = (
+    "EMR reverts a change if a daemon of the group does not run after it, within a time that EMR does not state"
+)
 MASTER_WAITS: Final = "a master that restarts while a RegionServer is away may wait for hbase:meta forever"
 READ_GROUP_LOG: Final = (
     "read the group's log (EMR's console, instance groups); change the environment file, and run the same command again"
@@ -154,7 +158,7 @@ def _reconfigured(groups: _Groups, move: GroupChange, say: Say) -> str:
     if after.state == "RUNNING" and not after.pending and same_settings(after.settings, move.settings):
         nodes = f"{after.running} node{'s' * (after.running != 1)}"
         return f"{sum(1 for _ in flattened(move.settings))} settings applied to {nodes}"
-    raise _rolled_back(groups, move.role, before, after, say)
+    raise _rolled_back(groups, move, before, after, say)
 
 
 def _changed_since(groups: _Groups, role: str, difference: str) -> Refused:
@@ -187,14 +191,24 @@ def _refuse_absent(groups: _Groups, say: Say) -> None:
         )
 
 
+def _changed_settings(before: DescribedGroup, move: GroupChange) -> str:
+    """Return the names of the settings that the change adds, removes or replaces."""
+    has, wanted = set(flattened(before.settings)), set(flattened(move.settings))
+    names = sorted({f"{path} {key}" for path, key, _ in has ^ wanted})
+    return ", ".join(names[:MOST_NAMES]) + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
+
+
 def _rolled_back(
-    groups: _Groups, role: str, before: DescribedGroup, after: DescribedGroup, say: Say
+    groups: _Groups, move: GroupChange, before: DescribedGroup, after: DescribedGroup, say: Say
 ) -> OperationFailed:
     """Return EMR's reason; a group at which EMR stopped gets its previous settings again."""
-    why = after.why or NO_REASON
+    role, why = move.role, after.why or NO_REASON
     if after.state not in STOPPED:
         return OperationFailed.of(
-            where=f"the {role} group", what="EMR restored its previous settings", why=why, fix=READ_GROUP_LOG
+            where=f"the {role} group",
+            what=f"EMR restored its previous settings; not applied: {_changed_settings(before, move)}",
+            why=f"{why}\n{REVERTS}",
+            fix=READ_GROUP_LOG,
         )
     say(f"{role} group is {after.state}: {why}; restoring the previous settings")
     groups.ask(after, ReconfigurationType="OVERWRITE", Configurations=write_classifications(before.settings))

@@ -14,6 +14,7 @@ from moto import mock_aws
 from msgspec.structs import replace
 
 from configurations.properties.property import Applied
+from local_aws import readings
 from local_aws.extension import install
 from operations import reconfiguration as module
 from operations.aws import Aws
@@ -196,10 +197,17 @@ def test_it_goes_on_from_wherever_it_was_ended(when: str, here: Deployed) -> Non
     assert read_running_cluster(here.aws, here.launch).cluster.groups["core"].running > count
 
 
-def test_where_emr_goes_back_by_itself_its_reason_is_shown(here: Deployed) -> None:
+@pytest.mark.parametrize("worse", [False, True])
+def test_where_emr_goes_back_by_itself_its_reason_and_the_settings_are_shown(
+    here: Deployed, monkeypatch: pytest.MonkeyPatch, *, worse: bool
+) -> None:
+    monkeypatch.setattr(readings, "are_worse", lambda: worse)
     here.edit("clusters:", TIMEOUT + "clusters:")
     here.tag(TAG, "revert")
-    with pytest.raises(OperationFailed, match=r"the core group  EMR restored its previous settings\n  The reconf"):
+    reverted = (
+        r"the core group  EMR restored its previous settings; not applied: hbase-site hbase.rpc.timeout\n  The reconf"
+    )
+    with pytest.raises(OperationFailed, match=reverted):
         apply(here)
     assert here.tuning().group_changes
     here.tag(TAG, None)
