@@ -24,10 +24,11 @@ from cli.packages import module_of
 from sizing.problem import OperationFailed
 from tests.command import PROJECT, process_variables, run
 from tests.operations.failing_aws import PAGE, PRINCIPAL, Fail, broken_off, failing_aws, fixed, refusal, silence
+from tests.patience import HANG_SECONDS
 
-ONCE = Config(retries={"total_max_attempts": 1}, connect_timeout=20, read_timeout=20)
-IMPATIENT = ONCE.merge(Config(read_timeout=0.5))
-"""The time-outs for a server that never answers. The others answer at once, even on a busy machine."""
+ONCE = Config(retries={"total_max_attempts": 1}, connect_timeout=HANG_SECONDS, read_timeout=HANG_SECONDS)
+IMPATIENT = ONCE.merge(Config(read_timeout=0.1))
+"""The time-outs for a server that never answers; where the identity comes later than that, the message is the same."""
 
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "secret"}
 NOT_OF_AWS = {
@@ -230,7 +231,7 @@ def test_a_throttled_call_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> Non
 
 WATCH = (
     "import sys; from botocore.config import Config; import operations.aws; import cli.status;"
-    " operations.aws.PATIENT = Config(retries={'total_max_attempts': 1}, connect_timeout=0.5, read_timeout=0.5);"
+    " operations.aws.PATIENT = Config(retries={'total_max_attempts': 1}, connect_timeout=60, read_timeout=2);"
     " sys.modules['cli.status'].WATCH_SECONDS = 0.05; from cli.main import main; main()"
 )
 
@@ -252,7 +253,7 @@ def watching(environment: str, variables: Mapping[str, str]) -> Iterator[subproc
             yield process
             assert process.poll() is None
             process.send_signal(signal.SIGTERM)  # a shell makes its background jobs ignore SIGINT
-            assert process.wait(30) == 128 + signal.SIGTERM
+            assert process.wait(HANG_SECONDS) == 128 + signal.SIGTERM
             assert process.stderr is not None
             assert "Traceback" not in process.stderr.read()
         finally:

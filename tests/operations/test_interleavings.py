@@ -32,7 +32,7 @@ COMMANDS = {
 }
 STATES = ("running", "ended", "torn down")
 """The environment before the first command: its cluster runs, has ended by itself, or was torn down."""
-PLACES = int(os.environ.get("PLACES", "4"))
+PLACES = int(os.environ.get("PLACES", "3"))
 """At how many places of a command another one is run, in each manner. `PLACES=99 pytest` runs it at every place."""
 MANNERS = ("beside", "killed", "zombie")
 """The first command continues afterwards; or is killed, unlocked and run again; or is unlocked while it runs."""
@@ -50,6 +50,7 @@ class Starts:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
+        self.alone: dict[tuple[str, str], Case] = {}
         self._made: dict[str, Start] = {}
 
     def prepare(self, state: str) -> None:
@@ -188,8 +189,10 @@ def every_case(starts: Starts, state: str, pair: tuple[str, str], directory: Pat
     """Run the pair at its places in each manner, and yield each law that was broken."""
     starts.prepare(state)
     with mock_aws():
-        alone = Case(None, "beside", [])
-        yield from run_case(starts, state, pair, alone, directory / "alone")
+        if (state, pair[0]) not in starts.alone:
+            starts.alone[state, pair[0]] = Case(None, "beside", [])
+            yield from run_case(starts, state, pair, starts.alone[state, pair[0]], directory / "alone")
+        alone = starts.alone[state, pair[0]]
         for manner in MANNERS:
             for place in share(places(alone, manner), state, pair):
                 case = Case(place, manner, [])
@@ -212,7 +215,7 @@ def places(alone: Case, manner: str) -> list[int]:
 def share(every: list[int], state: str, pair: tuple[str, str]) -> list[int]:
     """Return the places that this pair tries, evenly spread over the command.
 
-    The next second command, and the next state, try other places: together they try all.
+    The next second command, and the next state, try other places: the six second commands together try all.
     """
     step = max(1, -(-len(every) // PLACES))
     turn = list(COMMANDS).index(pair[1]) + 2 * STATES.index(state)
