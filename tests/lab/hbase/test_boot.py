@@ -73,7 +73,7 @@ def test_a_warm_cache_outlives_a_restart(experiment: Experiment) -> None:
     filled = experiment.filled()
     bench, table, blocks = filled.bench, filled.table, filled.miniature.demand.blocks.count
     bench.serve(LabServer(), cold=True)
-    bench.wait_until(lambda now: now.l2_blocks >= blocks, 300.0)
+    bench.wait_until(lambda now: now.l2_blocks >= blocks, HANG_SECONDS)
     warm = _read(bench, table)
     assert warm.hit_ratio >= 0.995
     assert warm.gets_per_1000_reads <= 1

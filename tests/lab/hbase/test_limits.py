@@ -146,6 +146,7 @@ def group() -> Iterator[ControlGroups]:
 
 
 @pytest.mark.lab
+@pytest.mark.bench
 @pytest.mark.parametrize(
     ("bytes_per_second", "iops", "block_bytes"),
     [(20 * MIB, 3000, 64 << 10), (125 * MIB, 300, 64 << 10)],
@@ -167,6 +168,7 @@ def test_disk_gives_a_group_its_limit_and_no_more(
 
 
 @pytest.mark.lab
+@pytest.mark.bench
 def test_page_cache_answers_for_the_disk_without_a_memory_limit(disk: LimitedVolume, group: ControlGroups) -> None:
     limit = 20 * MIB
     group.limit_disk(disk, DiskLimits.of_volume(limit, 3000))
@@ -176,6 +178,7 @@ def test_page_cache_answers_for_the_disk_without_a_memory_limit(disk: LimitedVol
 
 
 @pytest.mark.lab
+@pytest.mark.bench
 def test_buffered_writes_of_any_process_are_as_slow_as_the_volume(volumes: None, tmp_path: Path) -> None:
     """The page cache takes as much as may be dirty, and then each writer waits for the device."""
     assert volumes is None
@@ -196,6 +199,7 @@ def test_buffered_writes_of_any_process_are_as_slow_as_the_volume(volumes: None,
 
 
 @pytest.mark.lab
+@pytest.mark.bench
 def test_limits_change_and_go(disk: LimitedVolume, group: ControlGroups) -> None:
     group.limit_memory(MEMORY_BYTES)
     speeds = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -30,6 +29,7 @@ from lab.hbase.ycsb import Ycsb, YcsbTable
 from lab.model.scaled_plan import Small
 from sizing.units import GIB, MIB
 from tests.lab.hbase.test_three_servers import answer_of
+from tests.patience import wait_until
 
 SMALL = Small(memory_bytes=3 * GIB, data_bytes=24 * MIB, servers=3)
 HOSTS = ("127.0.0.1", "127.0.0.2", "127.0.0.3")
@@ -38,7 +38,6 @@ REGIONS = 6
 RATE = f"{50 * MIB}"
 # A flush of hbase:meta may write a small file meanwhile, whose first replica the NameNode places at random, too.
 NEARLY = 0.99
-DELETED_SECONDS = 60.0
 PROJECT = Path(__file__).parents[3]
 
 pytestmark = pytest.mark.lab
@@ -128,7 +127,4 @@ def test_replicas_come_home_while_regions_stay_and_answer(lab: Locality, tmp_pat
     again = lab.heal(tmp_path, "relocate", RATE, "600")
     assert again["moved_bytes"] <= 0.01 * healed["moved_bytes"]
     # The NameNode and each DataNode delete the replaced replicas only after a heartbeat.
-    end = time.monotonic() + DELETED_SECONDS
-    while set(lab.replicas.values()) != {2} and time.monotonic() < end:
-        time.sleep(0.5)
-    assert set(lab.replicas.values()) == {2}
+    wait_until(lambda: set(lab.replicas.values()) == {2})

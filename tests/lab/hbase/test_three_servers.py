@@ -26,7 +26,6 @@ from lab.hbase.jvm import FIRST_TIER, Java
 from lab.hbase.kdc import jar_paths
 from lab.hbase.laboratory import laboratory, small_of
 from lab.hbase.limits.machine import memory
-from lab.hbase.overlay import PERSIST_INTERVAL_MS
 from lab.hbase.read_history import ReadHistory
 from lab.hbase.scenarios import benched
 from lab.hbase.scenarios.rolling import PATIENCE, client_properties
@@ -39,9 +38,10 @@ from lab.model.scaled_plan import Small
 from operations.available_restart import AvailableRestart
 from operations.cache_heal import Heal
 from operations.cluster_step import script
+from operations.heal_proposal import HealProposal
 from operations.rolling_restart import restart_order
 from sizing.units import GIB, MIB
-from tests.patience import HANG_SECONDS
+from tests.patience import HANG_SECONDS, wait_until
 
 SMALL = Small(memory_bytes=3 * GIB, data_bytes=48 * MIB, servers=3)
 
@@ -80,7 +80,7 @@ def serving_full(experiment: Experiment) -> None:
     The tests that need this are the first of the module, before any test leaves blocks of a region on two servers.
     """
     serving(experiment)
-    experiment.bench.wait_until_full(experiment.miniature.demand.blocks.count, 300.0)
+    experiment.bench.wait_until_full(experiment.miniature.demand.blocks.count, HANG_SECONDS)
 
 
 def test_each_server_caches_the_regions_that_it_has(experiment: Experiment) -> None:
@@ -137,16 +137,21 @@ def test_the_step_names_store_files_and_moves_regions(experiment: Experiment, tm
     """The files are those that the servers' caches have blocks of, by the indexes."""
     bench, table = experiment.bench, experiment.table.name
     serving_full(experiment)
-    time.sleep(2 * PERSIST_INTERVAL_MS / 1000)
     before = bench.admin.regions(table)
     files = control_regions(experiment, tmp_path, "files")
     assert files == bench.admin.files()
     control = LabControl(cluster=bench.cluster, admin=bench.admin, history=ReadHistory())
-    proposal = Heal(hbase=control, journal=MemoryHealJournal()).propose(lambda _: None)
+    proposals = list[HealProposal]()
+
+    def is_written() -> bool:
+        proposals.append(Heal(hbase=control, journal=MemoryHealJournal()).propose(lambda _: None))
+        written = all(contents.behind_seconds == 0 for contents in proposals[-1].contents.values())
+        return written and proposals[-1].at_home(proposals[-1].state.homes) == len(before)
+
+    wait_until(is_written)
+    proposal = proposals[-1]
     assert proposal.moves == ()
     assert proposal.home_bytes == proposal.cached_bytes > 0
-    assert proposal.at_home(proposal.state.homes) == len(before)
-    assert all(contents.behind_seconds == 0 for contents in proposal.contents.values())
     name, home = next(iter(before.items()))
     other = next(server for server in bench.admin.servers() if server != home)
     bench.admin.switch_balancer(on=False)
@@ -328,7 +333,8 @@ def test_an_available_restart_of_the_server_of_meta(experiment: Experiment) -> N
 FACTOR = 2.0
 
 
-@pytest.mark.parametrize("scenario", [pytest.param("warm-gate", marks=pytest.mark.thorough), "boost"])
+@pytest.mark.thorough
+@pytest.mark.parametrize("scenario", ["warm-gate", "boost"])
 def test_cold_caches_fill_as_predicted(experiment: Experiment, scenario: str) -> None:
     """The short forms run on the small caches of this module, which fill in seconds: times count by a factor.
 
