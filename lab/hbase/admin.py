@@ -23,7 +23,7 @@ from sizing.block import LengthHistogram, cached_bytes
 from sizing.problem import OperationFailed
 
 MAIN_CLASS: Final = "warmbase.lab.Admin"
-CALL_SECONDS: Final = 120.0  # judgement: compacting a table of the lab's size takes less
+CALL_SECONDS: Final = 900.0  # judgement: compacting a table of the lab's size takes seconds; this ends only what hangs
 # The process limits its own waits, and single operations to 45 s; this covers a process that hangs.
 GRACE_SECONDS: Final = 60.0
 CLOSE_SECONDS: Final = 5.0

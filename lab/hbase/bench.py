@@ -37,7 +37,7 @@ STILL_SECONDS: Final = PREFETCH_DELAY_MS / 1000 + 3.0
 """If no block is added for so long, no prefetch is outstanding: its delay plus the age of the counters."""
 STARTING_SECONDS: Final = 30.0  # start of a JVM and its connections
 ENDING_SECONDS: Final = 3.0  # before the clients' end, which began up to two seconds late in trials
-REGIONS_SECONDS: Final = 240.0
+REGIONS_SECONDS: Final = 900.0
 LOADING: Final = varied(
     {
         "hbase.bucketcache.ioengine": None,

@@ -31,7 +31,7 @@ MASTER_BEAN: Final = "Hadoop:service=HBase,name=Master,sub=Server"
 ZOOKEEPER_HEAP_MIB: Final = 96
 MASTER_HEAP_MIB: Final = 512  # judgement: a master of a few dozen regions; measured, 500 to 850 MB in all
 DIRECT_MIB: Final = 512  # judgement: buffers of 30 handlers and of prefetch, 64 KiB each, many times over
-START_SECONDS: Final = 120.0
+START_SECONDS: Final = 900.0  # judgement: half a minute on two idle cores; this ends only what hangs
 STOP_SECONDS: Final = 60.0
 DECISIVE: Final = re.compile(
     r"ABORTING|FATAL|Failed construct|Exception in thread|IllegalArgument|RuntimeException|OutOfMemory"

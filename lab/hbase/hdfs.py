@@ -17,7 +17,7 @@ from lab.hbase.process import Command, RunningProcess, start
 
 HEAP_MIB: Final = 128
 """A NameNode or DataNode with a heap of this size takes 180 MB."""
-START_SECONDS: Final = 60.0
+START_SECONDS: Final = 900.0  # judgement: seconds on two idle cores; this ends only what hangs
 STOP_SECONDS: Final = 20.0
 HDFS_ALONE: Final = "the lab's HDFS does not read the rendered `hdfs-site`; it is as small as this machine"
 STATE: Final = "Hadoop:service=NameNode,name=FSNamesystemState"
