@@ -16,11 +16,12 @@ from local_aws.control_tags import HBASE, control
 from local_aws.moto_internals import wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from local_aws.moto_internals import Untyped
 
 INSPECTION = 'base64 -d >"$program"'
+RUNNING = "InProgress"
 ENDED = {True: ("Success", 0), False: ("Failed", 1)}
 
 
@@ -43,19 +44,29 @@ def _sent(original: Callable[..., Untyped], backend: Untyped, **request: Untyped
     command = original(backend, **request)
     text = "\n".join(request["parameters"].get("commands", []))
     if nodes.has_nodes() and INSPECTION not in text:
-        for invocation in command.invocations:
-            if invocation["InstanceId"] in instances:
-                _run(backend, invocation, text)
+        invocations = [invocation for invocation in command.invocations if invocation["InstanceId"] in instances]
+        programs = [(invocation, *place) for invocation in invocations for place in _core_node(backend, invocation)]
+        for invocation, _, _ in programs:
+            invocation.update(Status=RUNNING, StatusDetails=RUNNING)
+        nodes.run_beside(lambda: _run(backend.region_name, programs, text))
     return command
 
 
-def _run(backend: Untyped, invocation: Untyped, text: str) -> None:
-    """Run the text on the instance, and write its end into the invocation."""
-    region = backend.region_name
-    for cluster in emr_backends[backend.account_id][region].clusters.values():
+def _core_node(backend: Untyped, invocation: Untyped) -> Iterator[tuple[Untyped, str]]:
+    """Yield the cluster and the name of the core node that the invocation is for."""
+    for cluster in emr_backends[backend.account_id][backend.region_name].clusters.values():
         for node in cluster.ec2_instances:
             if node.ec2_instance_id == invocation["InstanceId"] and node.instance_group.role == "CORE":
-                end = nodes.run_on_core_node(region, hbase_of(cluster), node.private_dns_name, text)
-                status, code = ENDED[end.succeeded]
-                invocation.update(Status=status, StatusDetails=status, ResponseCode=code)
-                invocation.update(StandardOutputContent=end.printed, StandardErrorContent=end.log)
+                yield cluster, node.private_dns_name
+
+
+def _run(region: str, programs: Sequence[tuple[Untyped, Untyped, str]], text: str) -> None:
+    """Run the text on each node, and write its end into the invocation."""
+    for invocation, cluster, host in programs:
+        status, code = ENDED[False]
+        try:
+            end = nodes.run_on_core_node(region, hbase_of(cluster), host, text)
+            status, code = ENDED[end.succeeded]
+            invocation.update(StandardOutputContent=end.printed, StandardErrorContent=end.log)
+        finally:
+            invocation.update(ResponseCode=code, StatusDetails=status, Status=status)

@@ -15,9 +15,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 from typing import Any, Final
 
 from msgspec import Struct, field
@@ -29,10 +30,10 @@ from local_aws.instance_metadata import instance_metadata
 
 CLAIM: Final = "claim-root"
 """The only action that runs: the others set up a node, and there is none."""
-# judgement: a claim takes four requests, and at most eight attempts one second apart.
-ACTION_SECONDS: Final = 60.0
-# judgement: a step takes about a second; a client of EMR waits 20 s for the answer that this delays.
-STEP_SECONDS: Final = 15.0
+# judgement: a program takes seconds at most; this ends only what hangs, even on a busy machine.
+PROGRAM_SECONDS: Final = 600.0
+# judgement: most programs have ended by then, so that what they did is seen at once; a client waits 20 s for an answer.
+ANSWER_SECONDS: Final = 5.0
 STAND_INS: Final = Path(__file__).parent / "stand-ins"
 NOTE: Final = "local AWS: no HBase runs here; hbase, hdfs and aws are stand-ins (local_aws/stand-ins)\n"
 NODE_PATHS: Final = (
@@ -165,6 +166,14 @@ def _node(region: str, hbase: SimulatedHBase, host: str = "") -> Iterator[Node]:
         )
 
 
+def run_beside(programs: Callable[[], None]) -> Thread:
+    """Run programs of nodes, and return when they have ended or after ANSWER_SECONDS; then they go on."""
+    thread = Thread(target=programs, daemon=True)
+    thread.start()
+    thread.join(ANSWER_SECONDS)
+    return thread
+
+
 def run_on_primaries(cluster_id: str, region: str, launch: Mapping[str, Any], primaries: int) -> None:
     """Run the claim of a cluster on each primary. Raises Failed for the first that does not succeed."""
     for number, action in enumerate(launch.get("BootstrapActions", []), 1):
@@ -192,7 +201,7 @@ def _claim(cluster_id: str, region: str, instance: str, script: Mapping[str, Any
         node.put("/usr/bin/python3", python, 0o755)
         node.put("/mnt/var/lib/info/instance.json", '{"isMaster": true}')
         node.put(job_flow, json.dumps({"jobFlowId": cluster_id}))
-        return node.run(text.replace(*AS_ROOT), CLAIM, *script.get("Args", []), seconds=ACTION_SECONDS)
+        return node.run(text.replace(*AS_ROOT), CLAIM, *script.get("Args", []), seconds=PROGRAM_SECONDS)
 
 
 class StepRun(Struct, frozen=True, kw_only=True):
@@ -209,7 +218,7 @@ class StepRun(Struct, frozen=True, kw_only=True):
         with _node(self.region, self.hbase) as node:
             disable = STAND_INS / "disable_all_tables.sh"
             node.put("/usr/lib/hbase/bin/disable_all_tables.sh", disable.read_text(encoding="utf-8"), 0o755)
-            end = node.run(*arguments[2:], seconds=STEP_SECONDS)
+            end = node.run(*arguments[2:], seconds=PROGRAM_SECONDS)
         _store(self.region, self.log_uri, f"{self.cluster_id}/steps/{self.step_id}", end.log)
         return end.succeeded
 
@@ -228,7 +237,7 @@ def run_on_core_node(region: str, hbase: SimulatedHBase, host: str, text: str) -
             node.put(INDEX_FILE, index)
             written = time.time() - INDEX_AGE_SECONDS
             os.utime(node.root / INDEX_FILE.lstrip("/"), (written, written))
-        return node.run(text, "_script.sh", seconds=STEP_SECONDS)
+        return node.run(text, "_script.sh", seconds=PROGRAM_SECONDS)
 
 
 def _store(region: str, log_uri: str | None, name: str, output: str) -> None:

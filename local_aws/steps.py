@@ -1,4 +1,7 @@
-"""EMR steps. A step is RUNNING at its first description, and ends at its second: `bash -c` steps run there."""
+"""EMR steps. A step is RUNNING at its first description, and ends at its second: `bash -c` steps run there.
+
+One that takes longer than a client waits for an answer stays RUNNING, and ends at a later description.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ def _added(original: Callable[..., Untyped], cluster: Untyped, steps: Untyped) -
     added = original(cluster, steps)
     cluster.state = "RUNNING" if steps else before
     for step in added:
-        step.looks = 0
+        step.looks, step.program = 0, None
     return added
 
 
@@ -68,14 +71,17 @@ def _advance(cluster: Untyped, step: Untyped) -> None:
         return
     if step.looks == 1:
         step.state, step.start_date_time = "RUNNING", utcnow()
-    else:
-        step.state, step.end_date_time = _outcome(cluster, step), utcnow()
-
-
-def _outcome(cluster: Untyped, step: Untyped) -> str:
+        return
     behaviour = control(cluster, STEP)
     if behaviour or not (nodes.has_nodes() and step.args[:2] == ["bash", "-c"]):
-        return behaviour or "COMPLETED"
+        step.state, step.end_date_time = behaviour or "COMPLETED", utcnow()
+    elif step.program is None:
+        step.program = nodes.run_beside(lambda: _run(cluster, step))
+    else:
+        step.program.join(nodes.ANSWER_SECONDS)
+
+
+def _run(cluster: Untyped, step: Untyped) -> None:
     step_run = nodes.StepRun(
         region=cluster.emr_backend.region_name,
         cluster_id=cluster.id,
@@ -83,4 +89,9 @@ def _outcome(cluster: Untyped, step: Untyped) -> str:
         log_uri=cluster.log_uri,
         hbase=hbase_of(cluster),
     )
-    return "COMPLETED" if step_run.run(step.args) else "FAILED"
+    succeeded = False
+    try:
+        succeeded = step_run.run(step.args)
+    finally:
+        if step.end_date_time is None:  # it was not cancelled meanwhile
+            step.state, step.end_date_time = "COMPLETED" if succeeded else "FAILED", utcnow()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from threading import Event
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
+from local_aws import nodes
 from tests.local_aws.aws_bench import CLUSTER, PROTECTED, Bench, cluster_template, error_code
+from tests.patience import HANG_SECONDS, wait_until
 
 VOLUME = {"VolumeType": "gp3", "SizeInGB": 512, "Iops": 6000, "Throughput": 500}
 
@@ -171,3 +175,26 @@ def test_step_fails_on_request(aws: Bench) -> None:
 
 def test_template_and_cluster_agree_on_the_name(aws: Bench) -> None:
     assert described(aws)["Name"] == CLUSTER["Name"]
+
+
+def test_a_program_that_takes_longer_than_an_answer_ends_later(aws: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that waited for it would send its request again, and the program would run twice."""
+    cluster_id, may_end, runs = started_cluster(aws), Event(), list[Sequence[str]]()
+    monkeypatch.setattr(nodes, "ANSWER_SECONDS", 0.0)
+    monkeypatch.setattr(nodes, "has_nodes", lambda: True)
+
+    def run(_: nodes.StepRun, arguments: Sequence[str]) -> bool:
+        runs.append(arguments)
+        return may_end.wait(HANG_SECONDS)
+
+    monkeypatch.setattr(nodes.StepRun, "run", run)
+    step = {"Name": "s", "HadoopJarStep": {"Jar": "command-runner.jar", "Args": ["bash", "-c", "sleep"]}}
+    step_id = aws.emr.add_job_flow_steps(JobFlowId=cluster_id, Steps=[step])["StepIds"][0]
+
+    def state() -> str:
+        return str(aws.emr.describe_step(ClusterId=cluster_id, StepId=step_id)["Step"]["Status"]["State"])
+
+    assert [state() for _ in range(4)] == ["RUNNING"] * 4
+    may_end.set()
+    wait_until(lambda: state() == "COMPLETED")
+    assert len(runs) == 1
