@@ -1,8 +1,9 @@
 # make demo       deploy environments/prod.yaml to a local AWS: plan, render, synthesise, deploy, compare, remove
 # make test       the tests to run before a commit: about 4 minutes on two idle cores
-# make test-all   every test that needs no real HBase, those of `make test` and `make test-more`; about 18 minutes (estimate)
+# make test-all   every test that needs no real HBase, those of `make test` and `make test-more`; about 16 minutes (estimate)
 # make test-more  what `make test` leaves out: the long tests, and the laws again on more examples
-# make test-lab   the tests that boot a real HBase; they are skipped where `make lab-setup` has not run
+# make test-lab   the tests that boot a real HBase; they are skipped where `make lab-setup` has not run. Those marked
+#                 thorough compare times with predictions, so run it on an idle machine
 # make lab        every scenario of the lab on a real HBase on this machine: an hour or more
 # make mutants    break the code in more than 100 ways, one at a time, and name the test that notices each
 # make fuzz       run each property test on new examples, and read 100,000 damaged store files
