@@ -10,6 +10,9 @@
 |                             | `stuck`                 | groups stay RECONFIGURING until the tag changes or goes      |
 | `local-aws:step`            | `FAILED`, `COMPLETED`   | steps end so, and nothing runs                               |
 | `local-aws:hbase`           | as in stand-ins/        | what is wrong with the HBase that the stand-ins answer for   |
+| `local-aws:emr-defaults`    | `merge`                 | nodes have defaults of EMR below the rendered properties     |
+| `local-aws:alarm-actions`   | `refuse`                | the key of the topic refuses CloudWatch: actions fail        |
+|                             | `lose`, `silent`        | SNS delivers no message, or has no metrics of one            |
 """
 
 from __future__ import annotations
@@ -24,6 +27,8 @@ PROTECTED_FAILURE = "local-aws:protected-failure"
 RECONFIGURATION = "local-aws:reconfiguration"
 STEP = "local-aws:step"
 HBASE = "local-aws:hbase"
+EMR_DEFAULTS = "local-aws:emr-defaults"
+ALARM_ACTIONS = "local-aws:alarm-actions"
 
 
 def control(cluster: Untyped, tag: str) -> str | None:

@@ -22,6 +22,7 @@ from local_aws import (
     instance_groups,
     lost_nodes,
     mute_rules,
+    notifications,
     parameters,
     schedules,
     stack_drift,
@@ -55,6 +56,7 @@ def install() -> None:
         change_set_requests,
         mute_rules,
         parameters,
+        notifications,
         volumes,
         schedules,
     ):

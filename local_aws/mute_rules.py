@@ -77,6 +77,13 @@ def delete_alarm_mute_rule(request: Untyped) -> EmptyResult:
     return EmptyResult()
 
 
+def muted_alarms(backend: Untyped) -> set[str]:
+    """Return the names of the alarms that active rules mute."""
+    rules = backend.__dict__.get("mute_rules", {}).values()
+    active = (rule for rule in rules if _described(rule)["Status"] == "ACTIVE")
+    return {name for rule in active for name in rule["MuteTargets"].get("AlarmNames", ())}
+
+
 def _rules(request: Untyped) -> dict[str, Json]:
     """Return the rules of the account and region by name, which moto's backend keeps and resets."""
     rules: dict[str, Json] = request.cloudwatch_backend.__dict__.setdefault("mute_rules", {})

@@ -69,7 +69,7 @@ class TopicPolicy(ApiType):
 
 
 class Subscription(ApiType):
-    """One subscription of a topic; an e-mail address receives no request to confirm."""
+    """One subscription of a topic; an e-mail address is pending until it is confirmed."""
 
     def create(self, request: ResourceRequest) -> ApiResource:
         """Return the new subscription."""

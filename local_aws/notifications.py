@@ -1,0 +1,170 @@
+"""Actions and history of composite alarms, SNS's metrics, and pending subscriptions, none of which moto has.
+
+A state that SetAlarmState sets stays until the next one, because no alarm is evaluated here. An e-mail address stays
+pending until somebody calls ConfirmSubscription with the address as the token.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from moto.cloudwatch.models import CloudWatchBackend
+from moto.cloudwatch.responses import CloudWatchResponse
+from moto.core.responses import ActionResult
+from moto.core.utils import utcnow
+from moto.emr.models import emr_backends
+from moto.kms.models import kms_backends
+from moto.sns.exceptions import SNSNotFoundError
+from moto.sns.models import sns_backends
+from moto.sns.responses import SNSResponse
+
+from local_aws.control_tags import ALARM_ACTIONS, control
+from local_aws.moto_internals import Json, Untyped, replace, request_parameter, wrap
+from local_aws.mute_rules import muted_alarms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PENDING: Final = "PendingConfirmation"
+BY_MAIL: Final = frozenset({"email", "email-json"})
+PUBLISHER: Final = "cloudwatch.amazonaws.com"
+REFUSAL: Final = "null (Service: AWSKMS; Status Code: 400; Error Code: AccessDeniedException)"
+PUBLISHED, DELIVERED, FAILED = (
+    "NumberOfMessagesPublished",
+    "NumberOfNotificationsDelivered",
+    "NumberOfNotificationsFailed",
+)
+
+
+def install() -> None:
+    """Add actions to moto's alarms, and confirmation to its subscriptions."""
+    wrap(CloudWatchBackend, "set_alarm_state", _set_alarm_state)
+    replace(CloudWatchResponse, "describe_alarm_history", _describe_alarm_history)
+    replace(SNSResponse, "list_subscriptions_by_topic", _list_subscriptions_by_topic)
+    replace(SNSResponse, "confirm_subscription", _confirm_subscription)
+
+
+def _set_alarm_state(original: Callable[..., None], backend: Untyped, *words: Untyped, **named: Untyped) -> None:
+    """Set the state, and evaluate the composite alarms, whose actions CloudWatch then executes."""
+    original(backend, *words, **named)
+    for composite in [alarm for alarm in backend.alarms.values() if alarm.rule]:
+        state = "ALARM" if _holds(backend, composite.rule) else "OK"
+        if state != composite.state_value:
+            composite.update_state("the rule was evaluated", "{}", state)
+            _act(backend, composite)
+
+
+def _holds(backend: Untyped, rule: str) -> bool:
+    """Return whether the rule of a composite alarm is true: terms ALARM("name"), NOT, AND, OR and parentheses."""
+    for name, alarm in backend.alarms.items():
+        rule = rule.replace(f'ALARM("{name}")', str(alarm.state_value == "ALARM"))
+    for operator in ("NOT", "AND", "OR"):
+        rule = rule.replace(operator, operator.lower())
+    names = set(rule.replace("(", " ").replace(")", " ").split())
+    if not names <= {"True", "False", "not", "and", "or"}:
+        raise ValueError(f"the local AWS does not know this rule: {rule}")
+    return bool(eval(rule))  # noqa: S307 - only the five words above
+
+
+def _act(backend: Untyped, alarm: Untyped) -> None:
+    """Execute the actions of an alarm for its new state, unless they are disabled or muted, and keep its history."""
+    if not alarm.actions_enabled or alarm.name in muted_alarms(backend):
+        return
+    for topic in alarm.alarm_actions if alarm.state_value == "ALARM" else alarm.ok_actions:
+        behaviour = _behaviour(backend, alarm.name)
+        refusal = REFUSAL if behaviour == "refuse" or not _key_admits(backend, topic) else None
+        result = "Successfully executed" if refusal is None else "Failed to execute"
+        error = "" if refusal is None else f'. Received error: "{refusal}"'
+        data = {"actionState": "Failed" if refusal else "Succeeded", "notificationResource": topic, "error": refusal}
+        _history(backend).append(
+            {
+                "AlarmName": alarm.name,
+                "AlarmType": "CompositeAlarm",
+                "Timestamp": utcnow(),
+                "HistoryItemType": "Action",
+                "HistorySummary": f"{result} action {topic}{error}"[:255],
+                "HistoryData": json.dumps(data),
+            }
+        )
+        if refusal is None and behaviour != "silent":
+            backend.put_metric_data("AWS/SNS", list(_metrics(backend, topic, behaviour)))
+
+
+def _metrics(backend: Untyped, topic: str, behaviour: str | None) -> Iterator[Json]:
+    """Yield SNS's metrics of one message: what it delivered to the subscriptions that are confirmed."""
+    reaches = sum(not _is_pending(subscription) for subscription in _subscriptions(backend, topic))
+    delivered = 0 if behaviour == "lose" else reaches
+    for name, value in ((PUBLISHED, 1), (DELIVERED, delivered), (FAILED, reaches - delivered)):
+        if value:
+            dimensions = [{"Name": "TopicName", "Value": topic.rpartition(":")[2]}]
+            yield {"MetricName": name, "Value": value, "Dimensions": dimensions}
+
+
+def _key_admits(backend: Untyped, topic: str) -> bool:
+    """Return whether CloudWatch may use the topic's key; the conditions of the policy are not evaluated."""
+    key = sns_backends[backend.account_id][backend.region_name].topics[topic].kms_master_key_id
+    if not key:
+        return True
+    keys = kms_backends[backend.account_id][backend.region_name]
+    policy = json.loads(keys.describe_key(key.rpartition("/")[2]).policy)
+    return any(
+        statement["Effect"] == "Allow" and statement.get("Principal") == {"Service": PUBLISHER}
+        for statement in policy["Statement"]
+    )
+
+
+def _behaviour(backend: Untyped, alarm: str) -> str | None:
+    """Return the control of the cluster whose alarm it is."""
+    clusters = emr_backends[backend.account_id][backend.region_name].clusters.values()
+    tags = [control(cluster, ALARM_ACTIONS) for cluster in clusters if alarm.startswith(f"{cluster.name}-")]
+    return next(filter(None, tags), None)
+
+
+def _history(backend: Untyped) -> list[Json]:
+    history: list[Json] = backend.__dict__.setdefault("alarm_history", [])
+    return history
+
+
+def _describe_alarm_history(request: Untyped) -> ActionResult:
+    """Return the history of alarms, newest first: of metric alarms unless the request names another type."""
+    types, name = request_parameter(request, "AlarmTypes") or ["MetricAlarm"], request_parameter(request, "AlarmName")
+    items = [
+        item
+        for item in reversed(_history(request.cloudwatch_backend))
+        if item["AlarmType"] in types and name in {None, item["AlarmName"]}
+    ]
+    return ActionResult({"AlarmHistoryItems": items})
+
+
+def _subscriptions(backend: Untyped, topic: str) -> list[Untyped]:
+    sns = sns_backends[backend.account_id][backend.region_name]
+    return [subscription for subscription in sns.subscriptions.values() if subscription.topic_arn == topic]
+
+
+def _is_pending(subscription: Untyped) -> bool:
+    return subscription.protocol in BY_MAIL and not subscription.confirmed
+
+
+def _list_subscriptions_by_topic(request: Untyped) -> ActionResult:
+    topic = request_parameter(request, "TopicArn")
+    subscriptions = [
+        {
+            "SubscriptionArn": PENDING if _is_pending(subscription) else subscription.arn,
+            "Owner": subscription.owner,
+            "Protocol": subscription.protocol,
+            "Endpoint": subscription.endpoint,
+            "TopicArn": topic,
+        }
+        for subscription in _subscriptions(request.backend, topic)
+    ]
+    return ActionResult({"Subscriptions": subscriptions})
+
+
+def _confirm_subscription(request: Untyped) -> ActionResult:
+    topic, token = request_parameter(request, "TopicArn"), request_parameter(request, "Token")
+    for subscription in _subscriptions(request.backend, topic):
+        if subscription.endpoint == token:
+            subscription.confirmed = True
+            return ActionResult({"SubscriptionArn": subscription.arn})
+    raise SNSNotFoundError("Invalid token")
