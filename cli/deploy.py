@@ -18,13 +18,16 @@ from cli.progress import TerminalProgress
 from cli.terminal import echo
 from cli.tuning_page import trino_tuning_page, tuning_page
 from environments.reader import read_environment
+from operations.aws_errors import translated
 from operations.deployment import deployment
 from operations.identity import environment_aws
 from operations.lock import environment_lock
+from operations.notifications import read_topics, topic_faults
 from operations.progress import carry_out
 from operations.proposal import Proposal, StackChange, Work, proposal, refuse_outdated
 from operations.saved_proposal import read_proposal, write_proposal
 from reports.json_text import json_text, plain
+from sizing.problem import OperationFailed
 from sizing.units import format_usd
 
 FILE: Final = click.Path(dir_okay=False, path_type=Path)
@@ -45,7 +48,8 @@ def deploy(environment: str, output: str, save: Path | None, saved: Path | None,
     warmbase checks the account, shows what would change and what that costs, and asks before it deploys. It never
     executes a change set that would replace or delete a cluster, a bucket or a key. After it launches a cluster, it
     compares the cluster with what EMR reports, writes the launch record beside the environment file, and turns on
-    termination protection. You can interrupt the command at any point and run it again; finished steps are skipped.
+    termination protection. It ends with the mail addresses that have not confirmed their subscription to the alarms.
+    You can interrupt the command at any point and run it again; finished steps are skipped.
 
     If an earlier launch failed, warmbase first names what remains of it, with its cost, and asks before it ends it.
 
@@ -79,11 +83,14 @@ def deploy(environment: str, output: str, save: Path | None, saved: Path | None,
             echo(f"the proposal is in {save}; to deploy it: warmbase deploy {environment} --apply {save}", err=True)
         if reviewed:
             reviewed.refuse_other(proposed)
-        if review_only or proposed.empty:
+        if review_only:
             return
-        if not switches["yes"] and not reviewed:
-            confirm("Deploy this?")
-        _carry_out(work, proposed, progress)
+        if not proposed.empty:
+            if not switches["yes"] and not reviewed:
+                confirm("Deploy this?")
+            _carry_out(work, proposed, progress)
+        for line in _unheard(work, proposed):
+            echo(line, err=True)
 
 
 def _carry_out(work: Work, proposed: Proposal, progress: TerminalProgress) -> None:
@@ -94,6 +101,19 @@ def _carry_out(work: Work, proposed: Proposal, progress: TerminalProgress) -> No
     for cluster_name in (*proposed.launches, *proposed.analytics):
         where = Path(proposed.environment.source).with_suffix(".launch") / cluster_name
         echo(f"cluster {cluster_name} is running; its launch record is {where}: commit it")
+
+
+def _unheard(work: Work, proposed: Proposal) -> Iterator[str]:
+    """Yield why notifications of the clusters reach nobody; a failure to read it fails no deployment."""
+    environment = proposed.environment
+    for cluster_name in environment.cluster_names:
+        try:
+            with translated("could not read the subscriptions of the alarms", "run warmbase status"):
+                topics = read_topics(work.aws, environment.name, cluster_name, environment.alarm_email)
+        except OperationFailed as failed:
+            yield f"alarms of cluster {cluster_name}: {failed.summary}"
+            continue
+        yield from (f"alarms of cluster {cluster_name}: {fault}" for fault in topic_faults(topics))
 
 
 def _refuse_both(save: Path | None, saved: Path | None, *, dry_run: bool) -> None:

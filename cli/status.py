@@ -21,6 +21,7 @@ from facts.today import today
 from lint.release_of import release_of
 from operations.claims import NOBODY
 from operations.identity import environment_aws
+from operations.notifications import topic_faults
 from operations.state import Caches, ClusterState, EnvironmentState, state
 from reports.json_text import json_text, plain
 from sizing.problem import OperationFailed
@@ -121,6 +122,8 @@ def _cluster(state: ClusterState, environment: str) -> Iterator[str]:
     yield from _entry("alarms", ", ".join(state.alarms) or "none")
     if state.silenced:
         yield from _entry("silenced", f"{'; '.join(state.silenced)}. `warmbase deploy` ends what warmbase silenced")
+    if faults := topic_faults(state.topics):
+        yield from _entry("mails", "; ".join(faults))
     if state.unfinished is None:
         yield from _entry("unfinished", "unknown: these credentials may not read the journals in the log bucket")
     elif state.unfinished:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mypy_boto3_emr import EMRClient
     from mypy_boto3_pricing import PricingClient
     from mypy_boto3_s3 import S3Client
+    from mypy_boto3_sns import SNSClient
     from mypy_boto3_ssm import SSMClient
 
 
@@ -70,6 +71,12 @@ def examining(operation: str) -> None:
     """Refuse every change, and allow the calls that run a program on a node which only reads there."""
     if operation not in EXAMINATIONS:
         only_reading(operation)
+
+
+def alarm_testing(operation: str) -> None:
+    """Allow what `examining` allows, and to set the state of an alarm until CloudWatch evaluates it again."""
+    if operation != "SetAlarmState":
+        examining(operation)
 
 
 def any_call(_: str) -> None:
@@ -129,6 +136,11 @@ class Aws:
     def ssm(self) -> SSMClient:
         """Return the client of AWS Systems Manager."""
         return self._guarded(self._session.client("ssm", endpoint_url=self._endpoint, config=PATIENT))
+
+    @cached_property
+    def sns(self) -> SNSClient:
+        """Return the client of Amazon SNS."""
+        return self._guarded(self._session.client("sns", endpoint_url=self._endpoint, config=PATIENT))
 
     @cached_property
     def ec2(self) -> EC2Client:

@@ -30,6 +30,7 @@ from operations.cluster_boost import read_boost
 from operations.described_alarm import described_alarms
 from operations.description import DescribedCluster, described_cluster
 from operations.failed_launch import CREATION_FAILED, FailedLaunch, find_failed_launches
+from operations.notifications import AlarmTopic, read_topics
 from operations.plan_drift import read_running_cluster
 from operations.protection import read_protection
 from operations.unfinished_commands import unfinished_commands
@@ -65,8 +66,8 @@ class Caches(Struct, frozen=True, kw_only=True):
 class ClusterState(Struct, frozen=True, kw_only=True):
     """One named cluster. `cluster` is None where none was launched; `why` says why nothing more is known.
 
-    `unfinished` are the commands that are changing it now, or were interrupted before they had ended; None if that is
-    unknown.
+    `unfinished` are the commands that are changing it now, or were interrupted before they had ended, and `topics` are
+    those of its alarms; None if that is unknown.
     """
 
     name: str
@@ -79,6 +80,7 @@ class ClusterState(Struct, frozen=True, kw_only=True):
     differences: int | None
     alarms: tuple[str, ...]
     silenced: tuple[str, ...]
+    topics: tuple[AlarmTopic, ...] | None
     unprotected: tuple[str, ...]
     unfinished: tuple[str, ...] | None
     usd_per_month: float | None
@@ -155,6 +157,7 @@ def _cluster(aws: Aws, environment: Environment, cluster_name: str, record: Laun
             differences=len(read_running_cluster(aws, launch).changes(launch)),
             alarms=_alarms(aws, environment.name, cluster_name),
             silenced=read_silence(aws, environment.name, cluster_name).lines,
+            topics=read_topics(aws, environment.name, cluster_name, environment.alarm_email),
             unprotected=read_protection(aws, environment.name, cluster_name).missing,
             unfinished=unfinished_commands(aws, launch, cluster.id),
             usd_per_month=launch.plan.cost.usd_per_month,
@@ -185,6 +188,7 @@ def _analytics(
             ),
             alarms=_alarms(aws, environment.name, choice.name),
             silenced=read_silence(aws, environment.name, choice.name).lines,
+            topics=read_topics(aws, environment.name, choice.name, environment.alarm_email),
             unprotected=read_protection(aws, environment.name, choice.name).missing,
             unfinished=(),
             usd_per_month=launch.plan.cost.usd_per_month,
@@ -205,6 +209,7 @@ def _nothing(
         differences=None,
         alarms=(),
         silenced=(),
+        topics=(),
         unprotected=(),
         unfinished=(),
         usd_per_month=None,

@@ -23,11 +23,12 @@ from operations.verification.hbase_cluster import HBASE_CHECKS
 from operations.verification.launch import LAUNCH_CHECKS
 from operations.verification.monitoring import MONITORING_CHECKS
 from operations.verification.nodes import NODE_CHECKS
+from operations.verification.notifications import alarm_test_results, subscriptions
 from operations.verification.probe import NodeProgram, probe_caches, probe_nodes, probe_primary
 from operations.verification.region_server import READ_ONLY, REGION_SERVER_CHECKS, SITES
 from operations.verification.volumes import VOLUME_CHECKS
 
-__all__ = ["CheckResult", "unsettled", "verification"]
+__all__ = ["CheckResult", "alarm_test_results", "unsettled", "verification"]
 
 PROGRAM: Final = "probe_hbase.py"
 CHECKS: Final[tuple[Callable[[HBaseContext], Iterator[CheckResult]], ...]] = (
@@ -36,6 +37,7 @@ CHECKS: Final[tuple[Callable[[HBaseContext], Iterator[CheckResult]], ...]] = (
     *ENDPOINT_CHECKS,
     *VOLUME_CHECKS,
     *MONITORING_CHECKS,
+    subscriptions,
     *NODE_CHECKS,
     *REGION_SERVER_CHECKS,
 )

@@ -26,6 +26,7 @@ CLUSTER = ClusterState(
     boost=None,
     differences=None,
     silenced=(),
+    topics=(),
     unprotected=(),
     unfinished=(),
     alarms=(),

@@ -21,6 +21,7 @@ SERVICES = {
     "quotas": "servicequotas",
     "s3": "s3",
     "scheduler": "scheduler",
+    "sns": "sns",
     "ssm": "ssm",
     "lock_client": "ssm",
 }

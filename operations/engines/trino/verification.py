@@ -24,6 +24,7 @@ from operations.verification.monitoring import (
     query_alarm,
 )
 from operations.verification.nodes import NODE_CHECKS
+from operations.verification.notifications import subscriptions
 from operations.verification.probe import GroupType, NodeProgram, probe_nodes
 
 PROGRAM: Final = "probe_trino.py"
@@ -66,6 +67,7 @@ CHECKS: Final[tuple[Callable[[TrinoContext], Iterator[CheckResult]], ...]] = (
     *ENDPOINT_CHECKS,
     emr_metrics,
     _monitoring_checks,
+    subscriptions,
     *NODE_CHECKS,
     *SERVER_CHECKS,
 )
