@@ -21,10 +21,11 @@ from configurations.engines.trino.rendering import TrinoLaunch
 from configurations.launch import Launch
 from environments.environment import Environment
 from environments.reader import read_environment
-from operations.aws import examining
+from operations.aws import alarm_testing, examining
 from operations.engines.trino.verification import trino_verification
 from operations.identity import environment_aws
-from operations.verification import CheckResult, unsettled, verification
+from operations.notifications import try_alarm
+from operations.verification import CheckResult, alarm_test_results, unsettled, verification
 from reports.json_text import json_text
 from reports.markdown import paragraph, section, table
 from sizing.problem import Drifted
@@ -35,26 +36,31 @@ VERDICTS: Final = {True: "as expected", False: "MISMATCH", None: "unknown"}
 @click.command()
 @environment_argument
 @cluster_option
+@click.option("--alarm-test", is_flag=True, help="Set one alarm for a moment; check that it notifies you.")
 @output_option
-def verify(environment: str, cluster: str | None, output: str) -> None:
+def verify(environment: str, cluster: str | None, output: str, *, alarm_test: bool) -> None:
     """Check a running cluster against our documentation.
 
     warmbase asks EMR, EC2, CloudWatch and CloudFormation, and inspects nodes. On an HBase cluster, it inspects every
     core node through Systems Manager (units, mounts, the JVM and its flags, logs, the settings in force, the cache and
-    its index) and the first primary node through an EMR step. On a Trino cluster, it inspects the workers and the
-    coordinator through Systems Manager. It changes nothing. A dated report is written beside the environment file; if
-    it shows a mismatch, please send it to us.
+    its index), every server's settings that are neither rendered nor a default, and the first primary node by a step.
+    On a Trino cluster, it inspects the workers and the coordinator through Systems Manager. It changes nothing. A dated
+    report is written beside the environment file; if it shows a mismatch, please send it to us.
+
+    With --alarm-test, it sets one quiet alarm to ALARM for a moment, which notifies you twice, and waits up to 12
+    minutes until CloudWatch and SNS say what they sent.
 
     \b
     Example:
       warmbase verify prod
+      warmbase verify prod --alarm-test
       warmbase verify shop --cluster lake
 
     Exit codes: 3 there is a mismatch.
     """
     read = read_environment(environment)
     launch = _launch(read, cluster)
-    findings = _findings(read, launch)
+    findings = _findings(read, launch, alarm_test=alarm_test)
     report = _write(Path(read.source), launch, findings)
     error = _mismatch(f"cluster {launch.plan.cluster} of {read.name}", findings, report)
     if output == "json":
@@ -72,13 +78,18 @@ def _launch(environment: Environment, cluster_name: str | None) -> Launch | Trin
     return deployable_cluster(environment, chosen_cluster(environment, cluster_name).name).launch
 
 
-def _findings(environment: Environment, launch: Launch | TrinoLaunch) -> tuple[CheckResult, ...]:
-    aws = environment_aws(environment, os.environ, examining)
+def _findings(environment: Environment, launch: Launch | TrinoLaunch, *, alarm_test: bool) -> tuple[CheckResult, ...]:
+    aws = environment_aws(environment, os.environ, alarm_testing if alarm_test else examining)
 
     def say(line: str) -> None:
         echo(line, err=True)
 
-    return trino_verification(aws, launch, say) if isinstance(launch, TrinoLaunch) else verification(aws, launch, say)
+    findings = (
+        trino_verification(aws, launch, say) if isinstance(launch, TrinoLaunch) else verification(aws, launch, say)
+    )
+    if alarm_test:
+        findings += alarm_test_results(try_alarm(aws, environment.name, launch.plan.cluster, say))
+    return findings
 
 
 def _mismatch(subject: str, findings: Sequence[CheckResult], report: Path) -> Drifted | None:
@@ -101,7 +112,8 @@ def _page(findings: Sequence[CheckResult]) -> Iterator[str]:
     for finding in findings:
         yield f"{VERDICTS[finding.good]:<12}{finding.check}"
         if finding.good is not True:
-            for line in (f"expected {finding.expected}", f"found {finding.found}", f"to do: {finding.todo}"):
+            settings = (setting.text for setting in finding.settings)
+            for line in (f"expected {finding.expected}", f"found {finding.found}", *settings, f"to do: {finding.todo}"):
                 yield from wrap(
                     line, WIDTH, initial_indent=" " * 12, subsequent_indent=" " * 14, break_on_hyphens=False
                 )
@@ -122,6 +134,19 @@ def _report(today: str, launch: Launch | TrinoLaunch, findings: tuple[CheckResul
     rows = (
         (finding.check, finding.expected, finding.found, VERDICTS[finding.good], finding.todo) for finding in findings
     )
+    settings = (
+        (
+            one.key,
+            one.value,
+            "none" if one.expected is None else one.expected,
+            one.source,
+            f"{one.server} on {len(one.instances)} nodes",
+            one.rank,
+            "; ".join(one.effects),
+        )
+        for finding in findings
+        for one in finding.settings
+    )
     open_rows = (
         (statement.what, statement.harm, statement.check)
         for statement in unsettled(findings, on_trino=isinstance(launch, TrinoLaunch))
@@ -131,6 +156,8 @@ def _report(today: str, launch: Launch | TrinoLaunch, findings: tuple[CheckResul
             f"# Cluster {plan.cluster} of {plan.environment}, verified on {today}",
             paragraph(f"{plan.release}, {_nodes(launch)}. Written by `warmbase verify`."),
             table(("check", "expected", "found", "verdict", "to do"), rows),
+            "## Settings in force that are neither rendered nor a default of the release",
+            table(("property", "value", "rendered, or default", "source", "on", "depends on it", "effects"), settings),
             "## Statements of docs/unconfirmed.md that you still have to check yourself",
             table(("statement", "if it is wrong", "check"), open_rows),
         )

@@ -1,7 +1,8 @@
 """Core nodes of a local cluster: their HBase, and the shell texts that Systems Manager runs on them.
 
 A text that writes a program to a file, to inspect the machine, is not run: the program would describe the machine of
-the local AWS. Its command succeeds without output, as every command does in moto.
+the local AWS. Its command succeeds without output, as every command does in moto. A program that reads the page of a
+server is run, on primary nodes as well, and reads a file instead.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from moto.ssm.models import SimpleSystemManagerBackend
 from local_aws import nodes
 from local_aws.control_tags import HBASE, control
 from local_aws.moto_internals import wrap
+from local_aws.server_pages import ADDRESSES, settings_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from local_aws.moto_internals import Untyped
 
 INSPECTION = 'base64 -d >"$program"'
+PAGE = "--page="
 RUNNING = "InProgress"
 ENDED = {True: ("Success", 0), False: ("Failed", 1)}
 
@@ -43,29 +46,36 @@ def _sent(original: Callable[..., Untyped], backend: Untyped, **request: Untyped
     instances = tuple(request["instance_ids"])
     command = original(backend, **request)
     text = "\n".join(request["parameters"].get("commands", []))
-    if nodes.has_nodes() and INSPECTION not in text:
+    if nodes.has_nodes() and (INSPECTION not in text or PAGE in text):
         invocations = [invocation for invocation in command.invocations if invocation["InstanceId"] in instances]
-        programs = [(invocation, *place) for invocation in invocations for place in _core_node(backend, invocation)]
+        programs = [
+            (invocation, *place)
+            for invocation in invocations
+            for place in _place(backend, invocation, of_page=PAGE in text)
+        ]
         for invocation, _, _ in programs:
             invocation.update(Status=RUNNING, StatusDetails=RUNNING)
         nodes.run_beside(lambda: _run(backend.region_name, programs, text))
     return command
 
 
-def _core_node(backend: Untyped, invocation: Untyped) -> Iterator[tuple[Untyped, str]]:
-    """Yield the cluster and the name of the core node that the invocation is for."""
+def _place(backend: Untyped, invocation: Untyped, *, of_page: bool) -> Iterator[tuple[Untyped, Untyped]]:
+    """Yield the cluster and the node that the invocation is for: a core node, or any for the page of its server."""
     for cluster in emr_backends[backend.account_id][backend.region_name].clusters.values():
         for node in cluster.ec2_instances:
-            if node.ec2_instance_id == invocation["InstanceId"] and node.instance_group.role == "CORE":
-                yield cluster, node.private_dns_name
+            if node.ec2_instance_id == invocation["InstanceId"] and (of_page or node.instance_group.role == "CORE"):
+                yield cluster, node
 
 
-def _run(region: str, programs: Sequence[tuple[Untyped, Untyped, str]], text: str) -> None:
+def _run(region: str, programs: Sequence[tuple[Untyped, Untyped, Untyped]], text: str) -> None:
     """Run the text on each node, and write its end into the invocation."""
-    for invocation, cluster, host in programs:
+    for invocation, cluster, node in programs:
         status, code = ENDED[False]
         try:
-            end = nodes.run_on_core_node(region, hbase_of(cluster), host, text)
+            role = node.instance_group.role
+            files = {"/page/conf": settings_page(cluster, role)} if role in ADDRESSES else {}
+            local = text.replace(ADDRESSES.get(role, PAGE), f"file://{nodes.ROOT}/page" if files else PAGE)
+            end = nodes.run_on_core_node(region, hbase_of(cluster), node.private_dns_name, local, files)
             status, code = ENDED[end.succeeded]
             invocation.update(StandardOutputContent=end.printed, StandardErrorContent=end.log)
         finally:

@@ -49,6 +49,8 @@ NODE_PATHS: Final = (
     "/warmbase/cache",
 )
 """Paths that exist only on a node. They lead into the temporary directory."""
+ROOT: Final = "@node@"
+"""The temporary directory in a text of the local AWS itself."""
 AS_ROOT: Final = ("((EUID != 0))", "((0))")
 """An action continues as root on a node; in the temporary directory any user may write."""
 MARK: Final = "hbase-"
@@ -223,9 +225,11 @@ class StepRun(Struct, frozen=True, kw_only=True):
         return end.succeeded
 
 
-def run_on_core_node(region: str, hbase: SimulatedHBase, host: str, text: str) -> ProgramEnd:
+def run_on_core_node(region: str, hbase: SimulatedHBase, host: str, text: str, files: Mapping[str, str]) -> ProgramEnd:
     """Run a shell text as Systems Manager does, on a node that warmbase's actions have set up for a RegionServer."""
     with _node(region, hbase, host) as node:
+        for name, content in files.items():
+            node.put(name, content)
         node.put("/usr/bin/python3", f'#!/bin/sh\nexec {sys.executable} "$@"\n', 0o755)
         guard = (DIRECTORY / "programs" / GUARD).read_text(encoding="utf-8")
         node.put(f"/usr/local/lib/warmbase/{GUARD}", guard)
@@ -237,7 +241,7 @@ def run_on_core_node(region: str, hbase: SimulatedHBase, host: str, text: str) -
             node.put(INDEX_FILE, index)
             written = time.time() - INDEX_AGE_SECONDS
             os.utime(node.root / INDEX_FILE.lstrip("/"), (written, written))
-        return node.run(text, "_script.sh", seconds=PROGRAM_SECONDS)
+        return node.run(text.replace(ROOT, str(node.root)), "_script.sh", seconds=PROGRAM_SECONDS)
 
 
 def _store(region: str, log_uri: str | None, name: str, output: str) -> None:

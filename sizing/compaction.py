@@ -58,6 +58,8 @@ DAY_SECONDS: Final = 24 * SECONDS_PER_HOUR
 FILES_OF_A_DAY: Final = 4
 BLOCKING_STORE_FILES: Final = 16  # hbase.hstore.blockingStoreFiles; EMR documents 10, and stores reach 14
 MOST_MIN_SIZE_BYTES: Final = 128 * MIB  # hbase.hstore.compaction.min.size, HBase's default
+# simulated: a store has a third of a file more on average for each file more that a compaction waits for.
+FILES_PER_MIN_FILE: Final = 1 / 3
 COPIES_OF_A_REGION: Final = 2  # judgement: the files of one compaction hold a cell at most twice
 
 
@@ -118,6 +120,11 @@ class StoreWrites(Struct, frozen=True, kw_only=True):
         """Return how often a night writes a byte that waited for it."""
         levels = math.log(max(1.0, self.region_bytes / max(self.day_bytes, day_limit_bytes)))
         return NIGHT_WRITES + WRITES_PER_E_FOLD * levels
+
+
+def more_store_files(min_files: int) -> float:
+    """Return how many files more a store has on average if a compaction waits for this many files."""
+    return FILES_PER_MIN_FILE * (min_files - FEWEST_FILES)
 
 
 def write_settings(

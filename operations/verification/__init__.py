@@ -18,6 +18,7 @@ from operations.description import described_cluster
 from operations.progress import Say
 from operations.unconfirmed import HARMS, Statement, read_statements
 from operations.verification.check import CheckResult, HBaseContext
+from operations.verification.effective_settings import read_effective_settings, settings_in_force
 from operations.verification.endpoints import ENDPOINT_CHECKS
 from operations.verification.hbase_cluster import HBASE_CHECKS
 from operations.verification.launch import LAUNCH_CHECKS
@@ -40,6 +41,7 @@ CHECKS: Final[tuple[Callable[[HBaseContext], Iterator[CheckResult]], ...]] = (
     subscriptions,
     *NODE_CHECKS,
     *REGION_SERVER_CHECKS,
+    settings_in_force,
 )
 
 
@@ -59,6 +61,7 @@ def verification(aws: Aws, launch: Launch, say: Say) -> tuple[CheckResult, ...]:
             nodes=nodes,
             primary=probe_primary(shell, say),
             caches=probe_caches(shell, launch, nodes, say),
+            effective=read_effective_settings(aws, cluster.id, say),
         )
         say("querying EMR, CloudWatch and CloudFormation")
         return tuple(finding for check in CHECKS for finding in check(context))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -21,8 +21,42 @@ Nodes = Mapping[str, Facts | None]
 """The facts of each core node, by instance id; None for a node that does not answer."""
 
 
+Rank = Literal["figure", "operation", "other", "expected"]
+"""The importance of a property: a figure or an operation depends on it, nothing that we know, or EMR has to set it."""
+Server = Literal["RegionServer", "master", "yarn"]
+Effective = Mapping[Server, Mapping[str, Mapping[str, Sequence[str]] | None]]
+"""The value and source of each property, by server and instance; None for one that does not answer."""
+
+
+class SettingDifference(Struct, frozen=True, kw_only=True):
+    """A property of a server that is neither rendered nor a default, with what depends on it.
+
+    `expected` is the rendered value, or the default of the release; None where it has none. `source` is the file or
+    the program from which the server has it, and `effects` name what changes in the plan. Secrets are masked.
+    """
+
+    key: str
+    value: str
+    expected: str | None
+    source: str
+    server: Server
+    instances: tuple[str, ...]
+    rank: Rank
+    effects: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """Return the difference in one line."""
+        instead = "which has no default" if self.expected is None else f"not {self.expected or 'empty'}"
+        effects = f": {'; '.join(self.effects)}" if self.effects else ""
+        return f"{self.key} = {self.value} ({instead}; {self.server}, {self.source or 'unknown source'}){effects}"
+
+
 class CheckResult(Struct, frozen=True, kw_only=True):
-    """`good` is None where the check could not be made. `row` begins a row of docs/unconfirmed.md, or is empty."""
+    """`good` is None where the check could not be made. `row` begins a row of docs/unconfirmed.md, or is empty.
+
+    `settings` are the properties that a check of settings has seen.
+    """
 
     check: str
     row: str
@@ -30,6 +64,7 @@ class CheckResult(Struct, frozen=True, kw_only=True):
     found: str
     good: bool | None
     todo: str
+    settings: tuple[SettingDifference, ...] = ()
 
 
 class Check(NamedTuple):
@@ -103,3 +138,5 @@ class HBaseContext(VerificationContext, frozen=True, kw_only=True):
     """The facts of the first primary node; the reason where it does not answer."""
     caches: Mapping[str, CacheContents] | str
     """The contents of each core node's cache, by its persisted index; the reason where they cannot be read."""
+    effective: Effective
+    """The settings in force on each server."""

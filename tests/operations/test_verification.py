@@ -46,6 +46,12 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
         yield deployed(clients(), tmp_path_factory.mktemp("verification"))
 
 
+@pytest.fixture(autouse=True)
+def _without_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the settings in force to their own tests."""
+    monkeypatch.setattr(module, "read_effective_settings", lambda *_: {})
+
+
 @pytest.fixture
 def _node_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out the checks that ask AWS."""

@@ -13,10 +13,12 @@ from sizing.compaction import (
     BLOCKING_STORE_FILES,
     COPIES_OF_A_REGION,
     DAY_LIMIT_BYTES,
+    FEWEST_FILES,
     FILES_OF_A_DAY,
     MOST_MIN_SIZE_BYTES,
     NIGHT_SECONDS,
     StoreWrites,
+    more_store_files,
 )
 from sizing.inputs import UTILISATION
 from sizing.units import MIB, SECONDS_PER_HOUR
@@ -136,3 +138,17 @@ def test_the_simulation_has_the_amplification_of_the_lab() -> None:
     """HBase 2.6.2 wrote 5.33 times what it flushed, with flushes of 3.7 MiB into regions of 32 MiB."""
     store = SimulatedStore(region=32.5, flush=3.75)
     assert simulate_by_day(store, Selection(), 200).amplification == pytest.approx(5.33, rel=0.05)
+
+
+@pytest.mark.parametrize("min_files", [5, 8, 10])
+@pytest.mark.parametrize("flush", [8.0, 37.0, 128.0])
+def test_a_store_has_a_third_of_a_file_more_for_each_file_that_a_compaction_waits_for(
+    flush: float, min_files: int
+) -> None:
+    def mean_files(fewest: int) -> float:
+        store, flushes = SimulatedStore(region=10_240.0, flush=flush), 600
+        selection = Selection(min_size=flush, min_files=fewest)
+        return sum(len(store.files) for _ in range(flushes) if store.receive(selection) >= 0) / flushes
+
+    more = mean_files(min_files) - mean_files(FEWEST_FILES)
+    assert more_store_files(min_files) == pytest.approx(more, abs=0.3)

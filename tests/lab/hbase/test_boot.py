@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import getpass
 import json
 import os
@@ -9,6 +10,7 @@ import re
 import shlex
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -37,7 +39,7 @@ from lab.hbase.ycsb import YcsbLoad, YcsbTable
 from lab.model.prediction import slot_bytes
 from lab.model.scaled_plan import Small
 from operations.cluster_step import script
-from operations.on_node import probe_hbase
+from operations.on_node import probe_hbase, probe_settings
 from sizing.block import cached_bytes
 from sizing.problem import OperationFailed
 from sizing.units import GIB, MIB
@@ -48,6 +50,7 @@ from tests.lab.hbase.cached_lengths import cached_lengths
 from tests.patience import HANG_SECONDS
 
 NEEDED_BYTES = 3 * GIB
+SHOWN_CHARACTERS = 24_000  # Systems Manager API Reference, GetCommandInvocation
 SMALL = Small(memory_bytes=NEEDED_BYTES, data_bytes=128 * MIB)
 
 pytestmark = pytest.mark.lab
@@ -142,6 +145,16 @@ def test_what_a_probe_at_a_node_sees_is_what_its_regionserver_has_read(experimen
     facts = json.loads(process.stdout)
     assert facts["configuration"] == wanted
     assert facts["stranger"] == "served", "without Kerberos"
+    pages = (f"--page=RegionServer=http://127.0.0.1:{port}", "--page=silent=http://127.0.0.1:9")
+    command = [sys.executable, "-m", probe_settings.__name__, *pages, "hbase.regionserver.msginterval"]
+    process = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert len(process.stdout) < SHOWN_CHARACTERS
+    answers = json.loads(zlib.decompress(base64.b64decode(json.loads(process.stdout)["packed"])))
+    assert answers["silent"] is None
+    settings = answers["RegionServer"]
+    assert settings["hbase.bucketcache.size"] == [str(experiment.miniature.cache_mib), "hbase-site.xml"]
+    assert settings["hbase.regionserver.msginterval"][1] == "hbase-default.xml", "named, although a default"
+    assert "hbase.regionserver.logroll.period" not in settings, "a default"
     size = facts["figures"]["l2CacheSize"] + facts["figures"]["l2CacheFreeSize"]
     assert 0.9 <= size / (experiment.miniature.cache_mib * MIB) <= 1.0
     assert facts["region_server"]["user"] == getpass.getuser()
