@@ -13,7 +13,14 @@ from lab.engines.trino.overlay import server_overlay as trino_overlay
 from lab.hbase.bench import COLD, LOADING
 from lab.hbase.hdfs import HDFS_ALONE, data_node_properties, name_node_properties
 from lab.hbase.kdc import Kdc
-from lab.hbase.overlay import Overlay, ServerIdentity, client_overlay, master_overlay, server_overlay
+from lab.hbase.overlay import (
+    HDFS_ENCRYPTION,
+    Overlay,
+    ServerIdentity,
+    client_overlay,
+    master_overlay,
+    server_overlay,
+)
 from lab.hbase.paths import LabPaths, Ports
 from sizing.modes import MODES
 
@@ -51,6 +58,7 @@ def _overlays() -> Iterator[tuple[str, Overlay]]:
     yield "HBase with Kerberos", Kdc(configuration=SOMEWHERE, keytab=SOMEWHERE).overlay
     hdfs = name_node_properties(place, PORTS, ("a", "b")) | data_node_properties(SOMEWHERE, "a", PORTS)
     yield "HDFS", Overlay({key: (value, HDFS_ALONE) for key, value in hdfs.items()})
+    yield "HBase and HDFS, encrypted", HDFS_ENCRYPTION
     for is_coordinator in (True, False):
         yield (
             "Trino",

@@ -8,7 +8,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -110,6 +110,14 @@ class Admin:
         """Return the names of the store files of every region of a user table."""
         answer: dict[str, list[str]] = self._call("files")["regions"]
         return answer
+
+    def hdfs_write(self, file: str, *, bytes_: int, window: float, copies: int, fan_out: bool) -> Mapping[str, float]:
+        """Write a file in HDFS for so many seconds, with a sync after each edit; return the syncs and their median."""
+        return self._call("hdfs_write", file=file, bytes=bytes_, window=window, copies=copies, fan_out=fan_out)
+
+    def hdfs_read(self, file: str, *, bytes_: int, window: float, socket: str = "") -> Mapping[str, float]:
+        """Read that file at random places; with a socket, past the DataNode where HDFS allows it."""
+        return self._call("hdfs_read", file=file, bytes=bytes_, window=window, socket=socket)
 
     def balance(self, seconds: float = CALL_SECONDS) -> bool:
         """Run HBase's balancer once and wait for its moves; return whether it ran."""

@@ -19,7 +19,7 @@ from lab.hbase.configuration import NOTHING_VARIED, Site, master_site, server_si
 from lab.hbase.jmx import CacheCounters, bean, cache_counters
 from lab.hbase.jvm import FIRST_TIER, Java, rendered_flags
 from lab.hbase.kdc import Kdc
-from lab.hbase.overlay import Overlay, ServerIdentity
+from lab.hbase.overlay import HDFS_ENCRYPTION, Overlay, ServerIdentity
 from lab.hbase.paths import LabPaths
 from lab.hbase.process import Command, RunningProcess, start, stop_together
 from lab.hbase.result import Substitution
@@ -92,7 +92,12 @@ class LabCluster(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def _shared(self) -> Overlay:
-        return self.everywhere | self.kdc.overlay if self.kdc else self.everywhere
+        return self.by_emr | self.everywhere | (self.kdc.overlay if self.kdc else NOTHING_VARIED)
+
+    @property
+    def by_emr(self) -> Overlay:
+        """Return what EMR adds to the configuration of every node, for HDFS as well."""
+        return HDFS_ENCRYPTION if self.launch.environment.encrypt_local_disks else NOTHING_VARIED
 
     def restart_master(self, varied: Overlay = NOTHING_VARIED) -> None:
         """Stop the master and start it with these settings beside running RegionServers; wait until it is active."""

@@ -17,6 +17,7 @@ from lab.hbase.result import Substitution
 
 NOTHING_VARIED: Final = Overlay({})
 METRICS: Final = "*.period=1\n"
+HADOOP_KEYS: Final = ("hadoop.security.", "hadoop.rpc.")
 
 
 class Site(Struct, frozen=True, kw_only=True):
@@ -69,7 +70,7 @@ def write_site(site: Site, place: LabPaths, name: str) -> None:
     files = {classification.name: classification for classification in site.rendered}
     (directory / "hbase-site.xml").write_text(_xml("hbase-site", site.properties), encoding="utf-8")
     # Hadoop looks for its own keys there, before HBase has read its site.
-    hadoop = {key: value for key, value in site.properties.items() if key.startswith("hadoop.security.")}
+    hadoop = {key: value for key, value in site.properties.items() if key.startswith(HADOOP_KEYS)}
     if core := files.get("core-site"):
         core_site = _xml("hbase-site", {**core.properties, **hadoop})
         (directory / "core-site.xml").write_text(core_site, encoding="utf-8")

@@ -9,14 +9,17 @@ from typing import Final
 
 from configurations.node_files import hbase_site_xml
 from emr.classification import Classification
+from lab.hbase.admin import Admin, AdminCommand
 from lab.hbase.cluster import LabCluster
 from lab.hbase.jmx import bean
 from lab.hbase.jvm import CLIENT_LOGGING, FIRST_TIER, Java, logging_file
+from lab.hbase.overlay import Overlay
 from lab.hbase.paths import HOST, LabPaths, Ports, free_ports
 from lab.hbase.process import Command, RunningProcess, start
 
 HEAP_MIB: Final = 128
 """A NameNode or DataNode with a heap of this size takes 180 MB."""
+CLIENT_HEAP: Final = "-Xmx512m"
 START_SECONDS: Final = 900.0  # judgement: seconds on two idle cores; this ends only what hangs
 STOP_SECONDS: Final = 20.0
 HDFS_ALONE: Final = "the lab's HDFS does not read the rendered `hdfs-site`; it is as small as this machine"
@@ -26,27 +29,35 @@ DATA_NODE: Final = "org.apache.hadoop.hdfs.server.datanode.DataNode"
 
 
 @contextmanager
-def running_hdfs(cluster: LabCluster, volume: Path, hosts: Sequence[str] = (HOST,)) -> Iterator[str]:
+def running_hdfs(
+    cluster: LabCluster,
+    volume: Path,
+    hosts: Sequence[str] = (HOST,),
+    *,
+    emr: Overlay | None = None,
+    flags: Sequence[str] = FIRST_TIER,
+) -> Iterator[str]:
     """Run an HDFS while the block lasts, its blocks below `volume`; yield its URI.
 
     It has a DataNode for each host name, and two copies of each block where there are several. All DataNodes listen on
-    loopback; the host name is only what they report. As on a cluster, `hdfs` is a superuser.
+    loopback; the host name is only what they report. As on a cluster, `hdfs` is a superuser. `emr` is what EMR adds,
+    which is encryption if the environment encrypts its local disks.
     """
     ports = free_ports()
-    properties = name_node_properties(cluster.place, ports, hosts)
+    properties = (cluster.by_emr if emr is None else emr).laid_over(name_node_properties(cluster.place, ports, hosts))
     _write_site(cluster.place.configuration("namenode"), properties)
     processes: list[RunningProcess] = []
     try:
-        formatting = _start(cluster, "namenode", NAME_NODE, "-format", "-nonInteractive", "-force")
+        formatting = _start(cluster, flags, "namenode", NAME_NODE, "-format", "-nonInteractive", "-force")
         formatting.wait_for_end(START_SECONDS)
-        processes.append(_start(cluster, "namenode", NAME_NODE))
+        processes.append(_start(cluster, flags, "namenode", NAME_NODE))
         for number, host in enumerate(hosts):
             name = f"datanode-{number}"
             _write_site(
                 cluster.place.configuration(name),
                 properties | data_node_properties(volume / "hdfs" / name, host, free_ports()),
             )
-            processes.append(_start(cluster, name, DATA_NODE))
+            processes.append(_start(cluster, flags, name, DATA_NODE))
         processes[0].wait_until(
             lambda: bean(ports.master_info, STATE).get("NumLiveDataNodes") == len(hosts),
             START_SECONDS,
@@ -56,6 +67,20 @@ def running_hdfs(cluster: LabCluster, volume: Path, hosts: Sequence[str] = (HOST
     finally:
         for process in reversed(processes):
             process.stop(STOP_SECONDS)
+
+
+def hdfs_client(cluster: LabCluster, *flags: str) -> Admin:
+    """Return the process of a client of the cluster's HDFS; it has the configuration of the NameNode."""
+    place = cluster.place
+    configuration = place.configuration("namenode")
+    logging = f"-Dlog4j2.configurationFile={configuration / CLIENT_LOGGING}"
+    java = Java(
+        software=cluster.software,
+        configuration=configuration,
+        scratch=place.scratch,
+        flags=(CLIENT_HEAP, "-XX:+UseSerialGC", logging, *flags),
+    )
+    return Admin(AdminCommand(arguments=java.arguments(), directory=place.root, log=place.output("hdfs-client")))
 
 
 def name_node_properties(place: LabPaths, ports: Ports, hosts: Sequence[str]) -> dict[str, str]:
@@ -93,13 +118,13 @@ def _write_site(directory: Path, properties: dict[str, str]) -> None:
     (directory / CLIENT_LOGGING).write_text(logging_file({}, to_file=False), encoding="utf-8")
 
 
-def _start(cluster: LabCluster, name: str, *main: str) -> RunningProcess:
+def _start(cluster: LabCluster, flags: Sequence[str], name: str, *main: str) -> RunningProcess:
     place = cluster.place
     logging = f"-Dlog4j2.configurationFile={place.configuration(name) / CLIENT_LOGGING}"
     java = Java(
         software=cluster.software,
         configuration=place.configuration(name),
         scratch=place.scratch,
-        flags=(f"-Xmx{HEAP_MIB}m", "-XX:+UseSerialGC", *FIRST_TIER, logging),
+        flags=(f"-Xmx{HEAP_MIB}m", "-XX:+UseSerialGC", *flags, logging),
     )
     return start(Command(name=name, arguments=java.arguments(*main), directory=place.root, output=place.output(name)))

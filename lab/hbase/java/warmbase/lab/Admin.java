@@ -127,6 +127,9 @@ public final class Admin implements AutoCloseable {
       case "probed" -> probed();
       case "write" -> write(request);
       case "written" -> written();
+      case "hdfs_write" ->
+          new HdfsLog(configuration, request).write((int) request.number("copies", 1), request.flag("fan_out", true));
+      case "hdfs_read" -> new HdfsLog(configuration, request).read(request.text("socket", ""));
       case "balance" -> cluster().balance();
       case "balancer" -> cluster().balancer(request.flag("on", true));
       default -> throw new IllegalArgumentException("there is no call " + name);
