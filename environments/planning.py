@@ -32,6 +32,7 @@ def requirements(environment: Environment, cluster: ClusterChoice) -> Requiremen
         cluster=cluster,
         new_network=environment.network.vpc is None,
         wal_service=environment.wal is Wal.EMR_WAL,
+        encrypts_hdfs=environment.encrypt_local_disks,
         pins=pins(environment.overrides),
         snapshot_mappers=environment.snapshot_mappers,
     )

@@ -34,6 +34,8 @@ class Requirements(Struct, frozen=True, kw_only=True):
     """True where warmbase creates the interface endpoints of the network, which cost money."""
     wal_service: bool = False
     """True if the EMR WAL service keeps the write-ahead log, instead of the cluster's own HDFS."""
+    encrypts_hdfs: bool = False
+    """True if HDFS encrypts what it transfers, as EMR makes it do with local-disk encryption."""
     pins: Pins = NO_PINS
     snapshot_mappers: int | None = None
     """Mappers that copy a snapshot at the same time; None for one on each core node."""

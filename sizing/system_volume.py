@@ -126,6 +126,7 @@ def writing_server(
         log_copies=0 if question.requirements.wal_service else hdfs_replication(question, nodes),
         data_copies=question.mode.data_copies if in_hdfs else 0,
         block_bytes=round(question.demand.cacheable.cached_bytes),
+        encrypts_hdfs=question.requirements.encrypts_hdfs,
     )
 
 

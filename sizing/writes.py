@@ -55,6 +55,8 @@ class Writes(Struct, frozen=True, kw_only=True):
     bottleneck: str
     settings: WriteSettings
     resources: tuple[WriteResource, ...]
+    encryption_cpu_fraction: float = 0.0
+    """The share of the CPU of a written cell that encrypts what HDFS transfers of it."""
 
 
 def write_resources(
@@ -119,6 +121,7 @@ def write_load(
         bottleneck=limit.name,
         settings=server.settings,
         resources=resources,
+        encryption_cpu_fraction=server.encryption_cpu_seconds / server.cpu_seconds,
     )
 
 

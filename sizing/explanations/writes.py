@@ -8,10 +8,11 @@ from sizing.cluster import Volume
 from sizing.compaction import store_writes
 from sizing.explanation import Explanation, Quantity, constraint, explain
 from sizing.explanations.compaction import LEAST, SELECTION, cells, compaction_explanations
-from sizing.explanations.quantities import MEBIBYTE, WHOLE, computed, constant, figure, pinned, setting
+from sizing.explanations.quantities import MEBIBYTE, WHOLE, computed, constant, fact, figure, pinned, setting
 from sizing.pins import PINNED_BY
 from sizing.system_volume import write_share
 from sizing.writes import blocking_resource
+from sizing.writing_server import ENCRYPTED_BYTE_CPU_SECONDS, WritingServer
 
 __all__ = ["write_explanations"]
 
@@ -43,9 +44,11 @@ def write_explanations(candidate: Candidate) -> dict[str, Explanation]:
 def _load(candidate: Candidate) -> dict[str, Explanation]:
     if not cells(candidate)["cells"].value:
         return {}
+    server = candidate.writing_server
     return {
         "writes.bottleneck": _bottleneck(candidate),
         "writes.settings.amplification": _amplification(candidate),
+        **({"writes.encryption_cpu_fraction": _encryption(server)} if server.encryption_cpu_seconds else {}),
     }
 
 
@@ -62,6 +65,28 @@ def _bottleneck(candidate: Candidate) -> Explanation:
         capacity=Quantity(value=limit.capacity, unit=limit.unit, source="sizing.writes.write_resources"),
         per_byte=computed(limit.demand_per_byte, limit.unit.removesuffix("/s"), "sizing.writes.write_resources"),
         next_limit=computed(min(others), "B/s", "sizing.writes.write_resources"),
+    )
+
+
+def _encryption(server: WritingServer) -> Explanation:
+    """Explain the encryption of the log, and that of store files where they are in HDFS as well."""
+    data = server.data_copies > 0
+    store_files = {
+        "copies": fact(server.data_copies, "copies", "storage.mode"),
+        "written": figure(server.settings.amplification, "", "writes.settings.amplification"),
+        "stored": computed(server.cells.stored_bytes, "B", "sizing.cells.CellSizes.stored_bytes"),
+    }
+    return explain(
+        f"(log_copies * log{' + copies * written * stored' if data else ''}) * cost / cpu",
+        "With local-disk encryption, EMR makes HDFS encrypt what it transfers, at {cost}: {log_copies} of the {log} of"
+        f" a cell in the log{', and {copies} of its {stored} in store files, each {written} times' if data else ''}. In"
+        " all, a written cell takes {cpu}.",
+        "Amazon EMR Management Guide, emr-data-encryption-options; measured in the lab, docs/lab-hdfs-encryption.md",
+        log_copies=computed(server.log_copies, "copies", "sizing.system_volume.hdfs_replication"),
+        log=computed(server.cells.log_bytes, "B", "sizing.cells.CellSizes.log_bytes"),
+        cost=computed(1e9 * ENCRYPTED_BYTE_CPU_SECONDS, "ns/B", "sizing.writing_server.ENCRYPTED_BYTE_CPU_SECONDS"),
+        cpu=computed(1e9 * server.cpu_seconds, "ns", "sizing.writing_server.WritingServer.cpu_seconds"),
+        **(store_files if data else {}),
     )
 
 

@@ -33,6 +33,7 @@ BENCHED: Final[Mapping[str, str]] = {
     "tables": "scenarios.tables",
     "writes": "scenarios.writes",
     "compactions": "scenarios.compactions",
+    "hdfs-encryption": "scenarios.hdfs_encryption",
     "skew": "scenarios.skew",
     "cold": "scenarios.cold",
     "crash": "scenarios.crash",
