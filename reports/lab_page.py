@@ -22,11 +22,13 @@ HEAL: Final = "lab-heal"
 FILLS: Final = "lab-fills"
 NODE_LOST: Final = "lab-node-lost"
 WRITES: Final = "lab-writes"
+HDFS_ENCRYPTION: Final = "lab-hdfs-encryption"
 TABLES: Final = "lab-tables"
 TRINO_CACHE: Final = "lab-trino-cache"
 RUNS: Final = (
     RESULTS,
     WRITES,
+    HDFS_ENCRYPTION,
     TABLES,
     THREE_SERVERS,
     COLD_CACHES,
@@ -37,7 +39,7 @@ RUNS: Final = (
     NODE_LOST,
     TRINO_CACHE,
 )
-"""The runs that may be committed: three of one RegionServer come first, one of Trino last. NAME.json makes NAME.md."""
+"""The runs that may be committed: four of one RegionServer come first, one of Trino last. NAME.json makes NAME.md."""
 LEARNT: Final = "lab-learnt.md"
 """Our own conclusions from all runs, if there are any; they follow the targets of the first."""
 PICTURES: Final = "pictures"

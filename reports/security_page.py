@@ -35,8 +35,14 @@ def _head() -> Iterator[str]:
         bucket key), objects of an existing root with its own key. EBS encrypts all volumes, unless `security:
         {local_disks: false}`. Instance store drives always encrypt themselves.""",
         """**Encryption in transit.** Requests to AWS use TLS; a new root bucket and the log bucket refuse others.
-        Between nodes, `security: {in_transit: {pem: s3://BUCKET/KEY.zip}}` makes EMR encrypt what its release supports.
-        Without it, anyone who can listen in the subnet can read HBase's RPCs and HDFS blocks.""",
+        EMR encrypts what HDFS transfers if it encrypts local disks: it sets the privacy of Hadoop's RPCs
+        (`hadoop.rpc.protection`), and the encryption of block transfers with AES 256 (`dfs.encrypt.data.transfer`).
+        With `security: {local_disks: false}`, anyone who can listen in the subnet can read HDFS blocks, which have the
+        write-ahead log. Without Kerberos, most of Hadoop's RPCs stay readable, because the privacy is part of an
+        authentication that they do not have: the names of files, and the key of the block transfers, which the NameNode
+        sends to each client. So this encryption stops nobody who listens from the beginning or asks the NameNode.
+        `security: {in_transit: {pem: s3://BUCKET/KEY.zip}}` makes EMR encrypt what else its release supports. Without
+        it and without Kerberos, anyone who can listen in the subnet can read HBase's RPCs.""",
         """**Credentials.** Nodes get credentials by IMDSv2 only, with a hop limit of one. There is no key pair, and no
         secret in any template. People connect with Session Manager, programs through a security group.""",
         """**Retention.** The root bucket, the log bucket, the root's key and write-ahead logs are retained whatever
