@@ -46,8 +46,10 @@ def _head() -> Iterator[str]:
         """**Credentials.** Nodes get credentials by IMDSv2 only, with a hop limit of one. There is no key pair, and no
         secret in any template. People connect with Session Manager, programs through a security group.""",
         """**Retention.** The root bucket, the log bucket, the root's key and write-ahead logs are retained whatever
-        happens to the stacks. Stacks with data or nodes are protected from deletion. A cluster is protected from
-        termination once it has a launch record, because a cluster that fails at launch must be able to end.""",
+        happens to the stacks; only if the first deployment of their stack fails, they are deleted, still empty. Stacks
+        with data or nodes are protected from deletion. A cluster with one primary is protected from termination once it
+        has a launch record, because a cluster that fails at launch must be able to end. EMR itself protects a cluster
+        with three primaries from its launch on: if that fails, `warmbase deploy` ends it after a question.""",
         """**Replicas** read every object of the root, and write only their own `hbase:meta`, the directories of their
         master, and temporary files, unless version 0.1 launched them. They cannot write the claim, or an object of any
         other table: a replica that somebody makes a writer by hand, for example with EMR's `readonly_switch`, is
