@@ -334,6 +334,7 @@ REASONS: Final[Mapping[str, str]] = {
     "lab-cold-caches": LAB,
     "lab-compaction": LAB,
     "lab-fills": LAB,
+    "lab-hdfs-encryption": LAB,
     "lab-heal": LAB,
     "lab-node-lost": LAB,
     "lab-results": LAB,

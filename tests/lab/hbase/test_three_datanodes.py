@@ -20,7 +20,7 @@ from lab.hbase.cluster import LabCluster, LabServer
 from lab.hbase.experiment import family_of
 from lab.hbase.hdfs import running_hdfs
 from lab.hbase.laboratory import admin_command, small_of
-from lab.hbase.overlay import varied
+from lab.hbase.overlay import HDFS_ENCRYPTION, varied
 from lab.hbase.paths import LabPaths, free_ports
 from lab.hbase.software import problems
 from lab.hbase.store.settings import Settings
@@ -79,6 +79,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Locality]:
     place.make()
     with ExitStack() as stack:
         cluster = LabCluster(software=of.software, place=place, launch=of.launch, miniature=of.miniature)
+        assert cluster.by_emr == HDFS_ENCRYPTION, "as EMR encrypts HDFS with local disks"
         uri = stack.enter_context(running_hdfs(cluster, place.volumes, HOSTS))
         settings = {"hbase.rootdir": f"{uri}/hbase", "dfs.replication": "2", "dfs.blocksize": f"{MIB}"}
         cluster = replace(cluster, everywhere=varied(settings, "a small HDFS"))
