@@ -1,4 +1,4 @@
-"""All that the lab sets, changes or leaves out of what is rendered, each with its reason."""
+"""All that the lab and the local AWS set, change or leave out of what is rendered, each with its reason."""
 
 from __future__ import annotations
 
@@ -22,8 +22,11 @@ from lab.hbase.overlay import (
     server_overlay,
 )
 from lab.hbase.paths import LabPaths, Ports
+from local_aws.server_pages import HIDDEN, OF_A_CLUSTER
 from sizing.modes import MODES
 
+BY_EMR: Final = "EMR must set it on each cluster; a page of the local AWS shows it, and a rendered value would win"
+HIDDEN_BY_EMR: Final = "EMR is said to set it; only a cluster with the tag `local-aws:emr-defaults` shows it"
 SOMEWHERE: Final = Path("/lab")
 PORTS: Final = Ports(
     store=1, endpoint=2, control=3, zookeeper=4, master=5, master_info=6, servers=(7, 8, 9), servers_info=(10, 11, 12)
@@ -59,6 +62,8 @@ def _overlays() -> Iterator[tuple[str, Overlay]]:
     hdfs = name_node_properties(place, PORTS, ("a", "b")) | data_node_properties(SOMEWHERE, "a", PORTS)
     yield "HDFS", Overlay({key: (value, HDFS_ALONE) for key, value in hdfs.items()})
     yield "HBase and HDFS, encrypted", HDFS_ENCRYPTION
+    yield "The local AWS", Overlay({key: (value, BY_EMR) for key, value in OF_A_CLUSTER.items()})
+    yield "The local AWS", Overlay({key: (value, HIDDEN_BY_EMR) for key, value in HIDDEN.items()})
     for is_coordinator in (True, False):
         yield (
             "Trino",

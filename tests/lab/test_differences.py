@@ -1,4 +1,4 @@
-"""The list of what the lab does in the product's stead is complete, and the region of S3 is not on it."""
+"""The list of what lab and local AWS do in the product's stead is complete, and the region of S3 is not on it."""
 
 from __future__ import annotations
 
@@ -22,16 +22,12 @@ def literals(*folders: str) -> set[str]:
     return {key for text in code for key in TEXT.findall(text) if key in CONFIGURED}
 
 
-def test_every_key_that_the_lab_sets_is_on_the_list_with_a_reason() -> None:
+def test_every_key_that_they_set_is_on_the_list_with_a_reason() -> None:
     listed = {difference.key for difference in differences()}
-    assert literals("lab/hbase") <= listed
+    assert literals("lab/hbase", "local_aws") <= listed
     assert all(difference.why for difference in differences())
     assert "fs.s3a.endpoint" in listed
 
 
 def test_the_lab_uses_the_rendered_region() -> None:
     assert "fs.s3a.endpoint.region" not in {difference.key for difference in differences()}
-
-
-def test_the_local_aws_sets_no_property() -> None:
-    assert literals("local_aws") == set()
