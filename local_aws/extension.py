@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import TYPE_CHECKING
 
 from moto.cloudformation import parsing
 from moto.cloudformation.exceptions import ValidationError
@@ -10,6 +11,8 @@ from moto.cloudformation.models import Stack
 from moto.cloudformation.parsing import ResourceMap
 from moto.cloudwatch.responses import CloudWatchResponse
 from moto.core import responses
+from moto.core.exceptions import ServiceException
+from moto.core.responses import ActionResult, BaseResponse
 from moto.ec2.models.amis import AmiBackend
 from moto.emr.models import Cluster
 
@@ -32,10 +35,13 @@ from local_aws import (
     volumes,
 )
 from local_aws.exports import wanted_outputs
-from local_aws.moto_internals import Json, Untyped, replace
+from local_aws.moto_internals import Json, Untyped, replace, wrap
 from local_aws.resources import iam
 from local_aws.resources.emr import cluster_attribute
 from local_aws.stack_state import current_contents, state
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @cache
@@ -64,10 +70,21 @@ def install() -> None:
     _replace_resolver()
     # The operation that puts metric alarms reads an AlarmRule too.
     replace(CloudWatchResponse, "put_composite_alarm", CloudWatchResponse.put_metric_alarm)
+    wrap(BaseResponse, "call_action", _refused_if_unknown)
     # moto inspects the class of the service at each call.
     replace(responses, "method_names_from_class", cache(responses.method_names_from_class))
     # No cluster names an image of Amazon. moto makes 1,300 of them for each region of each account.
     replace(AmiBackend, "_load_amis", lambda _: None)
+
+
+def _refused_if_unknown(original: Callable[..., Untyped], response: Untyped) -> Untyped:
+    """Refuse an operation that moto lacks: moto itself would fail, and a client would repeat the call for a minute."""
+    try:
+        return original(response)
+    except NotImplementedError as error:
+        # moto learns the service of an error from the module of its class.
+        refusal = type("Unsupported", (ServiceException,), {"__module__": type(response).__module__})
+        return response.serialized(ActionResult(refusal("UnsupportedOperation", str(error))))
 
 
 def _replace_resolver() -> None:

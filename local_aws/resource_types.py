@@ -21,7 +21,16 @@ from local_aws.resources.network import (
 )
 from local_aws.resources.s3 import BucketPolicy, BucketType
 from local_aws.resources.security_group import SecurityGroupRule, SecurityGroupType
-from local_aws.resources.simple import AlarmType, Blank, Dashboard, KeyType, LogGroupType, Parameter, ScheduleGroupType
+from local_aws.resources.simple import (
+    AlarmType,
+    Blank,
+    Dashboard,
+    FunctionType,
+    KeyType,
+    LogGroupType,
+    Parameter,
+    ScheduleGroupType,
+)
 from local_aws.resources.topic import Subscription, TopicPolicy, TopicType
 
 if TYPE_CHECKING:
@@ -46,6 +55,7 @@ OWN_TYPES: Final[dict[str, ResourceType]] = {
     "AWS::IAM::InstanceProfile": InstanceProfileType(),
     "AWS::IAM::Role": RoleType(),
     "AWS::KMS::Key": KeyType(),
+    "AWS::Lambda::Function": FunctionType(),
     "AWS::Logs::LogGroup": LogGroupType(),
     "AWS::S3::Bucket": BucketType(),
     "AWS::S3::BucketPolicy": BucketPolicy(),

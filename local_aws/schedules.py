@@ -1,8 +1,10 @@
-"""One-time schedules of EventBridge Scheduler, which fire by the clock of the local AWS and modify EBS volumes.
+"""One-time schedules of EventBridge Scheduler, which fire by the clock of the local AWS.
 
-Nothing waits for a schedule. Each call to EC2 or to the scheduler first runs what is due by then, in the order of the
-times, as if it had run at its own time. A call that EC2 refuses is not tried again: AWS does not document whether it
-would be, so whoever relies on a schedule here has to manage without.
+They modify EBS volumes, or invoke a function of Lambda.
+
+Nothing waits for a schedule. Each call to EC2, to EMR's clusters or to the scheduler first runs what is due by then, in
+the order of the times, as if it had run at its own time. A call that EC2 refuses is not tried again: AWS does not
+document whether it would be, so whoever relies on a schedule here has to manage without.
 """
 
 from __future__ import annotations
@@ -15,12 +17,14 @@ from typing import TYPE_CHECKING, Final
 from moto.ec2.exceptions import EC2ClientError
 from moto.ec2.models import ec2_backends
 from moto.ec2.models.elastic_block_store import EBSBackend
+from moto.emr.models import ElasticMapReduceBackend
 from moto.iam.models import iam_backends
 from moto.scheduler.exceptions import ValidationException
 from moto.scheduler.models import EventBridgeSchedulerBackend, scheduler_backends
 
-from local_aws import clock, volumes
+from local_aws import clock, functions, volumes
 from local_aws.moto_internals import Json, Untyped, wrap
+from local_aws.role_policies import allows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
 AT: Final = re.compile(r"at\((\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\)")
 MODIFY_VOLUME: Final = "arn:aws:scheduler:::aws-sdk:ec2:modifyVolume"
 SCHEDULER_CALLS: Final = ("create_schedule", "update_schedule", "get_schedule", "delete_schedule", "list_schedules")
+CLUSTER_CALLS: Final = ("describe_cluster", "list_clusters", "run_job_flow")
 VOLUME_CALLS: Final = ("describe_volumes", "modify_volume", "describe_volumes_modifications")
 
 
@@ -35,7 +40,12 @@ def install() -> None:
     """Run what is due before each call that could see it, and check a schedule when it is written."""
     for name in ("create_schedule", "update_schedule"):
         wrap(EventBridgeSchedulerBackend, name, _checked)
-    for owner, names in ((EventBridgeSchedulerBackend, SCHEDULER_CALLS), (EBSBackend, VOLUME_CALLS)):
+    callers = (
+        (EventBridgeSchedulerBackend, SCHEDULER_CALLS),
+        (EBSBackend, VOLUME_CALLS),
+        (ElasticMapReduceBackend, CLUSTER_CALLS),
+    )
+    for owner, names in callers:
         for name in names:
             wrap(owner, name, _after_due)
     wrap(EventBridgeSchedulerBackend, "delete_schedule_group", _existing_group)
@@ -50,8 +60,11 @@ def _checked(original: Callable[..., Untyped], backend: Untyped, **options: Unty
     """Refuse a schedule that AWS would refuse, or that the local AWS cannot run."""
     group, target = options["group_name"] or "default", options["target"]
     backend.get_schedule_group(group)
-    if AT.fullmatch(options["schedule_expression"]) is None or target["Arn"] != MODIFY_VOLUME:
-        raise ValidationException("the local AWS knows schedules of the form at(...) that call ec2:modifyVolume")
+    is_known = target["Arn"] == MODIFY_VOLUME or functions.find(backend.account_id, backend.region_name, target["Arn"])
+    if AT.fullmatch(options["schedule_expression"]) is None or not is_known:
+        raise ValidationException(
+            "the local AWS knows schedules of the form at(...) that call ec2:modifyVolume or a function of a stack"
+        )
     role = target["RoleArn"].rpartition("/")[2]
     roles = iam_backends[backend.account_id][backend.partition].roles.values()
     trust = [json.dumps(one.assume_role_policy_document) for one in roles if one.name == role]
@@ -74,7 +87,10 @@ def run_due(account: str, region: str) -> None:
             if one.action_after_completion == "DELETE":
                 group.delete_schedule(one.name)
             one.state = "DISABLED"
-            _run(one, ec2_backends[account][region], at)
+            if one.target["Arn"] == MODIFY_VOLUME:
+                _run(one, ec2_backends[account][region], at)
+            else:
+                functions.invoke(account, region, one.target["Arn"], json.loads(one.target["Input"]))
 
 
 def _time(schedule: Untyped) -> datetime:
@@ -95,19 +111,5 @@ def _run(schedule: Untyped, ec2: Untyped, at: datetime) -> None:
 
 def _may_modify(schedule: Untyped, volume: Untyped) -> bool:
     """Return whether a policy of the schedule's role allows the call: the tags of the volume must match."""
-    role, tags = schedule.target["RoleArn"].rpartition("/")[2], {tag["key"]: tag["value"] for tag in volume.get_tags()}
-    iam = next(iter(iam_backends[volume.ec2_backend.account_id].values()))
-    [holder] = [one for one in iam.roles.values() if one.name == role]
-    texts = [*holder.policies.values(), *(policy.document for policy in holder.managed_policies.values())]
-    for statement in (one for text in texts for one in _statements(text)):
-        wanted = statement.get("Condition", {}).get("StringEquals", {})
-        matches = all(tags.get(key.removeprefix("aws:ResourceTag/")) == value for key, value in wanted.items())
-        if "ec2:ModifyVolume" in statement["Action"] and matches:
-            return True
-    return False
-
-
-def _statements(text: Untyped) -> list[Json]:
-    document: Json = json.loads(text) if isinstance(text, str) else text
-    statements = document["Statement"]
-    return statements if isinstance(statements, list) else [statements]
+    tags = {tag["key"]: tag["value"] for tag in volume.get_tags()}
+    return allows(volume.ec2_backend.account_id, schedule.target["RoleArn"], "ec2:ModifyVolume", tags)

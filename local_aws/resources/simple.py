@@ -1,4 +1,4 @@
-"""Resources that a few API calls keep: alarms, dashboards, SSM parameters, schedule and log groups, KMS keys."""
+"""Resources that a few API calls keep: alarms, dashboards, parameters, schedule and log groups, functions, KMS keys."""
 
 from __future__ import annotations
 
@@ -123,6 +123,22 @@ class ScheduleGroupType(ApiType):
     def delete(self, resource: ApiResource, request: ResourceRequest) -> None:
         """Delete the group with its schedules."""
         api.call("scheduler", request.region, "delete_schedule_group", Name=resource.physical_resource_id)
+
+
+class FunctionType(ApiType):
+    """A function; its stack keeps the source."""
+
+    attributes = frozenset({"Arn"})
+
+    def create(self, request: ResourceRequest) -> ApiResource:
+        """Return the new function, under the template's name or a generated one."""
+        name = str(request.properties.get("FunctionName") or request.generated_name)
+        arn = f"arn:aws:lambda:{request.region}:{request.account_id}:function:{name}"
+        return ApiResource(physical_resource_id=name, attributes={"Arn": arn})
+
+    def update(self, resource: ApiResource, request: ResourceRequest) -> ApiResource:  # noqa: ARG002 - the stack has it
+        """Return the same function."""
+        return resource
 
 
 class LogGroupType(MotoType):
