@@ -21,6 +21,7 @@ from configurations.launch import Launch
 from configurations.metrics import MISSES_FOR_ONE
 from configurations.node_files import exported, region_server_flags
 from environments.environment import Environment
+from environments.names import CANARY_TAG
 from facts.releases import releases
 from sizing.plan import CoreGroup, Plan
 from sizing.units import MIB
@@ -56,13 +57,17 @@ class Action(Struct, frozen=True, kw_only=True):
 
 
 def actions(launch: Launch) -> tuple[Action, ...]:
-    """Return the actions in a node's order: the claim first, because a cluster that may not write ends there."""
+    """Return the actions in a node's order: the claim first, because a cluster that may not write ends there.
+
+    A canary collects what EMR made of the node even before that.
+    """
     writes = launch.environment.clusters[launch.plan.cluster].role == "active"
     # Only a root in S3 can be reached by another cluster, so only such a root is claimed.
     in_s3 = launch.plan.mode.keeps_data_in_s3
     claim = (_claim(launch.environment),) if writes and in_s3 else ()
     watch = (_watch(launch.environment, "active" if writes else "replica"),) if in_s3 else ()
-    return (*claim, *_of_every_node(launch), *_of_core_nodes(launch.plan), *watch)
+    harvest = (_harvest(launch.environment),) if CANARY_TAG in launch.environment.tags else ()
+    return (*harvest, *claim, *_of_every_node(launch), *_of_core_nodes(launch.plan), *watch)
 
 
 def script(action: str) -> str:
@@ -77,6 +82,10 @@ def script(action: str) -> str:
 def program(name: str) -> Path:
     """Return the file of a program that an action fetches."""
     return DIRECTORY / "programs" / name
+
+
+def _harvest(environment: Environment) -> Action:
+    return Action(name="harvest-node", arguments=(f"--log-bucket={environment.log_bucket}",))
 
 
 def _claim(environment: Environment) -> Action:

@@ -9,6 +9,14 @@ BOOST_ROLE: Final = "BoostRole"
 BOOST_TAG: Final = "warmbase-boost"
 """The tag of a volume that this role may change; its value is the name of the schedule group."""
 
+BACKSTOP_ROLE: Final = "BackstopRole"
+"""The logical id, in the backstop's stack, of the role with which schedules end the clusters of a canary."""
+CANARY_TAG: Final = "warmbase-canary"
+"""The tag of everything that a canary creates; its value is the name of the canary's environment.
+
+A cluster with this tag harvests its nodes at their start, and its backstop may end it.
+"""
+
 
 def network_stack(environment: str) -> str:
     """Return the name of the stack that holds the VPC, its endpoints and the security groups."""
@@ -28,6 +36,11 @@ def cluster_stack(environment: str, cluster_name: str) -> str:
 def monitoring_stack(environment: str, cluster_name: str) -> str:
     """Return the name of the stack that holds the dashboards, alarms and topic of one cluster."""
     return f"{emr_cluster_name(environment, cluster_name)}-monitoring"
+
+
+def backstop_stack(environment: str) -> str:
+    """Return the name of the stack, and of its schedule group and function, that ends the clusters of a canary."""
+    return f"warmbase-{environment}-backstop"
 
 
 def stacks_around(environment: str, cluster_name: str) -> tuple[str, str, str, str]:

@@ -1,4 +1,4 @@
-"""Programs of a local cluster's nodes, which run on this machine: the claim of a launch, and steps.
+"""Programs of a local cluster's nodes, which run on this machine: the harvest and the claim of a launch, and steps.
 
 There is no node. A program runs as the user of the local AWS, with the directories of a node inside a temporary one,
 and with stand-ins of `aws`, `hbase`, `hdfs` and `systemctl` first on its PATH: `stand-ins/`. They answer like a small
@@ -28,8 +28,8 @@ from configurations.layout import INDEX_FILE
 from local_aws import api, simulated_hbase
 from local_aws.instance_metadata import instance_metadata
 
-CLAIM: Final = "claim-root"
-"""The only action that runs: the others set up a node, and there is none."""
+ACTIONS: Final = frozenset({"claim-root", "harvest-node"})
+"""The only actions that run: the others set up a node, and there is none."""
 # judgement: a program takes seconds at most; this ends only what hangs, even on a busy machine.
 PROGRAM_SECONDS: Final = 600.0
 # judgement: most programs have ended by then, so that what they did is seen at once; a client waits 20 s for an answer.
@@ -37,13 +37,19 @@ ANSWER_SECONDS: Final = 5.0
 STAND_INS: Final = Path(__file__).parent / "stand-ins"
 NOTE: Final = "local AWS: no HBase runs here; hbase, hdfs and aws are stand-ins (local_aws/stand-ins)\n"
 NODE_PATHS: Final = (
-    "/etc/hbase.keytab",
+    "/etc/hadoop",
+    "/etc/hbase",
+    "/etc/puppet",
     "/etc/systemd",
     "/etc/warmbase",
+    "/etc/zookeeper",
     "/mnt/var/lib/info",
     "/usr/bin/python3",
     "/usr/lib/hbase",
+    "/usr/lib/systemd",
     "/usr/local/lib/warmbase",
+    "/var/aws",
+    "/var/lib/cloud",
     "/var/lib/warmbase",
     "/var/log/hbase",
     "/warmbase/cache",
@@ -177,21 +183,21 @@ def run_beside(programs: Callable[[], None]) -> Thread:
 
 
 def run_on_primaries(cluster_id: str, region: str, launch: Mapping[str, Any], primaries: int) -> None:
-    """Run the claim of a cluster on each primary. Raises Failed for the first that does not succeed."""
+    """Run these actions of a cluster on each primary. Raises Failed for the first that does not succeed."""
     for number, action in enumerate(launch.get("BootstrapActions", []), 1):
-        if action["Name"] != CLAIM:
+        if action["Name"] not in ACTIONS:
             continue
-        script = action["ScriptBootstrapAction"]
         for primary in range(primaries):
             instance = f"i-{cluster_id.removeprefix('j-').lower():0>15}{primary}"
-            end = _claim(cluster_id, region, instance, script)
+            end = _action(cluster_id, region, instance, action)
             log = f"{cluster_id}/node/{instance}/bootstrap-actions/{number}"
             _store(region, launch.get("LogUri"), log, end.log)
             if not end.succeeded:
                 raise Failed(instance, number)
 
 
-def _claim(cluster_id: str, region: str, instance: str, script: Mapping[str, Any]) -> ProgramEnd:
+def _action(cluster_id: str, region: str, instance: str, action: Mapping[str, Any]) -> ProgramEnd:
+    script = action["ScriptBootstrapAction"]
     bucket, _, key = script["Path"].removeprefix("s3://").partition("/")
     text = api.call("s3", region, "get_object", Bucket=bucket, Key=key)["Body"].read().decode()
     identity = {"accountId": api.ACCOUNT, "region": region, "instanceId": instance}
@@ -203,7 +209,8 @@ def _claim(cluster_id: str, region: str, instance: str, script: Mapping[str, Any
         node.put("/usr/bin/python3", python, 0o755)
         node.put("/mnt/var/lib/info/instance.json", '{"isMaster": true}')
         node.put(job_flow, json.dumps({"jobFlowId": cluster_id}))
-        return node.run(text.replace(*AS_ROOT), CLAIM, *script.get("Args", []), seconds=PROGRAM_SECONDS)
+        node.put("/var/lib/cloud/data/instance-id", f"{instance}\n")
+        return node.run(text.replace(*AS_ROOT), action["Name"], *script.get("Args", []), seconds=PROGRAM_SECONDS)
 
 
 class StepRun(Struct, frozen=True, kw_only=True):

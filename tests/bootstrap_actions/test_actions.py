@@ -8,11 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import configurations.engines.trino.bootstrap as of_trino
 from configurations.bootstrap import DIRECTORY, Action, actions, encoded, program, script
 from configurations.launch import Launch
 from configurations.node_files import exported
+from environments.names import CANARY_TAG
 from sizing.engines.trino.request import TrinoChoice
 from sizing.modes import HDFS, S3_PLAIN, Mode
 from tests.configurations.engines.trino.launches import PINNED, trino_launch
@@ -48,6 +50,7 @@ GIVEN = {
         *LIMITS,
         *PROGRAM,
     ),
+    "harvest-node": ("--log-bucket=our-logs",),
     "mount-volumes": ("--cache-volume-gib=1", "--system-volume-gib=2"),
     "prepare-java": ("--java-home=/usr/lib/jvm/jre-21", f"--flags={encoded(('-XX:+UseZGC', '-Xmx64m'))}"),
     "publish-cache-metrics": ("--misses-for-one=2", *PROGRAM, *REQUESTS),
@@ -210,7 +213,7 @@ def test_every_wrong_argument_is_named_at_once(
     none = alone(name)
     assert none.returncode == 2
     # Of the volumes only that of the system is always there.
-    assert len(none.stderr.splitlines()) >= (1 if name == "mount-volumes" else 2)
+    assert len(none.stderr.splitlines()) >= (1 if name in {"mount-volumes", "harvest-node"} else 2)
 
 
 @pytest.mark.parametrize("environment", ["dev", "prod", "published-emr"])
@@ -218,8 +221,18 @@ def test_what_is_planned_is_taken(
     environment: str, launches: Callable[[str], Launch], alone: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
     planned = actions(launches(environment))
-    assert {action.name for action in planned} | TRINO_NAMES == set(NAMES)
+    assert {action.name for action in planned} | TRINO_NAMES | {"harvest-node"} == set(NAMES)
+    assert "harvest-node" not in {action.name for action in planned}, "only a canary's nodes are harvested"
     assert_accepted(planned, alone)
+
+
+def test_a_canary_is_harvested_before_it_can_be_refused(
+    launches: Callable[[str], Launch], alone: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    launch = launches("dev")
+    tagged = replace(launch, environment=replace(launch.environment, tags={CANARY_TAG: "dev-canary"}))
+    assert [action.name for action in actions(tagged)][:2] == ["harvest-node", "claim-root"]
+    assert_accepted(actions(tagged), alone)
 
 
 @pytest.mark.parametrize("choice", [CHOICE, PINNED], ids=["one volume", "three volumes"])

@@ -27,6 +27,8 @@ def main(directory: Path) -> None:
         (directory / f"{action.name}.sh").write_text(script(action.name), encoding="utf-8")
         for name in action.programs.values():
             shutil.copy(program(name), directory)
+    # Only the cluster of a canary has this action.
+    (directory / "harvest-node.sh").write_text(script("harvest-node"), encoding="utf-8")
     flags = region_server_flags(exported(prod.settings.core))
     (directory / "flags").write_text("\n".join(flags), encoding="utf-8")
     for name, words in {"prod": flags, "unknown": (*flags, "-XX:+UseNoSuchCollector"), "quoted": QUOTED}.items():
