@@ -10,9 +10,11 @@ from changes.planned_cluster import PlannedCluster, deployable_clusters
 from cli.errors import print_error
 from environments.environment import Environment
 from environments.launch_record import in_recorded_zones
+from environments.names import CANARY_TAG
 from environments.reader import read_environment
 from sizing.problem import InvalidInput, Problem, WarmbaseError
-from stacks.app import App, new_app
+from stacks.app import PROJECT, App, new_app
+from stacks.backstop import BackstopStack
 from stacks.cluster import ClusterStack
 from stacks.engines.trino.cluster import TrinoClusterStack
 from stacks.engines.trino.monitoring import watched_trino
@@ -21,6 +23,8 @@ from stacks.network import NetworkStack
 from stacks.pinned import check_not_replaced
 from stacks.storage import StorageStack
 
+BACKSTOP: Final = "operations/canary/end_clusters.py"
+"""The program that ends the clusters of a canary, whatever became of the command that launched them."""
 NO_ENVIRONMENT: Final = Problem(
     where="cdk context",
     what="environment",
@@ -69,6 +73,8 @@ def _stacks(
     app = new_app(outdir)
     network = NetworkStack(app, environment)
     storage = StorageStack(app, environment)
+    if CANARY_TAG in environment.tags:
+        BackstopStack(app, environment, (PROJECT / BACKSTOP).read_text(encoding="utf-8"))
     for cluster in clusters.values():
         stack = ClusterStack(app, cluster.launch, network, storage, cluster.record)
         MonitoringStack(app, environment, watched_hbase(cluster.launch), stack)

@@ -39,6 +39,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     "Deploy": {
         "deploy": "Deploy an environment: stacks, clusters, tuning.",
         "reconfigure": "Apply today's plan to a running cluster.",
+        "canary": "Try a small cluster on a real account for an hour.",
         "pin": "Record a running cluster, so that it is not replaced.",
     },
     "Operate": {

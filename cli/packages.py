@@ -66,7 +66,7 @@ SETS: Final = (
         modules=("aws_cdk", "constructs"),
         title="AWS CDK with its command line, and boto3",
         megabytes=704,
-        commands=frozenset({"deploy"}),
+        commands=frozenset({"canary", "deploy"}),
     ),
     PackageSet(
         name="demo",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from msgspec import Struct
@@ -17,6 +18,15 @@ SOME_ACCOUNT: Final = re.compile(rf"[0-9]{{12}}|{re.escape(ACCOUNT_PSEUDO_PARAME
 METRICS_ID_LENGTH: Final = 64  # S3 API Reference, PutBucketMetricsConfiguration: letters, digits, ".", "-" and "_"
 RULE_ID_LENGTH: Final = 255  # S3 API Reference, LifecycleRule
 HASH_LENGTH: Final = 16  # judgement: 64 bits, and S3 allows a bucket 1,000 ids of either kind
+UNCONDITIONAL: Final[Mapping[str, Mapping[str, str]]] = {
+    "Null": {"s3:if-match": "true", "s3:if-none-match": "true"},
+    # The parts of an upload carry no condition; the request that completes it does.
+    "Bool": {"s3:ObjectCreationOperation": "true"},
+}
+"""The condition of a write that states none, which could take a claim from a cluster that still writes.
+
+Source: Amazon S3 User Guide, conditional-writes-enforce.
+"""
 NOT_PLAIN: Final = re.compile(rb"[^A-Za-z0-9/-]")
 
 

@@ -178,6 +178,12 @@ class Aws:
         return self._guarded(make("kms", endpoint_url=self._endpoint, config=PATIENT))
 
     @cached_property
+    def logs(self) -> Any:  # noqa: ANN401 - see above
+        """Return the client of Amazon CloudWatch Logs."""
+        make: Any = self._session.client
+        return self._guarded(make("logs", endpoint_url=self._endpoint, config=PATIENT))
+
+    @cached_property
     def pricing(self) -> PricingClient:
         """Return the client of the AWS Price List, which answers in three regions only, and in each for all."""
         return self._session.client("pricing", region_name="us-east-1", endpoint_url=self._endpoint, config=PATIENT)

@@ -16,7 +16,8 @@ REASONS = {
         "this is EMR's own policy; it applies only to resources that have our tag"
     ),
     "IAM5[Resource::arn:<AWS::Partition>:elasticmapreduce:<AWS::Region>:<AWS::AccountId>:cluster/*]": (
-        "a node checks whether the cluster that claims the root is running; its id is not known in advance"
+        "a node checks whether the cluster that claims the root is running; its id is not known in advance. The"
+        " backstop of a canary ends clusters with the canary's tag"
     ),
     "IAM5[Resource::arn:<AWS::Partition>:ec2:<AWS::Region>:<AWS::AccountId>:instance/*]": (
         "each node registers itself with Systems Manager; its id is not known in advance"
@@ -31,7 +32,7 @@ REASONS = {
         "queries may name any table of the account's catalog; which files they read is limited to named prefixes"
     ),
     "IAM5[Resource::*]": "IAM defines no resources for the channels of Session Manager; metrics are limited to two"
-    " namespaces",
+    " namespaces; the backstop of a canary lists clusters",
 }
 OF_A_WORKSPACE = "one workspace and its logs, which HBase names; the EMR documentation omits the region from the ARN"
 OBJECTS_OF_A_PREFIX = "objects below one prefix; HBase and EMR choose their names"

@@ -10,8 +10,9 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from environments.environment import Environment, Wal
+from environments.root import UNCONDITIONAL
 from stacks.nag_suppressions import suppress, suppress_objects, suppress_workspace
-from stacks.storage import UNCONDITIONAL, StorageStack
+from stacks.storage import StorageStack
 
 # EMR Management Guide, emr-iam-role-for-ec2: what HBase on S3 needs of the root; nothing creates or deletes buckets.
 READ_ACTIONS = ("s3:GetObject", "s3:GetObjectTagging", "s3:GetObjectVersion")
@@ -128,6 +129,10 @@ REASONS = {
     "BootstrapFiles": "a node downloads each bootstrap action and its programs, named by the hash of their content",
     "NodeRole": "EMR starts nodes with our role, and its own policy allows only the default role",
     "VolumesBack": "the schedules of a boost restore the cache volumes: only volumes that the boost has tagged",
+    "BackstopList": "the backstop of a canary finds clusters by name; IAM defines no resource for this action",
+    "BackstopEnd": "the backstop of a canary ends its clusters: only those with the canary's tag",
+    "BackstopLog": "the backstop of a canary writes its own log",
+    "BackstopInvoke": "the schedules of a canary invoke its backstop, and nothing else",
     "VolumeKey": "EC2 encrypts the volumes with this key, on EMR's behalf",
     "VolumeGrants": "EC2 uses the key only for resources attached to an instance (EBS User Guide,"
     " ebs-encryption-requirements)",

@@ -16,7 +16,7 @@ from constructs import Construct
 
 from environments.environment import Environment, Wal
 from environments.names import storage_stack
-from environments.root import INCOMPLETE_UPLOAD_DAYS
+from environments.root import INCOMPLETE_UPLOAD_DAYS, UNCONDITIONAL
 from stacks.app import environment_stack, filled_in, tag
 from stacks.nag_suppressions import suppress
 
@@ -28,15 +28,6 @@ LOG_DAYS = 90  # judgement: a quarter to look back on
 RETENTION: Final = cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
 """CloudFormation retains what holds data, except when the creation of the stack fails: a bucket that outlived that
 would be empty, and its name would stop the next deployment."""
-UNCONDITIONAL: Final = {
-    "Null": {"s3:if-match": "true", "s3:if-none-match": "true"},
-    # The parts of an upload carry no condition; the request that completes it does.
-    "Bool": {"s3:ObjectCreationOperation": "true"},
-}
-"""The condition of a write that states none, which could take a claim from a cluster that still writes.
-
-Source: Amazon S3 User Guide, conditional-writes-enforce.
-"""
 
 
 class StorageStack(cdk.Stack):

@@ -7,7 +7,7 @@ import json
 import pytest
 from botocore.exceptions import ClientError
 
-from stacks.storage import UNCONDITIONAL
+from environments.root import UNCONDITIONAL
 from tests.local_aws.aws_bench import Bench, error_code
 
 CLAIM = {"Bucket": "claims", "Key": "hbase.warmbase-claim"}

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 import app
 from environments.record_files import write_record
+from environments.root import UNCONDITIONAL
 from stacks.pinned import read_templates
-from stacks.storage import UNCONDITIONAL
 from tests.stacks.recorded import launch_record_of
 from tests.stacks.template import Templates, filled, listed, only
 

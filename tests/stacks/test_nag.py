@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import aws_cdk as cdk
@@ -9,6 +10,8 @@ import cdk_nag
 import pytest
 
 import app
+from environments.reader import read_environment
+from operations.canary.run import open_run
 from stacks.nag_suppressions import OBJECTS_OF_A_PREFIX, REASONS, suppress, suppress_objects
 
 
@@ -17,6 +20,25 @@ def test_aws_solutions_pack_finds_nothing_unacknowledged(name: str, tmp_path: Pa
     built = app.environment_app(name, str(tmp_path / "cdk.out"))
     cdk.Validations.of(built).add_plugins(cdk_nag.AwsSolutionsChecks(built, verbose=False))
     built.synth()
+
+
+def test_the_backstop_of_a_canary_may_end_only_its_own_clusters(tmp_path: Path) -> None:
+    """The pack accepts its stack, and the one statement that ends clusters asks for the canary's tag."""
+    run = open_run(read_environment("prod"), tmp_path, "2026-12-01")
+    run.begin(read_environment("prod"))
+    built = app.environment_app(str(run.file), str(tmp_path / "cdk.out"))
+    cdk.Validations.of(built).add_plugins(cdk_nag.AwsSolutionsChecks(built, verbose=False))
+    built.synth()
+    template = json.loads((tmp_path / "cdk.out/warmbase-prod-canary-backstop.template.json").read_text())
+    statements = [
+        statement
+        for policy in template["Resources"].values()
+        if policy["Type"] == "AWS::IAM::Policy"
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+    ]
+    [ending] = [one for one in statements if "elasticmapreduce:TerminateJobFlows" in one["Action"]]
+    assert ending["Condition"] == {"StringEquals": {"elasticmapreduce:ResourceTag/warmbase-canary": "prod-canary"}}
+    assert {one["Sid"] for one in statements} == {"BackstopList", "BackstopEnd", "BackstopLog", "BackstopInvoke"}
 
 
 def test_every_acknowledgement_has_a_reason() -> None:

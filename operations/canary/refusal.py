@@ -1,0 +1,103 @@
+"""Stage 4: a second cluster with three primary nodes over the same root must refuse to start, and is removed again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any, Final
+
+from environments.names import cluster_stack, emr_cluster_name
+from environments.reader import read_environment
+from operations.aws_errors import AGAIN, translated
+from operations.boost_state import moment
+from operations.canary.backstop import SECOND_MINUTES, Backstop
+from operations.canary.launch import synthesise
+from operations.canary.run import SECOND, Canary, StageOutcome, is_interruption
+from operations.change_set import deploy_stack
+from operations.claims import claim_of
+from operations.deployed_stack import delete_stack, status_of
+from operations.failed_launch import end_failed_launch, find_failed_launches
+from operations.verification.check import Check, CheckResult
+from sizing.problem import OperationFailed, Refused
+
+NEW: Final = frozenset({None, "REVIEW_IN_PROGRESS"})
+
+
+def refusal(canary: Canary) -> StageOutcome:
+    """Launch the second cluster behind schedules of its own, say what became of it, and remove it.
+
+    Raises Refused where the first cluster, whose claim must refuse it, ends too soon.
+    """
+    aws, name, first = canary.aws, canary.environment.name, canary.running_cluster()
+    stack, backstop = cluster_stack(name, SECOND), Backstop(aws=aws, environment=name, cluster=SECOND)
+    with translated("could not read what a second cluster left", AGAIN):
+        status = status_of(aws, stack)
+    outcome = f"an earlier attempt ended {status}"
+    if status in NEW:
+        _refuse_late(canary)
+        with (
+            canary.progress.step(f"deploy {stack}, which its claim must refuse") as say,
+            canary.work(canary.run.second_file) as work,
+        ):
+            say(backstop.arm(SECOND_MINUTES))
+            synthesise(work, say)
+            try:
+                outcome = deploy_stack(work.assembly, stack, say)
+            except OperationFailed as failed:
+                if is_interruption(failed):
+                    raise
+                outcome = failed.summary
+            say(outcome)
+    with translated("could not read what became of the second cluster", AGAIN):
+        results = tuple(_observed(canary, stack, first.id))
+    second = read_environment(str(canary.run.second_file))
+    remnants = find_failed_launches(aws, second)
+    for launch in remnants:
+        canary.carry_out(end_failed_launch(aws, second, launch))
+    with canary.progress.step("make sure that nothing of it is left") as say, translated("could not remove it", AGAIN):
+        backstop.end(say)
+        say(delete_stack(aws, stack, say))
+    refused = all(result.good for result in results if result.check == "claim")
+    headline = f"a second cluster was {'refused' if refused else 'NOT refused'}, and was removed"
+    lines = (f"{result.check}: {result.found}" for result in results)
+    return StageOutcome(lines=(headline, outcome, *lines, *(launch.text for launch in remnants)), results=results)
+
+
+def _refuse_late(canary: Canary) -> None:
+    """Raise Refused where the backstop of the first cluster fires while the second one would still be needed."""
+    with translated("could not read the schedules of the backstop", AGAIN):
+        at = Backstop(aws=canary.aws, environment=canary.environment.name).fires_at()
+    if at is None or at < time.time() + 60 * SECOND_MINUTES:
+        raise Refused.of(
+            where=f"canary {canary.environment.name}",
+            what="has no time for a second cluster",
+            why=f"every cluster ends at {moment(at)}" if at else "no schedule is ahead",
+            fix="finish this run with --stages 5; in another run, use --stages 0,1,4,5",
+        )
+
+
+def _observed(canary: Canary, stack: str, first: str) -> Iterator[CheckResult]:
+    aws, name = canary.aws, canary.environment.name
+    clusters: Any = [
+        aws.emr.describe_cluster(ClusterId=cluster["Id"])["Cluster"]
+        for page in aws.emr.get_paginator("list_clusters").paginate()
+        for cluster in page["Clusters"]
+        if cluster["Name"] == emr_cluster_name(name, SECOND)
+    ]
+    latest = max(clusters, key=lambda one: one["Status"]["Timeline"]["CreationDateTime"], default=None)
+    claim = claim_of(aws, canary.environment.root)
+    holder = claim.cluster if claim else "nobody"
+    yield Check("claim", "", first, "do not use this account until the claim is understood").result(
+        holder, good=holder == first and latest is not None
+    )
+    if latest is None:
+        return
+    status = status_of(aws, stack)
+    nodes = list(aws.emr.get_paginator("list_instances").paginate(ClusterId=latest["Id"], InstanceStates=["RUNNING"]))
+    running = sum(len(page["Instances"]) for page in nodes)
+    state = latest["Status"]["State"]
+    yield Check("second cluster", "", "its end", "").result(
+        f"{latest['Id']} is {state}, {'protected' if latest['TerminationProtected'] else 'not protected'}, {running}"
+        f" nodes; its stack is {status}; {latest['Status'].get('StateChangeReason', {}).get('Message', 'no reason')}",
+        good=None,
+    )

@@ -1,0 +1,77 @@
+"""A canary in the process of the tests: stacks are created from their templates, and time is that of the local AWS."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from moto.server import ThreadedMotoServer
+
+import app
+from environments.reader import read_environment
+from local_aws import nodes
+from operations import deployment, proposal
+from operations.aws import Aws
+from operations.canary import launch
+from operations.canary.run import Canary, open_run
+from operations.change_set import Assembly
+from operations.deployed_stack import status_of
+from operations.progress import Progress, Say
+from sizing.problem import OperationFailed
+from tests.operations.mocked_aws import ASSETS, VARIABLES
+
+TODAY = "2026-12-01"
+
+
+def canary_of(aws: Aws, directory: Path, progress: Progress, name: str = "dev") -> Canary:
+    """Return the canary of an environment, whose unfinished run it continues."""
+    read = read_environment(name)
+    run = open_run(read, directory, TODAY)
+    run.begin(read)
+    variables = {**VARIABLES, "AWS_ENDPOINT_URL": "http://127.0.0.1:1"}
+    return Canary(aws=aws, run=run, variables=variables, progress=progress)
+
+
+def without_cdk(patch: pytest.MonkeyPatch) -> None:
+    """Synthesise in this process, and create stacks by CloudFormation's API: the CDK command line takes minutes."""
+
+    def synthesised(arguments: tuple[str, ...], _: Mapping[str, str], __: Say) -> None:
+        selected, output = arguments[2], arguments[-1]
+        app.synthesise(selected.removeprefix("environment="), output)
+
+    for room in (launch, proposal):
+        patch.setattr(room, "run_cdk", synthesised)
+    for room in (launch, deployment, sys.modules["operations.canary.refusal"]):
+        patch.setattr(room, "deploy_stack", deploy_stack)
+
+
+@contextmanager
+def local_nodes() -> Iterator[None]:
+    """Let the programs of nodes run, which reach the mocked AWS of this process through a server on loopback."""
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    nodes.serve_at(f"http://{host}:{port}")
+    try:
+        yield
+    finally:
+        nodes._endpoint.clear()
+        server.stop()
+
+
+def deploy_stack(assembly: Assembly, stack: str, say: Say) -> str:
+    """Create a stack from its template, or leave it. Raises OperationFailed where its creation fails."""
+    aws = assembly.aws
+    for asset in assembly.directory.glob("asset.*"):
+        aws.s3.put_object(Bucket=ASSETS, Key=asset.name.removeprefix("asset."), Body=asset.read_bytes())
+    if status_of(aws, stack) is None:
+        aws.cloudformation.create_stack(StackName=stack, TemplateBody=json.dumps(assembly.template(stack)))
+    status = status_of(aws, stack)
+    say(f"{stack} {status}")
+    if status not in {"CREATE_COMPLETE", "UPDATE_COMPLETE"}:
+        raise OperationFailed.of(where=f"stack {stack}", what=f"ended {status}", why="", fix="")
+    return str(status)

@@ -1,0 +1,104 @@
+"""The canary: each stage saves its answers, schedules end its clusters, and nothing is left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from moto import mock_aws
+
+from environments.names import CANARY_TAG
+from local_aws import clock, volumes
+from local_aws.extension import install
+from operations.aws import Aws
+from operations.canary import STAGES, stage_answers
+from operations.canary.backstop import Backstop
+from tests.operations.canary_world import canary_of, local_nodes, without_cdk
+from tests.operations.deployed import Cut
+from tests.operations.mocked_aws import ASSETS, clients
+
+BOOTSTRAP = "/cdk-bootstrap/hnb659fds/version"
+
+
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[Aws]:
+    install()
+    clock.reset()
+    without_cdk(monkeypatch)
+    monkeypatch.setattr(volumes, "OPTIMIZING", [timedelta()])
+    with mock_aws(), local_nodes():
+        made = clients()
+        made.s3.create_bucket(Bucket=ASSETS)
+        made.ssm.put_parameter(Name=BOOTSTRAP, Value="28", Type="String")
+        yield made
+    clock.reset()
+
+
+def states(aws: Aws) -> dict[str, str]:
+    return {one["Id"]: one["Status"]["State"] for one in aws.emr.list_clusters()["Clusters"]}
+
+
+def remaining_stacks(aws: Aws) -> set[str]:
+    stacks = aws.cloudformation.describe_stacks()["Stacks"]
+    return {stack["StackName"] for stack in stacks if stack["StackStatus"] != "DELETE_COMPLETE"}
+
+
+def test_stages_from_the_first_free_call_to_nothing_left(aws: Aws, tmp_path: Path) -> None:
+    canary = canary_of(aws, tmp_path, Cut())
+    answers = list(stage_answers(canary, tuple(STAGES)))
+    zero, one, _, three, four, five = answers
+    assert [answer.failure for answer in answers] == [""] * 6
+    assert [result.check for result in zero.results if result.good is None] == ["permissions"]
+    assert ", 1 without an answer: credentials, " in zero.lines[0]
+    assert one.lines == ("WAITING; harvested 1 nodes (15 files)",)
+    assert three.lines[0] == "5 of 7 operations succeeded", "\n".join(three.lines)
+    assert {line.partition(":")[0] for line in three.lines[-2:]} == {"table", "kill"}, "what the stand-ins do not play"
+    assert four.lines[0] == "a second cluster was refused, and was removed"
+    assert "protected, 5 nodes; its stack is ROLLBACK_FAILED" in "".join(four.lines)
+    assert five.lines[0].startswith("0 clusters, 0 instances, 0 volumes; what stays costs $1.00 a month")
+    assert [line.partition(":")[0] for line in five.lines[1:]] == ["stacks", "buckets", "keys"]
+    assert remaining_stacks(aws) == {"warmbase-dev-canary-storage"}
+    assert not aws.ec2.describe_vpcs(Filters=[{"Name": f"tag:{CANARY_TAG}", "Values": ["dev-canary"]}])["Vpcs"]
+    buckets = {bucket["Name"] for bucket in aws.s3.list_buckets()["Buckets"]} - {ASSETS}
+    assert {name.split("-")[3] for name in buckets} == {"root", "logs"}
+
+
+def test_the_schedules_exist_before_the_first_node(aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a backstop that can be read again, no cluster is launched."""
+    monkeypatch.setattr(Backstop, "fires_at", lambda _: None)
+    [answer] = stage_answers(canary_of(aws, tmp_path, Cut()), (1,))
+    assert "has no schedule that would end the clusters" in answer.failure
+    assert states(aws) == {}
+
+
+def test_a_laptop_that_never_comes_back_leaves_no_cluster(aws: Aws, tmp_path: Path) -> None:
+    """The schedules end the cluster, although it is protected; another cluster of the account goes on."""
+    canary = canary_of(aws, tmp_path, Cut())
+    [answer] = stage_answers(canary, (1,))
+    assert not answer.failure, answer.failure
+    first = canary.running_cluster().id
+    assert aws.emr.describe_cluster(ClusterId=first)["Cluster"]["TerminationProtected"]
+    second, untagged = (launch_cluster(aws, f"warmbase-dev-canary-{name}", tag) for name, tag in LAUNCHED)
+    clock.advance(89 * 60)
+    assert states(aws) == {first: "WAITING", second: "WAITING", untagged: "WAITING"}
+    clock.advance(2 * 60)
+    assert states(aws) == {first: "TERMINATED", second: "TERMINATED", untagged: "WAITING"}
+    [late] = stage_answers(canary, (2,))
+    assert "does not run: TERMINATED" in late.failure
+    [end] = stage_answers(canary, (5,))
+    assert not end.failure, end.failure
+    assert remaining_stacks(aws) == {"warmbase-dev-canary-storage"}
+
+
+LAUNCHED: Any = (("green", [{"Key": CANARY_TAG, "Value": "dev-canary"}]), ("other", []))
+
+
+def launch_cluster(aws: Aws, name: str, tags: list[dict[str, str]]) -> str:
+    """Launch a protected cluster with these tags."""
+    request: Any = {"Name": name, "ReleaseLabel": "emr-7.14.0", "Tags": tags, "JobFlowRole": "n", "ServiceRole": "s"}
+    group = {"InstanceRole": "MASTER", "InstanceType": "m8g.xlarge", "InstanceCount": 1}
+    nodes: Any = {"InstanceGroups": [group], "KeepJobFlowAliveWhenNoSteps": True, "TerminationProtected": True}
+    return str(aws.emr.run_job_flow(**request, Instances=nodes)["JobFlowId"])
