@@ -49,7 +49,8 @@ class SettingDifference(Struct, frozen=True, kw_only=True):
         """Return the difference in one line."""
         instead = "which has no default" if self.expected is None else f"not {self.expected or 'empty'}"
         effects = f": {'; '.join(self.effects)}" if self.effects else ""
-        return f"{self.key} = {self.value} ({instead}; {self.server}, {self.source or 'unknown source'}){effects}"
+        where = f"{len(self.instances)} x {self.server}, {self.source or 'no source'}"
+        return f"{self.key} = {self.value} ({instead}; {where}){effects}"
 
 
 class CheckResult(Struct, frozen=True, kw_only=True):

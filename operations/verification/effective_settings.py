@@ -19,7 +19,7 @@ from changes.equivalence import is_equivalent
 from changes.plan_figures import PlanFigures
 from changes.planned_cluster import deployable_cluster
 from configurations.launch import Launch
-from configurations.properties import CATALOGUE, Property
+from configurations.properties import CATALOGUE, Property, PropertyScope
 from emr.classification import flattened
 from environments.override import Override
 from environments.pins import PINNED
@@ -120,7 +120,7 @@ def _differences(
         if current != key and current in settings:
             continue  # the server reads the old name only where the current one is missing
         file, expected = rendered.get(key) or rendered.get(current) or ("", None)
-        entry = _catalogued(current) or _catalogued(key)
+        entry = _catalogued(current, server) or _catalogued(key, server)
         if expected is None:
             expected = _default(key, release)
         elif is_equivalent(CATALOGUE.get((file, key)), expected, value):
@@ -139,6 +139,12 @@ def _differences(
         )
 
 
+def is_known(key: str, release: Release) -> bool:
+    """Return whether HBase or Hadoop of a release has the key."""
+    tables = ((hbase_keys(), release.hbase), (hadoop_keys(), release.hadoop))
+    return any(key in keys and keys[key].exists_in(version) for keys, version in tables)
+
+
 def _default(key: str, release: Release) -> str | None:
     """Return the default under any name of the key, preferring one that is not empty; None where there is none."""
     current = current_key(key)
@@ -148,8 +154,12 @@ def _default(key: str, release: Release) -> str | None:
     return next(filter(None, defaults), "" if "" in defaults else None)
 
 
-def _catalogued(key: str) -> Property | None:
-    return next((entry for (file, name), entry in CATALOGUE.items() if name == key and file in FILES), None)
+def _catalogued(key: str, server: Server) -> Property | None:
+    """Return the entry of a key that the servers of this kind read; None for another key, and where only others do."""
+    group = PropertyScope.PRIMARY if server == "master" else PropertyScope.CORE
+    readers = {group, PropertyScope.CLUSTER}
+    named = (entry for (_, name), entry in CATALOGUE.items() if name == key)
+    return next((entry for entry in named if entry.groups & readers), None)
 
 
 def _rank(key: str, source: str, entry: Property | None) -> Rank:
@@ -184,10 +194,13 @@ def _meanings(text: str) -> set[tuple[str, object]]:
 
 def _effects(launch: Launch, difference: SettingDifference) -> Iterator[str]:
     """Yield what the value changes in the plan, and by how much where the calculator takes the value."""
+    key = current_key(difference.key)
+    entry = _catalogued(key, difference.server)
+    release = releases()[launch.plan.release]
+    if difference.rank == "other" and not is_known(difference.key, release):
+        yield f"neither HBase {'.'.join(map(str, release.hbase))} nor its Hadoop reads such a key"
     if difference.rank not in {"figure", "operation"}:
         return
-    key = current_key(difference.key)
-    entry = _catalogued(key)
     if entry is not None and entry.needed_by:
         yield f"needed by {entry.needed_by}"
     if key in EFFECTS and difference.value.isdecimal():

@@ -107,7 +107,14 @@ def results(here: Deployed) -> dict[str, bool | None]:
     cluster = read_running_cluster(here.aws, here.launch).cluster
     core, unread = here.launch.plan.core, "not asked"
     context = HBaseContext(
-        aws=here.aws, launch=here.launch, core=core, cluster=cluster, nodes={}, primary=unread, caches=unread
+        aws=here.aws,
+        launch=here.launch,
+        core=core,
+        cluster=cluster,
+        nodes={},
+        primary=unread,
+        caches=unread,
+        effective={},
     )
     return {result.check: result.good for check in VOLUME_CHECKS for result in check(context)}
 

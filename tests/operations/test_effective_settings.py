@@ -68,7 +68,7 @@ def test_rendered_properties_and_defaults_are_no_differences(here: Running) -> N
 
 
 def test_every_hidden_default_of_emr_is_named_unless_it_is_rendered(here: Running) -> None:
-    has = in_force(here, HIDDEN | OF_A_CLUSTER)
+    has = in_force(here, {**HIDDEN, **OF_A_CLUSTER})
     named = differences(here, has)
     rendered = in_force(here, {})
     upstream = {"hbase.regionserver.handler.count", "hbase.balancer.tablesOnMaster"}
@@ -80,7 +80,7 @@ def test_every_hidden_default_of_emr_is_named_unless_it_is_rendered(here: Runnin
 
 
 def test_the_figures_that_a_compaction_threshold_of_8_changes_are_named_first(here: Running) -> None:
-    has = in_force(here, HIDDEN | {"hbase.no.such.key": "1"})
+    has = in_force(here, {**HIDDEN, "hbase.no.such.key": "1"})
     del has["hbase.hstore.blockingStoreFiles"]
     has |= {"hbase.hstore.blockingStoreFiles": ["20", "hbase-site.xml"]}
     has |= {"hbase.hstore.compactionThreshold": ["8", "hbase-site.xml"]}
@@ -89,13 +89,16 @@ def test_the_figures_that_a_compaction_threshold_of_8_changes_are_named_first(he
     threshold = named["hbase.hstore.compactionThreshold"]
     assert (threshold.rank, threshold.value, threshold.expected) == ("figure", "8", "3")
     assert "a store has +1.7 files" in threshold.effects[-1]
-    assert "(not 3; RegionServer, hbase-site.xml)" in threshold.text
+    assert "(not 3; 1 x RegionServer, hbase-site.xml)" in threshold.text
     blocking = named["hbase.hstore.blockingStoreFiles"]
     assert (blocking.rank, blocking.expected) == ("figure", "16")
     assert blocking.effects[0] == "the plan's figure writes.settings.blocking_store_files is 16"
     ranks = [one.rank for one in named.values()]
     assert ranks == sorted(ranks, key=["figure", "operation", "other", "expected"].index)
-    assert named["hbase.no.such.key"].rank == "other"
+    for key in ("hbase.no.such.key", "hbase.master.startup.retainassign"):
+        assert named[key].rank == "other"
+        assert "reads such a key" in named[key].effects[0], "HBase 1 had the second"
+    assert named["hbase.balancer.tablesOnMaster"].rank == "other", "only a master reads it"
     assert threshold.instances == ("i-1",)
 
 

@@ -53,7 +53,7 @@ def states(here: Deployed) -> dict[str, str]:
         alarm["AlarmName"]: alarm["StateValue"]
         for kind in ("MetricAlarms", "CompositeAlarms")
         for alarm in answer[kind]
-    }  # type: ignore[literal-required]
+    }
 
 
 def test_an_address_is_named_until_its_owner_has_confirmed_it(here: Deployed) -> None:
