@@ -1,8 +1,8 @@
-"""Core nodes of a local cluster: their HBase, and the shell texts that Systems Manager runs on them.
+"""Nodes of a local cluster: their HBase, and the shell texts that Systems Manager runs on them.
 
 A text that writes a program to a file, to inspect the machine, is not run: the program would describe the machine of
 the local AWS. Its command succeeds without output, as every command does in moto. A program that reads the page of a
-server is run, on primary nodes as well, and reads a file instead.
+server is run, and reads a file instead.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ENDED = {True: ("Success", 0), False: ("Failed", 1)}
 
 
 def install() -> None:
-    """Let Systems Manager run shell texts on core nodes."""
+    """Let Systems Manager run shell texts on nodes."""
     wrap(SimpleSystemManagerBackend, "send_command", _sent)
 
 
@@ -48,22 +48,18 @@ def _sent(original: Callable[..., Untyped], backend: Untyped, **request: Untyped
     text = "\n".join(request["parameters"].get("commands", []))
     if nodes.has_nodes() and (INSPECTION not in text or PAGE in text):
         invocations = [invocation for invocation in command.invocations if invocation["InstanceId"] in instances]
-        programs = [
-            (invocation, *place)
-            for invocation in invocations
-            for place in _place(backend, invocation, of_page=PAGE in text)
-        ]
+        programs = [(invocation, *place) for invocation in invocations for place in _place(backend, invocation)]
         for invocation, _, _ in programs:
             invocation.update(Status=RUNNING, StatusDetails=RUNNING)
         nodes.run_beside(lambda: _run(backend.region_name, programs, text))
     return command
 
 
-def _place(backend: Untyped, invocation: Untyped, *, of_page: bool) -> Iterator[tuple[Untyped, Untyped]]:
-    """Yield the cluster and the node that the invocation is for: a core node, or any for the page of its server."""
+def _place(backend: Untyped, invocation: Untyped) -> Iterator[tuple[Untyped, Untyped]]:
+    """Yield the cluster and the node that the invocation is for."""
     for cluster in emr_backends[backend.account_id][backend.region_name].clusters.values():
         for node in cluster.ec2_instances:
-            if node.ec2_instance_id == invocation["InstanceId"] and (of_page or node.instance_group.role == "CORE"):
+            if node.ec2_instance_id == invocation["InstanceId"]:
                 yield cluster, node
 
 

@@ -25,7 +25,7 @@ from msgspec import Struct, field
 
 from configurations.bootstrap import DIRECTORY
 from configurations.layout import INDEX_FILE
-from local_aws import api, simulated_hbase
+from local_aws import api, readings, simulated_hbase
 from local_aws.instance_metadata import instance_metadata
 
 ACTIONS: Final = frozenset({"claim-root", "harvest-node"})
@@ -135,6 +135,7 @@ class Node(Struct, frozen=True, kw_only=True):
             "TMPDIR": str(self.root / "tmp"),
             "STATE": self.hbase.state,
             "HOST": self.host,
+            "READINGS": "worse" if readings.are_worse() else "usual",
             "AWS_ENDPOINT_URL": _endpoint[0],
             "AWS_REGION": self.region,
         }

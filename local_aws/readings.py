@@ -52,6 +52,11 @@ READINGS: Final = (
         worse="EMR applies the previous settings as one more version",
     ),
     Reading(
+        statement="After `hbase master stop --shutDownCluster`, systemd does not start HBase again",
+        usual="HBase stays down after its ordered stop",
+        worse="HBase comes back at once, until its units are stopped by request",
+    ),
+    Reading(
         statement="A command that locks an environment within 30 s after another command removed its lock",
         usual="a parameter can be created as soon as the one of that name is deleted",
         worse="for a second after the deletion, Systems Manager says that the parameter still exists",

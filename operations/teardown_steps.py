@@ -6,17 +6,21 @@ flushed, HBase is stopped, and the log must be empty, in the order that the stor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Final
+from pathlib import Path
+from typing import Any, Final, Literal
 
 from environments.environment import Environment, Wal
 from operations.cluster_step import PrimaryShell
+from operations.node_command import outcome, send
 from operations.progress import Say
 from sizing.modes.mode import TeardownStep
 from sizing.problem import Refused
 
 STOP_SECONDS: Final = 3600  # judgement: the index of the largest cache is written in a tenth of that
+LEAVING_SECONDS: Final = 120  # judgement: three times the 40 s after which ZooKeeper forgets a server that was killed
+STOP_UNITS: Final = Path(__file__).parent / "on_node" / "stop-units.sh"
 SILENT: Final = "its alarms notify nobody for now; to turn them on again: warmbase deploy ENV"
 MOST_NAMES: Final = 3
 DOWN: Final = "HBase is stopped already"
@@ -90,7 +94,49 @@ def _flush_meta(primary: PrimaryShell, say: Say) -> str:
 
 
 def _stop_hbase(primary: PrimaryShell, say: Say) -> str:
-    servers = primary.run("stop-hbase", say, str(STOP_SECONDS))["servers"]
+    """Stop HBase in order, and then its units by request: systemd may have started again what the order stopped."""
+    answer = primary.run("stop-hbase", say, str(STOP_SECONDS))
+    if answer["returned"]:
+        say("HBase runs again: systemd has started it")
+    else:
+        _refuse_servers(answer["servers"])
+    unreachable = [*_stop_units(primary, "CORE"), *_stop_units(primary, "MASTER")]
+    _refuse_servers(primary.run("stop-hbase", say, str(LEAVING_SECONDS), "only-wait")["servers"])
+    if unreachable:
+        some = ", ".join(unreachable[:MOST_NAMES])
+        return f"no RegionServer is running; Systems Manager did not stop the units of {some}, which may start again"
+    return "no RegionServer is running, and no unit of HBase"
+
+
+def _stop_units(primary: PrimaryShell, role: Literal["CORE", "MASTER"]) -> list[str]:
+    """Stop the units of HBase on all nodes of a group at once, and return the nodes that do not answer.
+
+    Raises Refused where a unit still runs.
+    """
+    text, aws = STOP_UNITS.read_text(encoding="utf-8"), primary.aws
+    pages: Any = aws.emr.get_paginator("list_instances").paginate(
+        ClusterId=primary.cluster_id, InstanceGroupTypes=[role], InstanceStates=["RUNNING"]
+    )
+    nodes = [instance["Ec2InstanceId"] for page in pages for instance in page["Instances"]]
+    commands = {node: send(aws, node, text, STOP_SECONDS) for node in nodes}
+    outcomes = {
+        node: None if command is None else outcome(aws, command, node, STOP_SECONDS)
+        for node, command in commands.items()
+    }
+    running = [
+        f"{unit} on {node}" for node, ended in outcomes.items() if ended is not None for unit in ended.output.split()
+    ]
+    if running:
+        raise Refused.of(
+            where="HBase",
+            what=f"units are still running: {', '.join(running[:MOST_NAMES])}",
+            why="they may write to the log, and the data in their memory would be lost",
+            fix=f"read why in their journal (journalctl --unit UNIT), and run the same command again; {SILENT}",
+        )
+    return [node for node, ended in outcomes.items() if ended is None or not ended.has_succeeded]
+
+
+def _refuse_servers(servers: Sequence[str]) -> None:
     if servers:
         raise Refused.of(
             where="HBase",
@@ -98,7 +144,6 @@ def _stop_hbase(primary: PrimaryShell, say: Say) -> str:
             why="the data in their memory would be lost",
             fix="find the reason in their logs, and run the same command again",
         )
-    return "no RegionServer is running"
 
 
 def _check_exports(url: str, primary: PrimaryShell, say: Say, *, current: bool = True) -> str:

@@ -11,6 +11,7 @@ from local_aws.nodes import NOTE
 from local_aws.server import LocalAws, local_aws
 from operations.aws import Aws, any_call
 from operations.cluster_step import PrimaryShell
+from operations.teardown_steps import primary_actions
 
 LOGS = "logs-of-steps"
 CLUSTER: dict[str, Any] = {
@@ -26,11 +27,16 @@ CLUSTER: dict[str, Any] = {
 }
 
 
-def primary(local: LocalAws, *tags: Any) -> PrimaryShell:
+CORE: dict[str, Any] = {"InstanceRole": "CORE", "InstanceType": "m8g.xlarge", "InstanceCount": 2}
+
+
+def primary(local: LocalAws, *tags: Any, core: bool = False) -> PrimaryShell:
     aws = Aws(local.environment, any_call)
     if LOGS not in {bucket["Name"] for bucket in aws.s3.list_buckets()["Buckets"]}:
         aws.s3.create_bucket(Bucket=LOGS)
-    cluster: str = aws.emr.run_job_flow(**CLUSTER, Tags=list(tags))["JobFlowId"]
+    groups = [*CLUSTER["Instances"]["InstanceGroups"], *([CORE] if core else [])]
+    request = {**CLUSTER, "Instances": {**CLUSTER["Instances"], "InstanceGroups": groups}}
+    cluster: str = aws.emr.run_job_flow(**request, Tags=list(tags))["JobFlowId"]
     return PrimaryShell(aws=aws, cluster_id=cluster, log_bucket=LOGS)
 
 
@@ -41,7 +47,7 @@ def test_steps_run_beside_stand_ins_whose_hbase_stays_stopped() -> None:
         # The log is checked before HBase is stopped, and again after.
         assert not node.run("inspect-wals", print)["down"]
         assert node.run("disable-tables", print) == {"tables": ["stand-in-users", "stand_in:events"], "enabled": []}
-        assert node.run("stop-hbase", print, "0") == {"servers": []}
+        assert node.run("stop-hbase", print, "0") == {"servers": [], "returned": False}
         log = node.run("inspect-wals", print)
         assert (log["down"], log["files"], log["directory"]) == (True, [], "hdfs://stand-in:8020/user/hbase/WALs")
         assert all(output.startswith(NOTE) for output in outputs(node))
@@ -49,6 +55,20 @@ def test_steps_run_beside_stand_ins_whose_hbase_stays_stopped() -> None:
         faulty = primary(local, {"Key": "local-aws:hbase", "Value": "enabled"})
         assert not faulty.run("inspect-wals", print)["down"]
         assert faulty.run("disable-tables", print)["enabled"] == ["stand-in-users"]
+
+
+def test_an_hbase_that_systemd_starts_again_stays_down_when_its_units_are_stopped() -> None:
+    """The worse reading of EMR's units: what the ordered stop has ended comes back."""
+    with local_aws(readings="worse") as local:
+        node = primary(local, core=True)
+        assert node.run("stop-hbase", print, "0")["returned"]
+        assert not node.run("inspect-wals", print)["down"]
+        _, stop = primary_actions("")["stop-hbase"]
+        lines: list[str] = []
+        assert stop(node, lines.append) == "no RegionServer is running, and no unit of HBase"
+        assert "HBase runs again: systemd has started it" in lines
+        assert node.run("inspect-wals", print)["down"]
+        assert stop(node, print) == "no RegionServer is running, and no unit of HBase"
 
 
 def outputs(node: PrimaryShell) -> list[str]:

@@ -40,7 +40,8 @@ from tests.operations.mocked_aws import ASSETS, clients, operator
 STACK = "warmbase-dev-blue-cluster"
 ROOT, CLAIM = "warmbase-dev-root-123456789012-us-east-1", "hbase.warmbase-claim"
 ANSWERS: Mapping[str, Any] = {
-    **{key: [] for key in ("tables", "enabled", "flushed", "servers", "files")}, "down": True, "directory": "/WAL"
+    **{key: [] for key in ("tables", "enabled", "flushed", "servers", "files")}, "down": True, "directory": "/WAL",
+    "returned": False,
 }  # fmt: skip
 SETTINGS = {"A": ("hbase.rpc.timeout", "90000"), "B": ("hbase.client.scanner.timeout.period", "120000")}
 

@@ -331,6 +331,7 @@ def test_a_failed_launch_of_three_primaries_is_named_ended_and_launched_again(lo
 REFUSALS = {
     "enabled": "tables are still enabled: stand-in-users",
     "servers": "RegionServers are still running: stand-in-1,16020,1762500000000, stand-in-2,16020,1762500000001",
+    "unit": "units are still running: hbase-regionserver on i-",
     "wal": "is not empty: it holds hdfs://stand-in:8020/user/hbase/WALs/stand-in-1",
 }
 
