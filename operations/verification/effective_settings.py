@@ -249,7 +249,7 @@ def settings_in_force(context: HBaseContext) -> Iterator[CheckResult]:
     differences = setting_differences(context.launch, context.aws.account, effective)
     for rank, meaning in RANKS.items():
         chosen = tuple(difference for difference in differences if difference.rank == rank)
-        keys = ", ".join(sorted({difference.key for difference in chosen}))
+        keys = sorted({difference.key for difference in chosen})
         is_complete = bool(answers) and None not in answers
         result = Check(
             f"settings in force: {rank}",
@@ -257,7 +257,7 @@ def settings_in_force(context: HBaseContext) -> Iterator[CheckResult]:
             f"no property is neither rendered nor the default of the release, where {meaning}",
             "set each property under `overrides` of the environment file to the value that you want, and tell us",
         ).result(
-            f"{len(chosen)}: {keys}" if chosen else "none" if is_complete else "a server did not answer",
+            f"{len(keys)}: {', '.join(keys)}" if chosen else "none" if is_complete else "a server did not answer",
             good=SERIOUS.get(rank) if chosen else is_complete or None,
         )
         yield replace(result, settings=chosen)
