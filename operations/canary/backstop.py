@@ -132,6 +132,7 @@ class Backstop(Struct, frozen=True, kw_only=True):
                 "GroupName": self._group,
                 "ScheduleExpression": datetime.fromtimestamp(at + 60 * attempt, UTC).strftime(AT),
                 "FlexibleTimeWindow": {"Mode": "OFF"},
+                "State": "ENABLED",
                 "ActionAfterCompletion": "DELETE",
                 "Target": {
                     "Arn": f"arn:{partition}:lambda:{region}:{account}:function:{self._group}",

@@ -8,17 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from moto import mock_aws
 
+from cli.main import warmbase
 from environments.names import CANARY_TAG
 from local_aws import clock, volumes
 from local_aws.extension import install
 from operations.aws import Aws
 from operations.canary import STAGES, stage_answers
 from operations.canary.backstop import Backstop
+from sizing.problem import Drifted
 from tests.operations.canary_world import canary_of, local_nodes, without_cdk
 from tests.operations.deployed import Cut
-from tests.operations.mocked_aws import ASSETS, clients
+from tests.operations.killable import Killed
+from tests.operations.mocked_aws import ASSETS, VARIABLES, clients
 
 BOOTSTRAP = "/cdk-bootstrap/hnb659fds/version"
 
@@ -102,3 +106,44 @@ def launch_cluster(aws: Aws, name: str, tags: list[dict[str, str]]) -> str:
     group = {"InstanceRole": "MASTER", "InstanceType": "m8g.xlarge", "InstanceCount": 1}
     nodes: Any = {"InstanceGroups": [group], "KeepJobFlowAliveWhenNoSteps": True, "TerminationProtected": True}
     return str(aws.emr.run_job_flow(**request, Instances=nodes)["JobFlowId"])
+
+
+@pytest.mark.thorough
+def test_a_canary_that_is_killed_after_every_step_continues_and_leaves_nothing(aws: Aws, tmp_path: Path) -> None:
+    """Never more than one cluster at the root, and never a cluster without schedules that end it."""
+    step, saved, kills = 0, 0, 0
+    while True:
+        canary = canary_of(aws, tmp_path, Cut(step, "end"))
+        try:
+            answers = list(stage_answers(canary, tuple(STAGES)))
+            break
+        except Killed:
+            kills += 1
+            backstop = Backstop(aws=aws, environment=canary.run.name)
+            assert not backstop.running() or backstop.fires_at() is not None
+            done = len(canary.run.answers())
+            step, saved = (0, done) if done > saved else (step + 1, saved)
+    assert [answer.failure for answer in answers] == [""] * len(STAGES)
+    assert kills > 20
+    assert set(states(aws).values()) == {"TERMINATED"}
+    assert remaining_stacks(aws) == {"warmbase-dev-canary-storage"}
+
+
+@pytest.mark.usefixtures("aws")
+def test_the_command_prints_the_price_first_and_the_count_of_rows_last(tmp_path: Path) -> None:
+    variables = {**VARIABLES, "AWS_DEFAULT_REGION": "us-east-1"}
+    arguments = ["canary", "dev", "--directory", str(tmp_path), "--stages", "0"]
+    asked = CliRunner().invoke(warmbase, arguments, input="n\n", env=variables)
+    assert asked.exit_code == 3
+    assert "Stages without a node on account 123456789012, us-east-1: less than a cent." in asked.stdout
+    assert list(tmp_path.iterdir()) == []
+    answer = CliRunner().invoke(warmbase, [*arguments, "--yes"], env=variables)
+    assert isinstance(answer.exception, Drifted), answer.output
+    lines = answer.stdout.splitlines()
+    assert any(line.startswith("0  free calls ") for line in lines)
+    assert lines[-2] == f"report: {next(tmp_path.glob('*/report.md'))}"
+    assert lines[-1].startswith("docs/unconfirmed.md: 2 confirmed, 1 refuted, ")
+    report = next(tmp_path.glob("*/report.md")).read_text()
+    assert "| statement | if it is wrong | verdict |" in report
+    full = CliRunner().invoke(warmbase, [*arguments[:-1], "0-5"], input="n\n", env=variables)
+    assert "at most 3 + 5 nodes, $1." in full.stdout
