@@ -29,7 +29,7 @@ from tests.reports.explorer.page_cases import CASES, HBASE, TABLES, TRINO, PageC
 
 PROD: Final = replace(HBASE, environment="prod")
 QUICK_STATES: Final = 3
-THOROUGH_STATES: Final = 100
+THOROUGH_STATES: Final = 30
 BENCH_STATES: Final = 40
 FEWEST_PRICES: Final = 2
 """While a slider moves, the page shows more than the price before it."""
