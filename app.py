@@ -54,7 +54,8 @@ def synthesise(name: str, outdir: str | None = None) -> Synthesised:
     environment = read_environment(name)
     clusters, trino_clusters = deployable_clusters(environment), deployable_trino_clusters(environment)
     assembly = Path(_stacks(environment, clusters, trino_clusters, outdir).synth().directory)
-    records = {name: cluster.record for name, cluster in (*clusters.items(), *trino_clusters.items())}
+    planned: dict[str, PlannedCluster | PlannedTrino] = {**clusters, **trino_clusters}
+    records = {name: cluster.record for name, cluster in planned.items()}
     for record in records.values():
         if record is not None:
             check_not_replaced(assembly, record)
@@ -67,8 +68,8 @@ def _stacks(
     trino_clusters: Mapping[str, PlannedTrino],
     outdir: str | None,
 ) -> App:
-    all_records = (cluster.record for cluster in (*clusters.values(), *trino_clusters.values()))
-    records = [record for record in all_records if record is not None]
+    planned: tuple[PlannedCluster | PlannedTrino, ...] = (*clusters.values(), *trino_clusters.values())
+    records = [cluster.record for cluster in planned if cluster.record is not None]
     environment = in_recorded_zones(environment, records)
     app = new_app(outdir)
     network = NetworkStack(app, environment)

@@ -25,6 +25,8 @@ IAM_NAMES: Final = {
     "s3:GetPublicAccessBlock": "s3:GetBucketPublicAccessBlock",
     "s3:HeadBucket": "s3:ListBucket",
     "s3:HeadObject": "s3:GetObject",
+    "s3:ListBuckets": "s3:ListAllMyBuckets",
+    "s3:ListObjectVersions": "s3:ListBucketVersions",
     "s3:ListObjectsV2": "s3:ListBucket",
     "s3:PutBucketLifecycleConfiguration": "s3:PutLifecycleConfiguration",
     "s3:PutBucketMetricsConfiguration": "s3:PutMetricsConfiguration",

@@ -110,10 +110,7 @@ def leftovers(aws: Aws, name: str, region: str) -> Iterator[Leftover]:
     services, prefix = price_table(region).services, f"warmbase-{name}-"
     resources = {
         "clusters": tuple(Backstop(aws=aws, environment=name).running()),
-        "instances": tuple(_tagged(aws, "describe_instances", name)),
-        "volumes": tuple(_tagged(aws, "describe_volumes", name)),
-        "network interfaces": tuple(_tagged(aws, "describe_network_interfaces", name)),
-        "security groups": tuple(_tagged(aws, "describe_security_groups", name)),
+        **_tagged(aws, name),
         "stacks": tuple(
             stack["StackName"]
             for page in aws.cloudformation.get_paginator("describe_stacks").paginate()
@@ -145,21 +142,34 @@ def leftovers(aws: Aws, name: str, region: str) -> Iterator[Leftover]:
         )
 
 
-UNENDED: Final = {"Name": "instance-state-name", "Values": ["pending", "running", "stopping", "stopped"]}
-IDS: Final = ("VolumeId", "NetworkInterfaceId", "GroupId")
-
-
-def _tagged(aws: Aws, operation: str, name: str) -> Iterator[str]:
-    """Yield the ids of the EC2 resources of one kind that have the canary's tag."""
-    filters = [{"Name": f"tag:{CANARY_TAG}", "Values": [name]}]
-    paginator: Any = aws.ec2.get_paginator(operation)  # type: ignore[call-overload]
-    if operation == "describe_instances":
-        for page in paginator.paginate(Filters=[*filters, UNENDED]):
-            yield from (node["InstanceId"] for group in page["Reservations"] for node in group["Instances"])
-        return
-    for page in paginator.paginate(Filters=filters):
-        [entries] = [value for key, value in page.items() if isinstance(value, list) and key != "NextToken"]
-        yield from (next(entry[key] for key in IDS if key in entry) for entry in entries)
+def _tagged(aws: Aws, name: str) -> dict[str, tuple[str, ...]]:
+    """Return the ids of the EC2 resources that have the canary's tag and have not ended, by their kind."""
+    ec2 = aws.ec2
+    tag: Any = {"Name": f"tag:{CANARY_TAG}", "Values": [name]}
+    unended: Any = {"Name": "instance-state-name", "Values": ["pending", "running", "stopping", "stopped"]}
+    return {
+        "instances": tuple(
+            node["InstanceId"]
+            for page in ec2.get_paginator("describe_instances").paginate(Filters=[tag, unended])
+            for reservation in page["Reservations"]
+            for node in reservation["Instances"]
+        ),
+        "volumes": tuple(
+            volume["VolumeId"]
+            for page in ec2.get_paginator("describe_volumes").paginate(Filters=[tag])
+            for volume in page["Volumes"]
+        ),
+        "network interfaces": tuple(
+            interface["NetworkInterfaceId"]
+            for page in ec2.get_paginator("describe_network_interfaces").paginate(Filters=[tag])
+            for interface in page["NetworkInterfaces"]
+        ),
+        "security groups": tuple(
+            group["GroupId"]
+            for page in ec2.get_paginator("describe_security_groups").paginate(Filters=[tag])
+            for group in page["SecurityGroups"]
+        ),
+    }
 
 
 def _stored_bytes(aws: Aws, bucket: str) -> int:

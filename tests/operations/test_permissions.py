@@ -18,6 +18,8 @@ SERVICES = {
     "ec2": "ec2",
     "emr": "elasticmapreduce",
     "iam": "iam",
+    "keys": "kms",
+    "logs": "logs",
     "quotas": "servicequotas",
     "s3": "s3",
     "scheduler": "scheduler",
@@ -25,7 +27,7 @@ SERVICES = {
     "ssm": "ssm",
     "lock_client": "ssm",
 }
-CLIENTS = {"quotas": "service-quotas", "lock_client": "ssm"}
+CLIENTS = {"keys": "kms", "quotas": "service-quotas", "lock_client": "ssm"}
 
 
 def requested_actions() -> Iterator[str]:
