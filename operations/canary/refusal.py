@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from environments.names import cluster_stack, emr_cluster_name
@@ -21,6 +22,15 @@ from operations.verification.check import Check, CheckResult
 from sizing.problem import OperationFailed, Refused
 
 NEW: Final = frozenset({None, "REVIEW_IN_PROGRESS"})
+CLAIM: Final = "claim-root"
+"""The name of the bootstrap action that refuses."""
+FAILED_ACTION: Final = re.compile(r"bootstrap action (\d+)")
+"""EMR: `On the master instance (i-…), bootstrap action 2 returned a non-zero return code`."""
+HEADLINES: Final = {
+    True: "was refused",
+    False: "was NOT refused",
+    None: "did not start, but nothing shows that its claim refused it",
+}
 
 
 def refusal(canary: Canary) -> StageOutcome:
@@ -57,8 +67,7 @@ def refusal(canary: Canary) -> StageOutcome:
     with canary.progress.step("make sure that nothing of it is left") as say, translated("could not remove it", AGAIN):
         backstop.end(say)
         say(delete_stack(aws, stack, say))
-    refused = all(result.good for result in results if result.check == "claim")
-    headline = f"a second cluster was {'refused' if refused else 'NOT refused'}, and was removed"
+    headline = f"a second cluster {HEADLINES[results[0].good]}, and was removed"
     lines = (f"{result.check}: {result.found}" for result in results)
     return StageOutcome(lines=(headline, outcome, *lines, *(launch.text for launch in remnants)), results=results)
 
@@ -87,17 +96,27 @@ def _observed(canary: Canary, stack: str, first: str) -> Iterator[CheckResult]:
     latest = max(clusters, key=lambda one: one["Status"]["Timeline"]["CreationDateTime"], default=None)
     claim = claim_of(aws, canary.environment.root)
     holder = claim.cluster if claim else "nobody"
-    yield Check("claim", "", first, "do not use this account until the claim is understood").result(
-        holder, good=holder == first and latest is not None
-    )
+    check = Check("claim", "", first, "do not use this account until the claim is understood")
     if latest is None:
+        yield check.result(holder, good=None if holder == first else False)
         return
-    status = status_of(aws, stack)
+    status, state = status_of(aws, stack), latest["Status"]["State"]
+    reason = latest["Status"].get("StateChangeReason", {}).get("Message") or "no reason"
+    actions = [one["Name"] for one in aws.emr.list_bootstrap_actions(ClusterId=latest["Id"])["BootstrapActions"]]
+    has_started = state in {"RUNNING", "WAITING"} or status == "CREATE_COMPLETE"
+    good = False if has_started or holder != first else is_refused(reason, actions)
+    yield check.result(f"{holder}; the second cluster is {state}: {reason}", good=good)
     nodes = list(aws.emr.get_paginator("list_instances").paginate(ClusterId=latest["Id"], InstanceStates=["RUNNING"]))
     running = sum(len(page["Instances"]) for page in nodes)
-    state = latest["Status"]["State"]
     yield Check("second cluster", "", "its end", "").result(
         f"{latest['Id']} is {state}, {'protected' if latest['TerminationProtected'] else 'not protected'}, {running}"
-        f" nodes; its stack is {status}; {latest['Status'].get('StateChangeReason', {}).get('Message', 'no reason')}",
+        f" nodes; its stack is {status}; {reason}",
         good=None,
     )
+
+
+def is_refused(reason: str, actions: Sequence[str]) -> bool | None:
+    """Return whether EMR names the claim as what failed; None for another reason, such as a quota or capacity."""
+    failed = FAILED_ACTION.search(reason)
+    named = failed is not None and actions[int(failed[1]) - 1 : int(failed[1])] == [CLAIM]
+    return True if named else None

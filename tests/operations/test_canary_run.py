@@ -19,6 +19,7 @@ from operations import canary as module
 from operations.aws_errors import translated
 from operations.canary import STAGES, CanaryStage, stage_answers, stage_numbers
 from operations.canary.price import canary_price
+from operations.canary.refusal import is_refused
 from operations.canary.report import CONFIRMED, OPEN, REFUTED, verdicts
 from operations.canary.run import Canary, CanaryRun, StageAnswer, StageOutcome, canary_name, open_run
 from operations.lock import current_lock, environment_lock
@@ -248,3 +249,18 @@ def test_the_lock_of_a_process_that_has_ended_is_removed(tmp_path: Path) -> None
         clients().ssm.delete_parameter(Name=name)
         with environment_lock(clients(), canary.environment, "canary"):
             pass
+
+
+@pytest.mark.parametrize(
+    ("reason", "expected"),
+    [
+        ("On the master instance (i-0a), bootstrap action 2 returned a non-zero return code", True),
+        ("On the master instance (i-0a), bootstrap action 1 returned a non-zero return code", None),
+        ("On the master instance (i-0a), bootstrap action 9 returned a non-zero return code", None),
+        ("EC2 has insufficient capacity for m8g.xlarge", None),
+        ("Terminated by user request", None),
+        ("no reason", None),
+    ],
+)
+def test_a_second_cluster_that_fails_for_another_reason_was_not_refused(reason: str, *, expected: bool | None) -> None:
+    assert is_refused(reason, ["harvest-node", "claim-root", "start-agent"]) is expected
