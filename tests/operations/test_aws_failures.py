@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from threading import Timer
 from typing import Literal, get_args
 
 import click
@@ -23,7 +24,7 @@ from cli.main import COMMANDS
 from cli.packages import module_of
 from sizing.problem import OperationFailed
 from tests.command import PROJECT, process_variables, run
-from tests.operations.failing_aws import PAGE, PRINCIPAL, Fail, broken_off, failing_aws, fixed, refusal, silence
+from tests.operations.failing_aws import PAGE, PRINCIPAL, Answer, Fail, broken_off, failing_aws, fixed, refusal, silence
 from tests.patience import HANG_SECONDS
 
 ONCE = Config(retries={"total_max_attempts": 1}, connect_timeout=HANG_SECONDS, read_timeout=HANG_SECONDS)
@@ -236,8 +237,15 @@ WATCH = (
 )
 
 
-NOTHING = refusal(400, "ParameterNotFound", "none")
-"""AWS answers this where an environment has no cluster."""
+def nothing(service: str) -> Answer | None:
+    """Answer as AWS does where an environment has no cluster: no parameter, no stack, and an empty list of clusters."""
+    if service == "elasticmapreduce":
+        return Answer(200, "application/x-amz-json-1.1", b'{"Clusters": []}')
+    if service == "cloudformation":
+        return refusal(400, "ValidationError", "Stack with id x does not exist")(service)
+    return refusal(400, "ParameterNotFound", "none")(service)
+
+
 IDLE = "no cluster runs"
 
 
@@ -249,6 +257,8 @@ def watching(environment: str, variables: Mapping[str, str]) -> Iterator[subproc
     with subprocess.Popen(
         command, cwd=PROJECT, env=known, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
+        end = Timer(HANG_SECONDS, process.kill)
+        end.start()
         try:
             yield process
             assert process.poll() is None
@@ -257,6 +267,7 @@ def watching(environment: str, variables: Mapping[str, str]) -> Iterator[subproc
             assert process.stderr is not None
             assert "Traceback" not in process.stderr.read()
         finally:
+            end.cancel()
             process.kill()
 
 
@@ -264,7 +275,7 @@ def watching(environment: str, variables: Mapping[str, str]) -> Iterator[subproc
 def test_status_goes_on_watching_while_aws_fails(environment: str) -> None:
     """Each failure comes and goes while one process watches; in between, AWS knows no cluster."""
     with (
-        failing_aws(NOTHING, answers_identity=True) as aws,
+        failing_aws(nothing, answers_identity=True) as aws,
         watching(environment, {**CREDENTIALS, "AWS_ENDPOINT_URL": aws.url}) as process,
     ):
         wait_for(process, IDLE)
@@ -272,7 +283,7 @@ def test_status_goes_on_watching_while_aws_fails(environment: str) -> None:
             if failure.fail is not None:
                 aws.fail, aws.answers_identity = failure.fail, False
                 wait_for(process, failure.why)
-                aws.fail, aws.answers_identity = NOTHING, True
+                aws.fail, aws.answers_identity = nothing, True
                 wait_for(process, IDLE)
                 assert process.poll() is None, name
 
@@ -286,19 +297,19 @@ def test_status_watches_through_an_expired_token_at_the_start(environment: str) 
     ):
         wait_for(process, expired.why)
         wait_for(process, f"fix: {expired.fix}")
-        aws.fail, aws.answers_identity = NOTHING, True
+        aws.fail, aws.answers_identity = nothing, True
         wait_for(process, IDLE)
 
 
 def test_status_watches_while_the_network_is_away_at_the_start_and_in_the_middle(environment: str) -> None:
     """The address refuses connections, then a server listens there, and then it is away again."""
-    with failing_aws(NOTHING) as aws:
+    with failing_aws(nothing) as aws:
         url = aws.url
     with watching(environment, {**CREDENTIALS, "AWS_ENDPOINT_URL": url}) as process:
         for _ in range(2):
             wait_for(process, FAILURES["refused connection"].why)
             wait_for(process, REACH)
-            with failing_aws(NOTHING, answers_identity=True, port=int(url.rpartition(":")[2])):
+            with failing_aws(nothing, answers_identity=True, port=int(url.rpartition(":")[2])):
                 wait_for(process, IDLE)
         wait_for(process, FAILURES["refused connection"].why)
 
@@ -309,7 +320,7 @@ def test_status_watches_while_the_profile_is_missing_at_the_start_and_in_the_mid
     """Each turn reads the configuration again, so that the profile may be added, and removed, while it watches."""
     config = tmp_path / "config"
     profile = "[profile nope]\naws_access_key_id = AKIDEXAMPLE\naws_secret_access_key = secret\nregion = us-east-1\n"
-    with failing_aws(NOTHING, answers_identity=True) as aws:
+    with failing_aws(nothing, answers_identity=True) as aws:
         variables = {"AWS_PROFILE": "nope", "AWS_CONFIG_FILE": str(config), "AWS_ENDPOINT_URL": aws.url}
         with watching(environment, variables) as process:
             for _ in range(2):
