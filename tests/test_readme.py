@@ -51,6 +51,20 @@ def test_a_command_prints_what_the_page_shows(command: str, lines: list[str], mo
     assert_printed_in_order(lines, printed_by(command))
 
 
+FIGURES: Final = re.compile(
+    r"^\| [^|]+ \| (?P<predicted>[\d.,]+) \| (?P<measured>[\d.,]+) \| .*\((?P<page>[\w-]+\.md)\) \|$"
+)
+
+
+def test_the_figures_at_the_top_stand_beside_each_other_on_the_page_that_they_link_to() -> None:
+    figures = [match for line in (DOCS / "proof.md").read_text().splitlines() if (match := FIGURES.match(line))]
+    assert len(figures) == 5
+    for figure in figures:
+        rows = (DOCS / figure["page"]).read_text().splitlines()
+        numbers = [re.findall(r"(?<![\w.,])[\d.,]*\d", row) for row in rows]
+        assert any(figure["predicted"] in row and figure["measured"] in row for row in numbers), figure[0]
+
+
 def test_commands_of_every_task_are_run() -> None:
     pages = {str(example.id).partition(":")[0] for example in EXAMPLES}
     assert pages >= {"README", "size", "check", "proof"}
