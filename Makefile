@@ -7,7 +7,7 @@
 # make lab        every scenario of the lab on a real HBase on this machine: an hour or more
 # make mutants    break the code in more than 100 ways, one at a time, and name the test that notices each
 # make fuzz       run each property test on new examples, and read 100,000 damaged store files
-# make bench      measure what takes time; run it on an idle machine
+# make bench      measure how long things take; run it on an idle machine
 # make bench-inspect  measure how fast store files in S3 are inspected, beside HBase's own printer: 3 minutes
 # make bench-plan  measure the CPU time of a plan for ranges, and that of another planner: 5 minutes
 # make check      formatting, lint, types, shell scripts and the page of `explore`, as continuous integration checks them

@@ -54,7 +54,7 @@ trial_flags() {
 # preferred: prints each alternative of the node, as `NAME MODE PATH`, sorted. EMR's daemons run /etc/alternatives/jre.
 preferred() { alternatives --list 2>/dev/null | sort || true; }
 
-# install_java: installs Corretto 21, and lets the alternatives of the node name the same Java as before.
+# install_java: installs Corretto 21, and keeps the alternatives of the node on the Java that they named before.
 install_java() {
   local before name _ path
   before=$(preferred)

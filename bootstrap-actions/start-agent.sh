@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# EMR bootstrap action: starts the agent of Systems Manager, over which warmbase restarts and inspects a node.
+# EMR bootstrap action: starts the agent of Systems Manager, through which warmbase restarts and inspects a node.
 #
 # EMR's operating system contains the agent, but a version of Amazon Linux once booted with it disabled. HBase does not
 # need it, so a node without it still joins the cluster. The action takes no arguments and leaves no files on the node.

@@ -48,10 +48,10 @@ def deploy(environment: str, output: str, save: Path | None, saved: Path | None,
     warmbase checks the account, shows what would change and what that costs, and asks before it deploys. It never
     executes a change set that would replace or delete a cluster, a bucket or a key. After it launches a cluster, it
     compares the cluster with what EMR reports, writes the launch record beside the environment file, and turns on
-    termination protection. It ends with the mail addresses that have not confirmed their subscription to the alarms.
-    You can interrupt the command at any point and run it again; finished steps are skipped.
+    termination protection. At its end, it lists the mail addresses that have not confirmed their subscription to the
+    alarms. You can interrupt the command at any point and run it again; finished steps are skipped.
 
-    If an earlier launch failed, warmbase first names what remains of it, with its cost, and asks before it ends it.
+    If an earlier launch failed, warmbase first names what remains of it and its cost, and asks before it ends it.
 
     --apply refuses if anything has changed since --save: the stacks, their protection, the clusters, the alarms that
     are silent, the claim of the root, the launch records, or what warmbase would deploy.
@@ -104,7 +104,7 @@ def _carry_out(work: Work, proposed: Proposal, progress: TerminalProgress) -> No
 
 
 def _unheard(work: Work, proposed: Proposal) -> Iterator[str]:
-    """Yield why notifications of the clusters reach nobody; a failure to read it fails no deployment."""
+    """Yield why notifications of the clusters reach nobody; if that cannot be read, the deployment still succeeds."""
     environment = proposed.environment
     for cluster_name in environment.cluster_names:
         try:

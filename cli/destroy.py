@@ -27,7 +27,7 @@ def destroy(environment: str, *, dry_run: bool, yes: bool) -> None:
     """Delete the stacks that hold no data.
 
     It refuses while a cluster of the environment runs. The storage stack is kept, with the root bucket, the keys and
-    the logs. If a launch failed, warmbase first names what remains of it, with its cost, and asks before it ends it.
+    the logs. If a launch failed, warmbase first names what remains of it and its cost, and asks before it ends it.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""Shows what remains of launches that failed, asks, and ends it."""
+"""Shows what remains of failed launches, asks, and ends it."""
 
 from __future__ import annotations
 

@@ -83,9 +83,7 @@ def _page(state: EnvironmentState) -> Iterator[str]:
     yield f"{state.environment}, {state.at}"
     yield from _entry("claim", _claim(state))
     for launch in state.failed_launches:
-        ways = (
-            f"`warmbase deploy {state.environment}` and `warmbase destroy {state.environment}` end it after a question"
-        )
+        ways = f"`warmbase deploy {state.environment}` and `warmbase destroy {state.environment}` ask, and then end it"
         yield from _entry("failed", f"{launch.text}. {ways}")
     for cluster in state.clusters:
         yield ""

@@ -36,7 +36,7 @@ VERDICTS: Final = {True: "as expected", False: "MISMATCH", None: "unknown"}
 @click.command()
 @environment_argument
 @cluster_option
-@click.option("--alarm-test", is_flag=True, help="Set one alarm for a moment; check that it notifies you.")
+@click.option("--alarm-test", is_flag=True, help="Set one alarm to ALARM for a moment; check that it notifies you.")
 @output_option
 def verify(environment: str, cluster: str | None, output: str, *, alarm_test: bool) -> None:
     """Check a running cluster against our documentation.

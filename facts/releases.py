@@ -81,7 +81,8 @@ def unknown_release(label: str) -> UnknownRelease:
         why = (
             "cannot start in the network that warmbase creates: from EMR 8 on, nodes reach EMR through the endpoint"
             " aws.api.REGION.emr-service-cell01 on port 443 and use the buckets aws157-instance-data-0-prod-REGION and"
-            " -1-; warmbase's security groups open 8443 and 9443, and its endpoint policies refuse these buckets"
+            " aws157-instance-data-1-prod-REGION; warmbase's security groups open 8443 and 9443, and its endpoint"
+            " policies refuse these buckets"
         )
         return UnknownRelease(why=why, fix=f"use {newest.label}")
     if emr > newest.emr:

@@ -1,4 +1,4 @@
-"""All that the lab and the local AWS set, change or leave out of what is rendered, each with its reason."""
+"""Every property that the lab or the local AWS sets, changes or leaves out, and the reason."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """EMR clusters as the API launches and describes them, with the attributes and operations that moto drops.
 
-A cluster with three primaries is protected from termination from its birth, whatever RunJobFlow says. Source: EMR
+A cluster with three primaries is protected from termination from its launch on, whatever RunJobFlow says. Source: EMR
 Management Guide, emr-plan-ha-launch.
 """
 
@@ -30,7 +30,7 @@ FAILED_AND_PROTECTED = "TERMINATING"
 """The state of a protected cluster whose bootstrap failed, unless a tag names another one.
 
 EMR keeps the nodes of a protected cluster after an error (API Reference, SetTerminationProtection); no document says
-which state it then reports. This is the worst that it could: the cluster has not ended, nothing runs on it, and whoever
+which state it then reports. This is the worst case: the cluster has not ended, nothing runs on it, and whoever
 waits for its end waits until somebody lifts the protection and terminates it.
 """
 # moto drops these; the API's Cluster has them under the same names, except for PlacementGroups.

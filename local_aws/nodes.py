@@ -56,7 +56,7 @@ NODE_PATHS: Final = (
 )
 """Paths that exist only on a node. They lead into the temporary directory."""
 ROOT: Final = "@node@"
-"""The temporary directory in a text of the local AWS itself."""
+"""Stands for the temporary directory in a text that the local AWS itself writes."""
 AS_ROOT: Final = ("((EUID != 0))", "((0))")
 """An action continues as root on a node; in the temporary directory any user may write."""
 MARK: Final = "hbase-"
@@ -176,7 +176,7 @@ def _node(region: str, hbase: SimulatedHBase, host: str = "") -> Iterator[Node]:
 
 
 def run_beside(programs: Callable[[], None]) -> Thread:
-    """Run programs of nodes, and return when they have ended or after ANSWER_SECONDS; then they go on."""
+    """Run programs of nodes, and return when they have ended, or after ANSWER_SECONDS while they go on."""
     thread = Thread(target=programs, daemon=True)
     thread.start()
     thread.join(ANSWER_SECONDS)

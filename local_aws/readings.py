@@ -63,7 +63,7 @@ READINGS: Final = (
     ),
     Reading(
         statement="A one-time mute rule whose `at()` is the current minute is `ACTIVE` within 30 seconds",
-        usual="a rule is active from its `at()` on, also if that has passed",
+        usual="a rule is active from its `at()` on, even if that time has passed",
         worse="a rule whose `at()` has passed is `EXPIRED` at once, and mutes nothing",
     ),
     Reading(

@@ -74,7 +74,7 @@ def examining(operation: str) -> None:
 
 
 def alarm_testing(operation: str) -> None:
-    """Allow what `examining` allows, and to set the state of an alarm until CloudWatch evaluates it again."""
+    """Allow what `examining` allows, and SetAlarmState, which holds until CloudWatch evaluates the alarm again."""
     if operation != "SetAlarmState":
         examining(operation)
 

@@ -1,6 +1,6 @@
-"""Launches that failed and that no record keeps: what remains of them and bills, and the way to remove it.
+"""Failed launches without a launch record: what remains of them and costs money, and how to remove it.
 
-EMR protects a cluster with three primaries from termination by itself, keeps its nodes if its start fails, and refuses
+EMR itself protects a cluster with three primaries from termination, keeps its nodes if its start fails, and refuses
 its deletion: CloudFormation's rollback then fails, too, or leaves the cluster behind. A cluster that may have served
 (RUNNING, WAITING, or a state that is not known here) is never ended; its way out is a launch record and a teardown.
 """
@@ -35,8 +35,8 @@ from sizing.problem import OperationFailed, Refused
 from sizing.units import HOURS_PER_MONTH, format_usd
 
 NEVER_SERVED: Final = frozenset({"STARTING", "BOOTSTRAPPING", "TERMINATING"})
-"""The states of a cluster that has not started. EMR's documents do not say which one a protected cluster shows whose
-bootstrap failed."""
+"""The states of a cluster that has not started. EMR's documents do not say which one a protected cluster shows after
+its bootstrap failed."""
 CREATION_FAILED: Final = frozenset(
     {"CREATE_FAILED", "ROLLBACK_IN_PROGRESS", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED"}
     | {"DELETE_IN_PROGRESS", "DELETE_FAILED"}
@@ -52,7 +52,7 @@ POLL_SECONDS: Final = 10.0
 
 
 class FailedLaunch(Struct, frozen=True, kw_only=True):
-    """A stack that is left of a launch, and the cluster with its nodes; None if the cluster has ended.
+    """The stack that a failed launch left, and its cluster with its nodes; `cluster` is None if it has ended.
 
     `usd_per_hour` is the list price of its nodes with their volumes; None where a price is not known.
     """
@@ -151,7 +151,7 @@ def _billed(group: InstanceGroup) -> BilledGroup:
 
 
 def _is_ours(aws: Aws, environment: Environment, cluster_name: str, identity: str) -> bool:
-    """Return whether no launched cluster's parameter names it, and its tags contradict neither file nor stack."""
+    """Return whether no launched cluster's parameter names it, and its tags fit the file and the stack."""
     with suppress(aws.ssm.exceptions.ParameterNotFound):
         parameter = aws.ssm.get_parameter(Name=cluster_id_parameter(environment.name, cluster_name))
         if parameter["Parameter"]["Value"] == identity:

@@ -1,6 +1,6 @@
-"""The way of an alarm to people: the subscriptions of its SNS topic, and a test that CloudWatch and SNS deliver.
+"""How an alarm reaches people: the subscriptions of its SNS topic, and a test that CloudWatch and SNS deliver.
 
-SNS sends nothing to an address that is not confirmed, and an alarm on an encrypted topic fails silently where the key
+SNS sends nothing to an address that is not confirmed, and an alarm on an encrypted topic fails silently if the key
 refuses CloudWatch. Source: SNS Developer Guide, sns-email-notifications and sns-key-management; CloudWatch API
 Reference, SetAlarmState and DescribeAlarmHistory.
 """
@@ -26,7 +26,7 @@ from operations.progress import Say
 
 PENDING: Final = "PendingConfirmation"
 TESTS: Final = {"call-room": "disk-full", "call-servers": "core-node-missing"}
-"""The notification that a test sends, and the metric alarm that is enough to cause it; the first that can be tested."""
+"""Composite alarms, each with a metric alarm that alone causes it; a test uses the first pair that is quiet."""
 REASON: Final = "warmbase verify --alarm-test: a test of the notification, nothing is wrong"
 EXECUTED: Final = "Successfully executed action"
 METRICS: Final = ("NumberOfMessagesPublished", "NumberOfNotificationsDelivered", "NumberOfNotificationsFailed")
@@ -207,13 +207,13 @@ def _action(aws: Aws, composite: str, topic: str, earlier: int) -> Any:  # noqa:
 
 
 def _set_back(aws: Aws, alarm: Mapping[str, Any]) -> None:
-    """Restore the state of before, unless CloudWatch has evaluated the alarm again."""
+    """Restore the earlier state, unless CloudWatch has evaluated the alarm again."""
     name = alarm["AlarmName"]
     with suppress(ClientError):
         [now] = aws.cloudwatch.describe_alarms(AlarmNames=[name])["MetricAlarms"]
         if now.get("StateReason") == REASON:
             aws.cloudwatch.set_alarm_state(
-                AlarmName=name, StateValue=alarm["StateValue"], StateReason="the end of that test"
+                AlarmName=name, StateValue=alarm["StateValue"], StateReason="the test has ended"
             )
 
 

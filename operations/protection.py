@@ -1,7 +1,7 @@
 """The protection of what a deployment has made: against termination, deletion and replacement.
 
 A cluster with one primary is protected from termination once it runs: if it were protected earlier, EMR would keep the
-nodes of a launch that fails. EMR itself protects a cluster with three primaries from its birth.
+nodes of a launch that fails. EMR itself protects a cluster with three primaries from its launch on.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def way_out(aws: Aws, stack: str, status: str) -> tuple[str, str]:
         return means, f"run {command.format(stack=stack)}, then run the same command again"
     means += "".join(f"; cluster {cluster} is {state}" for cluster, state in running.items())
     if NEVER_SERVED.issuperset(running.values()):
-        return means, "run `warmbase deploy ENV`, which ends the cluster and deletes the stack after a question"
+        return means, "run `warmbase deploy ENV`, which asks, ends the cluster and deletes the stack"
     cluster_name = stack.removesuffix(CLUSTER_STACK).rpartition("-")[2]
     teardown = f"warmbase teardown ENV {cluster_name}"
     if stack_cluster(aws, stack) in running:

@@ -51,9 +51,9 @@ def properties_page() -> str:
                 "node after the other; *new cluster* means that a running cluster cannot be changed. *Empties the "
                 "cache* marks changes that no cache survives. Below that, the versions that have the key, among those "
                 f"whose jars were read (HBase {_listed(HBASE)}; Hadoop {_listed(HADOOP)}); the key may be older.",
-                "**why**: the reason. *Needed by* names the figure or the operation that depends on a value which "
-                "is no figure of the plan. warmbase renders such a value even if it is HBase's default, because EMR "
-                "has defaults of its own.",
+                "**why**: the reason. *Needed by* names the figure or the operation that depends on a value that is "
+                "not itself a figure of the plan. warmbase renders such a value even if it is HBase's default, because "
+                "EMR has defaults of its own.",
             ),
             *(part for title, entries in TOPICS.items() for part in (f"## {title}", _topic(entries))),
             "## Metrics",

@@ -27,29 +27,31 @@ def _head() -> Iterator[str]:
         an existing root with a key and a bucket of another account, in an existing VPC, with a replica; the
         mode `s3-plain`; and the mode `hdfs`. The column *in* says which of them have a statement. Tests keep
         this page current, and fail for a statement without a reason and for a wildcard that is not on a short
-        list. They also evaluate the policies as IAM does: what HBase, EMR and our programs do is allowed by the role
-        and by the endpoint, and a table of calls that must not be possible is denied."""
+        list. They also evaluate the policies as IAM does: the role and the endpoint allow
+        what HBase, EMR and our programs do, and deny every call in a table of calls that must not be possible."""
     )
     yield bullets(
         """**Encryption at rest.** Objects of a new root are encrypted with a KMS key of the environment (SSE-KMS with a
         bucket key), objects of an existing root with its own key. EBS encrypts all volumes, unless `security:
         {local_disks: false}`. Instance store drives always encrypt themselves.""",
         """**Encryption in transit.** Requests to AWS use TLS; a new root bucket and the log bucket refuse others.
-        EMR encrypts what HDFS transfers if it encrypts local disks: it sets the privacy of Hadoop's RPCs
-        (`hadoop.rpc.protection`), and the encryption of block transfers with AES 256 (`dfs.encrypt.data.transfer`).
-        With `security: {local_disks: false}`, anyone who can listen in the subnet can read HDFS blocks, which have the
-        write-ahead log. Without Kerberos, most of Hadoop's RPCs stay readable, because the privacy is part of an
-        authentication that they do not have: the names of files, and the key of the block transfers, which the NameNode
-        sends to each client. So this encryption stops nobody who listens from the beginning or asks the NameNode.
-        `security: {in_transit: {pem: s3://BUCKET/KEY.zip}}` makes EMR encrypt what else its release supports. Without
-        it and without Kerberos, anyone who can listen in the subnet can read HBase's RPCs.""",
+        If EMR encrypts local disks, it also encrypts what HDFS transfers: it sets Hadoop's RPCs to `privacy`
+        (`hadoop.rpc.protection`), and encrypts block transfers with AES 256 (`dfs.encrypt.data.transfer`). With
+        `security: {local_disks: false}`, anyone who can listen in the subnet can read HDFS blocks, which contain the
+        write-ahead log. Without Kerberos, most of Hadoop's RPCs stay readable, because `privacy` applies only to
+        connections that authenticate. These RPCs contain the names of files, and the key of the block transfers, which
+        the NameNode sends to each client. So this encryption does not stop anyone who listens from the beginning or
+        asks the NameNode. `security: {in_transit: {pem: s3://BUCKET/KEY.zip}}` makes EMR encrypt everything else that
+        its release supports. Without it and without Kerberos, anyone who can listen in the subnet can read HBase's
+        RPCs.""",
         """**Credentials.** Nodes get credentials by IMDSv2 only, with a hop limit of one. There is no key pair, and no
         secret in any template. People connect with Session Manager, programs through a security group.""",
         """**Retention.** The root bucket, the log bucket, the root's key and write-ahead logs are retained whatever
-        happens to the stacks; only if the first deployment of their stack fails, they are deleted, still empty. Stacks
-        with data or nodes are protected from deletion. A cluster with one primary is protected from termination once it
-        has a launch record, because a cluster that fails at launch must be able to end. EMR itself protects a cluster
-        with three primaries from its launch on: if that fails, `warmbase deploy` ends it after a question.""",
+        happens to the stacks, with one exception: if the first deployment of their stack fails, they are still empty,
+        and are deleted. Stacks with data or nodes are protected from deletion. A cluster with one primary is protected
+        from termination once it has a launch record, because a cluster that fails at launch must be able to end. EMR
+        itself protects a cluster with three primaries from its launch on; if the launch fails, `warmbase deploy` asks,
+        and then ends it.""",
         """**Replicas** read every object of the root, and write only their own `hbase:meta`, the directories of their
         master, and temporary files, unless version 0.1 launched them. They cannot write the claim, or an object of any
         other table: a replica that somebody makes a writer by hand, for example with EMR's `readonly_switch`, is

@@ -38,7 +38,7 @@ RATIO: Final = 1.2  # hbase.hstore.compaction.ratio of that simulation
 FEWEST_FILES: Final = 3  # hbase.hstore.compaction.min of that simulation; EMR's own default is said to be 8
 MOST_FILES: Final = 10  # hbase.hstore.compaction.max of that simulation
 LARGE_COMPACTION_BYTES: Final = 2_684_354_560
-"""`hbase.regionserver.thread.compaction.throttle`: larger compactions have the threads for large ones."""
+"""`hbase.regionserver.thread.compaction.throttle`: larger compactions run in the threads for large ones."""
 NIGHT_WRITES: Final = 0.5  # simulated: the files of a day are merged half a time more at night
 
 LOWER_BOUND_BYTES: Final = 50 * MIB  # hbase.hstore.compaction.throughput.lower.bound, HBase's default

@@ -30,9 +30,9 @@ __all__ = ["ReplacedNode", "cold_node", "replaced_node", "warm_seconds"]
 # node that runs but is unhealthy is replaced after 45 minutes, and has up to an hour more to be decommissioned.
 REPLACEMENT_SECONDS: Final = 600.0
 BALANCER_MS: Final = 300_000
-"""`hbase.balancer.period`, and `hbase.balancer.max.balancing`: one run moves regions for so long. It balances the
-regions of all tables together (`hbase.master.loadbalance.bytable` is off), and the master, which is no server of the
-plan, takes none (`hbase.balancer.tablesOnMaster`)."""
+"""`hbase.balancer.period`, and `hbase.balancer.max.balancing`: one run moves regions for at most this time. It balances
+the regions of all tables together (`hbase.master.loadbalance.bytable` is off), and the master, which is no server of
+the plan, takes none (`hbase.balancer.tablesOnMaster`)."""
 BALANCER_SECONDS: Final = BALANCER_MS / 1000
 FEWEST_NODES: Final = 2
 CANDIDATES: Final = 16  # whose cold nodes are cached: several figures of a plan come from one course

@@ -72,7 +72,7 @@ def distinct_size(size_gib: int) -> int:
 def heap_dump_bytes(size_gib: int) -> int:
     """Return the largest heap dump that a system volume of this size takes beside the logs in HDFS and other files.
 
-    A volume that is larger than the smallest is so because of the logs, so it takes no larger dump.
+    A volume larger than the smallest one has its extra room for the logs, so it takes no larger dump.
     """
     return min(size_gib, SYSTEM_GIB) * GIB * HEAP_DUMP_GIB // SYSTEM_GIB
 

@@ -33,11 +33,11 @@ EDIT_CPU_SECONDS: Final = 21e-6
 PUT_CELL_CPU_SECONDS: Final = 7e-6
 PUT_BYTE_CPU_SECONDS: Final = 1e-9
 # Measured with HBase 2.6.4 on Hadoop 3.4.2 and AES instructions, docs/lab-hdfs-encryption.md: what encryption adds to a
-# byte of each copy, in client and DataNodes together; 0.6 to 1.6 ns by HBase's log writer and by HDFS's pipeline. A
-# sync of 2 KiB takes no longer than the measurements differ, so the plan has no constant for it.
+# byte of each copy, in client and DataNodes together; 0.6 to 1.6 ns by HBase's log writer and by HDFS's pipeline. For
+# a sync of 2 KiB, the cost is within the spread of the measurements, so the plan has no constant for it.
 ENCRYPTED_BYTE_CPU_SECONDS: Final = 1e-9
 CHECKSUM_CHUNK_BYTES: Final = 512  # dfs.bytes-per-checksum
-CHECKSUM_FRACTION: Final = 4 / CHECKSUM_CHUNK_BYTES  # HDFS adds 4 bytes to each
+CHECKSUM_FRACTION: Final = 4 / CHECKSUM_CHUNK_BYTES  # HDFS adds 4 bytes to each chunk
 # judgement: half of what EBS takes as one operation, because the log's checksums are in a second file.
 LOG_IO_BYTES: Final = 128 * 1024
 # Measured with this kernel's settings, and scaled: parts exist twice as long as the log's pages may wait in memory, and

@@ -148,8 +148,8 @@ def instances(nodes: Iterable[InstanceGroup], network: NetworkStack) -> emr.CfnC
 
     The template does not protect the cluster from termination: one with one primary whose launch fails must end with
     all its nodes, and `warmbase deploy` protects it once its launch is recorded. EMR protects one with three primaries
-    from its birth, whatever a template says (EMR Management Guide, emr-plan-ha-launch). If its launch fails, its nodes
-    stay until somebody lifts the protection: operations/failed_launch.py.
+    from its launch on, whatever a template says (EMR Management Guide, emr-plan-ha-launch). If its launch fails, its
+    nodes stay until somebody lifts the protection: operations/failed_launch.py.
     """
     groups = network.security_groups
     templates = {group.role: typed(write_group(group)) for group in nodes}

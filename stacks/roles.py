@@ -48,7 +48,7 @@ REPLICA_OBJECTS = {
 """The objects below the root that a replica writes, by statement. Its write-ahead log is on HDFS.
 
 EMR names the `hbase:meta` of a replica after its cluster's id. No object of a user's table is among them, so that S3
-refuses a write of a replica that somebody makes a writer, by `readonly_switch` or otherwise.
+refuses the writes of a replica that somebody makes a writer, by `readonly_switch` or otherwise.
 """
 ROOT_BUCKET_ACTIONS = (
     "s3:GetBucketLocation",
@@ -99,7 +99,7 @@ REASONS = {
     "ClaimUnconditional": "a write without a condition could take the root from a cluster that still writes there",
     "ClaimDeletion": "a root without a claim can be claimed by any cluster",
     "ClaimRead": "a node that is no longer in replica mode learns from the claim that another cluster writes",
-    "ReplicaRead": "a replica reads every object of the root; it writes only the objects of the statements that follow",
+    "ReplicaRead": "a replica reads every object of the root; it writes only what the other Replica statements name",
     "ReplicaMeta": "a replica has its own hbase:meta, which EMR names after the cluster's id; store files that it has"
     " compacted are archived",
     "ReplicaMaster": "the master of a replica stores its procedures there; it is not documented whether EMR gives the"

@@ -10,9 +10,9 @@ Only a claim that names another cluster stops HBase, and only where `--fencing=s
 somebody has deleted, must not become an outage of HBase. HBase is killed, not shut down: a RegionServer that shuts
 down flushes its memstores to the root, which is the other cluster's. The edits stay in this cluster's write-ahead log.
 
-A replica has no claim. A node of it may write as soon as its hbase-site.xml, or the HBase that runs on it, says that it
-is not read-only: a command such as EMR's `readonly_switch` changes the running HBase, and may leave the file as it was.
-If neither says whether it is read-only, the claim of a replica counts as unconfirmed.
+A replica has no claim. One of its nodes may write as soon as its hbase-site.xml, or the HBase that runs on it, says
+that HBase is not read-only: a command such as EMR's `readonly_switch` changes the running HBase, and may leave the file
+as it was. If neither says whether it is read-only, the claim of a replica counts as unconfirmed.
 
 Exit status: 0 if the claim was read, or if HBase may start; 1 otherwise.
 """
@@ -83,7 +83,7 @@ def say(message: str) -> None:
 def is_read_only(options: argparse.Namespace) -> bool | None:
     """Return whether HBase on this node only reads the root; None if nothing says so. Raises Unconfirmed.
 
-    The running HBase is asked only where the file would keep a replica, or what has become one, from being checked.
+    The running HBase is asked only if, by the file alone, this node would not have to check the claim.
     """
     try:
         properties = {
@@ -103,7 +103,7 @@ def is_read_only(options: argparse.Namespace) -> bool | None:
 
 
 def _mode(properties: dict[str, str]) -> bool | None:
-    """Return whether these properties make HBase read-only; HBase's own decides over EMR's."""
+    """Return whether these properties make HBase read-only; HBase's own property overrides EMR's."""
     own = properties.get(READ_ONLY)
     if own in ("true", "false"):
         return own == "true"

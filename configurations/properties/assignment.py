@@ -88,7 +88,7 @@ ASSIGNMENT: Final = (
         key="hbase.balancer.max.balancing",
         needed_by="the time until a new node has regions",
         values=Whole(unit="ms", least=1, most=LONG),
-        reason="the longest time for which one run of the balancer moves regions; HBase's default is its period",
+        reason="the longest time for which one run of the balancer moves regions; HBase's default is the period",
     ),
     _primary(
         key="hbase.balancer.tablesOnMaster",

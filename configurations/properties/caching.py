@@ -86,7 +86,7 @@ CACHING: Final = (
     ),
     _switch(
         key="hbase.block.data.cachecompressed",
-        needed_by="bytes of a cached block, so size and price of the cache",
+        needed_by="bytes of a cached block, and so the size and price of the cache",
         reason="compressed blocks stay compressed in the cache; without compression it has no effect",
         source=RECIPE,
     ),

@@ -168,7 +168,7 @@ COMPACTION: Final = (
         key="hbase.hstore.compaction.ratio",
         needed_by="bytes that compactions write",
         values=Decimal(unit="ratio", above=0),
-        reason="a file is merged only with files that together are at least so much smaller, by day",
+        reason="by day, HBase merges a file only if it is at most this many times as large as the newer files together",
     ),
     _core(
         key="hbase.regionserver.thread.compaction.throttle",

@@ -192,8 +192,9 @@ HADOOP: Final = (
     _yarn(
         key="yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage",
         values=Decimal(unit="percent", most=100),
-        reason="above this YARN marks a disk as unhealthy, and EMR replaces the node, with its cache and its copy of "
-        f"the write-ahead log. {UNHEALTHY_DISK_PERCENT} keeps the check of broken disks, which `…enable: false` ends",
+        reason="above this, YARN marks a disk as unhealthy, and EMR replaces the node, with its cache and its copy of "
+        f"the write-ahead log. {UNHEALTHY_DISK_PERCENT} keeps the check of broken disks, which `…enable: false` would "
+        "turn off",
         source=EMR_REPLACEMENT,
     ),
     _core_site(

@@ -64,14 +64,14 @@ RPC: Final = (
     ),
     _core(
         key="hbase.server.allocator.buffer.size",
-        needed_by="direct memory, so the memory of a node",
+        needed_by="direct memory, and so the memory of a node",
         hbase=Span(since=(2, 4, 17)),
         values=Whole(unit="bytes", least=1, most=LONG),
         reason="the size of one buffer of the pool; a block of 64 KiB takes one",
     ),
     _core(
         key="hbase.server.allocator.max.buffer.count",
-        needed_by="direct memory, so the memory of a node",
+        needed_by="direct memory, and so the memory of a node",
         hbase=Span(since=(2, 4, 17)),
         values=Whole(unit="buffers", least=1),
         reason="the number of buffers in the pool; when none is left, reads allocate on the heap",

@@ -69,8 +69,8 @@ STORAGE: Final = (
         classification="hbase-site",
         key="emr.wal.client.endpoint",
         values=AnyText(described="the name of an endpoint"),
-        reason="the name of a VPC endpoint in its private DNS; the guide asks for it in a network without a route to "
-        "the internet",
+        reason="the private DNS name of the VPC endpoint; the guide asks for it in a network without a route to the "
+        "internet",
         source=f"{EMR_WAL}; emr-hbase-wal-privatelink",
     ),
     Property(
@@ -169,7 +169,7 @@ STORAGE: Final = (
         hbase=Span(since=(2, 4, 17)),
         needed_by="the time of a put",
         values=Switch(),
-        reason="false: a put waits until DataNodes have its log in memory, and not for their disks",
+        reason="false: a put waits until the DataNodes have its log entry in memory, and does not wait for their disks",
         source=HBASE_262,
     ),
     _site(

@@ -116,7 +116,7 @@ class Admin:
         return self._call("hdfs_write", file=file, bytes=bytes_, window=window, copies=copies, fan_out=fan_out)
 
     def hdfs_read(self, file: str, *, bytes_: int, window: float, socket: str = "") -> Mapping[str, float]:
-        """Read that file at random places; with a socket, past the DataNode where HDFS allows it."""
+        """Read that file at random places; with a socket, without the DataNode where HDFS allows it."""
         return self._call("hdfs_read", file=file, bytes=bytes_, window=window, socket=socket)
 
     def balance(self, seconds: float = CALL_SECONDS) -> bool:

@@ -1,7 +1,7 @@
 """Prints the settings in force of the servers of a node as one JSON document. Systems Manager runs it as root.
 
-Python 3.9. It prints the properties that no default file states, and those that are named. Systems Manager shows the
-first 24,000 characters of an output, so the settings are compressed. It changes nothing.
+Python 3.9. It prints the properties that no default file states, and those named as arguments. Systems Manager shows
+the first 24,000 characters of an output, so the settings are compressed. It changes nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DEFAULT_FILE = "-default.xml"
 SECRET = re.compile(r"pass|secret|token|credential|access.?key", re.IGNORECASE)
 HARMLESS = re.compile(r"true|false|[\d.]*\w{0,2}")
 MASK = "<masked>"
-"""The mask of a secret; HBase masks its own so."""
+"""The mask of a secret, which HBase uses, too."""
 
 
 def settings(page: bytes | None, keys: AbstractSet[str]) -> dict[str, list[str]] | None:

@@ -87,7 +87,7 @@ def _bootstrapped(context: PreflightContext) -> Iterator[PreflightCheck]:
 def _stacks(context: PreflightContext) -> Iterator[PreflightCheck]:
     failed = find_failed_launches(context.aws, context.environment)
     for launch in failed:
-        fix = f"`warmbase deploy {Path(context.environment.source).stem}` ends it after a question, and launches again"
+        fix = f"`warmbase deploy {Path(context.environment.source).stem}` asks, ends it, and launches again"
         yield PreflightCheck(name=launch.stack, detail=launch.stack_status, problem=launch.text, fix=fix)
     for cluster_name in context.environment.cluster_names:
         for stack in stacks_around(context.environment.name, cluster_name):
@@ -179,7 +179,7 @@ def _quotas(context: PreflightContext) -> Iterator[PreflightCheck]:
 
 
 def _linked_roles(context: PreflightContext) -> Iterator[PreflightCheck]:
-    """Warn if the launch must create a role of EMR's, which takes a permission of its own; the launch may have it."""
+    """Warn if the launch must create a role of EMR's, for which it may lack the permission."""
     emr_wal = context.environment.wal is Wal.EMR_WAL
     for name, service in LINKED_ROLES.items():
         if not context.new or (name == WAL_ROLE and not emr_wal):
@@ -191,7 +191,9 @@ def _linked_roles(context: PreflightContext) -> Iterator[PreflightCheck]:
         except ClientError as error:
             if error_code(error) == "NoSuchEntity":
                 command = f"aws iam create-service-linked-role --aws-service-name {service}"
-                detail = f"does not exist; the launch needs iam:CreateServiceLinkedRole for it, or run once: {command}"
+                detail = (
+                    f"does not exist; the launch needs iam:CreateServiceLinkedRole for it, or run this once: {command}"
+                )
                 yield check(detail=detail)
             elif error_code(error) in DENIED:
                 yield check(detail="could not be read; if it does not exist, the launch creates it")
@@ -217,7 +219,7 @@ def _volume_key(context: PreflightContext) -> Iterator[PreflightCheck]:
         yield PreflightCheck(name="key of volumes", detail="the account's default for EBS could not be read")
         return
     if key.endswith(AWS_KEY):
-        yield PreflightCheck(name="key of volumes", detail="the account encrypts all volumes with the key of AWS")
+        yield PreflightCheck(name="key of volumes", detail="the account encrypts all volumes with AWS's own key")
         return
     detail = (
         f"the account encrypts the root and data volumes of all nodes with {key}; unless its key policy lets EMR's"

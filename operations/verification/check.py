@@ -22,7 +22,7 @@ Nodes = Mapping[str, Facts | None]
 
 
 Rank = Literal["figure", "operation", "other", "expected"]
-"""The importance of a property: a figure or an operation depends on it, nothing that we know, or EMR has to set it."""
+"""What depends on a property: a figure of the plan, an operation, or nothing known; EMR must set the expected ones."""
 Server = Literal["RegionServer", "master", "yarn"]
 Effective = Mapping[Server, Mapping[str, Mapping[str, Sequence[str]] | None]]
 """The value and source of each property, by server and instance; None for one that does not answer."""

@@ -36,10 +36,10 @@ from sizing.problem import Infeasible, InvalidInput
 from sizing.release import Release
 
 RANKS: Final[Mapping[Rank, str]] = {
-    "figure": "a figure of the plan depends on it",
-    "operation": "an operation depends on it",
-    "other": "nothing that warmbase plans depends on it, as far as we know",
-    "expected": "neither EMR nor the server has to set it",
+    "figure": "every property that a figure of the plan depends on is rendered or has the default of the release",
+    "operation": "every property that an operation depends on is rendered or has the default of the release",
+    "other": "every other property, on which nothing depends as far as we know, has the default of the release",
+    "expected": "EMR or the server has to set some properties itself, which need not have a default",
 }
 SERIOUS: Final[Mapping[Rank, bool]] = {"figure": False, "operation": False, "expected": True}
 """The verdict on properties of a rank; it is unknown for the others."""
@@ -62,11 +62,11 @@ EXPECTED: Final[Mapping[re.Pattern[str], str]] = {
     re.compile(r"principal|keytab|kerberos|proxyuser|^hadoop\.security\.|\.ssl\."): "users and their authentication",
     re.compile(r"^hbase\.cluster\.distributed$|^hbase\.emr\.|^fs\.s3n?\."): "what makes it a cluster of EMR",
 }
-"""Keys that EMR must set on each cluster, with the reason; they do not count as differences without a figure."""
+"""Keys that EMR must set on each cluster, with the reason; only those that the plan needs count as differences."""
 OPERATIONS: Final = re.compile(
     r"restart|heal|outage|wave|load of|balancer|verify|command|node has regions|groups|pages"
 )
-"""Words by which the catalogue names an operation that needs a property, instead of a figure."""
+"""Words in `needed_by` that name an operation instead of a figure."""
 SIZES: Final = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 TIMES_MS: Final = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 AMOUNT: Final = re.compile(r"(-?\d+(?:\.\d+)?)\s*([a-z]{0,2})")
@@ -215,7 +215,7 @@ def _effects(launch: Launch, difference: SettingDifference) -> Iterator[str]:
 
 
 def _replanned(launch: Launch, override: Override) -> Iterator[str]:
-    """Yield the figures that a plan with this value has otherwise."""
+    """Yield the figures that differ in a plan with this value."""
     environment = launch.environment
     try:
         other = deployable_cluster(
@@ -233,7 +233,7 @@ def _replanned(launch: Launch, override: Override) -> Iterator[str]:
 def _of_compaction(value: str) -> str:
     files = more_store_files(int(value))
     return (
-        f"a store has {files:+.1f} files on average than with {FEWEST_FILES}, and so a read asks {files:+.1f} Bloom"
+        f"compared with {FEWEST_FILES}, a store has {files:+.1f} files on average, so a read asks {files:+.1f} Bloom"
         " filters; a store reaches writes.settings.blocking_store_files sooner"
     )
 
@@ -254,7 +254,7 @@ def settings_in_force(context: HBaseContext) -> Iterator[CheckResult]:
         result = Check(
             f"settings in force: {rank}",
             "EMR sets no property of HBase" if rank == "figure" else "",
-            f"no property is neither rendered nor the default of the release, where {meaning}",
+            meaning,
             "set each property under `overrides` of the environment file to the value that you want, and tell us",
         ).result(
             f"{len(keys)}: {', '.join(keys)}" if chosen else "none" if is_complete else "a server did not answer",

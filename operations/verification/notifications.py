@@ -1,4 +1,4 @@
-"""Checks that the notifications of alarms reach somebody: the subscriptions of their topic, and the test of one."""
+"""Checks that the notifications of alarms reach somebody: the subscriptions of their topic, and a test of one alarm."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def subscriptions(context: VerificationContext) -> Iterator[CheckResult]:
         "",
         "every subscription of the alarms' topic is confirmed, and somebody is subscribed",
         "set alarms.email and run warmbase deploy, or subscribe somebody to the topic; then follow the link in the mail"
-        " of SNS. SNS deletes an unconfirmed subscription after 48 hours: subscribe the address again",
+        " from SNS. SNS deletes an unconfirmed subscription after 48 hours: subscribe the address again",
     ).result(observed if topics else observed if faults else "no alarm has a topic", good=_verdict(topics, faults))
 
 
@@ -40,12 +40,12 @@ def alarm_test_results(test: AlarmTest) -> tuple[CheckResult, ...]:
         return (action,)
     counts = {"published": test.published, "delivered": test.delivered, "failed": test.failed}
     known = ", ".join(f"{count:,.0f} {name}" for name, count in counts.items() if count is not None)
-    unknown = f"{METRIC_SECONDS / 60:.0f} minutes after the action, SNS has neither counted a delivery nor a failure"
+    unknown = f"{METRIC_SECONDS / 60:.0f} minutes after the action, SNS has counted neither a delivery nor a failure"
     good = False if test.failed else True if test.delivered else None
     delivery = Check(
         "delivery of a notification",
         "",
         "SNS counts a delivery, and no failure; it cannot say whether a mail arrived in the mailbox",
-        "confirm the subscriptions; then run the same command again, and look into the mailbox",
+        "confirm the subscriptions; then run the same command again, and check the mailbox",
     ).result(f"{known}{'; ' * bool(known)}{unknown}" if good is None else known, good=good)
     return (action, delivery)

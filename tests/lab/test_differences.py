@@ -1,4 +1,4 @@
-"""The list of what lab and local AWS do in the product's stead is complete, and the region of S3 is not on it."""
+"""The list of properties that lab and local AWS set themselves is complete, and the region of S3 is not on it."""
 
 from __future__ import annotations
 

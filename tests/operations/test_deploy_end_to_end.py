@@ -316,7 +316,7 @@ def test_a_failed_launch_of_three_primaries_is_named_ended_and_launched_again(lo
     [failed] = [each for each in here.states() if _named(here, each, "warmbase-three-blue")]
     shown = " ".join(here.run("status", name).stdout.split())
     assert f"{failed} is TERMINATING and may keep its nodes (3 x " in shown
-    assert "`warmbase deploy three` and `warmbase destroy three` end it after a question" in shown
+    assert "`warmbase deploy three` and `warmbase destroy three` ask, and then end it" in shown
     assert "nothing was changed" in here.run("deploy", name, code=2).stderr
     assert here.states()[failed] == "TERMINATING"
     here.aws.emr.terminate_job_flows(JobFlowIds=[theirs])

@@ -368,7 +368,7 @@ def test_status_and_a_dry_run_name_it_and_change_nothing(world: World) -> None:
         assert dry.code == code, dry.text
         assert f"proposed  end {cluster}, whose launch failed" in dry.text
     assert states()[cluster] == "TERMINATING"
-    assert "`warmbase deploy dev` ends it after a question" in " ".join(
+    assert "`warmbase deploy dev` asks, ends it, and launches again" in " ".join(
         world.run("A", "deploy", "ENV", "--dry-run").text.split()
     )
 

@@ -81,6 +81,6 @@ def test_a_cluster_that_the_failed_stack_no_longer_lists_is_named(
 def test_a_failed_stack_without_a_cluster_is_deleted(world: World) -> None:
     world.end_cluster()
     before, within = advice(world)
-    assert "no node of that launch remains; `warmbase deploy dev` ends it after a question" in before
+    assert "no node of that launch remains; `warmbase deploy dev` asks, ends it" in before
     assert f"delete-stack --stack-name {STACK}" in within
     assert "teardown" not in before + within

@@ -152,7 +152,7 @@ def test_no_template_protects_a_cluster_and_each_replaces_unhealthy_nodes(
 ) -> None:
     instances = cluster(templates(name), name)["Instances"]
     # With one primary, a launch that fails must end with all its nodes; the command that records it protects it.
-    # With three, EMR protects the cluster from its birth, whatever the template says.
+    # With three, EMR protects the cluster from its launch on, whatever the template says.
     assert "TerminationProtected" not in instances
     assert instances["UnhealthyNodeReplacement"] is True
     assert "Ec2KeyName" not in instances

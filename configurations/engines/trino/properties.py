@@ -235,7 +235,7 @@ PROPERTIES: Final = (
         key="yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage",
         value=_fixed(str(UNHEALTHY_DISK_PERCENT)),
         groups=CORE,
-        reason="a full system volume does not cost a worker with its cache; the check of broken disks stays",
+        reason="EMR does not replace a worker and its cache because of a full system volume; broken disks still count",
         source=EMR_REPLACEMENT,
     ),
 )

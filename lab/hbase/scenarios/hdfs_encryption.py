@@ -24,7 +24,7 @@ from sizing.units import format_size
 from sizing.writing_server import ENCRYPTED_BYTE_CPU_SECONDS
 
 TITLE: Final = "HDFS with encryption"
-QUESTION: Final = "What does a write to HDFS cost more if EMR encrypts what HDFS transfers?"
+QUESTION: Final = "How much more does a write to HDFS cost if EMR encrypts what HDFS transfers?"
 HOSTS: Final = ("127.0.0.1", "127.0.0.2", "127.0.0.3")
 EDITS: Final = ((256 << 10, 1), (256 << 10, 2), (256 << 10, 3), (2 << 10, 2))
 """The bytes of a sync, and the copies of the file."""
@@ -41,11 +41,11 @@ FACTOR: Final = 3.0
 """judgement: on two busy cores, windows of the same case differ by a factor of two, and here two are subtracted."""
 LIMITS: Final = (
     (
-        "All DataNodes and the client share the cores of one machine, and its loopback is the network. So the ratios "
-        "of rates and times overstate what a cluster sees, whose syncs wait for a network."
+        "All DataNodes and the client share the cores of one machine, and its loopback is the network. On a cluster, "
+        "syncs also wait for a network, so these ratios of rates and times overstate the effect there."
     ),
-    "AES is that of the JVM, whose second compiler runs here, too. EMR's Hadoop may use OpenSSL's instead.",
-    "Processor time is that of all of the lab's processes.",
+    "The JVM does the encryption, and its second compiler runs here, too. EMR's Hadoop may use OpenSSL instead.",
+    "Processor time is the total of all of the lab's processes.",
 )
 
 
@@ -121,7 +121,7 @@ def _ratios(case: str, turns: Turns[HdfsWindow]) -> tuple[Measurement, ...]:
     return tuple(
         Measurement(
             case=case,
-            name=f"{name}, encrypted over not",
+            name=f"{name} with encryption, relative to without",
             unit="x",
             measured=median(encrypted / plain for encrypted, plain in _pairs(turns, figure)),
             because=IN_TURN,
