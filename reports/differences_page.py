@@ -27,7 +27,7 @@ def differences_page() -> str:
                 "read `hdfs-site`, `yarn-site`, `emrfs-site` or the settings of metrics."
             ),
             paragraph(
-                "The local AWS of `warmbase demo` starts no server. It shows the pages that its servers would have, and "
+                "The local AWS of `warmbase demo` starts no server. It shows the pages that servers would have, and "
                 "these also show what EMR sets. `local_aws/__init__.py` lists its other differences from AWS. Some "
                 "statements of AWS can be read in two ways, and "
                 "[unconfirmed.md](unconfirmed.md#statements-with-two-readings) says "

@@ -22,7 +22,7 @@ Nodes = Mapping[str, Facts | None]
 
 
 Rank = Literal["figure", "operation", "other", "expected"]
-"""What depends on a property: a figure of the plan, an operation, or nothing known; EMR must set the expected ones."""
+"""The rank says what depends on a property: a figure, an operation, or nothing known; EMR must set expected ones."""
 Server = Literal["RegionServer", "master", "yarn"]
 Effective = Mapping[Server, Mapping[str, Mapping[str, Sequence[str]] | None]]
 """The value and source of each property, by server and instance; None for one that does not answer."""

@@ -102,7 +102,7 @@ def test_a_notification_is_followed_to_its_delivery_and_every_state_is_as_before
     [
         ("refuse", [False], "AccessDeniedException"),
         ("lose", [True, False], "2 published, 2 failed"),
-        ("silent", [True, None], "SNS has neither counted a delivery nor a failure"),
+        ("silent", [True, None], "SNS has counted neither a delivery nor a failure"),
         ("unconfirmed", [True, None], "2 published; 10 minutes after"),
     ],
 )

@@ -88,7 +88,7 @@ OWN_KEY = "arn:aws:kms:us-east-1:123456789012:key/1"
     ("account_key", "local_disks", "says"),
     [
         (None, "false", None),
-        ("arn:aws:kms:us-east-1:123456789012:alias/aws/ebs", "false", "with the key of AWS"),
+        ("arn:aws:kms:us-east-1:123456789012:alias/aws/ebs", "false", "with AWS's own key"),
         (OWN_KEY, "false", "Client.InternalError"),
         (OWN_KEY, "true", None),
     ],
