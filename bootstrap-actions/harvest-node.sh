@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# EMR bootstrap action of canary clusters only: collects what EMR made of this node, and uploads it to the log bucket.
+# EMR bootstrap action of canary clusters only: collects what EMR has put on this node, and uploads it to the log bucket.
 #
 # It runs first, so that the archive exists even if the cluster then fails, and again some minutes later, when HBase may
 # be installed. Secrets are left out: keytabs, key stores and private keys as files, passwords and tokens in the others.
@@ -43,7 +43,7 @@ check_arguments() {
   fi
 }
 
-# masked: copies standard input, with (masked) in place of each secret. It rather masks too much.
+# masked: copies standard input, with (masked) in place of each secret. In doubt, it masks too much.
 masked() {
   awk '
     BEGIN { secret = "password|passwd|secret|credential|token|private.?key|access.?key" }
@@ -85,7 +85,7 @@ commands() {
   record foreign-region grep -c us-east-2 -r /var/log/hbase
 }
 
-# files: copies the text files below each place, without those whose name says that they hold a secret.
+# files: copies the text files below each place, except those whose names suggest a secret.
 files() {
   local file
   while IFS= read -r -d '' file; do

@@ -47,10 +47,10 @@ REHEARSED: Final = {CONFIRMED: "played as documented", REFUTED: "played otherwis
 def canary(environment: str, stages: str, directory: Path | None, *, yes: bool) -> None:
     """Try a small cluster on a real account for an hour.
 
-    The canary deploys a small environment of its own in the place, and with the release, of ENV, whose own resources it
-    does not touch. It settles most of docs/unconfirmed.md: which of our statements about AWS hold on your account.
-    Schedules that end its clusters exist before the first node, whatever becomes of this command. Each stage saves its
-    answers; after an interruption, the same command continues. Begin with --stages 0, which costs nothing.
+    The canary deploys a small separate environment with the account, region and release of ENV, and does not change
+    ENV. It settles most of docs/unconfirmed.md: which of our statements about AWS hold on your account. Schedules end
+    its clusters whatever becomes of this command; they exist before the first node. Each stage saves its answers;
+    after an interruption, the same command continues. Begin with --stages 0, which costs nothing.
 
     \b
     Example:

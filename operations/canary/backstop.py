@@ -35,7 +35,7 @@ ATTEMPTS: Final = 2
 
 
 class Backstop(Struct, frozen=True, kw_only=True):
-    """The backstop of the clusters of a canary's environment: of all of them, or of the one of that name."""
+    """The backstop of a canary's clusters: of all of them, or of the one with the given name."""
 
     aws: Aws
     environment: str

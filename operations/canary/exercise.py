@@ -89,7 +89,7 @@ def _boost(canary: Canary) -> ClusterBoost:
 
 
 def _raised_volumes(canary: Canary) -> Iterator[str]:
-    """Raise the cache volumes for 15 minutes; a stage that is repeated finds them raised."""
+    """Raise the throughput of the cache volumes for 15 minutes; a repeated stage finds it raised already."""
     control = _boost(canary)
     control.refuse_undeployed()
     throughput_mib_s, iops = control.launch_provision

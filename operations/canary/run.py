@@ -53,7 +53,7 @@ Answer = TypeVar("Answer")
 
 
 class StageOutcome(Struct, frozen=True, kw_only=True):
-    """The findings of a stage: lines for people, the first of them in short, and results of checks."""
+    """The findings of a stage: lines for people, beginning with a summary, and the results of checks."""
 
     lines: tuple[str, ...] = ()
     results: tuple[CheckResult, ...] = ()
