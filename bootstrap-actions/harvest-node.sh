@@ -51,6 +51,11 @@ masked() {
     inside { if (/-----END/) inside = 0; next }
     {
       line = tolower($0)
+      match(line, /^[ ]*/)
+      # In YAML, the lines below `password: |` belong to it while they are indented further.
+      if (block && RLENGTH > indent && line !~ /^[ ]*$/) { print "(masked)"; next }
+      block = line ~ ("(" secret ")[a-z0-9_.\"\047-]*[ ]*:[ ]*[|>][-+0-9]*[ ]*$")
+      indent = RLENGTH
       if (line ~ /<name>/) hidden = line ~ ("<name>[^<]*(" secret ")")
       if (hidden) gsub(/<value>[^<]*<\/value>/, "<value>(masked)</value>")
       print

@@ -15,6 +15,7 @@ from configurations.engines.trino.rendering import trino_launch_of
 from configurations.launch import launch_of
 from environments.environment import Environment, Network, Wal
 from environments.kerberos import ExternalKdc, Kerberos
+from environments.names import CANARY_TAG
 from environments.reader import read_environment
 from environments.root import Root
 from sizing.cluster import CoreChoice
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from stacks.app import App
 
 NAME: Final = "env"
+BACKSTOP: Final = Path(__file__).parents[1] / "operations" / "canary" / "end_clusters.py"
 KEY: Final = "arn:aws:kms:us-east-1:111122223333:key/KEY"
 CERTIFICATES: Final = "s3://our-keys/hbase.zip"
 REALM: Final = Kerberos(
@@ -79,6 +81,7 @@ SHAPES: Final[Mapping[str, Callable[[Environment], Environment]]] = {
     "existing root": _existing,
     "s3-plain": lambda base: replace(base, mode=S3_PLAIN),
     "hdfs": lambda base: replace(base, mode=HDFS),
+    "canary": lambda base: replace(base, tags={**base.tags, CANARY_TAG: base.name}),
     "analytics": lambda base: replace(base, release="emr-7.12.0", analytics={LAKE.name: LAKE}),
 }
 """The shapes by name; together they have every statement that a policy of warmbase can contain."""
@@ -87,6 +90,7 @@ SHAPES: Final[Mapping[str, Callable[[Environment], Environment]]] = {
 def shape_app(shape: str, directory: str) -> App:
     """Return the app of a shape, not yet synthesised: the stacks of all its clusters."""
     from stacks.app import new_app  # noqa: PLC0415 - aws_cdk is loaded only by what synthesises
+    from stacks.backstop import BackstopStack  # noqa: PLC0415 - see above
     from stacks.cluster import ClusterStack  # noqa: PLC0415 - see above
     from stacks.engines.trino.cluster import TrinoClusterStack  # noqa: PLC0415 - see above
     from stacks.engines.trino.monitoring import watched_trino  # noqa: PLC0415 - see above
@@ -99,6 +103,8 @@ def shape_app(shape: str, directory: str) -> App:
     environment = SHAPES[shape](base)
     app = new_app(directory)
     network, storage = NetworkStack(app, environment), StorageStack(app, environment)
+    if CANARY_TAG in environment.tags:
+        BackstopStack(app, environment, BACKSTOP.read_text(encoding="utf-8"))
     for cluster in environment.clusters.values():
         launch = launch_of(environment, cluster)
         MonitoringStack(app, environment, watched_hbase(launch), ClusterStack(app, launch, network, storage))

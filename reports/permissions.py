@@ -14,6 +14,8 @@ ROLES: Final = {
     "RolesNode": "Permissions of the nodes: the role of the instance profile",
     "RolesService": "Permissions of EMR: the service role",
     "BoostRole": "Permissions of the schedules that end a boost",
+    "Ender": "Permissions of the function that ends the clusters of a canary",
+    "BackstopRole": "Permissions of the schedules that invoke this function",
     "VpcFlowLog": "Permissions of VPC Flow Logs, in a new VPC",
 }
 """The roles by how their logical ids begin."""

@@ -50,7 +50,7 @@ class BackstopStack(cdk.Stack):
         account = {"StringEquals": {"aws:SourceAccount": self.account}}
         invoker = iam.Role(
             self,
-            "Invoker",
+            BACKSTOP_ROLE,
             description="Schedules that end the clusters of a warmbase canary",
             assumed_by=iam.ServicePrincipal("scheduler.amazonaws.com", conditions=account),
         )

@@ -58,6 +58,7 @@ ANSWER_SECONDS = 10.0
 STOP_SECONDS = 20.0
 # The page comes from memory; a server that takes longer is in a long pause, and is asked again in the next minute.
 PAGE_SECONDS = 5.0
+DEFAULTS = "hbase-default.xml"
 
 
 class Unconfirmed(Exception):
@@ -114,7 +115,11 @@ def _running_properties(url: str) -> dict[str, str]:
     """Return the configuration of the daemon that listens there; empty where none answers, as before its start."""
     try:
         answer = send(Request("GET", f"{url}/conf?format=json", {}), PAGE_SECONDS)
-        return {item["key"]: str(item["value"]).strip().lower() for item in json.loads(answer.body)["properties"]}
+        return {
+            item["key"]: str(item["value"]).strip().lower()
+            for item in json.loads(answer.body)["properties"]
+            if item.get("resource") != DEFAULTS  # which a page shows before the daemon has read its own files
+        }
     except (Unanswered, ValueError, KeyError, TypeError):
         return {}
 

@@ -16,7 +16,7 @@ from botocore.exceptions import ClientError
 from msgspec import Struct
 
 from emr.cluster_state import ENDED
-from environments.names import BACKSTOP_ROLE, backstop_stack, emr_cluster_name
+from environments.names import BACKSTOP_ROLE, CANARY_TAG, backstop_stack, emr_cluster_name
 from operations.aws import Aws
 from operations.aws_errors import AGAIN, error_code, translated
 from operations.boost_state import moment
@@ -88,13 +88,18 @@ class Backstop(Struct, frozen=True, kw_only=True):
         return "an unknown time: no schedule is ahead" if at is None else moment(at)
 
     def running(self) -> list[str]:
-        """Return the ids of the clusters that the backstop would end."""
-        return [
+        """Return the ids of the clusters that the backstop would end: those of its names with the canary's tag."""
+        candidates = [
             cluster["Id"]
             for page in self.aws.emr.get_paginator("list_clusters").paginate()
             for cluster in page["Clusters"]
             if cluster["Name"].startswith(self.prefix) and cluster["Status"]["State"] not in ENDED
         ]
+        return [identity for identity in candidates if self._is_own(identity)]
+
+    def _is_own(self, identity: str) -> bool:
+        tags = self.aws.emr.describe_cluster(ClusterId=identity)["Cluster"].get("Tags", [])
+        return {"Key": CANARY_TAG, "Value": self.environment} in tags
 
     def end(self, say: Say) -> str:
         """End the clusters now, as the schedules would, and wait for their end. Raises OperationFailed."""

@@ -14,6 +14,7 @@ from typing import Any, Final
 from botocore.exceptions import ClientError
 
 from configurations.launch import Launch
+from environments.environment import Wal
 from environments.names import emr_cluster_name
 from environments.record_files import launch_records
 from environments.root import UNCONDITIONAL
@@ -22,6 +23,7 @@ from operations.aws_errors import EXPIRED, error_code
 from operations.canary.backstop import MINUTES, Backstop
 from operations.canary.launch import deploy_backstop
 from operations.canary.run import Canary, StageOutcome
+from operations.polling import turns
 from operations.preflight import preflight
 from operations.verification.check import Check, CheckResult
 
@@ -39,6 +41,9 @@ CALLED: Final = (
 )
 """Actions that later stages take with the credentials of the command itself; CloudFormation creates the rest."""
 PROBE_KEY: Final = "probe"
+POLICY_SECONDS: Final = 60.0  # judgement: S3 documents no limit
+FIRST_POLL_SECONDS: Final = 0.5
+POLL_SECONDS: Final = 5.0
 DASHBOARD: Final = json.dumps({"widgets": []})
 
 
@@ -86,10 +91,10 @@ def _releases(canary: Canary, launch: Launch) -> Iterator[CheckResult]:
     yield Check("release label", "", release, "name a release that EMR offers").result(
         ", ".join(labels)[:80] or "none", good=release in labels
     )
-    listed, page = list[str](), {"Marker": ""}
-    while "Marker" in page:
-        marker = {"Marker": page["Marker"]} if page["Marker"] else {}
-        page = emr.list_supported_instance_types(ReleaseLabel=release, **marker)
+    page = emr.list_supported_instance_types(ReleaseLabel=release)
+    listed = [kind["Type"] for kind in page["SupportedInstanceTypes"]]
+    while page.get("Marker"):
+        page = emr.list_supported_instance_types(ReleaseLabel=release, Marker=page["Marker"])
         listed += [kind["Type"] for kind in page["SupportedInstanceTypes"]]
     ours = {launch.plan.core.instance_type, launch.plan.primary.instance_type}
     yield Check("supported types", "", ", ".join(sorted(ours)), "limit core.families to what EMR lists").result(
@@ -121,18 +126,22 @@ def _permissions(canary: Canary, _: Launch) -> Iterator[CheckResult]:
     aws = canary.aws
     arn = aws.caller
     if ":assumed-role/" in arn:
-        arn = f"arn:{aws.partition}:iam::{aws.account}:role/{arn.split('/')[1]}"
+        # The ARN of a session lacks the path of its role, which roles of IAM Identity Center have.
+        arn = aws.iam.get_role(RoleName=arn.split("/")[1])["Role"]["Arn"]
     pages = aws.iam.get_paginator("simulate_principal_policy").paginate(PolicySourceArn=arn, ActionNames=[*CALLED])
     decisions = {one["EvalActionName"]: one["EvalDecision"] for page in pages for one in page["EvaluationResults"]}
     denied = [action for action, decision in decisions.items() if decision != "allowed"]
+    # The simulation asks for every resource (*): a permission for some resources looks like none.
+    good = "explicitDeny" not in decisions.values() and (None if denied else True)
     yield Check("permissions", "", f"{len(CALLED)} actions", f"allow {arn} these actions").result(
-        f"{', '.join(denied)} denied" if denied else f"{len(decisions)} allowed", good=not denied
+        f"{', '.join(denied)} not allowed on every resource" if denied else f"{len(decisions)} allowed", good=good
     )
 
 
 def _endpoints(canary: Canary, _: Launch) -> Iterator[CheckResult]:
     environment = canary.environment
-    names = [f"com.amazonaws.{environment.region}.{service}" for service in ENDPOINTS]
+    wal = ("emrwal.prod",) if environment.wal is Wal.EMR_WAL else ()
+    names = [f"com.amazonaws.{environment.region}.{service}" for service in (*ENDPOINTS, *wal)]
     services: Any = {
         service["ServiceName"]: service
         for page in canary.aws.ec2.get_paginator("describe_vpc_endpoint_services").paginate(ServiceNames=names)
@@ -168,8 +177,13 @@ def _conditional_writes(canary: Canary, _: Launch) -> Iterator[CheckResult]:
     try:
         policy = {"Version": "2012-10-17", "Statement": [statement]}
         aws.s3.put_bucket_policy(Bucket=bucket, Policy=json.dumps(policy))
-        aws.s3.delete_object(Bucket=bucket, Key=PROBE_KEY)
-        plain, first = _written(aws, bucket), _written(aws, bucket, IfNoneMatch="*")
+        # S3 may take a while to apply a new policy.
+        for _turn in turns(POLICY_SECONDS, FIRST_POLL_SECONDS, POLL_SECONDS):
+            aws.s3.delete_object(Bucket=bucket, Key=PROBE_KEY)
+            plain = _written(aws, bucket)
+            if plain != "accepted":
+                break
+        first = _written(aws, bucket, IfNoneMatch="*")
         tag = aws.s3.head_object(Bucket=bucket, Key=PROBE_KEY)["ETag"] if first == "accepted" else ""
         second = _written(aws, bucket, IfMatch=tag)
     finally:

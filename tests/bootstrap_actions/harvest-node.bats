@@ -65,6 +65,10 @@ XML
 hadoop::common_yarn::password: hidden-3
 hadoop_zookeeper::port: 2181
 database: mysql://user:hidden-4@host/db
+hadoop::keystore_password: |
+  hidden-10
+  hidden-11
+hadoop_hdfs::port: 8020
 YAML
   put /var/aws/emr/bigtop-deploy/puppet/init.pp <<<"  admin_password => 'hidden 5', unit => 'hbase-master', key => 'AKIAABCDEFGHIJKLMNOP'"
   put /mnt/var/lib/info/userData.json <<<'{"clusterId": "j-1ABCDEF", "secretAccessKey":"hidden-6", "sessionToken": "hidden-7"}'
@@ -87,6 +91,7 @@ PEM
   assert_line "    <value>(masked)</value>"
   run harvest_file files/var/aws/emr/bigtop-deploy/puppet/site.yaml
   assert_line "hadoop_zookeeper::port: 2181"
+  assert_line "hadoop_hdfs::port: 8020"
   run harvest_file files/var/aws/emr/bigtop-deploy/puppet/init.pp
   assert_line --partial "unit => 'hbase-master'"
   run harvest_file files/mnt/var/lib/info/userData.json

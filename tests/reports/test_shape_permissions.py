@@ -27,6 +27,11 @@ WILDCARDS = {
     ("Tables", "arn:aws:s3:::our-lake/tables/*"): "writers of tables name their files",
     ("ClaimHolder", "arn:aws:elasticmapreduce:REGION:ACCOUNT:cluster/*"): "the id of the holder is not known",
     ("Logs", "arn:aws:s3:::warmbase-env-logs-ACCOUNT-us-east-1/emr/*"): "EMR names the objects below its log URI",
+    ("BackstopList", "*"): "IAM defines no resource for this action",
+    (
+        "BackstopEnd",
+        "arn:aws:elasticmapreduce:REGION:ACCOUNT:cluster/*",
+    ): "only clusters with the canary's tag; their ids are not known",
     ("Metrics", "*"): "a condition names the two namespaces; only OTLP data sets have ARNs",
     ("RootObjects", "arn:aws:s3:::our-data/hbase/*"): "HBase names its files",
     ("RootObjects", "arn:aws:s3:::warmbase-env-root-ACCOUNT-us-east-1/hbase/*"): "HBase names its files",
@@ -58,7 +63,14 @@ WILDCARDS = {
     ("AgentFiles", "arn:aws:s3:::aws-ssm-us-east-1/*"): "a public repository",
     ("SystemLogs", "arn:aws:s3:::aws157-logs-prod/*"): "EMR names its logs",
 }
-WITHOUT_CONDITION = {"Catalog", "ClaimHolder", "SessionChannels", "SessionRegistration", "WriteAheadLog"}
+WITHOUT_CONDITION = {
+    "BackstopList",
+    "Catalog",
+    "ClaimHolder",
+    "SessionChannels",
+    "SessionRegistration",
+    "WriteAheadLog",
+}
 
 
 def permissions() -> Iterator[Permission]:
@@ -99,7 +111,7 @@ def test_a_role_with_a_wildcard_of_every_account_has_a_condition() -> None:
 
 
 def test_the_service_role_alone_has_a_managed_policy() -> None:
-    assert [role.managed for role in roles()] == [(), ("AmazonEMRServicePolicy_v2",), (), ()]
+    assert [role.managed for role in roles()] == [(), ("AmazonEMRServicePolicy_v2",), (), (), (), ()]
 
 
 def test_the_page_has_every_role_of_every_shape() -> None:

@@ -30,6 +30,7 @@ from sizing.region_assignment import region_bound
 from sizing.reopening import reopening
 from sizing.requirements import Requirements, World
 from sizing.sampling import estimate, strata
+from sizing.system_volume import heap_dump_bytes
 from sizing.units import GIB, KIB, MIB, TIB
 from sizing.workload import OpenLoad, Reads
 from tests.sizing.clusters import (
@@ -438,6 +439,8 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
         term("warm_up.prefetch_seconds", "filling", "own drives, short blocks"),
         58.003671128317826,
     ),
+    ("system_volume.HEAP_DUMP_GIB", lambda: heap_dump_bytes(64), 24 * GIB),
+    ("system_volume.FILL_FRACTION", figure("core.volumes.system.size_gib", "written"), 132),
     ("system_volume.SYSTEM_GIB", figure("core.volumes.system.size_gib"), 64),
     ("system_volume.FEWEST_LOG_COPIES", figure("hdfs_replication", "no node lost"), 2),
     ("system_volume.SPARE_COPIES", figure("hdfs_replication", "three nodes lost"), 4),
