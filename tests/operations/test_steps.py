@@ -105,6 +105,7 @@ CASES = [
     ("control-regions", "well", ("balancer", "off"), {"was_on": True}),
     ("control-regions", "well", ("reopen", "stand-in-users"), {"reopened": ["stand-in-users"]}),
     ("control-regions", "away", ("move", "0", f"{REGION}@stand-in-2:16020"), {"moved": [REGION]}),
+    ("write-table", "well", ("canary",), {"table": "canary"}),
     ("compact-regions", "well", ("compact", REGION), {"compacted": [REGION]}),
     ("change-tables", "well", ("change", "stand-in-users", "cf:BLOCKSIZE=8192"), {"changed": "stand-in-users"}),
     (
