@@ -31,10 +31,16 @@ STORY: Final = ("deploy", "operations")
 COPIED: Final = (".gitignore", "app.py", "environments")
 """Everything else of the scratch checkout is a link: no command writes to it."""
 
+FAILED_LAUNCH: Final = "a launch that failed: tests/operations/test_failed_launches.py plays it"
 ELSEWHERE: Final[Mapping[str, str]] = {
     "make setup": "every test runs in a checkout that is set up",
     "export AWS_PROFILE=…": "the local AWS takes any credentials",
     'echo "major_compact': "HBase's shell on a primary node; the local AWS has no HBase",
+    "aws emr modify-cluster-attributes ": FAILED_LAUNCH,
+    "aws emr terminate-clusters ": FAILED_LAUNCH,
+    "aws cloudformation update-termination-protection --no-enable-termination-protection "
+    "--stack-name warmbase-prod-blue-cluster": FAILED_LAUNCH,
+    "aws cloudformation delete-stack --stack-name warmbase-prod-blue-cluster": FAILED_LAUNCH,
     "sudo ": "a command for a node; the local AWS has no nodes",
 }
 """Commands that do not run on the local AWS, by how they begin, each with the reason."""
