@@ -299,6 +299,19 @@ def test_the_running_hbase_answers_for_a_file_that_does_not_say(one: Node, store
     assert (one.runs(), one.published()) == (True, {})
 
 
+def test_hbase_that_starts_has_what_its_file_says(one: Node, store: tuple[str, Any]) -> None:
+    """A start ends what somebody switched in the running HBase, which is not asked: it may hang."""
+    claim(store, "j-ACTIVE", later_seconds=-86_400)
+    one.site(EMR_REPLICA)
+    one.serve({READ_ONLY: "false"})
+    one.aws.requests.clear()
+    assert one.minute("--before-start", role="replica").returncode == 0
+    assert [path for _, path, _ in one.aws.requests if path.startswith("/conf")] == []
+    one.site({READ_ONLY: "false"})
+    one.serve(EMR_REPLICA)
+    assert one.minute("--before-start", role="replica").returncode == 1
+
+
 @pytest.mark.parametrize("page", [None, "<html/>", "[]", '{"properties": [{"key": "hbase.rootdir"}]}'])
 def test_the_file_counts_where_hbase_does_not_answer(one: Node, store: tuple[str, Any], page: str | None) -> None:
     claim(store, "j-ACTIVE")

@@ -299,3 +299,15 @@ def test_the_group_wins_over_the_cluster_property_by_property() -> None:
     below = Classification(name="hbase-site", properties={"a": "1", "b": "1"})
     above = Classification(name="hbase-site", properties={"b": "2"})
     assert merged([below], [above]) == (Classification(name="hbase-site", properties={"a": "1", "b": "2"}),)
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_every_name_of_a_region_is_that_of_the_environment(variant: Variant) -> None:
+    """The name of a host in another region would be looked up in vain, or its service would know nothing of us."""
+    launch = variant_launch(variant)
+    settings = classifications(replace(launch.environment, region="eu-west-1"), launch.plan)
+    texts = {(key, value) for level in settings for _, key, value in flattened(level) if value != launch.plan.root}
+    regions = {(key, name) for key, value in texts for name in re.findall(r"\b[a-z]{2}-[a-z]+-\d\b", value)}
+    assert {name for _, name in regions} == {"eu-west-1"}
+    endpoint = {"emr.wal.client.endpoint"} if variant.wal is Wal.EMR_WAL and variant.role == "active" else set()
+    assert {key for key, _ in regions} == {"fs.s3a.endpoint.region"} | endpoint

@@ -6,6 +6,8 @@ import re
 from datetime import date
 from pathlib import Path
 
+import pytest
+
 from configurations.metrics import NEWEST_CHECKED
 from facts.releases import improvements_since, newest_release, releases, unknown_release
 from facts.table import provenance
@@ -55,3 +57,22 @@ def test_improvements_are_those_of_newer_releases() -> None:
     labels = [improvement.release for improvement in improvements_since(releases()["emr-7.12.0"])]
     assert labels == ["emr-7.13.0", "emr-7.14.0", "emr-7.14.0"]
     assert not newest_release().read_policy_defect
+
+
+@pytest.mark.parametrize(
+    ("label", "why"),
+    [
+        ("emr-6.15.0", "ships an HBase before 2.6"),
+        ("emr-7.99.0", "is newer than"),
+        ("emr-8.0.0", "cannot start in the network that warmbase creates"),
+        ("emr-8.1.0", "cannot start in the network that warmbase creates"),
+        ("emr-9.0.0", "cannot start in the network that warmbase creates"),
+        ("emr-spark-8.0.0", "is a runtime for Apache Spark only"),
+        ("emr-8", "is not a release label"),
+    ],
+)
+def test_a_release_that_is_not_in_the_table_is_refused_for_its_own_reason(label: str, why: str) -> None:
+    """From EMR 8 on, the advice to add the release to the table would lead to a cluster that cannot start."""
+    refused = unknown_release(label)
+    assert refused.why.startswith(why)
+    assert ("add the release" in refused.fix) == (label == "emr-7.99.0")

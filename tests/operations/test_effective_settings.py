@@ -185,9 +185,41 @@ def test_only_a_property_that_something_depends_on_is_a_mismatch(
     assert {one.key for result in results for one in result.settings} == more.keys()
 
 
+OF_A_FILE = "hbase-site.xml"
+
+
+@pytest.mark.parametrize(
+    ("server", "setting", "source", "rank"),
+    [
+        ("RegionServer", "hbase.wal.hsync=true", OF_A_FILE, "figure"),
+        ("RegionServer", "hbase.wal.hsync=true", "programmatically", "expected"),
+        ("RegionServer", "hbase.rs.cachecompactedblocksonwrite=false", OF_A_FILE, "operation"),
+        ("RegionServer", "hbase.bucketcache.persistent.path=/mnt/index", OF_A_FILE, "operation"),
+        ("master", "hbase.balancer.period=60000", OF_A_FILE, "operation"),
+        ("RegionServer", "hbase.balancer.period=60000", OF_A_FILE, "other"),
+        ("RegionServer", "hbase.no.such.key=1", OF_A_FILE, "other"),
+        ("RegionServer", "hbase.no.such.key=1", "programmatically", "expected"),
+        ("RegionServer", "dfs.nameservices=emr", OF_A_FILE, "expected"),
+    ],
+)
+def test_a_rank_is_decided_by_what_depends_on_the_key_and_by_who_set_it(
+    server: str, setting: str, source: str, rank: str, here: Running
+) -> None:
+    """A server that sets a property itself is no fault of anybody, whatever depends on the property."""
+    key, _, value = setting.partition("=")
+    effective: Any = {server: {"i-1": {key: [value, source]}}}
+    [one] = setting_differences(here.launch, here.aws.account, effective)
+    assert (one.server, one.key, one.rank) == (server, key, rank)
+
+
 def test_a_server_that_does_not_answer_is_unknown(here: Running) -> None:
     effective = {"RegionServer": {"i-1": in_force(here, {}), "i-2": None}, "master": {"i-0": {}}}
     context: Any = SimpleNamespace(launch=here.launch, aws=here.aws, effective=effective)
+    assert [result.good for result in settings_in_force(context)] == [None] * 4
+
+
+def test_a_cluster_without_any_answer_is_not_as_expected(here: Running) -> None:
+    context: Any = SimpleNamespace(launch=here.launch, aws=here.aws, effective={"yarn": {"i-1": {}}})
     assert [result.good for result in settings_in_force(context)] == [None] * 4
 
 

@@ -17,7 +17,7 @@ from operations.alarm_muting import mute
 from operations.aws import Aws, alarm_testing
 from operations.notifications import REASON, AlarmTest, read_topics, topic_faults, try_alarm
 from operations.verification import alarm_test_results
-from sizing.problem import Refused
+from sizing.problem import OperationFailed, Refused
 from tests.operations.deployed import Deployed, deployed
 from tests.operations.killable import Killed
 from tests.operations.mocked_aws import VARIABLES, clients
@@ -129,13 +129,27 @@ def test_the_policy_of_the_key_decides_and_not_only_the_control(here: Deployed) 
     assert outcome_of(here).executed is False
 
 
-@pytest.mark.parametrize("obstacle", ["alarm", "muted", "disabled"])
+@pytest.mark.parametrize("obstacle", ["alarm", "composite alarm", "muted", "disabled", "suppressed"])
 def test_only_a_quiet_alarm_that_notifies_is_tested(obstacle: str, here: Deployed) -> None:
     rooms = [f"warmbase-dev-blue-{end}" for end in ("call-room", "call-servers")]
     if obstacle == "disabled":
         here.aws.cloudwatch.disable_alarm_actions(AlarmNames=rooms)
     elif obstacle == "muted":
         assert "mutes" in mute(here.aws, "dev", "blue")
+    elif obstacle == "suppressed":
+        for alarm in here.aws.cloudwatch.describe_alarms(AlarmNames=rooms, AlarmTypes=["CompositeAlarm"])[
+            "CompositeAlarms"
+        ]:
+            kept: Any = {key: alarm[key] for key in ("AlarmName", "AlarmRule", "AlarmActions")}  # type: ignore[literal-required]
+            here.aws.cloudwatch.put_composite_alarm(
+                **kept,
+                ActionsSuppressor=CAUSE,
+                ActionsSuppressorWaitPeriod=60,
+                ActionsSuppressorExtensionPeriod=60,
+            )
+    elif obstacle == "composite alarm":
+        for room in rooms:
+            here.aws.cloudwatch.set_alarm_state(AlarmName=room, StateValue="ALARM", StateReason="another fault")
     else:
         for cause in ("disk-full", "core-node-missing"):
             here.aws.cloudwatch.set_alarm_state(
@@ -145,6 +159,30 @@ def test_only_a_quiet_alarm_that_notifies_is_tested(obstacle: str, here: Deploye
     test = outcome_of(here)
     assert test.why_not
     assert [result.good for result in alarm_test_results(test)] == [None]
+    assert states(here) == before
+
+
+def test_an_alarm_that_cloudwatch_has_evaluated_meanwhile_keeps_that_state(
+    here: Deployed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A real fault that begins during the test stays visible."""
+
+    def evaluated(*_: object) -> None:
+        here.aws.cloudwatch.set_alarm_state(AlarmName=CAUSE, StateValue="ALARM", StateReason="Threshold crossed")
+
+    monkeypatch.setattr(module, "_action", evaluated)
+    assert outcome_of(here).executed is None
+    assert states(here)[CAUSE] == "ALARM"
+
+
+def test_a_test_that_fails_halfway_sets_the_alarm_back(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: object) -> None:
+        raise ClientError({"Error": {"Code": "InternalFailure", "Message": "no"}}, "DescribeAlarmHistory")
+
+    before = states(here)
+    monkeypatch.setattr(module, "_action", failing)
+    with pytest.raises(OperationFailed, match="could not test an alarm"):
+        outcome_of(here)
     assert states(here) == before
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from configurations.bootstrap import lasting_arguments
 from configurations.engines.trino.bootstrap import actions
+from emr.classification import flattened
 from sizing.engines.trino.request import TrinoChoice
 from tests.configurations.engines.trino.launches import PINNED, trino_launch
 from tests.sizing.engines.trino.questions import CHOICE
@@ -54,3 +55,11 @@ def test_an_alarm_is_raised_ten_points_below_the_planned_hit_rate() -> None:
     assert float(arguments(CHOICE, "publish-trino-metrics")["least-hit-rate"]) == pytest.approx(
         planned - 0.10, abs=5e-4
     )
+
+
+def test_a_full_disk_does_not_cost_a_worker_and_the_check_of_broken_disks_stays() -> None:
+    """EMR replaces a node whose disk YARN calls unhealthy, and its cache is lost."""
+    health = "yarn.nodemanager.disk-health-checker."
+    core = flattened(trino_launch().settings.core)
+    settings = {key: value for path, key, value in core if path == "yarn-site" and key.startswith(health)}
+    assert settings == {f"{health}max-disk-utilization-per-disk-percentage": "99"}
