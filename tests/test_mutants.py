@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
 
 import pytest
 
+from tests.mutants.__main__ import MARKERS
 from tests.mutants.mutant import PROJECT, Mutant, read_mutants
 
 MUTANTS = list(read_mutants())
@@ -21,3 +23,10 @@ def test_a_mutant_changes_one_place_and_names_tests_that_exist(mutant: Mutant) -
     assert mutant.apply(PROJECT) != (PROJECT / mutant.file).read_text(encoding="utf-8")
     assert mutant.tests
     assert [test for test in mutant.tests if not (PROJECT / test.partition("::")[0]).exists()] == []
+
+
+def test_the_tests_of_a_mutant_are_chosen_by_markers_that_exist() -> None:
+    """Pytest runs no test for a marker that it does not know, and no mutant would be tried."""
+    lines = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["pytest"]["ini_options"]
+    known = {line.partition(":")[0] for line in lines["markers"]}
+    assert {*MARKERS.split()} - {"not", "and", "or"} <= known

@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from tests.mutants.mutant import PROJECT, Mutant, read_mutants
 
-MARKERS = "not lab and not speed and not bench and not e2e"
+MARKERS = "not lab and not bench and not e2e"
 SECONDS = 900
 COUNTS_AS_FAILED = re.compile(
     r"^(?:FAILED|ERROR) (\S+::.+?)(?: - .*)?$|^not ok \d+ (?!setup_file failed)(.*)$", re.MULTILINE

@@ -18,12 +18,16 @@ from msgspec.structs import replace
 from environments.environment import Environment
 from environments.reader import read_environment
 from facts.prices import price_table
+from lint.deployable import deployable_launch
 from local_aws.extension import install
 from operations import failed_launch
 from operations.aws import Aws, any_call, is_reading
-from operations.deployed_stack import status_of
+from operations.deployed_stack import Events, status_of
+from operations.description import stack_cluster
 from operations.failed_launch import end_failed_launch, find_failed_launches
+from operations.preflight import preflight
 from operations.progress import carry_out
+from operations.state import state
 from sizing.problem import OperationFailed, Refused
 from stacks.pinned import read_templates
 from tests.operations.deployed import PROJECT, Cut, synthesised
@@ -243,6 +247,19 @@ def test_a_cluster_that_may_be_in_use_is_never_touched(
     assert status_of(clients(), STACK) == "ROLLBACK_FAILED"
 
 
+@pytest.mark.parametrize(("team", "is_ours"), [(None, True), ("ours", True), ("theirs", False)])
+def test_a_tag_that_contradicts_the_file_says_that_the_cluster_is_not_ours(
+    environment: Environment, team: str | None, *, is_ours: bool
+) -> None:
+    """A tag that the file got since then is missing on the cluster, which says nothing."""
+    start("refused")
+    [failed] = find_failed_launches(clients(), environment)
+    if team:
+        clients().emr.add_tags(ResourceId=str(failed.cluster), Tags=[{"Key": "team", "Value": team}])
+    found = find_failed_launches(clients(), replace(environment, tags={"team": "ours"}))
+    assert [one.cluster for one in found] == [failed.cluster] * is_ours
+
+
 def test_a_launch_under_way_is_not_a_failed_one(environment: Environment) -> None:
     for status in ("CREATE_IN_PROGRESS", "UPDATE_IN_PROGRESS", "REVIEW_IN_PROGRESS"):
         start("refused")
@@ -264,6 +281,80 @@ def test_a_stack_with_another_cluster_is_not_deleted(environment: Environment) -
     [*_, settle] = end_failed_launch(clients(), environment, replace(failed, cluster=None))
     with pytest.raises(Refused, match=f"is not deleted: it holds cluster {failed.cluster}"):
         carry_out([settle], Cut())
+
+
+def test_a_stack_whose_cluster_a_record_names_is_not_deleted(
+    environment: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The record leads to a teardown, which knows whether the cluster ended with data."""
+    start("ended")
+    [failed] = find_failed_launches(clients(), environment)
+    remaining = stack_cluster(clients(), STACK)
+    monkeypatch.setattr(failed_launch, "launch_records", lambda _: {"blue": SimpleNamespace(cluster_id=remaining)})
+    [settle] = end_failed_launch(clients(), environment, failed)
+    with pytest.raises(Refused, match="a launch record names it"):
+        carry_out([settle], Cut())
+    assert status_of(clients(), STACK) == STATES["ended"]
+
+
+def test_a_rollback_under_way_is_awaited_before_its_stack_is_deleted(
+    environment: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start("ended")
+    [failed] = find_failed_launches(clients(), environment)
+    moto_stack().status = "ROLLBACK_IN_PROGRESS"
+    awaited, followed = [], Events.followed
+
+    def ends(self: Any, say: Any) -> str | None:
+        awaited.append(status_of(clients(), STACK))
+        if awaited == ["ROLLBACK_IN_PROGRESS"]:
+            moto_stack().status = "ROLLBACK_FAILED"
+            return "ROLLBACK_FAILED"
+        return followed(self, say)
+
+    monkeypatch.setattr(Events, "followed", ends)
+    carry_out(end_failed_launch(clients(), environment, failed), Cut())
+    assert awaited[0] == "ROLLBACK_IN_PROGRESS"
+    assert len(awaited) == 2
+    assert status_of(clients(), STACK) is None
+
+
+@pytest.mark.parametrize(
+    ("why", "is_launch"), [("AWS::IAM::Role Node: a name is taken", False), ("AWS::EMR::Cluster Cluster: no", True)]
+)
+def test_a_stuck_update_of_a_running_cluster_is_a_failed_launch_only_because_of_its_cluster(
+    environment: Environment, monkeypatch: pytest.MonkeyPatch, why: str, *, is_launch: bool
+) -> None:
+    start("stuck")
+    for identity in running():
+        in_state(identity, "WAITING")
+    monkeypatch.setattr(Events, "failures", lambda _: [why])
+    assert [one.cluster for one in find_failed_launches(clients(), environment)] == [None] * is_launch
+
+
+def test_nodes_without_a_known_price_have_no_price(environment: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
+    start("refused")
+    prices = replace(price_table("us-east-1"), compute={})
+    monkeypatch.setattr(failed_launch, "price_table", lambda _: prices)
+    [failed] = find_failed_launches(clients(), environment)
+    assert failed.usd_per_hour is None
+    assert "an hour" not in failed.text
+
+
+def test_the_cluster_that_goes_on_after_a_failed_replacement_is_not_called_failed(environment: Environment) -> None:
+    start("replacing")
+    [first, *_] = [identity for identity, state in states().items() if state == "WAITING"]
+    [blue] = [one for one in state(clients(), environment).clusters if one.name == "blue"]
+    assert blue.why != "its launch failed"
+    assert blue.cluster is not None
+    assert blue.cluster.id == first
+
+
+def test_a_failed_launch_is_one_problem_of_a_preflight(environment: Environment) -> None:
+    start("refused")
+    launches = {"blue": deployable_launch(environment, environment.active)}
+    [found] = [check for check in preflight(clients(), environment, launches, {}) if check.name == STACK]
+    assert "warmbase deploy dev" in found.fix
 
 
 def test_a_cluster_that_does_not_end_is_named(environment: Environment, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,27 +129,13 @@ def test_the_policy_of_the_key_decides_and_not_only_the_control(here: Deployed) 
     assert outcome_of(here).executed is False
 
 
-@pytest.mark.parametrize("obstacle", ["alarm", "composite alarm", "muted", "disabled", "suppressed"])
+@pytest.mark.parametrize("obstacle", ["alarm", "muted", "disabled"])
 def test_only_a_quiet_alarm_that_notifies_is_tested(obstacle: str, here: Deployed) -> None:
     rooms = [f"warmbase-dev-blue-{end}" for end in ("call-room", "call-servers")]
     if obstacle == "disabled":
         here.aws.cloudwatch.disable_alarm_actions(AlarmNames=rooms)
     elif obstacle == "muted":
         assert "mutes" in mute(here.aws, "dev", "blue")
-    elif obstacle == "suppressed":
-        for alarm in here.aws.cloudwatch.describe_alarms(AlarmNames=rooms, AlarmTypes=["CompositeAlarm"])[
-            "CompositeAlarms"
-        ]:
-            kept: Any = {key: alarm[key] for key in ("AlarmName", "AlarmRule", "AlarmActions")}  # type: ignore[literal-required]
-            here.aws.cloudwatch.put_composite_alarm(
-                **kept,
-                ActionsSuppressor=CAUSE,
-                ActionsSuppressorWaitPeriod=60,
-                ActionsSuppressorExtensionPeriod=60,
-            )
-    elif obstacle == "composite alarm":
-        for room in rooms:
-            here.aws.cloudwatch.set_alarm_state(AlarmName=room, StateValue="ALARM", StateReason="another fault")
     else:
         for cause in ("disk-full", "core-node-missing"):
             here.aws.cloudwatch.set_alarm_state(
@@ -159,6 +145,22 @@ def test_only_a_quiet_alarm_that_notifies_is_tested(obstacle: str, here: Deploye
     test = outcome_of(here)
     assert test.why_not
     assert [result.good for result in alarm_test_results(test)] == [None]
+    assert states(here) == before
+
+
+@pytest.mark.parametrize(
+    "described", [{"StateValue": "ALARM"}, {"ActionsSuppressor": "planned-work"}, {"AlarmActions": []}]
+)
+def test_a_notification_that_could_not_be_seen_or_sent_is_not_tested(
+    described: dict[str, Any], here: Deployed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CloudWatch says so of each composite alarm, although the metric alarms below it are quiet."""
+    metric_alarms, composites = module._alarms(here.aws, "dev", "blue")
+    changed = {end: {**alarm, **described} for end, alarm in composites.items()}
+    monkeypatch.setattr(module, "turns", lambda *_: iter(range(3)))
+    monkeypatch.setattr(module, "_alarms", lambda *_: (metric_alarms, changed))
+    before = states(here)
+    assert outcome_of(here).why_not
     assert states(here) == before
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from environments.environment import Environment
@@ -19,6 +20,7 @@ from operations import deployed_stack
 from operations.aws import Aws
 from operations.preflight import PreflightCheck, account, preflight
 from operations.preflight.account import BOOTSTRAP
+from operations.preflight.check import PreflightContext
 from operations.stuck_stack import STUCK, wait_until_stable
 from sizing.plan import CoreGroup, PrimaryGroup
 from sizing.problem import OperationFailed
@@ -79,6 +81,34 @@ def test_a_role_that_the_launch_has_to_create_is_named(
     assert not cleanup.problem
     monkeypatch.setattr(aws.iam, "get_role", lambda **_: {})
     assert checks(aws, environment(tmp_path))["role AWSServiceRoleForEMRCleanup"].detail == "exists"
+
+
+@pytest.mark.parametrize(("code", "says"), [("AccessDenied", "could not be read"), ("ServiceFailure", None)])
+def test_a_role_that_cannot_be_read_fails_no_preflight_and_another_error_does(
+    aws: Aws, tmp_path: Path, code: str, says: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(**_: object) -> None:
+        raise ClientError({"Error": {"Code": code, "Message": "no"}}, "GetRole")
+
+    monkeypatch.setattr(aws.iam, "get_role", refused)
+    if says:
+        assert says in checks(aws, environment(tmp_path))["role AWSServiceRoleForEMRCleanup"].detail
+    else:
+        with pytest.raises(OperationFailed):
+            checks(aws, environment(tmp_path))
+
+
+def test_only_a_launch_needs_the_roles_of_emr_and_the_key_of_volumes(
+    aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for call in ("get_ebs_encryption_by_default", "get_ebs_default_kms_key_id"):
+        answer = {"EbsEncryptionByDefault": True, "KmsKeyId": OWN_KEY}
+        monkeypatch.setattr(aws.ec2, call, lambda answer=answer: answer)
+    disks = "security: {local_disks: false}\n"
+    of_launch = {"role AWSServiceRoleForEMRCleanup", "key of volumes"}
+    assert of_launch <= checks(aws, environment(tmp_path, more=disks)).keys()
+    monkeypatch.setattr(PreflightContext, "new", {})
+    assert not of_launch & checks(aws, environment(tmp_path, more=disks)).keys()
 
 
 OWN_KEY = "arn:aws:kms:us-east-1:123456789012:key/1"

@@ -197,6 +197,27 @@ def test_it_goes_on_from_wherever_it_was_ended(when: str, here: Deployed) -> Non
     assert read_running_cluster(here.aws, here.launch).cluster.groups["core"].running > count
 
 
+def test_settings_that_a_reverted_change_removes_are_named_too_but_only_a_few(here: Deployed) -> None:
+    keys = (
+        "hbase.client.max.perregion.tasks",
+        "hbase.client.max.perserver.tasks",
+        "hbase.client.max.total.tasks",
+        "hbase.client.pause",
+        "hbase.client.retries.number",
+        "hbase.client.scanner.caching",
+        "hbase.rpc.timeout",
+    )
+    lines = ", ".join(f"{key}: '9'" for key in keys)
+    several = f"\noverrides: {{hbase-site: {{{lines}}}}}\n"
+    here.edit("clusters:", several + "clusters:")
+    apply(here)
+    here.edit(several, "")
+    here.tag(TAG, "revert")
+    first = ", ".join(f"hbase-site {key}" for key in keys[:5])
+    with pytest.raises(OperationFailed, match=f"not applied: {first} and 2 more\n"):
+        apply(here)
+
+
 @pytest.mark.parametrize("worse", [False, True])
 def test_where_emr_goes_back_by_itself_its_reason_and_the_settings_are_shown(
     here: Deployed, monkeypatch: pytest.MonkeyPatch, *, worse: bool

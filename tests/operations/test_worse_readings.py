@@ -9,10 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from local_aws import api, readings
+from local_aws.instance_groups import visible_version
 from local_aws.readings import READINGS
+from local_aws.resources.emr import _update_flags
 from local_aws.server import LocalAws, local_aws
 from operations.cdk import run_cdk
 from operations.unconfirmed import PAGE, read_statements
@@ -30,6 +34,28 @@ def test_each_reading_belongs_to_a_statement_of_the_page_and_is_shown_there() ->
             text,
             re.MULTILINE,
         ), reading
+
+
+@pytest.mark.parametrize(
+    ("are_worse", "state", "shown"), [(False, "RECONFIGURING", 3), (True, "RECONFIGURING", 2), (True, "RUNNING", 3)]
+)
+def test_the_worse_version_of_the_settings_moves_only_when_they_are_applied(
+    monkeypatch: pytest.MonkeyPatch, state: str, shown: int, *, are_worse: bool
+) -> None:
+    monkeypatch.setattr(readings, "are_worse", lambda: are_worse)
+    assert visible_version(SimpleNamespace(state=state, configurations_version=3)) == shown
+
+
+@pytest.mark.parametrize("are_worse", [False, True])
+def test_an_update_of_a_stack_lifts_the_protection_only_in_the_worse_reading(
+    monkeypatch: pytest.MonkeyPatch, *, are_worse: bool
+) -> None:
+    calls = []
+    monkeypatch.setattr(readings, "are_worse", lambda: are_worse)
+    monkeypatch.setattr(api, "call", lambda *call, **_: calls.append(call[2]))
+    properties = {"Instances": {"Ec2SubnetId": "subnet-1"}}
+    _update_flags("j-1", "us-east-1", properties, {**properties, "Tags": []})
+    assert ("set_termination_protection" in calls) == are_worse
 
 
 @pytest.fixture(scope="module")
