@@ -55,7 +55,7 @@ NOT_OF_AWS = {
 """Commands that ask nothing of AWS. A new command belongs here, or fails as the table says."""
 ARGUMENTS: Mapping[str, tuple[str, ...]] = {"root": ("s3://some-bucket/hbase/",), "against": ("live",)}
 """A valid value for each parameter that a command requires, by its name."""
-NEEDED_FLAGS = {"restart": ("--rolling",)}
+NEEDED_FLAGS = {"canary": ("--stages", "0", "--yes"), "restart": ("--rolling",)}
 """Flags without which a command asks nothing of AWS."""
 Depth = Literal["at once", "after identity"]
 FLAGS = {"yes", "dry_run", "take", "check", "everything"}
