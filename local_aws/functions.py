@@ -7,6 +7,8 @@ and gives it clients that the policies of the function's role limit.
 from __future__ import annotations
 
 import builtins
+import json
+from collections.abc import Mapping
 from contextlib import suppress
 from types import SimpleNamespace
 
@@ -14,10 +16,10 @@ import boto3
 from botocore.exceptions import ClientError
 from moto.cloudformation.models import cloudformation_backends
 from moto.emr.models import emr_backends
+from moto.iam.models import iam_backends
 
 from local_aws import api
 from local_aws.moto_internals import Json, Untyped
-from local_aws.role_policies import allows
 from local_aws.stack_state import state
 
 TYPE = "AWS::Lambda::Function"
@@ -61,3 +63,23 @@ def invoke(account: str, region: str, arn: str, event: Json) -> None:
     exec(source, module)  # noqa: S102 - the source of a template of ours
     with suppress(ClientError, RuntimeError):
         module[properties["Handler"].rpartition(".")[2]](event, None)
+
+
+def allows(account: str, role_arn: str, action: str, tags: Mapping[str, str]) -> bool:
+    """Return whether a statement allows the action, and every tag that its condition names has the stated value."""
+    iam = next(iter(iam_backends[account].values()))
+    [holder] = [role for role in iam.roles.values() if role.name == role_arn.rpartition("/")[2]]
+    texts = [*holder.policies.values(), *(policy.document for policy in holder.managed_policies.values())]
+    for statement in (statement for text in texts for statement in _statements(text)):
+        wanted = statement.get("Condition", {}).get("StringEquals", {})
+        matches = all(tags.get(key.partition("ResourceTag/")[2]) == value for key, value in wanted.items())
+        actions = statement["Action"]
+        if action in ([actions] if isinstance(actions, str) else actions) and matches:
+            return True
+    return False
+
+
+def _statements(text: Untyped) -> list[Json]:
+    document: Json = json.loads(text) if isinstance(text, str) else text
+    statements = document["Statement"]
+    return statements if isinstance(statements, list) else [statements]

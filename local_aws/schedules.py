@@ -23,8 +23,8 @@ from moto.scheduler.exceptions import ValidationException
 from moto.scheduler.models import EventBridgeSchedulerBackend, scheduler_backends
 
 from local_aws import clock, functions, volumes
+from local_aws.functions import allows
 from local_aws.moto_internals import Json, Untyped, wrap
-from local_aws.role_policies import allows
 
 if TYPE_CHECKING:
     from collections.abc import Callable

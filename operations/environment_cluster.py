@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from botocore.exceptions import ClientError
@@ -15,8 +16,13 @@ from environments.record_files import launch_records
 from operations.aws import Aws
 from operations.aws_errors import translated
 from operations.deployed_stack import status_of
-from sizing.problem import Problem, Refused
+from operations.polling import turns
+from operations.progress import Say
+from sizing.problem import OperationFailed, Problem, Refused
 
+TERMINATION_SECONDS: Final = 3600.0  # judgement: EMR ends a cluster in minutes
+FIRST_POLL_SECONDS: Final = 0.2
+POLL_SECONDS: Final = 10.0
 FORGOTTEN: Final = ("InvalidRequestException", "is not valid")
 
 
@@ -52,6 +58,25 @@ def state_of(aws: Aws, cluster: str) -> str | None:
             if all(words in str(error) for words in FORGOTTEN):
                 return None
             raise
+
+
+def wait_for_end(cluster: str, read: Callable[[], tuple[str, bool]], say: Say) -> str:
+    """Wait until a cluster that is being terminated has ended, and return a sentence. Raises OperationFailed.
+
+    `read` returns its state in words, and whether this is an end.
+    """
+    state = ""
+    for _ in turns(TERMINATION_SECONDS, FIRST_POLL_SECONDS, POLL_SECONDS):
+        state, ended = read()
+        if ended:
+            return f"{cluster} is {state}"
+        say(f"{cluster} is {state}")
+    raise OperationFailed.of(
+        where=f"cluster {cluster}",
+        what=f"is still {state} after {TERMINATION_SECONDS / 60:.0f} minutes",
+        why="EMR has not finished terminating it",
+        fix="check it in the EMR console; run the same command again to continue waiting",
+    )
 
 
 def environment_cluster(aws: Aws, environment: Environment, cluster_name: str) -> EnvironmentCluster | None:

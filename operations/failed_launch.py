@@ -26,12 +26,11 @@ from operations.aws import Aws
 from operations.aws_errors import translated
 from operations.deployed_stack import Events, delete_stack, status_of
 from operations.description import described_groups, stack_cluster
-from operations.environment_cluster import state_of
-from operations.polling import turns
+from operations.environment_cluster import state_of, wait_for_end
 from operations.progress import Say, Stage
 from sizing.cluster import Volume
 from sizing.cost import BilledGroup, nodes_usd
-from sizing.problem import OperationFailed, Refused
+from sizing.problem import Refused
 from sizing.units import HOURS_PER_MONTH, format_usd
 
 NEVER_SERVED: Final = frozenset({"STARTING", "BOOTSTRAPPING", "TERMINATING"})
@@ -46,9 +45,6 @@ STUCK_UPDATE: Final = "UPDATE_ROLLBACK_FAILED"
 ENDING: Final = ("ROLLBACK", "UPDATE_ROLLBACK", "DELETE")
 """The beginnings of the states in which CloudFormation removes what it has just made."""
 STACK_TAG: Final = "aws:cloudformation:stack-name"
-TERMINATION_SECONDS: Final = 3600.0  # judgement: EMR ends a cluster in minutes
-FIRST_POLL_SECONDS: Final = 0.2
-POLL_SECONDS: Final = 10.0
 
 
 class FailedLaunch(Struct, frozen=True, kw_only=True):
@@ -192,17 +188,12 @@ def _end(aws: Aws, environment: Environment, failed: FailedLaunch, say: Say) -> 
         )
     aws.emr.set_termination_protection(JobFlowIds=[identity], TerminationProtected=False)
     aws.emr.terminate_job_flows(JobFlowIds=[identity])
-    for _ in turns(TERMINATION_SECONDS, FIRST_POLL_SECONDS, POLL_SECONDS):
+
+    def read() -> tuple[str, bool]:
         state = state_of(aws, identity)
-        if has_ended(state, ""):
-            return f"{identity} is {state}"
-        say(f"{identity} is {state}")
-    raise OperationFailed.of(
-        where=f"cluster {identity}",
-        what=f"is still {state} after {TERMINATION_SECONDS / 60:.0f} minutes",
-        why="EMR has not finished terminating it",
-        fix="check it in the EMR console; run the same command again to continue waiting",
-    )
+        return state or "unknown to EMR", has_ended(state, "")
+
+    return wait_for_end(identity, read, say)
 
 
 def _settle(aws: Aws, environment: Environment, failed: FailedLaunch, say: Say) -> str:

@@ -25,18 +25,12 @@ from operations.aws_errors import translated
 from operations.claims import NOBODY, claim_of, release
 from operations.cluster_step import PrimaryShell
 from operations.deployed_stack import delete_stack
-from operations.environment_cluster import EnvironmentCluster, environment_cluster, state_of
+from operations.environment_cluster import EnvironmentCluster, environment_cluster, state_of, wait_for_end
 from operations.failed_launch import find_failed_launches
 from operations.lost_data import mark_complete, refuse_loss
-from operations.polling import turns
 from operations.progress import Say, Stage
 from operations.teardown_steps import primary_actions, primary_steps
-from sizing.problem import OperationFailed, Refused
-
-# judgement: EMR ends a cluster in minutes.
-TERMINATION_SECONDS: Final = 3600.0
-FIRST_POLL_SECONDS: Final = 0.2
-POLL_SECONDS: Final = 10.0
+from sizing.problem import Refused
 
 
 class Consent(Struct, frozen=True, kw_only=True):
@@ -207,19 +201,14 @@ def _terminated(aws: Aws, cluster: EnvironmentCluster, refuse: Callable[[Environ
     if is_ours:
         mark_complete(aws, cluster.id)
         aws.emr.terminate_job_flows(JobFlowIds=[cluster.id])
-    for _ in turns(TERMINATION_SECONDS, FIRST_POLL_SECONDS, POLL_SECONDS):
+
+    def read() -> tuple[str, bool]:
         now = _current(aws, cluster)
-        if now.has_ended:
-            if not is_ours:
-                refuse(now)
-            return f"{cluster.id} is {now.state_text}"
-        say(f"{cluster.id} is {now.state_text}")
-    raise OperationFailed.of(
-        where=f"cluster {cluster.id}",
-        what=f"is still {now.state_text} after {TERMINATION_SECONDS / 60:.0f} minutes",
-        why="EMR has not finished terminating it",
-        fix="check it in the EMR console; run the same command again to continue waiting",
-    )
+        if now.has_ended and not is_ours:
+            refuse(now)
+        return now.state_text, now.has_ended
+
+    return wait_for_end(cluster.id, read, say)
 
 
 def _unwatched(aws: Aws, environment: str, cluster_name: str, say: Say) -> str:

@@ -10,6 +10,7 @@ import json
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final
 
 from botocore.exceptions import ClientError
@@ -21,9 +22,8 @@ from operations.aws import Aws
 from operations.aws_errors import AGAIN, error_code, translated
 from operations.boost_state import moment
 from operations.cluster_boost import AT, NO_GROUP, RETRY
-from operations.polling import turns
+from operations.environment_cluster import state_of, wait_for_end
 from operations.progress import Say
-from operations.teardown import FIRST_POLL_SECONDS, POLL_SECONDS, TERMINATION_SECONDS
 from sizing.problem import OperationFailed
 
 MINUTES: Final = 90
@@ -108,14 +108,13 @@ class Backstop(Struct, frozen=True, kw_only=True):
             for cluster in clusters:
                 self.aws.emr.set_termination_protection(JobFlowIds=[cluster], TerminationProtected=False)
                 self.aws.emr.terminate_job_flows(JobFlowIds=[cluster])
-            for _ in turns(TERMINATION_SECONDS, FIRST_POLL_SECONDS, POLL_SECONDS):
-                remaining = self.running()
-                if not remaining:
-                    return f"{', '.join(clusters) or 'no cluster'} ended"
-                say(f"{', '.join(remaining)} end")
-        raise OperationFailed.of(
-            where=", ".join(remaining), what="has not ended", why="EMR has not finished terminating it", fix=AGAIN
-        )
+        for cluster in clusters:
+            wait_for_end(cluster, partial(self._end_of, cluster), say)
+        return f"{', '.join(clusters) or 'no cluster'} ended"
+
+    def _end_of(self, cluster: str) -> tuple[str, bool]:
+        state = state_of(self.aws, cluster)
+        return state or "unknown to EMR", state in ENDED
 
     def disarm(self) -> None:
         """Delete the schedules."""

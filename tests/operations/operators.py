@@ -28,7 +28,15 @@ from cli.main import COMMANDS, warmbase
 from cli.packages import module_of
 from environments.reader import read_environment
 from environments.record_files import launch_records
-from operations import change_set, cluster_step, identity, lock, proposal, reconfiguration, teardown
+from operations import (
+    change_set,
+    cluster_step,
+    environment_cluster,
+    identity,
+    lock,
+    proposal,
+    reconfiguration,
+)
 from operations.aws import Aws, Gate, only_reading
 from operations.basis import digest
 from operations.lock import current_lock
@@ -235,7 +243,7 @@ def _synthesised(file: Path) -> Path:
 
 def install_world(world: World, patch: pytest.MonkeyPatch) -> None:
     """Let every command run in this process, as the operator that is active."""
-    for module in (reconfiguration, teardown, lock, cluster_step):
+    for module in (reconfiguration, environment_cluster, lock, cluster_step):
         patch.setattr(module, "FIRST_POLL_SECONDS", 0.0)
         patch.setattr(module, "POLL_SECONDS", 0.0)
     patch.setattr(reconfiguration, "BEGIN_SECONDS", 0.0)

@@ -20,7 +20,7 @@ from environments.reader import read_environment
 from facts.prices import price_table
 from lint.deployable import deployable_launch
 from local_aws.extension import install
-from operations import failed_launch
+from operations import environment_cluster, failed_launch
 from operations.aws import Aws, any_call, is_reading
 from operations.deployed_stack import Events, status_of
 from operations.description import stack_cluster
@@ -111,7 +111,7 @@ def start(state: str, others: tuple[str, ...] = ("warmbase-dev-green", "warmbase
 @pytest.fixture
 def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Environment]:
     install()
-    monkeypatch.setattr(failed_launch, "FIRST_POLL_SECONDS", 0.0)
+    monkeypatch.setattr(environment_cluster, "FIRST_POLL_SECONDS", 0.0)
     file = tmp_path / "dev.yaml"
     file.write_text(TEXT)
     with mock_aws():
@@ -359,7 +359,7 @@ def test_a_failed_launch_is_one_problem_of_a_preflight(environment: Environment)
 
 def test_a_cluster_that_does_not_end_is_named(environment: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
     start("refused")
-    monkeypatch.setattr(failed_launch, "TERMINATION_SECONDS", -1.0)
+    monkeypatch.setattr(environment_cluster, "TERMINATION_SECONDS", -1.0)
     monkeypatch.setattr(failed_launch, "has_ended", lambda *_: False)
     with pytest.raises(OperationFailed, match=r"is still (.|\n)*EMR has not finished terminating it"):
         recover(clients(), environment)

@@ -14,8 +14,8 @@ from moto import mock_aws
 
 from environments.record_files import launch_records
 from local_aws.extension import install
+from operations import environment_cluster
 from operations import reconfiguration as reconfiguration_module
-from operations import teardown as cluster_teardown
 from operations.aws import PATIENT
 from operations.claims import release
 from operations.pinning import check_pinned
@@ -42,7 +42,7 @@ OTHER_CODES = ("ExpiredToken", "ThrottlingException")
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
-    for module in (reconfiguration_module, cluster_teardown):
+    for module in (reconfiguration_module, environment_cluster):
         monkeypatch.setattr(module, "FIRST_POLL_SECONDS", 0.0)
         monkeypatch.setattr(module, "POLL_SECONDS", 0.0)
     install()

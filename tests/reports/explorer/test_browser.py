@@ -331,7 +331,7 @@ def test_the_words_about_a_picture_are_those_of_the_picture(page: Path, drawn: O
 
 
 @pytest.mark.thorough
-def test_the_readme_says_when_the_caches_of_the_picture_are_full(drawn: Observed) -> None:
+def test_the_page_says_when_the_caches_of_its_picture_are_full(drawn: Observed) -> None:
     [full] = [event for event in drawn["day"] if ", the caches are full." in event]
     hours = full.partition(",")[0].removeprefix("After ")
-    assert f"its caches are full after {hours}." in README.read_text(encoding="utf-8")
+    assert f"its caches are full after {hours}." in (DOCS / "explore.md").read_text(encoding="utf-8")
