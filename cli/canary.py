@@ -48,9 +48,9 @@ def canary(environment: str, stages: str, directory: Path | None, *, yes: bool) 
     """Try a small cluster on a real account for an hour.
 
     The canary deploys a small separate environment with the account, region and release of ENV, and does not change
-    ENV. It settles most of docs/unconfirmed.md: which of our statements about AWS hold on your account. Schedules end
-    its clusters whatever becomes of this command; they exist before the first node. Each stage saves its answers;
-    after an interruption, the same command continues. Begin with --stages 0, which costs nothing.
+    ENV. It can settle about half of docs/unconfirmed.md: which of our statements about AWS hold on your account.
+    Schedules end its clusters whatever becomes of this command; they exist before the first node. Each stage saves
+    its answers; after an interruption, the same command continues. Begin with --stages 0, which costs nothing.
 
     \b
     Example:

@@ -26,9 +26,9 @@ from sizing.units import GIB, MIB, format_usd
 
 STOPPED: Final = Check(
     "ordered stop",
-    "After `hbase master stop --shutDownCluster`, HBase stays stopped",
+    "After `hbase master stop --shutDownCluster` and a stop of its systemd units",
     "the teardown verifies each step",
-    "stop the units with systemctl before the master, in operations/steps/stop-hbase.sh",
+    "find out what starts HBase again, and stop it in operations/teardown_steps.py",
 )
 
 

@@ -16,6 +16,7 @@ from moto import mock_aws
 
 from environments.reader import read_environment
 from operations import canary as module
+from operations import verification as verification_module
 from operations.aws_errors import translated
 from operations.canary import STAGES, CanaryStage, stage_answers, stage_numbers
 from operations.canary.price import canary_price
@@ -27,7 +28,7 @@ from operations.unconfirmed import HARMS, read_statements
 from operations.verification.check import CheckResult
 from sizing.problem import InvalidInput, OperationFailed, Refused
 from tests.operations.canary_world import TODAY, canary_of
-from tests.operations.deployed import Cut
+from tests.operations.deployed import PROJECT, Cut
 from tests.operations.mocked_aws import clients
 
 SOURCES = tuple(Path(module.__file__).parent.glob("*.py"))
@@ -193,6 +194,18 @@ def test_an_interruption_is_no_answer(cause: Exception, monkeypatch: pytest.Monk
     failing.clear()
     list(stage_answers(canary, tuple(STAGES)))
     assert ran == [0, 1, *(number for number in STAGES if number >= 1)]
+
+
+def test_the_page_says_how_many_rows_a_canary_can_judge_at_most() -> None:
+    """A check names its row by the words with which it begins, so a text of the code that begins a row counts."""
+    sources = (*SOURCES, *Path(verification_module.__file__).parent.glob("*.py"))
+    nodes = (node for file in sources for node in ast.walk(ast.parse(file.read_text())))
+    texts = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    starts = tuple(text for text in texts if len(text) > len("DataNode"))
+    statements = read_statements()
+    judged = [row for row in statements if not row.on_trino and row.what.startswith(starts)]
+    page = (PROJECT / "docs" / "day-one.md").read_text()
+    assert f"at most {len(judged)} of {len(statements)} statements" in page
 
 
 def test_every_row_has_a_verdict_and_the_most_harmful_come_first() -> None:
