@@ -26,7 +26,7 @@ __all__ = [
 TABLE: Final = "releases.csv"
 LABEL: Final = re.compile(r"emr-\d{1,4}\.\d{1,4}\.\d{1,4}", re.ASCII)
 SPARK_ONLY: Final = re.compile(r"emr-spark-.*", re.ASCII)
-"""The AWS runtime for Apache Spark, such as `emr-spark-8.0.0`; HBase waits for emr-8.0.0 (EMR Release Guide)."""
+"""The AWS runtime for Apache Spark, such as `emr-spark-8.0.0`, which has no HBase (EMR Release Guide)."""
 ANOTHER_NETWORK: Final = 8
 """The first major version whose nodes reach EMR in another way (EMR Management Guide, emr-clusters-in-a-vpc)."""
 

@@ -121,7 +121,7 @@ def _keep(cluster: Untyped, request: Json) -> None:
     cluster.instance_collection_type = "INSTANCE_GROUP"
     cluster.configurations = plain_configurations(request.get("Configurations"))
     has_three_primaries = any(group.role == "MASTER" and group.num_instances > 1 for group in cluster.instance_groups)
-    # moto protects such a cluster.
+    # moto itself protects such a cluster; EMR also ignores its auto-termination policy.
     cluster.auto_termination_policy = None if has_three_primaries else request.get("AutoTerminationPolicy")
     cluster.managed_scaling_policy = request.get("ManagedScalingPolicy")
     cluster.unhealthy_node_replacement = request["Instances"].get("UnhealthyNodeReplacement", True)

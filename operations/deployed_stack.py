@@ -104,7 +104,7 @@ class Events:
 
 
 def delete_stack(aws: Aws, stack: str, say: Say) -> str:
-    """Delete a stack that holds no data. The templates retain buckets and keys, and no other stack is deleted."""
+    """Delete a stack, and return the outcome in words; the templates retain buckets and keys. Raises OperationFailed."""
     status = status_of(aws, stack)
     if status is None:
         return "there is none"
