@@ -104,7 +104,7 @@ class Events:
 
 
 def delete_stack(aws: Aws, stack: str, say: Say) -> str:
-    """Delete a stack, and return the outcome in words; the templates retain buckets and keys. Raises OperationFailed."""
+    """Delete a stack, whose template retains buckets and keys; return the outcome in words. Raises OperationFailed."""
     status = status_of(aws, stack)
     if status is None:
         return "there is none"
