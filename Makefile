@@ -14,13 +14,11 @@
 # make format     rewrite the code in the project's format
 # make pictures   draw the pictures of the README and of docs/ anew, after a change of what they show
 # make setup      install what sizes and checks; `make demo` and all others add what they need. make setup-dev installs all of it
-# make pyz        build warmbase.pyz, one file with the commands that need no installation; ARGS=linux-aarch64 for another platform
 # make clean      remove everything that these commands have made
 # Each command sets up what it needs first. ARGS="..." passes options on, for instance make test ARGS="-k memory".
 SHELL := /bin/bash
-ROOMS := sizing facts emr hfile environments configurations lint dashboards changes stacks operations local_aws lab published reports cli
 BIN   := .venv/bin
-SHELLS := setup.sh pyz.sh .ci/run .ci/parts $(wildcard docs/ci/*.sh bootstrap-actions/*.sh operations/steps/*.sh operations/on_node/*.sh local_aws/stand-ins/* tests/bootstrap_actions/*.bats tests/bootstrap_actions/*.bash)
+SHELLS := setup.sh .ci/run .ci/parts $(wildcard docs/ci/*.sh bootstrap-actions/*.sh warmbase/operations/steps/*.sh warmbase/operations/on_node/*.sh local_aws/emr/stand-ins/* tests/bootstrap_actions/*.bats tests/bootstrap_actions/*.bash)
 ARGS  ?=
 # Two workers, and the tests after these, read the bytecode that the first one has written.
 unexport PYTHONDONTWRITEBYTECODE
@@ -30,7 +28,7 @@ PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal
 # The files with tests of a mark, unless ARGS names files: to collect all others takes a quarter of a minute.
 marked = $(if $(findstring tests/,$(ARGS)),,$(shell grep -rl --include='*.py' 'mark\.$(1)\b' tests))
 
-.PHONY: help setup demo pyz lab lab-setup test test-all test-more test-lab mutants fuzz bench bench-inspect bench-plan check format pictures clean
+.PHONY: help setup demo lab lab-setup test test-all test-more test-lab mutants fuzz bench bench-inspect bench-plan check format pictures clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -46,9 +44,6 @@ setup-%: .venv/.ready-%
 
 demo: setup-demo
 	@$(BIN)/warmbase demo $(ARGS)
-
-pyz: setup-dev
-	@./pyz.sh $(ARGS)
 
 lab-setup: setup-lab
 	@$(BIN)/warmbase lab setup
@@ -112,8 +107,8 @@ format: setup-dev
 	$(WITH_NODE) node_modules/.bin/biome check --write .
 
 pictures: setup-dev
-	$(BIN)/pytest -q tests/reports/explorer/test_browser.py tests/cli/test_dashboard.py -k picture --update-golden $(ARGS)
-	$(BIN)/warmbase reference lab-results --write
+	$(BIN)/pytest -q tests/reports/explorer/test_browser.py -k picture --update-golden $(ARGS)
+	$(BIN)/python -m tools.reference lab-results --write
 
 clean:
-	rm -rf .venv node_modules cdk.out .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis warmbase.pyz
+	rm -rf .venv .node node_modules cdk.out dist .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -85,9 +85,11 @@ fi
 
 wanted+="$(installed | tr '\n' ' ')"
 groups=()
-for name in aws deploy demo pictures lab dev; do
+for name in demo pictures lab dev; do
   if wants "$name"; then groups+=(--group "$name"); fi
 done
+if wants aws; then groups+=(--extra aws); fi
+if wants deploy demo dev; then groups+=(--extra deploy); fi
 if wants deploy demo dev && ! has_node; then
   say "no Node 22 with npm on the PATH: installing it as a Python package"
   groups+=(--group node)
@@ -98,17 +100,23 @@ say "installing the locked Python packages (half a minute at first)"
   stop "uv could not install what uv.lock names; its reason is above" "mend that, and run it again"
 # uv is as large as a third of what `plan` needs, so it stays only where something else uses it.
 wants dev lab || .venv/bin/python -m pip uninstall --yes --quiet uv >&2
-.venv/bin/python -m compileall -q sizing facts emr hfile environments configurations lint dashboards changes stacks operations local_aws lab published reports cli app.py
+.venv/bin/python -m compileall -q warmbase local_aws lab warmbase/app.py
 
-# What is installed stays as it is, because a deployment in another terminal may be running it. Only `dev` has a browser.
-tools='the CDK command line' options=(--omit=dev)
-if wants dev; then tools+=', and what tests run on' options=(); fi
-if wants deploy demo dev && { ! cmp -s package-lock.json node_modules/.installed-lock.json || { wants dev && [[ ! -d node_modules/bats ]]; }; }; then
+# What is installed stays as it is, because a deployment in another terminal may be running it: another set, or another lock
+# file, gets a folder of its own below .node, and the link node_modules then leads there. Only `dev` has a browser.
+tools='the CDK command line' options=(--omit=dev) set=deploy
+if wants dev; then tools+=', and what tests run on' options=() set=dev; fi
+node=.node/$set-$(cksum <package-lock.json | tr ' ' -)
+if wants deploy demo dev && [[ "$(readlink node_modules)" != "$node/node_modules" || ! -e $node/.complete ]]; then
   say "installing $tools"
-  PATH="$PWD/.venv/bin:$PATH" npm ci ${options[@]+"${options[@]}"} --loglevel error --ignore-scripts --no-audit --no-fund >/dev/null ||
+  mkdir -p "$node"
+  cp package.json package-lock.json "$node"
+  (cd "$node" && PATH="$OLDPWD/.venv/bin:$PATH" npm ci ${options[@]+"${options[@]}"} --loglevel error --ignore-scripts --no-audit --no-fund >/dev/null) ||
     stop "npm could not install what package-lock.json names" "npm gave its reason above; mend that, and run the same command again"
-  mkdir -p node_modules
-  cp package-lock.json node_modules/.installed-lock.json
+  touch "$node/.complete"
+  # An earlier version of this script made a folder of it.
+  [[ -L node_modules || ! -e node_modules ]] || mv node_modules ".node/earlier-$$"
+  ln -sfn "$node/node_modules" node_modules
 fi
 # The Makefile reads these.
 for name in $(installed); do touch ".venv/.ready-$name"; done

@@ -16,15 +16,15 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from configurations import layout
-from configurations.launch import Launch
-from configurations.metrics import MISSES_FOR_ONE
-from configurations.node_files import exported, region_server_flags
-from environments.environment import Environment
-from environments.names import CANARY_TAG
-from facts.releases import releases
-from sizing.plan import CoreGroup, Plan
-from sizing.units import MIB
+from warmbase.configurations import node_files
+from warmbase.configurations.launch import Launch
+from warmbase.configurations.metrics import MISSES_FOR_ONE
+from warmbase.configurations.node_files import exported, region_server_flags
+from warmbase.environments.environment import Environment
+from warmbase.environments.names import CANARY_TAG
+from warmbase.facts.releases import releases
+from warmbase.ground.units import MIB
+from warmbase.sizing.plan import CoreGroup, Plan
 
 DIRECTORY: Final = Path(__file__).parents[1] / "bootstrap-actions"
 PART: Final = re.compile(
@@ -187,5 +187,5 @@ def _guarded_cache(plan: Plan) -> Iterator[str]:
     yield f"--cache-mib={plan.cache.size_mib}"
     yield f"--index-mib={math.ceil(plan.persistence.index_bytes / MIB)}"
     yield f"--index-format={'streamed' if streamed else 'chunked'}"
-    yield f"--cache-file={layout.cache_files(plan.core)}"
-    yield f"--index-file={layout.INDEX_FILE}"
+    yield f"--cache-file={node_files.cache_files(plan.core)}"
+    yield f"--index-file={node_files.INDEX_FILE}"

@@ -6,9 +6,10 @@ from textwrap import fill
 from typing import Final
 from xml.sax.saxutils import escape
 
-from configurations.launch import Launch
-from environments.kerberos import Kerberos
-from sizing.clients import (
+from warmbase.configurations.launch import Launch
+from warmbase.environments.environment import Kerberos
+from warmbase.ground.units import format_duration
+from warmbase.sizing.server.restart import (
     CALL_P99S,
     LONGEST_CALL_SECONDS,
     PAUSE_MS,
@@ -16,7 +17,6 @@ from sizing.clients import (
     ClientSettings,
     client_settings,
 )
-from sizing.units import format_duration
 
 WIDTH: Final = 100
 BEFORE: Final = (

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from configurations.overrides import is_applicable
-from configurations.rendering import is_rendered
-from emr.cluster_spec import ClusterSpec, Setting
-from environments.override import Override
-from environments.pins import PINNED, PLANNED
-from facts.keys import current_key
+from warmbase.configurations.launch import is_rendered
+from warmbase.configurations.overrides import is_applicable
+from warmbase.emr.cluster_spec import ClusterSpec, Setting
+from warmbase.environments.override import PINNED, PLANNED, Override
+from warmbase.facts.keys import current_key
 
 OURS: Final = ("hbase-env", "emr-metrics")
 """Classifications of which warmbase sets the Java options, and the metrics for its dashboards."""

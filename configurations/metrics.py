@@ -20,7 +20,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from sizing.modes import Mode
+from warmbase.sizing.modes import Mode
 
 EXPORT_INTERVAL_MS: Final = 60_000
 """The finest resolution of a standard metric; CloudWatch would merge the recipe's 30 s into it."""

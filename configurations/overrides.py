@@ -7,15 +7,13 @@ from collections.abc import Set as AbstractSet
 from difflib import get_close_matches
 from typing import Final
 
-from configurations.properties import CATALOGUE, PropertyScope
-from configurations.properties.property import BOTH
-from emr.classification import Classification, Classifications, flattened, merged
-from emr.cluster_spec import is_placeholder
-from environments.override import Override
-from environments.pins import PINNED
-from facts.classifications import classifications
-from facts.keys import current_key
-from sizing.problem import InvalidInput, Problem
+from warmbase.configurations.properties import CATALOGUE, PropertyScope
+from warmbase.configurations.properties.property import BOTH
+from warmbase.emr.cluster_spec import Classification, Classifications, flattened, is_placeholder, merged
+from warmbase.environments.override import PINNED, Override
+from warmbase.facts.keys import current_key
+from warmbase.facts.releases import classifications
+from warmbase.ground.errors import InvalidInput, Problem
 
 DECIDED: Final = {
     "hbase.emr.readreplica.enabled": "clusters.NAME.role",
@@ -93,7 +91,9 @@ def _problems(override: Override, in_hbase_site: AbstractSet[str]) -> Iterator[P
             where=override.where,
             what=f"overrides.{override.classification}",
             why="EMR documents no such classification",
-            fix=f"did you mean {near[0]}?" if near else "use one that EMR documents (facts/classifications.csv)",
+            fix=f"did you mean {near[0]}?"
+            if near
+            else "use one that EMR documents (warmbase/facts/classifications.csv)",
         )
     elif is_placeholder(override.classification, override.value) or is_placeholder(
         override.classification, override.key

@@ -8,13 +8,12 @@ from typing import Final
 
 from msgspec import Struct
 
-from configurations.launch import Launch
-from configurations.rendering import templates
-from facts.releases import releases
-from sizing.region_server import S3_TRIP_SECONDS
-from sizing.reopening import Reopening, reopening
-from sizing.units import KIB, format_size
-from sizing.workload import Workload
+from warmbase.configurations.launch import Launch, templates
+from warmbase.facts.releases import releases
+from warmbase.ground.units import KIB, format_size
+from warmbase.sizing.server.region_server import S3_TRIP_SECONDS
+from warmbase.sizing.server.restart import Reopening, reopening
+from warmbase.sizing.workload.workload import Workload
 
 TABLE: Final = "usertable"
 FAMILY: Final = "cf"

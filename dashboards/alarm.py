@@ -1,13 +1,18 @@
-"""Metric alarms, and composite alarms that send a notification when a rule over metric alarms holds."""
+"""Metric alarms, and composite alarms that send a notification when a rule over metric alarms holds.
+
+The names of a cluster's alarms, by which they are told from those of an environment with a longer name.
+"""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from msgspec import Struct
 
-from dashboards.graph import MINUTE, Exact
+from warmbase.dashboards.graph import MINUTE, Exact
+from warmbase.environments.names import emr_cluster_name
+from warmbase.sizing.modes import CompositeName
 
 Comparison = Literal[
     "GreaterThanThreshold", "GreaterThanOrEqualToThreshold", "LessThanThreshold", "LessThanOrEqualToThreshold"
@@ -99,3 +104,40 @@ class CompositeAlarm(Struct, frozen=True, kw_only=True):
     name: str
     description: str
     rule: str
+
+
+ENDS: Final = frozenset(
+    {
+        "cache-evicts",
+        "cache-filling",
+        "cache-lost",
+        "claim-foreign",
+        "claim-unconfirmed",
+        "core-node-missing",
+        "disk-full",
+        "gets-slow",
+        "hit-ratio-low",
+        "index-behind",
+        "insertions-fail",
+        "long-pause",
+        "meta-unassigned",
+        "s3-gets-above-plan",
+        "s3-refuses",
+        "server-cold",
+        "server-silent",
+        "server-young",
+        *(f"call-{cause}" for cause in get_args(CompositeName)),
+    }
+)
+"""The end of every alarm's name, in any mode."""
+
+
+def is_alarm_of(name: str, environment: str, cluster_name: str) -> bool:
+    """Return whether an alarm belongs to the cluster.
+
+    The name of an environment may begin with another's: `warmbase-prod-blue-green-disk-full` is an alarm of cluster
+    green in environment prod-blue, and not one of cluster blue in prod.
+    """
+    start = f"{emr_cluster_name(environment, cluster_name)}-"
+    end = name.removeprefix(start)
+    return name.startswith(start) and (end in ENDS or not end.endswith(tuple(f"-{known}" for known in ENDS)))

@@ -1,27 +1,42 @@
 """The metric alarms of one cluster, with thresholds from its plan: one for each thing that can go wrong.
 
-None of them notifies anybody: `dashboards/composite_alarms.py` groups them into notifications.
+None of them notifies anybody: `dashboards/alarms.py` groups them into notifications.
 Source: CloudWatch User Guide, alarm-limits; thresholds 0.90 and 0.80 of the published systems.
+
+The composite alarms of one cluster, one for each kind of cause, so that one cause sends one notification.
+
+A server that is down also lowers hit ratios and slows reads; only `call-servers` notifies then. A cache that is
+warming is no fault for as long as the plan expects it to warm.
+Source: CloudWatch User Guide, Create_Composite_Alarm.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from msgspec.structs import replace
 
-from configurations.metrics import metric
-from dashboards.alarm import Alarm, alarm_above, alarm_below
-from dashboards.expected import filling_advice, lost_node_advice, warm_fill, warming_seconds
-from dashboards.graph import FIVE_MINUTES, MINUTE, Exact
-from dashboards.node_alarms import core_node_missing, disk_full
-from dashboards.query import Aggregate, insights
-from dashboards.reads import of_root
-from environments.names import emr_cluster_name
-from environments.root import Root
-from sizing.plan import Plan
+from warmbase.configurations.metrics import metric
+from warmbase.dashboards.alarm import (
+    NEVER,
+    Alarm,
+    AlarmRule,
+    CompositeAlarm,
+    alarm_above,
+    alarm_below,
+    any_of,
+    in_alarm,
+)
+from warmbase.dashboards.boards import of_root
+from warmbase.dashboards.expected import filling_advice, lost_node_advice, warm_fill, warming_seconds
+from warmbase.dashboards.graph import FIVE_MINUTES, MINUTE, Aggregate, Exact, insights
+from warmbase.dashboards.node import core_node_missing, disk_full
+from warmbase.environments.environment import Root
+from warmbase.environments.names import emr_cluster_name
+from warmbase.sizing.modes import CompositeName
+from warmbase.sizing.plan import Plan
 
 NO_FAULT: Final = ("cache-filling", "server-young")
 """Name endings of the alarms that describe a cluster's state; they do not mean that anything is wrong."""
@@ -286,3 +301,55 @@ def _of_reads(plan: Plan) -> Iterator[Alarm]:
         "expires its session, and its regions move to servers that have not cached them. Run "
         f"{_status(plan)} to see whether all servers answer.",
     )
+
+
+def composite_alarms(plan: Plan, root: Root, *, replica: bool = False) -> tuple[CompositeAlarm, ...]:
+    """Return the notifications of the plan's storage mode, without those whose alarms the cluster does not have."""
+    name = emr_cluster_name(plan.environment, plan.cluster)
+    rules = _rules(name, frozenset(alarm.name for alarm in alarms(plan, root, replica=replica)))
+    descriptions = _descriptions(plan)
+    return tuple(
+        CompositeAlarm(name=f"{name}-call-{cause}", description=descriptions[cause], rule=str(rules[cause]))
+        for cause in plan.mode.composite_alarms
+        if rules[cause] != NEVER
+    )
+
+
+def _rules(prefix: str, existing: frozenset[str]) -> Mapping[CompositeName, AlarmRule]:
+    """Return when each cause notifies; an alarm that the cluster does not have is never in ALARM."""
+
+    def any_existing(*ends: str) -> AlarmRule:
+        names = (f"{prefix}-{end}" for end in ends)
+        return any_of(*(name for name in names if name in existing))
+
+    filling, young = f"{prefix}-cache-filling", f"{prefix}-server-young"
+    warming = in_alarm(filling) & in_alarm(young) if {filling, young} <= existing else NEVER
+    claim = any_existing("claim-foreign", "claim-unconfirmed")
+    servers = any_existing("core-node-missing", "server-silent", "meta-unassigned") | claim
+    cold = any_existing("hit-ratio-low", "server-cold", "s3-gets-above-plan")
+    cache = (any_existing("cache-lost") | (cold & ~warming)) & ~servers
+    slow = (any_existing("gets-slow", "s3-refuses") & ~warming) | any_existing("long-pause")
+    return {
+        "servers": servers,
+        "cache": cache,
+        "writes-to-cache": (any_existing("insertions-fail") & ~warming) | any_existing("index-behind"),
+        "room": any_existing("disk-full", "cache-evicts"),
+        "reads": slow & ~servers & ~cache,
+    }
+
+
+def _descriptions(plan: Plan) -> Mapping[CompositeName, str]:
+    environment, status = plan.environment, f"warmbase status {plan.environment}"
+    filling = f" {filling_advice(plan)}" if plan.mode.has_bucket_cache else ""
+    return {
+        "servers": "RegionServers or core nodes are missing, no server serves hbase:meta, or another cluster may write "
+        f"to the HBase root. Run {status} to see which, and warmbase claim {environment} to see the claim.",
+        "cache": "Reads that the cache should answer go to S3, although no cache is warming up and no server is "
+        f"missing. Run {status} to see fill and hit ratio of each server. If all are full, run warmbase heal "
+        f"{environment} to bring regions back to the caches that hold their blocks.{filling}",
+        "writes-to-cache": "Blocks do not reach the cache, or a cache does not reach its index file. Run warmbase "
+        f"verify {environment} to check the nodes.",
+        "room": f"The cache or its volume is too small. Run warmbase plan {environment} to see the size it needs.",
+        "reads": "Reads are slow, although all servers answer and the caches are warm. Run "
+        f"{status} to see what reads wait for.",
+    }

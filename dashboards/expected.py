@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from sizing.allocator import ACCEPT_FACTOR, MIN_FACTOR
-from sizing.disks import HDFS_FILL_FRACTION
-from sizing.plan import Plan
-from sizing.system_volume import LIVE_LOGS_BYTES
-from sizing.units import GIB, MIB, format_duration
+from warmbase.ground.units import GIB, MIB, format_duration
+from warmbase.sizing.cache.allocator import ACCEPT_FACTOR, MIN_FACTOR
+from warmbase.sizing.plan import Plan
+from warmbase.sizing.search.disks import HDFS_FILL_FRACTION
+from warmbase.sizing.server.system_volume import LIVE_LOGS_BYTES
 
 # judgement: the planned time is an estimate, and reads arrive unevenly.
 SLACK: Final = 1.5

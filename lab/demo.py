@@ -13,17 +13,11 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from msgspec import Struct
+from mypy_boto3_cloudformation.type_defs import StackTypeDef
 
-from configurations.launch import Launch
-from emr.classification import flattened
-from environments.environment import Environment
-from environments.reader import locate, read_environment
-from environments.reader.document import load_document
-from environments.record_files import launch_records
-from lint.deployable import deployable_launch
 from local_aws.server import (
     ACCOUNT,
     NOWHERE,
@@ -36,15 +30,19 @@ from local_aws.server import (
 )
 from local_aws.stand_ins import create_stand_ins
 from local_aws.template_lint import lint_errors
-from operations.aws import Aws, any_call
-from operations.cdk import run_cdk, selection
-from operations.comparison import Comparison, compare_deployed
-from operations.progress import Progress
-from sizing.plan import Plan
-from sizing.problem import Drifted, InvalidInput, OperationFailed, Problem
-
-if TYPE_CHECKING:
-    from mypy_boto3_cloudformation.type_defs import StackTypeDef
+from warmbase.configurations.launch import Launch
+from warmbase.emr.cluster_spec import flattened
+from warmbase.environments.environment import Environment
+from warmbase.environments.launch_record import launch_records
+from warmbase.environments.reader import locate, read_environment
+from warmbase.environments.reader.document import load_document
+from warmbase.ground.errors import Drifted, InvalidInput, OperationFailed, Problem
+from warmbase.linter.lint import deployable_launch
+from warmbase.operations.aws.clients import Aws, any_call
+from warmbase.operations.aws.progress import Progress
+from warmbase.operations.cluster.drift import Comparison, compare_deployed
+from warmbase.operations.deploy.change_set import run_cdk, selection
+from warmbase.sizing.plan import Plan
 
 
 class DemoProgress(Progress, Protocol):

@@ -8,12 +8,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from lab.engines.trino.overlay import Catalog
-from lab.engines.trino.overlay import server_overlay as trino_overlay
 from lab.hbase.bench import COLD, LOADING
-from lab.hbase.hdfs import HDFS_ALONE, data_node_properties, name_node_properties
-from lab.hbase.kdc import Kdc
-from lab.hbase.overlay import (
+from lab.hbase.cluster import Kdc
+from lab.hbase.configuration import (
     HDFS_ENCRYPTION,
     Overlay,
     ServerIdentity,
@@ -21,9 +18,12 @@ from lab.hbase.overlay import (
     master_overlay,
     server_overlay,
 )
-from lab.hbase.paths import LabPaths, Ports
-from local_aws.server_pages import HIDDEN, OF_A_CLUSTER
-from sizing.modes import MODES
+from lab.hbase.hdfs import HDFS_ALONE, data_node_properties, name_node_properties
+from lab.machine.paths import LabPaths, Ports
+from lab.trino.cluster import Catalog
+from lab.trino.cluster import server_overlay as trino_overlay
+from local_aws.emr.steps import HIDDEN, OF_A_CLUSTER
+from warmbase.sizing.modes import MODES
 
 BY_EMR: Final = "EMR must set it on each cluster; a page of the local AWS shows it, and a rendered value would win"
 HIDDEN_BY_EMR: Final = "EMR is said to set it; only a cluster with the tag `local-aws:emr-defaults` shows it"

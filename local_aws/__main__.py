@@ -13,9 +13,9 @@ from typing import Final
 from moto import mock_aws
 from moto.server import ThreadedMotoServer
 
+from local_aws.controls import set_worse
+from local_aws.emr.nodes import serve_at
 from local_aws.extension import install
-from local_aws.nodes import serve_at
-from local_aws.readings import set_worse
 from local_aws.server import HOST, STAY
 
 ENDING: Final = (signal.SIGTERM, signal.SIGINT)
@@ -56,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
         "--readings",
         choices=("usual", "worse"),
         default="usual",
-        help="where a document of AWS can be read in two ways, play the usual or the worse one (local_aws/readings.py)",
+        help="where a document of AWS can be read in two ways, play the usual or the worse one (local_aws/controls.py)",
     )
     parser.add_argument("--verbose", action="store_true", help="log each request on stderr")
     return parser

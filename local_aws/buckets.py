@@ -5,24 +5,27 @@ bucket. It also ignores the conditions of a bucket policy, so that "deny request
 here a statement with a condition has no effect, and unconditional statements still count. The one exception is a
 statement that denies a write without If-Match or If-None-Match: it is obeyed for PutObject and CompleteMultipartUpload.
 moto also ignores the owner that a request expects its bucket to have: here S3 refuses a request that expects another.
+
+The names of deleted SSM parameters: under the worse reading, each stays taken for a while.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Callable
+from typing import Final
 
 from moto.iam.access_control import IAMPolicy, PermissionResult
 from moto.s3.exceptions import S3AccessDeniedError
 from moto.s3.models import FakeBucket, S3Backend, s3_backends
 from moto.s3.responses import S3Response
+from moto.ssm.exceptions import ParameterAlreadyExists
+from moto.ssm.models import SimpleSystemManagerBackend
 
+from local_aws import controls
 from local_aws.moto_internals import Json, Untyped, replace, wrap
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 # Sub-resource in the query string: name of the list's XML element, and the error code for an unknown id.
 LISTS = {
@@ -134,3 +137,32 @@ def permission(bucket: Untyped, action: str, resource: str) -> Untyped:
     return IAMPolicy(json.dumps({**json.loads(bucket.policy), "Statement": unconditional})).is_action_permitted(
         action, resource
     )
+
+
+RESERVATION_SECONDS: Final = 1.0
+"""AWS asks its users to wait for 30 s; a second is long enough for a command to meet it."""
+
+
+def install_parameters() -> None:
+    """Let moto remember when a parameter was deleted."""
+    wrap(SimpleSystemManagerBackend, "delete_parameter", _delete_of_parameters)
+    wrap(SimpleSystemManagerBackend, "put_parameter", _put_of_parameters)
+
+
+def _deletions(backend: Untyped) -> dict[str, float]:
+    deletions: dict[str, float] = backend.__dict__.setdefault("deletions", {})
+    return deletions
+
+
+def _delete_of_parameters(original: Callable[..., Untyped], backend: Untyped, name: str) -> None:
+    original(backend, name)
+    _deletions(backend)[name] = time.monotonic()
+
+
+def _put_of_parameters(
+    original: Callable[..., Untyped], backend: Untyped, name: str, *rest: Untyped, **named: Untyped
+) -> Untyped:
+    deleted = _deletions(backend).get(name)
+    if controls.are_worse() and deleted is not None and time.monotonic() - deleted < RESERVATION_SECONDS:
+        raise ParameterAlreadyExists
+    return original(backend, name, *rest, **named)

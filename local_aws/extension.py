@@ -1,10 +1,17 @@
-"""install() applies this package's additions to moto once in this process, for its server and for mock_aws alike."""
+"""install() applies this package's additions to moto once in this process, for its server and for mock_aws alike.
+
+Ids of new resources that the caller chooses, so that a resource can stand in for one that exists elsewhere.
+
+A request to the served local AWS states the id in a header, such as `x-local-aws-vpc`. AWS has no such header.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import Final
 
+from flask import has_request_context, request
 from moto.cloudformation import parsing
 from moto.cloudformation.exceptions import ValidationError
 from moto.cloudformation.models import Stack
@@ -13,60 +20,45 @@ from moto.cloudwatch.responses import CloudWatchResponse
 from moto.core import responses
 from moto.core.exceptions import ServiceException
 from moto.core.responses import ActionResult, BaseResponse
+from moto.ec2.models import route_tables, security_groups, subnets, vpcs
 from moto.ec2.models.amis import AmiBackend
 from moto.emr.models import Cluster
+from moto.kms import models as keys
 
-from local_aws import (
-    buckets,
-    change_set_requests,
-    chosen_ids,
-    clusters,
-    core_nodes,
-    instance_groups,
-    lost_nodes,
-    mute_rules,
-    notifications,
-    parameters,
-    schedules,
-    stack_drift,
-    stack_requests,
-    steps,
-    template,
-    volumes,
-)
-from local_aws.exports import wanted_outputs
+from local_aws import buckets, notifications, schedules
+from local_aws.cloudformation import stack_requests, stack_state, template
+from local_aws.cloudformation.stack_lifecycle import wanted_outputs
+from local_aws.cloudformation.stack_state import current_contents, state
+from local_aws.emr import clusters, instance_groups, steps
 from local_aws.moto_internals import Json, Untyped, replace, wrap
 from local_aws.resources import iam
 from local_aws.resources.emr import cluster_attribute
-from local_aws.stack_state import current_contents, state
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from local_aws.server import ID_HEADER
 
 
 @cache
 def install() -> None:
     """Extends moto in this process; calling it again does nothing."""
-    for part in (
-        instance_groups,
-        clusters,
-        steps,
-        core_nodes,
-        lost_nodes,
-        iam,
-        buckets,
-        chosen_ids,
-        template,
-        stack_requests,
-        stack_drift,
-        change_set_requests,
-        mute_rules,
-        parameters,
-        notifications,
-        volumes,
-        schedules,
+    for extend in (
+        instance_groups.install,
+        clusters.install,
+        steps.install,
+        steps.install_core_nodes,
+        instance_groups.install_lost_nodes,
+        iam.install,
+        buckets.install,
+        install_chosen_ids,
+        template.install,
+        stack_requests.install,
+        stack_state.install,
+        stack_requests.install_change_sets,
+        notifications.install_mute_rules,
+        buckets.install_parameters,
+        notifications.install,
+        schedules.install_volumes,
+        schedules.install,
     ):
-        part.install()
+        extend()
     _replace_resolver()
     # The operation that puts metric alarms reads an AlarmRule too.
     replace(CloudWatchResponse, "put_composite_alarm", CloudWatchResponse.put_metric_alarm)
@@ -118,3 +110,27 @@ def outputs(stack: Untyped) -> list[Json] | None:
         for key, body in wanted_outputs(current_contents(stack))
     ]
     return entries or None
+
+
+GENERATORS: Final = {
+    "vpc": (vpcs, "random_vpc_id"),
+    "subnet": (subnets, "random_subnet_id"),
+    "rtb": (route_tables, "random_route_table_id"),
+    "sg": (security_groups, "random_security_group_id"),
+    "key": (keys, "generate_key_id"),
+}
+"""moto's function that makes up the id of each kind of resource, by the prefix of the ids."""
+
+
+def install_chosen_ids() -> None:
+    """Let each of these functions return the id in the header of the request."""
+    for kind, (module, name) in GENERATORS.items():
+        wrap(module, name, _chosen(ID_HEADER + kind))
+
+
+def _chosen(header: str) -> Callable[..., Untyped]:
+    def identity(original: Callable[..., Untyped], *arguments: Untyped) -> Untyped:
+        wanted = request.headers.get(header) if has_request_context() else None
+        return wanted or original(*arguments)
+
+    return identity

@@ -1,11 +1,17 @@
-"""Access to moto's internals; `Untyped` marks what comes from there, since moto has no types."""
+"""Access to moto's internals; `Untyped` marks what comes from there, since moto has no types.
+
+Calls of AWS APIs that this process answers itself, through boto3 clients whose requests moto intercepts.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable
+from functools import cache
+from typing import Any, TypeAlias
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+import boto3
+from botocore.model import ListShape, MapShape, Shape, StructureShape
+from moto.core.models import botocore_stubber
 
 Untyped: TypeAlias = Any
 Json: TypeAlias = dict[str, Any]
@@ -52,3 +58,57 @@ def resolvable_names(resource_map: Untyped) -> dict[str, Any]:
 def stack_event(stack: Untyped, status: str, reason: str | None) -> None:
     """Add an event of the stack itself, and notify the stack's topics."""
     stack._add_stack_event(status, resource_status_reason=reason)  # noqa: SLF001 - moto offers no public writer
+
+
+ACCOUNT = "123456789012"  # moto.core.DEFAULT_ACCOUNT_ID
+SECRET = "local"  # noqa: S105 - a dummy: nothing checks it
+
+
+@cache
+def client(service: str, region: str) -> Untyped:
+    """Return a boto3 client whose requests never leave this process, whatever the environment says."""
+    make: Untyped = boto3.client  # its stubs know each service by a literal name
+    return make(
+        service,
+        region_name=region,
+        endpoint_url=None if service != "s3" else f"https://s3.{region}.amazonaws.com",
+        aws_access_key_id="local",
+        aws_secret_access_key=SECRET,
+    )
+
+
+def call(service: str, region: str, operation: str, **parameters: object) -> Json:
+    """Make one API call and return its answer; template values (text for numbers, for instance) are converted first.
+
+    Raises botocore's ClientError when the service refuses.
+    """
+    if not botocore_stubber.enabled:
+        raise RuntimeError("no moto mock is active in this process, so this call would reach the network")
+    chosen = client(service, region)
+    shape = chosen.meta.service_model.operation_model(chosen.meta.method_to_api_mapping[operation]).input_shape
+    answer: Json = getattr(chosen, operation)(**conformed(shape, parameters))
+    return answer
+
+
+def conformed(shape: Shape | None, value: Untyped) -> Untyped:
+    """Return the value with its scalars in the declared types: templates may write "3" for 3."""
+    if isinstance(shape, StructureShape) and isinstance(value, dict):
+        return {name: conformed(shape.members.get(name), inner) for name, inner in value.items()}
+    if isinstance(shape, ListShape) and isinstance(value, list):
+        return [conformed(shape.member, inner) for inner in value]
+    if isinstance(shape, MapShape) and isinstance(value, dict):
+        return {str(name): conformed(shape.value, inner) for name, inner in value.items()}
+    return value if shape is None else scalar(shape.type_name, value)
+
+
+def scalar(type_name: str, value: Untyped) -> Untyped:
+    """Return the value as the named botocore type; a value that does not fit stays, for botocore to refuse."""
+    if type_name == "string" and isinstance(value, bool | int | float):
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    if type_name == "boolean" and value in {"true", "false"}:
+        return value == "true"
+    if type_name in {"integer", "long"} and isinstance(value, str) and value.lstrip("-").isdigit():
+        return int(value)
+    if type_name in {"float", "double"} and isinstance(value, str):
+        return float(value)
+    return value

@@ -1,4 +1,17 @@
-"""One-time schedules of EventBridge Scheduler, which fire by the clock of the local AWS.
+"""EBS volumes of the core nodes of EMR clusters, and their modifications with the limits that EC2 sets.
+
+moto's nodes have no data volumes. Here a node gets those of its instance group when EMR first lists it. A modification
+is `optimizing` for a while before it is `completed`; until then, and after four of them within 24 hours, EC2 refuses
+the next one. A volume reports only its latest modification.
+
+Source: EC2 API Reference, ModifyVolume and DescribeVolumesModifications.
+
+Functions of Lambda whose source stands in a template: they run in this process, with the permissions of their role.
+
+moto would run a function in a container. This runs only what a stack of the local AWS has created from inline Python,
+and gives it clients that the policies of the function's role limit.
+
+One-time schedules of EventBridge Scheduler, which fire by the clock of the local AWS.
 
 They modify EBS volumes, or invoke a function of Lambda.
 
@@ -9,25 +22,191 @@ document whether it would be, so whoever relies on a schedule here has to manage
 
 from __future__ import annotations
 
+import builtins
 import json
 import re
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Final
 
+import boto3
+from botocore.exceptions import ClientError
+from moto.cloudformation.models import cloudformation_backends
 from moto.ec2.exceptions import EC2ClientError
 from moto.ec2.models import ec2_backends
 from moto.ec2.models.elastic_block_store import EBSBackend
-from moto.emr.models import ElasticMapReduceBackend
+from moto.emr.models import ElasticMapReduceBackend, Instance, emr_backends
 from moto.iam.models import iam_backends
 from moto.scheduler.exceptions import ValidationException
 from moto.scheduler.models import EventBridgeSchedulerBackend, scheduler_backends
 
-from local_aws import clock, functions, volumes
-from local_aws.functions import allows
+from local_aws import controls, moto_internals
+from local_aws.cloudformation.stack_state import state
 from local_aws.moto_internals import Json, Untyped, wrap
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+OPTIMIZING: Final = [timedelta(seconds=20)]
+"""How long a modification is `optimizing`: long enough to be seen, and short enough to wait for. Tests change it."""
+WINDOW: Final = timedelta(hours=24)
+MOST_MODIFICATIONS: Final = 4
+IOPS_PER_MIB_S: Final = 4
+MOST_MIB_S: Final = 2_000
+NAMES: Final = {"Iops": "iops", "Throughput": "throughput"}
+
+
+def install_volumes() -> None:
+    """Give nodes their volumes, and volumes their modifications."""
+    Instance.ebs_volumes = property(_ebs_volumes)
+    wrap(EBSBackend, "modify_volume", _modify_volume)
+    wrap(EBSBackend, "describe_volumes_modifications", _describe_volumes_modifications)
+
+
+def _ebs_volumes(node: Untyped) -> list[Json]:
+    """Return the volumes of a node as EMR lists them, its root volume too; create its data volumes if it has none."""
+    ec2 = node.ec2_instance.ec2_backend
+    if not hasattr(node, "data_volumes"):
+        node.data_volumes = [_created(ec2, node, device) for device in node.instance_group.ebs_block_devices]
+    return [
+        {"Device": device, "VolumeId": mapped.volume_id}
+        for device, mapped in node.ec2_instance.block_device_mapping.items()
+    ]
+
+
+def _created(ec2: Untyped, node: Untyped, device: Json) -> str:
+    """Return the id of a new volume on a node."""
+    wanted, instance = device["VolumeSpecification"], ec2.get_instance(node.ec2_instance_id)
+    volume = ec2.create_volume(
+        size=int(wanted["SizeInGB"]),
+        zone_name=instance.placement,
+        volume_type=wanted["VolumeType"],
+        iops=wanted["Iops"] and int(wanted["Iops"]),
+        throughput=wanted["Throughput"] and int(wanted["Throughput"]),
+    )
+    ec2.attach_volume(volume.id, instance.id, device["Device"], delete_on_termination=True)
+    return str(volume.id)
+
+
+def modify(ec2: Untyped, volume_id: str, wanted: dict[str, int], at: datetime) -> Untyped:
+    """Change the performance of a volume at that time; raises where EC2 would refuse."""
+    volume = ec2.get_volume(volume_id)
+    history = volume.__dict__.setdefault("history", [])
+    target = {name: int(wanted.get(name) or getattr(volume, name) or 0) for name in NAMES.values()}
+    if target["throughput"] > min(MOST_MIB_S, target["iops"] // IOPS_PER_MIB_S):
+        raise EC2ClientError("InvalidParameterValue", f"Throughput (MiBps) to iops ratio is too high: {target}")
+    if controls.are_worse() and all(getattr(volume, name) == value for name, value in target.items()):
+        raise EC2ClientError("InvalidParameterValue", f"Volume {volume_id} already has these parameters")
+    if history and _state(history[-1], at) != "completed":
+        message = f"Volume {volume_id} cannot be modified in modification state OPTIMIZING"
+        raise EC2ClientError("IncorrectModificationState", message)
+    if sum(at - entry["StartTime"] < WINDOW for entry in history) >= MOST_MODIFICATIONS:
+        message = "You've reached the maximum modification rate per volume limit."
+        raise EC2ClientError("VolumeModificationRateExceeded", message)
+    entry: Json = {"VolumeId": volume_id, "StartTime": at}
+    for key, name in NAMES.items():
+        entry |= {f"Original{key}": getattr(volume, name), f"Target{key}": target[name]}
+        setattr(volume, name, target[name])
+    history.append(entry)
+    return volume
+
+
+def _modify_volume(original: Callable[..., Untyped], ec2: Untyped, *arguments: Untyped, **options: Untyped) -> Untyped:
+    """Change performance here, and leave a change of size or type to moto."""
+    names = ("volume_id", "target_size", "target_volume_type", "target_iops", "target_throughput")
+    request = {**dict(zip(names, arguments, strict=False)), **options}
+    if request.get("target_size") or request.get("target_volume_type"):
+        return original(ec2, *arguments, **options)
+    wanted = {name: request.get(f"target_{name}") for name in NAMES.values()}
+    at = controls.now()
+    volume = modify(ec2, request["volume_id"], {name: value for name, value in wanted.items() if value}, at)
+    # moto answers with the last of these.
+    volume.modifications = [_described(volume.history[-1], at)]
+    return volume
+
+
+def _describe_volumes_modifications(
+    original: Callable[..., Untyped], ec2: Untyped, volume_ids: list[str] | None = None, filters: Untyped = None
+) -> Untyped:
+    names = (filters or {}).get("volume-id", volume_ids)
+    if set(filters or {}) - {"volume-id"}:
+        return original(ec2, volume_ids, filters)
+    volumes = ec2.describe_volumes(names)
+    now = controls.now()
+    return [_described(history[-1], now) for volume in volumes if (history := getattr(volume, "history", []))]
+
+
+def _described(entry: Json, now: datetime) -> Json:
+    state = _state(entry, now)
+    ended: Json = {"EndTime": entry["StartTime"] + OPTIMIZING[0]} if state == "completed" else {}
+    return {**entry, "ModificationState": state, **ended}
+
+
+def _state(entry: Json, now: datetime) -> str:
+    return "completed" if now - entry["StartTime"] >= OPTIMIZING[0] else "optimizing"
+
+
+TYPE = "AWS::Lambda::Function"
+
+
+def find(account: str, region: str, arn: str) -> Json | None:
+    """Return the properties of the function with this ARN; None where no stack has it."""
+    for stack in cloudformation_backends[account][region].stacks.values():
+        for entry in state(stack).resources.values():
+            if entry.request.resource_type == TYPE and entry.resource.attributes["Arn"] == arn:
+                properties: Json = entry.request.properties
+                return properties
+    return None
+
+
+def invoke(account: str, region: str, arn: str, event: Json) -> None:
+    """Run the function for an event. As an asynchronous invocation does, it tells nobody if the function fails."""
+    properties = find(account, region, arn)
+    if properties is None:
+        return
+
+    def client(service: str) -> Untyped:
+        make: Untyped = boto3.client
+        aws = make(service, region_name=region, aws_access_key_id="local", aws_secret_access_key=moto_internals.SECRET)
+        aws.meta.events.register(f"before-parameter-build.{service}.*", permitted)
+        return aws
+
+    def permitted(params: Json, model: Untyped, **_: Untyped) -> None:
+        """Raise AccessDeniedException where the role does not allow the call on each cluster that it names."""
+        clusters = emr_backends[account][region].clusters
+        for cluster in params.get("JobFlowIds", [None]):
+            tags = {tag["Key"]: tag["Value"] for tag in clusters[cluster].tags} if cluster else {}
+            if not allows(account, properties["Role"], f"elasticmapreduce:{model.name}", tags):
+                raise ClientError({"Error": {"Code": "AccessDeniedException", "Message": str(params)}}, model.name)
+
+    def imported(name: str, *rest: Untyped) -> Untyped:
+        return SimpleNamespace(client=client) if name == "boto3" else builtins.__import__(name, *rest)
+
+    module: Json = {"__builtins__": {**vars(builtins), "__import__": imported}}
+    source = compile(properties["Code"]["ZipFile"], arn, "exec")
+    exec(source, module)  # noqa: S102 - the source of a template of ours
+    with suppress(ClientError, RuntimeError):
+        module[properties["Handler"].rpartition(".")[2]](event, None)
+
+
+def allows(account: str, role_arn: str, action: str, tags: Mapping[str, str]) -> bool:
+    """Return whether a statement allows the action, and every tag that its condition names has the stated value."""
+    iam = next(iter(iam_backends[account].values()))
+    [holder] = [role for role in iam.roles.values() if role.name == role_arn.rpartition("/")[2]]
+    texts = [*holder.policies.values(), *(policy.document for policy in holder.managed_policies.values())]
+    for statement in (statement for text in texts for statement in _statements(text)):
+        wanted = statement.get("Condition", {}).get("StringEquals", {})
+        matches = all(tags.get(key.partition("ResourceTag/")[2]) == value for key, value in wanted.items())
+        actions = statement["Action"]
+        if action in ([actions] if isinstance(actions, str) else actions) and matches:
+            return True
+    return False
+
+
+def _statements(text: Untyped) -> list[Json]:
+    document: Json = json.loads(text) if isinstance(text, str) else text
+    statements = document["Statement"]
+    return statements if isinstance(statements, list) else [statements]
+
 
 AT: Final = re.compile(r"at\((\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\)")
 MODIFY_VOLUME: Final = "arn:aws:scheduler:::aws-sdk:ec2:modifyVolume"
@@ -60,7 +239,7 @@ def _checked(original: Callable[..., Untyped], backend: Untyped, **options: Unty
     """Refuse a schedule that AWS would refuse, or that the local AWS cannot run."""
     group, target = options["group_name"] or "default", options["target"]
     backend.get_schedule_group(group)
-    is_known = target["Arn"] == MODIFY_VOLUME or functions.find(backend.account_id, backend.region_name, target["Arn"])
+    is_known = target["Arn"] == MODIFY_VOLUME or find(backend.account_id, backend.region_name, target["Arn"])
     if AT.fullmatch(options["schedule_expression"]) is None or not is_known:
         raise ValidationException(
             "the local AWS knows schedules of the form at(...) that call ec2:modifyVolume or a function of a stack"
@@ -83,14 +262,14 @@ def run_due(account: str, region: str) -> None:
     groups = scheduler_backends[account][region].schedule_groups.values()
     planned = [(_time(one), one, group) for group in groups for one in group.schedules.values()]
     for at, one, group in sorted(planned, key=lambda entry: entry[0]):
-        if at <= clock.now() and one.state == "ENABLED":
+        if at <= controls.now() and one.state == "ENABLED":
             if one.action_after_completion == "DELETE":
                 group.delete_schedule(one.name)
             one.state = "DISABLED"
             if one.target["Arn"] == MODIFY_VOLUME:
                 _run(one, ec2_backends[account][region], at)
             else:
-                functions.invoke(account, region, one.target["Arn"], json.loads(one.target["Input"]))
+                invoke(account, region, one.target["Arn"], json.loads(one.target["Input"]))
 
 
 def _time(schedule: Untyped) -> datetime:
@@ -104,7 +283,7 @@ def _run(schedule: Untyped, ec2: Untyped, at: datetime) -> None:
     try:
         volume = ec2.get_volume(request["VolumeId"])
         if _may_modify(schedule, volume):
-            volumes.modify(ec2, volume.id, {name: value for name, value in wanted.items() if value}, at)
+            modify(ec2, volume.id, {name: value for name, value in wanted.items() if value}, at)
     except EC2ClientError:
         return
 

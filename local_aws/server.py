@@ -8,20 +8,18 @@ import select
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from ipaddress import ip_address
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, Final
 from urllib.parse import urlparse
 
 from msgspec import Struct
 
-from sizing.problem import InvalidInput, OperationFailed, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+from warmbase.ground.errors import InvalidInput, OperationFailed, Problem
 
 ACCOUNT: Final = "123456789012"  # moto's own account, the only one whose resources can refer to each other
 HOST: Final = "127.0.0.1"

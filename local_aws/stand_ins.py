@@ -13,10 +13,9 @@ from typing import Any, Final
 from botocore.client import BaseClient
 from botocore.exceptions import ClientError
 
-from environments.environment import EMR_TAG, Environment, Wal
 from local_aws.server import ACCOUNT, ACCOUNT_HEADER, ID_HEADER
-from operations.aws import Aws
-from operations.bucket_owners import bucket_name
+from warmbase.environments.environment import EMR_TAG, Environment, Wal
+from warmbase.operations.aws.clients import Aws, bucket_name
 
 VPC_CIDR: Final = "10.0.0.0/16"
 SUBNET_CIDR: Final = "10.0.0.0/20"

@@ -8,7 +8,7 @@ from pathlib import Path
 import aws_cdk as cdk
 from aws_cdk import App
 
-from environments.environment import ACCOUNT_PSEUDO_PARAMETER, EMR_TAG, Environment
+from warmbase.environments.environment import ACCOUNT_PSEUDO_PARAMETER, EMR_TAG, Environment
 
 __all__ = ["PROJECT", "App", "environment_stack", "filled_in", "new_app", "tag"]
 

@@ -13,11 +13,11 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
-from environments.environment import Environment
-from environments.names import BACKSTOP_ROLE, CANARY_TAG, backstop_stack
-from stacks.app import environment_stack, tag
-from stacks.nag_suppressions import suppress
-from stacks.roles import EVERY_CLUSTER, allow, resources_arn
+from warmbase.environments.environment import Environment
+from warmbase.environments.names import BACKSTOP_ROLE, CANARY_TAG, backstop_stack
+from warmbase.stacks.app import environment_stack, tag
+from warmbase.stacks.nag_suppressions import suppress
+from warmbase.stacks.roles import EVERY_CLUSTER, allow, resources_arn
 
 
 class BackstopStack(cdk.Stack):

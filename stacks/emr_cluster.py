@@ -1,35 +1,42 @@
-"""The stack of any EMR cluster: its roles, security configuration, instance groups and bootstrap actions."""
+"""The stack of any EMR cluster: its roles, security configuration, instance groups and bootstrap actions.
+
+Bootstrap actions in a stack: scripts and programs as assets named by their content, and who may fetch them.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import aws_cdk as cdk
 from aws_cdk import aws_emr as emr
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_s3_assets as assets
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 from msgspec import Struct
 from msgspec.structs import replace
 
-from configurations.bootstrap import Action
-from configurations.engines.trino.rendering import TrinoLaunch
-from configurations.launch import Launch
-from emr.cluster_spec import InstanceGroup
-from emr.codecs.cloudformation import write_group
-from environments.environment import Environment
-from environments.launch_record import LaunchRecord
-from environments.names import cluster_id_parameter, cluster_stack, emr_cluster_name
-from sizing.cost import EMR_ROOT_VOLUME
-from stacks.app import environment_stack, tag
-from stacks.bootstrap import BootstrapActions, RecordedBootstrap
-from stacks.kerberos import authentication
-from stacks.nag_suppressions import suppress
-from stacks.network import NetworkStack
-from stacks.pinned import RecordedCluster, apply_record
-from stacks.roles import Roles
-from stacks.storage import StorageStack
+from warmbase.configurations.bootstrap import Action, program, script
+from warmbase.configurations.launch import Launch
+from warmbase.emr.cloudformation import write_group
+from warmbase.emr.cluster_spec import InstanceGroup
+from warmbase.engines.trino.rendering import TrinoLaunch
+from warmbase.environments.environment import Environment
+from warmbase.environments.launch_record import LaunchRecord
+from warmbase.environments.names import cluster_id_parameter, cluster_stack, emr_cluster_name
+from warmbase.sizing.cost import EMR_ROOT_VOLUME
+from warmbase.stacks.app import environment_stack, filled_in, tag
+from warmbase.stacks.kerberos import authentication
+from warmbase.stacks.nag_suppressions import suppress
+from warmbase.stacks.network import NetworkStack
+from warmbase.stacks.pinned import RecordedCluster, apply_record
+from warmbase.stacks.roles import Roles, allow, in_account
+from warmbase.stacks.storage import StorageStack
 
 ACRONYM: Final = re.compile(r"(?<=[A-Z])[A-Z]+")
 
@@ -149,7 +156,7 @@ def instances(nodes: Iterable[InstanceGroup], network: NetworkStack) -> emr.CfnC
     The template does not protect the cluster from termination: one with one primary whose launch fails must end with
     all its nodes, and `warmbase deploy` protects it once its launch is recorded. EMR protects one with three primaries
     from its launch on, whatever a template says (EMR Management Guide, emr-plan-ha-launch). If its launch fails, its
-    nodes stay until somebody lifts the protection: operations/failed_launch.py.
+    nodes stay until somebody lifts the protection: warmbase/operations/cluster/failed_launch.py.
     """
     groups = network.security_groups
     templates = {group.role: typed(write_group(group)) for group in nodes}
@@ -184,3 +191,53 @@ def _with_cdk_keys(value: object) -> object:
 
 def _cdk_key(key: str) -> str:
     return ACRONYM.sub(lambda letters: letters[0].lower(), key[0].lower() + key[1:])
+
+
+class RecordedBootstrap(Construct):
+    """The files of a running cluster, uploaded as they were; `nodes` may fetch them, for those that join later."""
+
+    def __init__(self, scope: Construct, record: LaunchRecord, nodes: iam.Role) -> None:
+        super().__init__(scope, "BootstrapActions")
+        _may_fetch(nodes, [assets.Asset(self, name, path=str(record.file(name))) for name in record.bootstrap])
+
+
+class BootstrapActions(Construct):
+    """`actions` for the cluster, in order; `nodes` may fetch what they name."""
+
+    def __init__(self, scope: Construct, actions: tuple[Action, ...], nodes: iam.Role) -> None:
+        super().__init__(scope, "BootstrapActions")
+        names = sorted({name for action in actions for name in action.programs.values()})
+        programs = {name: assets.Asset(self, name, path=str(program(name))) for name in names}
+        scripts = {action.name: self._script(action.name) for action in actions}
+        _may_fetch(nodes, (*scripts.values(), *programs.values()))
+        self.actions = [_action(action, scripts[action.name], programs) for action in actions]
+
+    def _script(self, name: str) -> assets.Asset:
+        with TemporaryDirectory(prefix="warmbase-") as directory:
+            file = Path(directory) / f"{name}.sh"
+            file.write_text(script(name), encoding="utf-8")
+            return assets.Asset(self, name, path=str(file))
+
+
+def _may_fetch(nodes: iam.Role, files: Iterable[assets.Asset]) -> None:
+    objects = (file.bucket.arn_for_objects(file.s3_object_key) for file in files)
+    allow(nodes, "BootstrapFiles", ["s3:GetObject"], *objects, conditions=in_account(nodes))
+
+
+def _action(
+    action: Action, uploaded: assets.Asset, programs: Mapping[str, assets.Asset]
+) -> emr.CfnCluster.BootstrapActionConfigProperty:
+    arguments = [*(filled_in(argument) for argument in action.arguments), *_fetched(action, programs)]
+    return emr.CfnCluster.BootstrapActionConfigProperty(
+        name=action.name,
+        script_bootstrap_action=emr.CfnCluster.ScriptBootstrapActionConfigProperty(
+            path=uploaded.s3_object_url, args=arguments
+        ),
+    )
+
+
+def _fetched(action: Action, programs: Mapping[str, assets.Asset]) -> Iterator[str]:
+    """Where each program is, and what it must be."""
+    for argument, name in action.programs.items():
+        yield f"--{argument}={programs[name].s3_object_url}"
+        yield f"--{argument}-sha256={hashlib.sha256(program(name).read_bytes()).hexdigest()}"

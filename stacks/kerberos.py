@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from aws_cdk import aws_emr as emr
 
-from environments.kerberos import Kerberos
+from warmbase.environments.environment import Kerberos
 
 TICKET_HOURS: Final = 24  # EMR Management Guide, emr-kerberos-config-examples; daemons renew theirs
 KDC_PORT: Final = 88  # RFC 4120, 7.2

@@ -15,15 +15,14 @@ from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 from msgspec import Struct
 
-from configurations.launch import Launch
-from dashboards.alarm import Alarm, CompositeAlarm
-from dashboards.alarms import alarms
-from dashboards.boards import dashboard_bodies
-from dashboards.composite_alarms import composite_alarms
-from dashboards.graph import Exact
-from environments.environment import Environment
-from environments.names import cluster_id_parameter, monitoring_stack
-from stacks.app import environment_stack, filled_in, tag
+from warmbase.configurations.launch import Launch
+from warmbase.dashboards.alarm import Alarm, CompositeAlarm
+from warmbase.dashboards.alarms import alarms, composite_alarms
+from warmbase.dashboards.boards import dashboard_bodies
+from warmbase.dashboards.graph import Exact
+from warmbase.environments.environment import Environment
+from warmbase.environments.names import cluster_id_parameter, monitoring_stack
+from warmbase.stacks.app import environment_stack, filled_in, tag
 
 QUERY: Final = "watched"
 """Id of an alarm's one query."""

@@ -10,11 +10,10 @@ from typing import Any, Final
 
 from aws_cdk import aws_emr as emr
 
-from emr.codecs.cloudformation import CLUSTER_TYPE, SECURITY_TYPE, resolved
-from environments.launch_record import LaunchRecord, RecordedResource
-from sizing.problem import Refused
-from stacks.references import Templates, referenced_by
-from stacks.resource_schemas import create_only_pointers
+from warmbase.emr.cloudformation import CLUSTER_TYPE, SECURITY_TYPE, resolved
+from warmbase.environments.launch_record import LaunchRecord, RecordedResource
+from warmbase.ground.errors import Refused
+from warmbase.stacks.references import Templates, create_only_pointers, referenced_by
 
 UPLOADED: Final = re.compile(r"/([0-9a-f]{64})(\.[a-z]+)")
 """An asset's name in a bootstrap action: its content's hash."""

@@ -9,10 +9,9 @@ import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from environments.environment import Environment, Wal
-from environments.root import UNCONDITIONAL
-from stacks.nag_suppressions import suppress, suppress_objects, suppress_workspace
-from stacks.storage import StorageStack
+from warmbase.environments.environment import UNCONDITIONAL, Environment, Wal
+from warmbase.stacks.nag_suppressions import suppress, suppress_objects, suppress_workspace
+from warmbase.stacks.storage import StorageStack
 
 # EMR Management Guide, emr-iam-role-for-ec2: what HBase on S3 needs of the root; nothing creates or deletes buckets.
 READ_ACTIONS = ("s3:GetObject", "s3:GetObjectTagging", "s3:GetObjectVersion")

@@ -14,11 +14,10 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from environments.environment import Environment, Wal
-from environments.names import storage_stack
-from environments.root import INCOMPLETE_UPLOAD_DAYS, UNCONDITIONAL
-from stacks.app import environment_stack, filled_in, tag
-from stacks.nag_suppressions import suppress
+from warmbase.environments.environment import INCOMPLETE_UPLOAD_DAYS, UNCONDITIONAL, Environment, Wal
+from warmbase.environments.names import storage_stack
+from warmbase.stacks.app import environment_stack, filled_in, tag
+from warmbase.stacks.nag_suppressions import suppress
 
 # Compaction replaces store files: without an end to old versions the bucket would keep every file for ever, and
 # without an end to delete markers each listing would step over all that there ever was.

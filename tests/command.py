@@ -12,12 +12,12 @@ from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from unittest.mock import patch
 
-from cli.main import main
-from cli.signals import ENDING
 from tests.patience import HANG_SECONDS
+from warmbase.cli.main import main
+from warmbase.cli.terminal import ENDING
 
 PROJECT = Path(__file__).parents[1]
-PROCESS = (sys.executable, "-c", "from cli.main import main; main()")
+PROCESS = (sys.executable, "-c", "from warmbase.cli.main import main; main()")
 """How tests start `warmbase` as a process: with the code of this checkout, whoever made .venv/bin/warmbase."""
 
 

@@ -18,15 +18,14 @@ import botocore.session
 import pytest
 from hypothesis import HealthCheck, settings
 
-import cli
-from configurations.launch import Launch
-from configurations.rendering import classifications
-from environments import planning
-from environments.planning import plan_of
-from environments.reader import read_environment
-from sizing.plan import Plan
-from sizing.requirements import Requirements, World
+import warmbase
 from tests.tiers import follows_profile, within_budget
+from warmbase.configurations.launch import Launch, classifications
+from warmbase.environments import planning
+from warmbase.environments.planning import plan_of
+from warmbase.environments.reader import read_environment
+from warmbase.sizing.plan import Plan
+from warmbase.sizing.requirements import Requirements, World
 
 PROJECT = Path(__file__).parents[1]
 GOLDEN = Path(__file__).parent / "golden"
@@ -64,7 +63,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_sessionstart() -> None:
     """Refuses to run where the tests of this checkout would test the code of another."""
-    imported = Path(cli.__file__).parents[1]
+    imported = Path(warmbase.__file__).parents[1]
     if imported != PROJECT:
         pytest.exit(f"{PROJECT} would test {imported}\n  fix: run ./setup.sh in {PROJECT}", returncode=2)
 
@@ -91,7 +90,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
 def _one_search_for_the_same_plan() -> Iterator[None]:
     """Search once for the plan of each environment: the same input gives the same plan.
 
-    Tests that change a constant of `sizing` call `sizing.calculator.plan`, which this leaves alone.
+    Tests that change a constant of `sizing` call `warmbase.sizing.calculator.plan`, which this leaves alone.
     """
     with pytest.MonkeyPatch.context() as patch:
         for name in ("plan", "alternatives"):
@@ -142,7 +141,7 @@ def assemblies(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path
 
     @cache
     def synthesised(name: str) -> Path:
-        import app  # noqa: PLC0415 - aws_cdk is loaded only by the tests that need it
+        from warmbase import app  # noqa: PLC0415 - aws_cdk is loaded only by the tests that need it
 
         directory = shared / name / "cdk.out"
         directory.parent.mkdir(exist_ok=True)

@@ -14,91 +14,129 @@ from tests.syntax import tree_of
 
 PROJECT = Path(__file__).parents[1]
 ROOMS = (
-    "sizing",
+    "ground",
     "facts",
     "emr",
     "hfile",
+    "sizing",
     "environments",
     "configurations",
-    "lint",
+    "linter",
     "dashboards",
     "changes",
     "stacks",
     "operations",
-    "local_aws",
-    "lab",
-    "published",
     "reports",
     "cli",
+    "app",
+    "local_aws",
+    "lab",
+    "tools",
 )
+"""The rooms of the package in their order, the CDK app, and then what only a checkout has."""
+BESIDE = "engines"
+"""An engine has a part in most stages, so its package stands beside the rooms."""
+OUTSIDE = ("local_aws", "lab", "tools")
+LINKED = ("configurations", "dashboards", "stacks")
+"""Folders whose names are fixed at the top of the repository; a link makes each a part of the package."""
 HOMES = {
-    "aws_cdk": {"stacks", "app.py"},
-    "constructs": {"stacks"},
+    "aws_cdk": {"stacks", "app", "engines"},
+    "constructs": {"stacks", "engines"},
     "boto3": {"operations", "local_aws"},
-    "botocore": {"operations", "local_aws"},
+    "botocore": {"operations", "local_aws", "engines"},
     "moto": {"local_aws"},
     "cfnlint": {"local_aws"},
-    "pydantic": {"environments"},
-    "yaml": {"environments", "lint"},
-    "hcl2": {"lint"},
-    "lark": {"lint"},
+    "pydantic": {"environments", "engines"},
+    "yaml": {"environments", "linter"},
+    "hcl2": {"linter"},
+    "lark": {"linter"},
     "jinja2": {"configurations", "lab"},
     "altair": {"lab"},
-    "vl_convert": {"lab", "reports"},
-    "click": {"cli"},
-    "rich": {"cli"},
-    "numpy": {"sizing", "lab", "lint", "published"},
+    "vl_convert": {"lab", "tools"},
+    "click": {"cli", "lab", "tools"},
+    "rich": {"cli", "engines"},
+    "numpy": {"ground", "sizing", "lab", "linter", "tools", "engines"},
     "cramjam": {"hfile"},
     "google_crc32c": {"hfile"},
 }
 
 
+def room_of(module: str) -> str:
+    """Return the room of a module: the first name in it below `warmbase`."""
+    names = module.split(".")
+    return names[1] if names[0] == "warmbase" and len(names) > 1 else names[0]
+
+
+def module_of(source: Path) -> str:
+    """Return the name by which a file is imported."""
+    names = source.relative_to(PROJECT).with_suffix("").parts
+    package = ("warmbase",) if names[0] in LINKED else ()
+    return ".".join((*package, *names)).removesuffix(".__init__")
+
+
 @cache
 def sources() -> list[Path]:
-    rooms = [file for room in ROOMS for file in sorted((PROJECT / room).rglob("*.py"))]
-    return [PROJECT / "app.py", *rooms]
+    folders = ("warmbase", *LINKED, "local_aws", "lab", "tools")
+    return [file for folder in folders for file in sorted((PROJECT / folder).rglob("*.py"))]
 
 
 @cache
 def imported(source: Path) -> set[str]:
-    """Top-level names that a file imports, wherever in it."""
+    """The modules that a file imports, wherever in it."""
     names: set[str] = set()
     for node in ast.walk(tree_of(source)):
         if isinstance(node, ast.Import):
-            names |= {alias.name.partition(".")[0] for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names.add(node.module.partition(".")[0])
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
     return names
 
 
 def sources_of(room: str) -> Iterator[Path]:
-    return (source for source in sources() if source.relative_to(PROJECT).parts[0] == room)
+    return (source for source in sources() if room_of(module_of(source)) == room)
 
 
-@pytest.mark.parametrize("room", ["app.py", *ROOMS])
+@pytest.mark.parametrize("room", ROOMS)
 def test_imports_only_rooms_before_it(room: str) -> None:
-    later = set() if room == "app.py" else set(ROOMS[ROOMS.index(room) + 1 :])
-    assert {str(source): names for source in sources_of(room) if (names := imported(source) & later)} == {}
+    later = set(ROOMS[ROOMS.index(room) + 1 :])
+    ours = {
+        str(source): names
+        for source in sources_of(room)
+        if (
+            names := {
+                name for name in imported(source) if name.startswith(("warmbase.", *OUTSIDE)) and room_of(name) in later
+            }
+        )
+    }
+    assert ours == {}
 
 
-@pytest.mark.parametrize("room", ["app.py", *ROOMS])
+@pytest.mark.parametrize("room", [*ROOMS, BESIDE])
 def test_heavy_library_only_in_its_home(room: str) -> None:
     strangers = {library for library, homes in HOMES.items() if room not in homes}
-    assert {str(source): names for source in sources_of(room) if (names := imported(source) & strangers)} == {}
+    libraries = {source: {name.partition(".")[0] for name in imported(source)} for source in sources_of(room)}
+    assert {str(source): found for source, names in libraries.items() if (found := names & strangers)} == {}
 
 
 def test_every_room_is_on_the_list() -> None:
-    found = {path.parent.name for path in PROJECT.glob("*/__init__.py") if path.parent.name != "tests"}
-    assert found <= set(ROOMS)
+    packages = {path.parent.name for folder in (PROJECT / "warmbase", PROJECT) for path in folder.glob("*/__init__.py")}
+    assert packages - {"tests", "warmbase"} == {*ROOMS, BESIDE} - {"app"}
+
+
+def test_nothing_is_imported_by_a_name_outside_the_package() -> None:
+    """A module that has two names is loaded twice."""
+    flat = {
+        str(source): names
+        for source in (*sources(), *sorted((PROJECT / "tests").rglob("*.py")))
+        if (names := {name for name in imported(source) if name.partition(".")[0] in LINKED})
+    }
+    assert flat == {}
 
 
 @cache
 def module_graph() -> dict[str, set[str]]:
     """Return the modules of the project, each with those that it imports."""
-    modules = {
-        ".".join(source.relative_to(PROJECT).with_suffix("").parts).removesuffix(".__init__"): source
-        for source in sources()
-    }
+    modules = {module_of(source): source for source in sources()}
     graph: dict[str, set[str]] = {name: set() for name in modules}
     for name, source in modules.items():
         for node in ast.walk(tree_of(source)):
@@ -130,6 +168,8 @@ def test_no_circle_between_folders() -> None:
     for name, imports in graph.items():
         folder = folder_of(name)
         for other in map(folder_of, imports):
+            if BESIDE in f"{folder}.{other}".split("."):
+                continue
             if other != folder and not is_within(other, folder) and not is_within(folder, other):
                 folders.setdefault(folder, set()).add(other)
     assert circle(folders) == ()

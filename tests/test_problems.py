@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 from msgspec.structs import asdict
 
-from sizing.problem import Drifted, InvalidInput, OperationFailed, Problem, Refused, WarmbaseError
 from tests.syntax import PROJECT, project_files, tree_of
+from warmbase.ground.errors import Drifted, InvalidInput, OperationFailed, Problem, Refused, WarmbaseError
 
 LAYOUTS = {
-    "sizing/problem.py",
+    "warmbase/ground/errors.py",
     # EMR fetches each of these programs alone, so each lays out its own refusal, once.
     "bootstrap-actions/programs/before_regionserver.py",
     "bootstrap-actions/programs/before_trino_worker.py",
     "bootstrap-actions/programs/claim_root.py",
 }
 PROBLEMS = {"Problem", "PreflightCheck"}
-SCRIPT_LAYOUTS = {"bootstrap-actions/shared.sh", "setup.sh", "pyz.sh"}
+SCRIPT_LAYOUTS = {"bootstrap-actions/shared.sh", "setup.sh"}
 
 
 def files(suffix: str) -> list[Path]:

@@ -12,13 +12,13 @@ from typing import Final
 import pytest
 from click.testing import CliRunner
 
-from cli.demo import AFTER_REMOVAL
-from cli.main import COMMANDS, warmbase
-from lint.rules import RULES
+from lab.commands.demo import AFTER_REMOVAL
 from local_aws.server import is_healthy
 from tests.command import run
 from tests.pages import DOCS, PAGES, PROJECT, README, WARMBASE, assert_printed_in_order, blocks, sessions
 from tests.patience import HANG_SECONDS
+from warmbase.cli.main import COMMANDS, warmbase
+from warmbase.linter.rules import RULES
 
 MAX_README_LINES: Final = 200
 OFFLINE: Final = {"plan", "explain", "compare", "render", "lint", "diff", "lab scenarios", "--help"}

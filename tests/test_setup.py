@@ -55,7 +55,7 @@ def stubs(tmp_path: Path) -> Path:
         (stubs / name).chmod(0o755)
     project = tmp_path / "project"
     project.mkdir()
-    for name in ("setup.sh", "uv.lock", "package-lock.json"):
+    for name in ("setup.sh", "uv.lock", "package.json", "package-lock.json"):
         shutil.copy(PROJECT / name, project / name)
     return stubs
 
@@ -143,7 +143,7 @@ def calls(stubs: Path, program: str) -> list[list[str]]:
 
 def groups(stubs: Path) -> set[str]:
     [synced] = calls(stubs, "uv sync")
-    return {group for option, group in pairwise(synced) if option == "--group"}
+    return {group for option, group in pairwise(synced) if option in {"--group", "--extra"}}
 
 
 def test_the_smallest_set_needs_neither_node_nor_uv(stubs: Path) -> None:
@@ -160,14 +160,14 @@ def test_the_smallest_set_needs_neither_node_nor_uv(stubs: Path) -> None:
 @pytest.mark.parametrize(
     ("wanted", "expected"),
     [
-        ((), {"dev", "node"}),
+        ((), {"dev", "deploy", "node"}),
         (("aws",), {"aws"}),
         (("deploy",), {"deploy", "node"}),
-        (("demo", "pictures"), {"demo", "pictures", "node"}),
-        (("dev", "lab"), {"dev", "lab", "node"}),
+        (("demo", "pictures"), {"demo", "pictures", "deploy", "node"}),
+        (("dev", "lab"), {"dev", "lab", "deploy", "node"}),
     ],
 )
-def test_a_set_is_the_group_of_that_name_and_brings_node_for_the_cdk(
+def test_a_set_is_the_extra_or_group_of_that_name_and_brings_node_for_the_cdk(
     stubs: Path, wanted: tuple[str, ...], expected: set[str]
 ) -> None:
     (stubs / "ensurepip").touch()
@@ -208,8 +208,10 @@ def test_an_unknown_set_is_refused(stubs: Path) -> None:
     assert not (stubs.parent / "project" / ".venv").exists()
 
 
-def test_every_set_is_a_group_of_packages() -> None:
-    """setup.sh passes its sets on as names of groups; without a group of its own is only what all others need."""
+def test_every_set_is_an_extra_or_a_group_of_packages() -> None:
+    """setup.sh passes its sets on as names; a set of its own needs only what all others have."""
     listed = dict(re.findall(r"(\w+)=(\w+)", re.findall(r"known='(.*)'", (PROJECT / "setup.sh").read_text())[0]))
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())
-    assert set(listed) - {"plan"} == set(project["dependency-groups"]) - {"node"}
+    assert set(listed) - {"plan"} == {*project["project"]["optional-dependencies"], *project["dependency-groups"]} - {
+        "node"
+    }

@@ -8,19 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from configurations.properties.assignment import ASSIGNMENT
-from configurations.properties.bucket_cache import BUCKET_CACHE
-from configurations.properties.caching import CACHING
-from configurations.properties.compaction import COMPACTION
-from configurations.properties.hadoop import HADOOP
-from configurations.properties.java import JAVA
-from configurations.properties.l1_and_memstore import L1_AND_MEMSTORE
-from configurations.properties.observation import OBSERVATION
-from configurations.properties.property import Applied, Property, PropertyScope
-from configurations.properties.rpc import RPC
-from configurations.properties.security import SECURITY
-from configurations.properties.storage import STORAGE
-from emr.classification import ClassificationPath
+from warmbase.configurations.properties.assignment import ASSIGNMENT
+from warmbase.configurations.properties.cache import BUCKET_CACHE, CACHING
+from warmbase.configurations.properties.compaction import COMPACTION
+from warmbase.configurations.properties.hadoop import HADOOP
+from warmbase.configurations.properties.java import JAVA
+from warmbase.configurations.properties.l1_and_memstore import L1_AND_MEMSTORE
+from warmbase.configurations.properties.observation import OBSERVATION
+from warmbase.configurations.properties.property import Applied, Property, PropertyScope
+from warmbase.configurations.properties.rpc import RPC
+from warmbase.configurations.properties.security import SECURITY
+from warmbase.configurations.properties.storage import STORAGE
+from warmbase.emr.cluster_spec import ClassificationPath
 
 __all__ = ["CATALOGUE", "TOPICS", "Applied", "Property", "PropertyScope"]
 

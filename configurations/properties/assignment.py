@@ -5,10 +5,24 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from configurations.properties.property import CORE, PRIMARY, Applied, Property, Span
-from configurations.properties.sources import HBASE_262, HBASE_264, HBASE_266, HUBSPOT_TABLES, RECIPE
-from configurations.properties.values import LONG, Decimal, OneOf, Switch, Whole
-from sizing.reopening import BACKOFF_MS
+from warmbase.configurations.properties.property import (
+    CORE,
+    HBASE_262,
+    HBASE_264,
+    HBASE_266,
+    HUBSPOT_TABLES,
+    LONG,
+    PRIMARY,
+    RECIPE,
+    Applied,
+    Decimal,
+    OneOf,
+    Property,
+    Span,
+    Switch,
+    Whole,
+)
+from warmbase.sizing.server.restart import BACKOFF_MS
 
 STOCHASTIC: Final = "org.apache.hadoop.hbase.master.balancer.StochasticLoadBalancer"
 CACHE_AWARE: Final = "org.apache.hadoop.hbase.master.balancer.CacheAwareLoadBalancer"

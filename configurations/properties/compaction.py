@@ -12,12 +12,20 @@ from typing import Final
 
 from msgspec import Struct
 
-from configurations.properties.property import CORE, Applied, Property
-from configurations.properties.sources import EMR_HBASE_S3, HBASE_262, HBASE_CONFIGURATION
-from configurations.properties.values import LONG, Decimal, Whole
-from facts.regions import utc_offset_hours
-from sizing.compaction import DAY_LIMIT_BYTES, LOWER_BOUND_BYTES, RATIO
-from sizing.units import GIB, MIB
+from warmbase.configurations.properties.property import (
+    CORE,
+    EMR_HBASE_S3,
+    HBASE_262,
+    HBASE_CONFIGURATION,
+    LONG,
+    Applied,
+    Decimal,
+    Property,
+    Whole,
+)
+from warmbase.facts.ec2 import utc_offset_hours
+from warmbase.ground.units import GIB, MIB
+from warmbase.sizing.server.write_path import DAY_LIMIT_BYTES, LOWER_BOUND_BYTES, RATIO
 
 # judgement: most services have the fewest reads in these four hours; override them if your users are elsewhere.
 NIGHT_BEGINS: Final = 1

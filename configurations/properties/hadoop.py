@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from configurations.properties.property import BOTH, CORE, PRIMARY, Applied, Property, Span
-from configurations.properties.sources import (
+from warmbase.configurations.properties.property import (
     BEST_PRACTICES,
+    BOTH,
+    CORE,
     EMR_REPLACEMENT,
     EMR_S3A,
     EMR_STORAGE,
@@ -16,9 +17,18 @@ from configurations.properties.sources import (
     HBASE_262,
     HUBSPOT,
     INTEL,
+    LONG,
+    PRIMARY,
+    Applied,
+    Decimal,
+    ListOf,
+    Matching,
+    Property,
+    Span,
+    Switch,
+    Whole,
 )
-from configurations.properties.values import LONG, Decimal, ListOf, Matching, Switch, Whole
-from sizing.hdfs_load import LOCATION_REFRESH_MS
+from warmbase.sizing.server.system_volume import LOCATION_REFRESH_MS
 
 DIRECTORIES: Final = ListOf(member=Matching(form=r"(file://|\[\w+\])?/.+", described="a whole path"))
 # judgement: these waits add up to the time in which S3 splits a prefix; see the property's reason.

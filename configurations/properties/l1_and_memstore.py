@@ -5,9 +5,22 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from configurations.properties.property import CORE, Applied, Property, Span
-from configurations.properties.sources import HBASE_262, HBASE_264, HBASE_265
-from configurations.properties.values import LONG, AnyText, Decimal, Matching, OneOf, Switch, Whole
+from warmbase.configurations.properties.property import (
+    CORE,
+    HBASE_262,
+    HBASE_264,
+    HBASE_265,
+    LONG,
+    AnyText,
+    Applied,
+    Decimal,
+    Matching,
+    OneOf,
+    Property,
+    Span,
+    Switch,
+    Whole,
+)
 
 SIZE: Final = Matching(form=r"\d+[kmgtKMGT]?[bB]?", described="bytes, or with a suffix such as 10g", unit="bytes")
 HEAP: Final = "fraction of heap"

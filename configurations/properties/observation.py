@@ -5,10 +5,22 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from configurations.metrics import EXPORT_INTERVAL_MS
-from configurations.properties.property import BOTH, CORE, Applied, Property, Span
-from configurations.properties.sources import EMR_AGENT, HBASE_262
-from configurations.properties.values import LONG, AnyText, ListOf, Matching, OneOf, Whole
+from warmbase.configurations.metrics import EXPORT_INTERVAL_MS
+from warmbase.configurations.properties.property import (
+    BOTH,
+    CORE,
+    EMR_AGENT,
+    HBASE_262,
+    LONG,
+    AnyText,
+    Applied,
+    ListOf,
+    Matching,
+    OneOf,
+    Property,
+    Span,
+    Whole,
+)
 
 ATTRIBUTES: Final = ListOf(member=AnyText(described="an attribute of the bean"))
 NAMES: Final = ListOf(member=AnyText(described="a metric of the CloudWatch agent"))

@@ -5,10 +5,24 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from configurations.properties.property import BOTH, CORE, PRIMARY, Applied, Property, Span
-from configurations.properties.sources import EMR_HBASE_CONFIGURE, HBASE_262, HBASE_GUIDE, INTEL
-from configurations.properties.values import LONG, Decimal, OneOf, Switch, Whole
-from sizing.clients import SESSION_TIMEOUT_MS
+from warmbase.configurations.properties.property import (
+    BOTH,
+    CORE,
+    EMR_HBASE_CONFIGURE,
+    HBASE_262,
+    HBASE_GUIDE,
+    INTEL,
+    LONG,
+    PRIMARY,
+    Applied,
+    Decimal,
+    OneOf,
+    Property,
+    Span,
+    Switch,
+    Whole,
+)
+from warmbase.sizing.server.restart import SESSION_TIMEOUT_MS
 
 _core = partial(Property, classification="hbase-site", groups=CORE, applied=Applied.ROLLING_RESTART, source=HBASE_262)
 PORT: Final = Whole(unit="port", least=1, most=65_535)

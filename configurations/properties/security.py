@@ -5,9 +5,21 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from configurations.properties.property import BOTH, CORE, PRIMARY, Applied, Property
-from configurations.properties.sources import EMR_ENCRYPTION, EMR_UTILITIES_SECURITY, HBASE_262, HBASE_SECURITY
-from configurations.properties.values import AnyText, ListOf, OneOf, Switch
+from warmbase.configurations.properties.property import (
+    BOTH,
+    CORE,
+    EMR_ENCRYPTION,
+    EMR_UTILITIES_SECURITY,
+    HBASE_262,
+    HBASE_SECURITY,
+    PRIMARY,
+    AnyText,
+    Applied,
+    ListOf,
+    OneOf,
+    Property,
+    Switch,
+)
 
 ACCESS_CONTROLLER: Final = "org.apache.hadoop.hbase.security.access.AccessController"
 TOKENS: Final = "org.apache.hadoop.hbase.security.token.TokenProvider"

@@ -5,19 +5,31 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from configurations.properties.property import BOTH, CORE, EVERYWHERE, PRIMARY, Applied, Property, Span
-from configurations.properties.sources import (
+from warmbase.configurations.properties.property import (
     BEST_PRACTICES,
+    BOTH,
+    CORE,
     EMR_HBASE_CONFIGURE,
     EMR_HBASE_S3,
     EMR_S3A,
     EMR_WAL,
+    EVERYWHERE,
     HADOOP_341,
     HBASE_262,
     HBASE_264,
     HBASE_CONFIGURATION,
+    LONG,
+    PRIMARY,
+    AnyText,
+    Applied,
+    Decimal,
+    Matching,
+    OneOf,
+    Property,
+    Span,
+    Switch,
+    Whole,
 )
-from configurations.properties.values import LONG, AnyText, Decimal, Matching, OneOf, Switch, Whole
 
 _identity = partial(Property, groups=EVERYWHERE, applied=Applied.NEW_CLUSTER)
 _site = partial(Property, classification="hbase-site", groups=BOTH, applied=Applied.ROLLING_RESTART)

@@ -1,4 +1,7 @@
-"""HBase's administration, through one long-running process: `java/warmbase/lab/Admin.java` lists its calls."""
+"""Tables and column families as the lab creates them.
+
+HBase's administration, through one long-running process: `java/warmbase/lab/Admin.java` lists its calls.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +20,56 @@ from typing import IO, Any, Final, Self
 
 from msgspec import Struct
 
-from lab.hbase.process import INHERITED_VARIABLES, die_with
-from lab.hbase.table_spec import TableSpec
-from sizing.block import LengthHistogram, cached_bytes
-from sizing.problem import OperationFailed
+from lab.machine.process import INHERITED_VARIABLES, die_with
+from warmbase.ground.block import LengthHistogram, cached_bytes
+from warmbase.ground.errors import OperationFailed
+
+
+class TableFamily(Struct, frozen=True, kw_only=True):
+    """A column family. `attributes` have HBase's names (PREFETCH_BLOCKS_ON_OPEN); None leaves HBase's default."""
+
+    name: str
+    compression: str | None = None
+    block_bytes: int | None = None
+    encoding: str | None = None
+    bloom: str | None = None
+    configuration: Mapping[str, str] | None = None
+    attributes: Mapping[str, str] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the value in the form that the process reads."""
+        named = {
+            "name": self.name,
+            "compression": self.compression,
+            "block_bytes": self.block_bytes,
+            "encoding": self.encoding,
+            "bloom": self.bloom,
+            "configuration": self.configuration and dict(self.configuration),
+        }
+        return {key: value for key, value in named.items() if value is not None} | dict(self.attributes or {})
+
+
+class TableSpec(Struct, frozen=True, kw_only=True):
+    """A table to create: cut at `split_keys`, or into `regions` that hold equal numbers of YCSB's rows."""
+
+    name: str
+    families: Sequence[TableFamily]
+    regions: int = 1
+    split_keys: Sequence[str] = ()
+    attributes: Mapping[str, str] | None = None
+    configuration: Mapping[str, str] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the value in the form that the process reads."""
+        return {
+            "table": self.name,
+            "families": [family.to_json() for family in self.families],
+            "regions": self.regions,
+            "split_keys": list(self.split_keys),
+            "attributes": dict(self.attributes or {}),
+            "configuration": dict(self.configuration or {}),
+        }
+
 
 MAIN_CLASS: Final = "warmbase.lab.Admin"
 CALL_SECONDS: Final = 900.0  # judgement: compacting a table of the lab's size takes seconds; this ends only what hangs

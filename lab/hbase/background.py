@@ -22,12 +22,12 @@ from lab.hbase.cluster import LabCluster, LabServer
 from lab.hbase.experiment import family_of
 from lab.hbase.jmx import CacheCounters, cache_counters
 from lab.hbase.laboratory import admin_command
-from lab.hbase.paths import LabPaths, Ports, free_ports, home
-from lab.hbase.process import RunningProcess, began
 from lab.hbase.run import RunRequest, check_room
-from lab.hbase.store.processes import Program, start_store
+from lab.hbase.store import Program, start_store
 from lab.hbase.ycsb import Ycsb
-from sizing.problem import OperationFailed
+from lab.machine.paths import LabPaths, Ports, free_ports, home
+from lab.machine.process import RunningProcess, began
+from warmbase.ground.errors import OperationFailed
 
 STATE: Final = "up.json"
 DIRECTORY: Final = "up"

@@ -10,21 +10,18 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from configurations.properties.caching import PREFETCH_DELAY_MS
-from lab.hbase.admin import Admin, StoreFileBlocks
+from lab.hbase.admin import Admin, StoreFileBlocks, TableFamily
+from lab.hbase.admin import TableSpec as TableDefinition
 from lab.hbase.cluster import LabCluster, LabServer
+from lab.hbase.configuration import varied
 from lab.hbase.jmx import CacheCounters
-from lab.hbase.limits.machine import IdleCpu
-from lab.hbase.overlay import varied
-from lab.hbase.process import RunningProcess
 from lab.hbase.recording import Sample, Window
-from lab.hbase.store.client import StoreClient
-from lab.hbase.store.processes import ROOT
-from lab.hbase.store.settings import Settings
-from lab.hbase.table_spec import TableFamily
-from lab.hbase.table_spec import TableSpec as TableDefinition
+from lab.hbase.store import ROOT, Settings, StoreClient
 from lab.hbase.ycsb import Ycsb, YcsbLoad, YcsbTable
-from sizing.problem import OperationFailed
+from lab.machine import IdleCpu
+from lab.machine.process import RunningProcess
+from warmbase.configurations.properties.cache import PREFETCH_DELAY_MS
+from warmbase.ground.errors import OperationFailed
 
 FRESH_SECONDS: Final = (
     2.5  # the daemons refresh their counters every second, and JMX serves copies that are a second old

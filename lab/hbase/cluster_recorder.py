@@ -12,14 +12,14 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from configurations.metrics import MetricSource, metrics_of
 from lab.hbase.cluster import LabCluster
 from lab.hbase.cluster_recording import ClusterSample, Figures, ServerEvent
 from lab.hbase.jmx import SERVER_BEAN, bean
-from lab.hbase.limits.machine import IO_WAIT_FIELDS, IdleCpu, memory
-from lab.hbase.limits.volume import LimitedVolume
-from lab.hbase.store.client import StoreClient
-from sizing.problem import OperationFailed
+from lab.hbase.store import StoreClient
+from lab.machine import IO_WAIT_FIELDS, IdleCpu, memory
+from lab.machine.volume import LimitedVolume
+from warmbase.configurations.metrics import MetricSource, metrics_of
+from warmbase.ground.errors import OperationFailed
 
 EVERY_SECONDS: Final = 1.0
 REGIONS_BEAN: Final = "Hadoop:service=HBase,name=RegionServer,sub=Regions"

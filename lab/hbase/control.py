@@ -1,24 +1,30 @@
-"""The lab's HBase as the commands that keep caches warm see it: regions, caches, and the restart of one process."""
+"""The lab's HBase as the commands that keep caches warm see it: regions, caches, and the restart of one process.
+
+A cluster whose caches hold all data, under steady reads: the state from which operations on warm caches begin.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 from msgspec import Struct, field
 
-from facts.releases import releases
-from hfile.cache_index import cached_files
 from lab.hbase.admin import Admin
 from lab.hbase.cluster import LabCluster, LabServer
-from lab.hbase.overlay import PERSIST_INTERVAL_MS
-from lab.hbase.read_history import ReadHistory
-from operations.compaction_waves import StoredRegion
-from operations.emr_hbase import STALE_INTERVALS
-from operations.hbase_control import CacheContents, CacheReads, HBaseState, Region, RegionMove
-from operations.progress import Say
-from operations.restart_journal import RestartJournal
+from lab.hbase.configuration import PERSIST_INTERVAL_MS, varied
+from lab.hbase.experiment import Experiment
+from lab.hbase.recording import ReadHistory, read_history
+from lab.hbase.ycsb import SteadyReads
+from warmbase.facts.releases import releases
+from warmbase.hfile.cache_index import cached_files
+from warmbase.operations.aws.progress import Say
+from warmbase.operations.cluster.hbase_control import CacheContents, CacheReads, HBaseState, Region, RegionMove
+from warmbase.operations.hbase.compaction_waves import StoredRegion
+from warmbase.operations.hbase.emr_hbase import STALE_INTERVALS
+from warmbase.operations.hbase.rolling_restart import RestartJournal
 
 PERIOD_SECONDS: Final = 10.0
 """The shortest time over which a hit ratio counts: JMX serves copies of counters that are up to 2.5 s old."""
@@ -164,3 +170,63 @@ class MemoryJournal(Struct):
     def clear(self) -> None:
         """Forget the journal."""
         self.journal = None
+
+
+PREFETCHED_SECONDS: Final = 600.0
+WARM_SECONDS: Final = 20.0
+"""The seconds of reads before an operation begins, whose hit ratio its gates compare with."""
+AFTER_SECONDS: Final = {False: 60.0, True: 20.0}
+"""The seconds of reads after an operation that count: a minute, or less in the short form."""
+READS_PER_SECOND: Final = 80.0  # judgement: two cores serve this beside a JVM that starts, or regions that open
+THREADS: Final = 16  # judgement: while some threads wait for a region that is away, others still read
+LOAD_SECONDS: Final = 3600.0  # longer than any operation takes; the load ends with it
+
+
+class SteadyCluster(Struct, frozen=True, kw_only=True):
+    """The cluster as the commands see it, and its clients, which read since `warm_at` (seconds since 1970)."""
+
+    control: LabControl
+    clients: SteadyReads
+    warm_at: float
+
+    @property
+    def history(self) -> ReadHistory:
+        """Return the counters since shortly before the reads began."""
+        return self.control.history
+
+    @property
+    def now(self) -> float:
+        """Return the time of the last counters."""
+        return self.history.ticks[-1].at
+
+
+def roomy(lab: Experiment, times: float, why: str) -> LabServer:
+    """Return a server whose cache is `times` as large as in the other scenarios."""
+    return LabServer(varied=varied({"hbase.bucketcache.size": str(round(times * lab.miniature.cache_mib))}, why))
+
+
+def prefetch(lab: Experiment, server: LabServer | None = None) -> None:
+    """Start all servers with these settings and empty caches, and wait until a prefetch has filled them."""
+    lab.bench.serve(server or LabServer(), cold=True)
+    lab.bench.wait_until_full(lab.miniature.demand.blocks.count, PREFETCHED_SECONDS)
+
+
+@contextmanager
+def steady_cluster(lab: Experiment, client: Mapping[str, str] | None = None) -> Iterator[SteadyCluster]:
+    """Read from the running servers for as long as the block runs, which begins after some seconds of reads.
+
+    `client` has HBase's settings of the clients.
+    """
+    bench = lab.bench
+    bench.store.set(bench.latency)
+    load = lab.load(seconds=LOAD_SECONDS, threads=THREADS, target_per_second=READS_PER_SECOND)
+    start = bench.sample(0.0).cache
+    with (
+        read_history(bench.cluster, bench.store) as history,
+        bench.ycsb.steady(lab.table, load, client or {}) as clients,
+    ):
+        bench.wait_until(lambda now: now.reads > start.reads + READS_PER_SECOND, PREFETCHED_SECONDS)
+        control = LabControl(cluster=bench.cluster, admin=bench.admin, history=history)
+        warm_at = history.ticks[-1].at
+        time.sleep(WARM_SECONDS)
+        yield SteadyCluster(control=control, clients=clients, warm_at=warm_at)

@@ -7,15 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from configurations.node_files import hbase_site_xml
-from emr.classification import Classification
 from lab.hbase.admin import Admin, AdminCommand
 from lab.hbase.cluster import LabCluster
+from lab.hbase.configuration import CLIENT_LOGGING, FIRST_TIER, Java, Overlay, logging_file
 from lab.hbase.jmx import bean
-from lab.hbase.jvm import CLIENT_LOGGING, FIRST_TIER, Java, logging_file
-from lab.hbase.overlay import Overlay
-from lab.hbase.paths import HOST, LabPaths, Ports, free_ports
-from lab.hbase.process import Command, RunningProcess, start
+from lab.machine.paths import HOST, LabPaths, Ports, free_ports
+from lab.machine.process import Command, RunningProcess, start
+from warmbase.configurations.node_files import hbase_site_xml
+from warmbase.emr.cluster_spec import Classification
 
 HEAP_MIB: Final = 128
 """A NameNode or DataNode with a heap of this size takes 180 MB."""

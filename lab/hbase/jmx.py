@@ -11,8 +11,8 @@ from urllib.parse import quote
 from msgspec import Struct
 from msgspec.structs import fields
 
-from configurations.metrics import MISSES_FOR_ONE
-from lab.hbase.paths import HOST
+from lab.machine.paths import HOST
+from warmbase.configurations.metrics import MISSES_FOR_ONE
 
 ANSWER_SECONDS: Final = 60.0
 SERVER_BEAN: Final = "Hadoop:service=HBase,name=RegionServer,sub=Server"

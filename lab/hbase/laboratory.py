@@ -1,28 +1,76 @@
-"""A new lab for one environment: directories, store, HBase and bench, which all end together; and its scale."""
+"""Directories of labs that end with the command that started them.
+
+A new lab for one environment: directories, store, HBase and bench, which all end together; and its scale.
+"""
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from msgspec import Struct
 
-from configurations.launch import Launch
-from facts.releases import releases
 from lab.hbase.admin import Admin, AdminCommand
 from lab.hbase.bench import Bench
-from lab.hbase.cluster import LabCluster
-from lab.hbase.jvm import CLIENT_LOGGING, FIRST_TIER, Java
-from lab.hbase.kdc import kdc
-from lab.hbase.paths import LabPaths, free_ports
+from lab.hbase.cluster import LabCluster, kdc
+from lab.hbase.configuration import CLIENT_LOGGING, FIRST_TIER, Java
 from lab.hbase.software import Software, software
-from lab.hbase.store.processes import Program, store
-from lab.hbase.store.settings import Settings
+from lab.hbase.store import Program, Settings, store
 from lab.hbase.ycsb import Ycsb
-from lab.model.scaled_plan import CLIENTS, ScaledPlan, Small, miniature
-from sizing.release import Release
-from sizing.units import MIB, format_size
+from lab.machine import control_groups, volume
+from lab.machine.paths import LabPaths, free_ports, home
+from lab.machine.process import began
+from lab.scaled_plan import CLIENTS, ScaledPlan, Small, miniature
+from warmbase.configurations.launch import Launch
+from warmbase.facts.releases import releases
+from warmbase.ground.release import Release
+from warmbase.ground.units import MIB, format_size
+
+
+@contextmanager
+def run_directory() -> Iterator[Path]:
+    """Yield a directory that is removed afterwards; leftovers of killed commands are removed first."""
+    clean_abandoned()
+    directory = _runs() / f"{os.getpid()}-{began(os.getpid())}"
+    directory.mkdir(parents=True)
+    try:
+        yield directory
+    finally:
+        remove_directory(directory)
+
+
+def clean_abandoned() -> tuple[Path, ...]:
+    """Remove the directories, and unmount the volumes, of commands that have ended; return them."""
+    abandoned = tuple(path for path in sorted(_runs().glob("*")) if not _is_alive(path.name))
+    for directory in abandoned:
+        remove_directory(directory)
+    control_groups.remove_abandoned()
+    return abandoned
+
+
+def running() -> tuple[int, ...]:
+    """Return the process ids of the commands whose labs run now."""
+    return tuple(int(path.name.partition("-")[0]) for path in sorted(_runs().glob("*")) if _is_alive(path.name))
+
+
+def remove_directory(directory: Path) -> None:
+    """Remove a directory with everything that is mounted in it."""
+    volume.clean(directory)
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+def _runs() -> Path:
+    return home() / "runs"
+
+
+def _is_alive(name: str) -> bool:
+    """Return whether the command that created it still runs; a reused process id has another start time."""
+    number, _, ticks = name.partition("-")
+    return number.isdecimal() and ticks == str(began(int(number)))
+
 
 ADMIN_FLAGS = ("-Xmx256m", "-XX:+UseSerialGC", *FIRST_TIER)
 

@@ -12,19 +12,19 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from lab import machine
 from lab.hbase.cluster import LabCluster, LabServer
 from lab.hbase.experiment import Experiment, ScenarioResult
-from lab.hbase.laboratory import Laboratory, laboratory, scale
-from lab.hbase.limits import groups, machine, volume
-from lab.hbase.paths import LabPaths, free_ports, home
+from lab.hbase.laboratory import Laboratory, laboratory, remove_directory, run_directory, scale
 from lab.hbase.recording import recordings_to_json
 from lab.hbase.report.page import page_html
 from lab.hbase.result import Machine, Run, Scenario, Substitution
-from lab.hbase.run_directory import remove_directory, run_directory
 from lab.hbase.scenarios import BENCHED, SCENARIOS, benched, question, unbenched
 from lab.hbase.ycsb import YcsbTable
-from sizing.problem import InvalidInput, OperationFailed, Problem
-from sizing.units import GIB
+from lab.machine import control_groups, volume
+from lab.machine.paths import LabPaths, free_ports, home
+from warmbase.ground.errors import InvalidInput, OperationFailed, Problem
+from warmbase.ground.units import GIB
 
 SPARE_DISK_BYTES: Final = 2 * GIB  # judgement: logs, a write-ahead log, unfinished uploads
 COPIES_ON_DISK: Final = 5
@@ -188,7 +188,7 @@ def _header(request: RunRequest) -> Run:
 
 def this_machine() -> Machine:
     """Return this machine, as a run records it."""
-    limited_memory = groups.unavailable() is None
+    limited_memory = control_groups.unavailable() is None
     return Machine(
         cores=machine.cores(),
         memory_bytes=machine.memory().total_bytes,

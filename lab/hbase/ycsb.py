@@ -10,11 +10,11 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from lab.hbase.jvm import CLIENT_LOGGING, FIRST_TIER, Java
-from lab.hbase.paths import LabPaths
-from lab.hbase.process import Command, RunningProcess, start
+from lab.hbase.configuration import CLIENT_LOGGING, FIRST_TIER, Java
 from lab.hbase.software import Software
-from sizing.problem import OperationFailed
+from lab.machine.paths import LabPaths
+from lab.machine.process import Command, RunningProcess, start
+from warmbase.ground.errors import OperationFailed
 
 HEAP_MIB: Final = 384
 SLACK_SECONDS: Final = 90.0

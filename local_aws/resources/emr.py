@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 from moto.cloudformation.exceptions import UnformattedGetAttTemplateException, ValidationError
 from moto.emr.models import emr_backends
 
-from emr.cluster_state import ENDED
-from local_aws import api, readings
-from local_aws.instance_groups import api_configurations, settle
-from local_aws.resource_type import ApiResource, ApiType, CreationFailed
-
-if TYPE_CHECKING:
-    from local_aws.moto_internals import Json, Untyped
-    from local_aws.resource_type import ResourceRequest
+from local_aws import controls, moto_internals
+from local_aws.emr.instance_groups import api_configurations, settle
+from local_aws.moto_internals import Json, Untyped
+from local_aws.resources import ApiResource, ApiType, CreationFailed, ResourceRequest
+from warmbase.emr.cluster_state import ENDED
 
 ROLES = {"MasterInstanceGroup": "MASTER", "CoreInstanceGroup": "CORE", "TaskInstanceGroups": "TASK"}
 FLEETS = frozenset({"MasterInstanceFleet", "CoreInstanceFleet", "TaskInstanceFleets"})
@@ -28,7 +24,7 @@ class ClusterType(ApiType):
 
     def create(self, request: ResourceRequest) -> Untyped:
         """Return the new cluster, WAITING; raises CreationFailed when its bootstrap failed."""
-        answer = api.call("emr", request.region, "run_job_flow", **job_flow(request.properties))
+        answer = moto_internals.call("emr", request.region, "run_job_flow", **job_flow(request.properties))
         cluster = emr_backends[request.account_id][request.region].clusters[answer["JobFlowId"]]
         if cluster.state not in {"RUNNING", "WAITING"}:
             raise CreationFailed(cluster, f"Cluster {cluster.id} failed: {cluster.last_state_change_reason}")
@@ -42,7 +38,9 @@ class ClusterType(ApiType):
         _update_policies(resource.id, request.region, new)
         _update_tags(resource.id, request.region, old, new)
         for change in count_changes(resource, old.get("Instances", {}), new.get("Instances", {})):
-            api.call("emr", request.region, "modify_instance_groups", ClusterId=resource.id, InstanceGroups=[change])
+            moto_internals.call(
+                "emr", request.region, "modify_instance_groups", ClusterId=resource.id, InstanceGroups=[change]
+            )
             settle(resource, resource.emr_backend.instance_groups[change["InstanceGroupId"]])
         resource.template_properties = new
         return resource
@@ -50,7 +48,7 @@ class ClusterType(ApiType):
     def delete(self, resource: Untyped, request: ResourceRequest) -> None:
         """Terminate the cluster; EMR refuses while it is termination protected."""
         if resource.state not in ENDED:
-            api.call("emr", request.region, "terminate_job_flows", JobFlowIds=[resource.id])
+            moto_internals.call("emr", request.region, "terminate_job_flows", JobFlowIds=[resource.id])
 
 
 def cluster_attribute(cluster: Untyped, name: str) -> str:
@@ -116,30 +114,32 @@ def _update_flags(cluster_id: str, region: str, old: Json, new: Json) -> None:
     replacing = instances.get("UnhealthyNodeReplacement", True)
     visible = new.get("VisibleToAllUsers", False)
     ids = [cluster_id]
-    if protected != was_protected or readings.are_worse():
-        api.call("emr", region, "set_termination_protection", JobFlowIds=ids, TerminationProtected=protected)
-    api.call("emr", region, "set_unhealthy_node_replacement", JobFlowIds=ids, UnhealthyNodeReplacement=replacing)
-    api.call("emr", region, "set_visible_to_all_users", JobFlowIds=ids, VisibleToAllUsers=visible)
+    if protected != was_protected or controls.are_worse():
+        moto_internals.call("emr", region, "set_termination_protection", JobFlowIds=ids, TerminationProtected=protected)
+    moto_internals.call(
+        "emr", region, "set_unhealthy_node_replacement", JobFlowIds=ids, UnhealthyNodeReplacement=replacing
+    )
+    moto_internals.call("emr", region, "set_visible_to_all_users", JobFlowIds=ids, VisibleToAllUsers=visible)
     if "StepConcurrencyLevel" in new:
         level = new["StepConcurrencyLevel"]
-        api.call("emr", region, "modify_cluster", ClusterId=cluster_id, StepConcurrencyLevel=level)
+        moto_internals.call("emr", region, "modify_cluster", ClusterId=cluster_id, StepConcurrencyLevel=level)
 
 
 def _update_policies(cluster_id: str, region: str, new: Json) -> None:
     for name, noun in {"ManagedScalingPolicy": "managed_scaling", "AutoTerminationPolicy": "auto_termination"}.items():
         if name in new:
-            api.call("emr", region, f"put_{noun}_policy", ClusterId=cluster_id, **{name: new[name]})
+            moto_internals.call("emr", region, f"put_{noun}_policy", ClusterId=cluster_id, **{name: new[name]})
         else:
-            api.call("emr", region, f"remove_{noun}_policy", ClusterId=cluster_id)
+            moto_internals.call("emr", region, f"remove_{noun}_policy", ClusterId=cluster_id)
 
 
 def _update_tags(cluster_id: str, region: str, old: Json, new: Json) -> None:
     keys = {tag["Key"] for tag in new.get("Tags", [])}
     removed = [tag["Key"] for tag in old.get("Tags", []) if tag["Key"] not in keys]
     if removed:
-        api.call("emr", region, "remove_tags", ResourceId=cluster_id, TagKeys=removed)
+        moto_internals.call("emr", region, "remove_tags", ResourceId=cluster_id, TagKeys=removed)
     if keys:
-        api.call("emr", region, "add_tags", ResourceId=cluster_id, Tags=new["Tags"])
+        moto_internals.call("emr", region, "add_tags", ResourceId=cluster_id, Tags=new["Tags"])
 
 
 class SecurityConfiguration(ApiType):
@@ -150,12 +150,14 @@ class SecurityConfiguration(ApiType):
         name = str(request.properties.get("Name") or request.generated_name)
         document = request.properties["SecurityConfiguration"]
         text = document if isinstance(document, str) else json.dumps(document)
-        api.call("emr", request.region, "create_security_configuration", Name=name, SecurityConfiguration=text)
+        moto_internals.call(
+            "emr", request.region, "create_security_configuration", Name=name, SecurityConfiguration=text
+        )
         return ApiResource(physical_resource_id=name)
 
     def delete(self, resource: ApiResource, request: ResourceRequest) -> None:
         """Delete the security configuration."""
-        api.call("emr", request.region, "delete_security_configuration", Name=resource.physical_resource_id)
+        moto_internals.call("emr", request.region, "delete_security_configuration", Name=resource.physical_resource_id)
 
 
 class WalWorkspace(ApiType):

@@ -6,8 +6,8 @@ AWS's own managed policies are loaded when a role first attaches one, because mo
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING
 
 from moto.iam.models import (
     AWSManagedPolicy,
@@ -17,15 +17,9 @@ from moto.iam.models import (
     aws_managed_policies_data,
 )
 
-from local_aws import api
+from local_aws import moto_internals
 from local_aws.moto_internals import Json, Untyped, wrap
-from local_aws.resource_type import MotoType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from local_aws.moto_internals import Json, Untyped
-    from local_aws.resource_type import ResourceRequest
+from local_aws.resources import MotoType, ResourceRequest
 
 
 class RoleType(MotoType):
@@ -42,20 +36,20 @@ class RoleType(MotoType):
         """Return the same role with the requested trust, policies and tags."""
         name, region, properties = resource.name, request.region, request.properties
         trust = json.dumps({"Version": "2012-10-17", **properties["AssumeRolePolicyDocument"]})  # moto wants a version
-        api.call("iam", region, "update_assume_role_policy", RoleName=name, PolicyDocument=trust)
+        moto_internals.call("iam", region, "update_assume_role_policy", RoleName=name, PolicyDocument=trust)
         _follow_inline(resource, region, properties)
         _follow_managed(name, region, properties)
-        api.call("iam", region, "tag_role", RoleName=name, Tags=properties.get("Tags", []))
+        moto_internals.call("iam", region, "tag_role", RoleName=name, Tags=properties.get("Tags", []))
         described = properties.get("Description", "")
-        api.call("iam", region, "update_role", RoleName=name, Description=described)
+        moto_internals.call("iam", region, "update_role", RoleName=name, Description=described)
         return resource
 
     def delete(self, resource: Untyped, request: ResourceRequest) -> None:
         """Detach every policy from the role and delete it."""
-        listed = api.call("iam", request.region, "list_attached_role_policies", RoleName=resource.name)
+        listed = moto_internals.call("iam", request.region, "list_attached_role_policies", RoleName=resource.name)
         for one in listed["AttachedPolicies"]:
             attachment = {"RoleName": resource.name, "PolicyArn": one["PolicyArn"]}
-            api.call("iam", request.region, "detach_role_policy", **attachment)
+            moto_internals.call("iam", request.region, "detach_role_policy", **attachment)
         super().delete(resource, request)
 
 
@@ -70,10 +64,10 @@ class InstanceProfileType(MotoType):
         profile = resource.name
         for role in list(resource.roles):
             parameters = {"InstanceProfileName": profile, "RoleName": role.name}
-            api.call("iam", request.region, "remove_role_from_instance_profile", **parameters)
+            moto_internals.call("iam", request.region, "remove_role_from_instance_profile", **parameters)
         for name in request.properties["Roles"]:
             parameters = {"InstanceProfileName": profile, "RoleName": name}
-            api.call("iam", request.region, "add_role_to_instance_profile", **parameters)
+            moto_internals.call("iam", request.region, "add_role_to_instance_profile", **parameters)
         return resource
 
 
@@ -82,21 +76,21 @@ def _follow_inline(role: Untyped, region: str, properties: Json) -> None:
     wanted = {one["PolicyName"]: one["PolicyDocument"] for one in properties.get("Policies", [])}
     for name, document in wanted.items():
         parameters = {"RoleName": role.name, "PolicyName": name, "PolicyDocument": json.dumps(document)}
-        api.call("iam", region, "put_role_policy", **parameters)
+        moto_internals.call("iam", region, "put_role_policy", **parameters)
     for name in sorted(getattr(role, "template_policies", set()) - wanted.keys()):
-        api.call("iam", region, "delete_role_policy", RoleName=role.name, PolicyName=name)
+        moto_internals.call("iam", region, "delete_role_policy", RoleName=role.name, PolicyName=name)
     role.template_policies = set(wanted)
 
 
 def _follow_managed(role: str, region: str, properties: Json) -> None:
     wanted = set(properties.get("ManagedPolicyArns", []))
-    listed = api.call("iam", region, "list_attached_role_policies", RoleName=role)["AttachedPolicies"]
+    listed = moto_internals.call("iam", region, "list_attached_role_policies", RoleName=role)["AttachedPolicies"]
     have = {one["PolicyArn"] for one in listed}
     for arn in sorted(wanted - have):
-        api.call("iam", region, "attach_role_policy", RoleName=role, PolicyArn=arn)
+        moto_internals.call("iam", region, "attach_role_policy", RoleName=role, PolicyArn=arn)
     # A policy resource may have attached itself, so only AWS's own policies are detached.
     for arn in sorted(arn for arn in have - wanted if ":iam::aws:policy/" in arn):
-        api.call("iam", region, "detach_role_policy", RoleName=role, PolicyArn=arn)
+        moto_internals.call("iam", region, "detach_role_policy", RoleName=role, PolicyArn=arn)
 
 
 PREFIX = ":iam::aws:policy/"

@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from moto.cloudformation.exceptions import ValidationError
 from moto.s3.models import FakeBucket, s3_backends
 
-from local_aws import api
-from local_aws.resource_type import ApiResource, ApiType, MotoType
-
-if TYPE_CHECKING:
-    from local_aws.moto_internals import Json, Untyped
-    from local_aws.resource_type import ResourceRequest
+from local_aws import moto_internals
+from local_aws.moto_internals import Json, Untyped
+from local_aws.resources import ApiResource, ApiType, MotoType, ResourceRequest
 
 # Property: the operation that puts it, its argument, and the operation that removes it (None: it cannot be removed).
 OPERATIONS: Final = {
@@ -51,7 +48,7 @@ class BucketType(MotoType):
         _check_properties(request.properties)
         location = {} if request.region == "us-east-1" else {"LocationConstraint": request.region}
         placed = {"CreateBucketConfiguration": location} if location else {}
-        api.call("s3", request.region, "create_bucket", Bucket=name, **placed)
+        moto_internals.call("s3", request.region, "create_bucket", Bucket=name, **placed)
         _configure(name, request)
         return s3_backends[request.account_id]["aws"].get_bucket(name)
 
@@ -60,14 +57,14 @@ class BucketType(MotoType):
         _check_properties(request.properties)
         for key, (_, _, removal) in OPERATIONS.items():
             if removal and key not in request.properties:
-                api.call("s3", request.region, removal, Bucket=resource.name)
+                moto_internals.call("s3", request.region, removal, Bucket=resource.name)
         _remove_metrics(resource.name, request)
         _configure(resource.name, request)
         return resource
 
     def delete(self, resource: Untyped, request: ResourceRequest) -> None:
         """Delete the bucket; S3 refuses while it holds an object."""
-        api.call("s3", request.region, "delete_bucket", Bucket=resource.name)
+        moto_internals.call("s3", request.region, "delete_bucket", Bucket=resource.name)
 
 
 def _check_properties(properties: Json, names: AbstractSet[str] = OPERATIONS.keys() | OTHERS) -> None:
@@ -80,21 +77,23 @@ def _configure(name: str, request: ResourceRequest) -> None:
     for key in sorted(OPERATIONS.keys() & request.properties.keys(), key=lambda one: FIRST.get(one, 1)):
         operation, argument, _ = OPERATIONS[key]
         value = {argument: _argument(key, request.properties[key])}
-        api.call("s3", request.region, operation, Bucket=name, **value)
+        moto_internals.call("s3", request.region, operation, Bucket=name, **value)
     if "AccessControl" in request.properties:
         canned = re.sub(r"(?<!^)(?=[A-Z])", "-", request.properties["AccessControl"]).lower()
-        api.call("s3", request.region, "put_bucket_acl", Bucket=name, ACL=canned)
+        moto_internals.call("s3", request.region, "put_bucket_acl", Bucket=name, ACL=canned)
     for metrics in request.properties.get("MetricsConfigurations", []):
         parameters = {"Bucket": name, "Id": metrics["Id"], "MetricsConfiguration": _metrics(metrics)}
-        api.call("s3", request.region, "put_bucket_metrics_configuration", **parameters)
+        moto_internals.call("s3", request.region, "put_bucket_metrics_configuration", **parameters)
 
 
 def _remove_metrics(name: str, request: ResourceRequest) -> None:
-    listed = api.call("s3", request.region, "list_bucket_metrics_configurations", Bucket=name)
+    listed = moto_internals.call("s3", request.region, "list_bucket_metrics_configurations", Bucket=name)
     wanted = {one["Id"] for one in request.properties.get("MetricsConfigurations", [])}
     for metrics in listed.get("MetricsConfigurationList", []):
         if metrics["Id"] not in wanted:
-            api.call("s3", request.region, "delete_bucket_metrics_configuration", Bucket=name, Id=metrics["Id"])
+            moto_internals.call(
+                "s3", request.region, "delete_bucket_metrics_configuration", Bucket=name, Id=metrics["Id"]
+            )
 
 
 def _argument(key: str, value: Untyped) -> Untyped:
@@ -149,7 +148,7 @@ class BucketPolicy(ApiType):
         """Put the policy on its bucket and return it."""
         bucket = request.properties["Bucket"]
         document = json.dumps(request.properties["PolicyDocument"])
-        api.call("s3", request.region, "put_bucket_policy", Bucket=bucket, Policy=document)
+        moto_internals.call("s3", request.region, "put_bucket_policy", Bucket=bucket, Policy=document)
         return ApiResource(physical_resource_id=bucket)
 
     def update(self, resource: ApiResource, request: ResourceRequest) -> ApiResource:  # noqa: ARG002 - a put replaces
@@ -158,4 +157,4 @@ class BucketPolicy(ApiType):
 
     def delete(self, resource: ApiResource, request: ResourceRequest) -> None:
         """Remove the policy from the bucket."""
-        api.call("s3", request.region, "delete_bucket_policy", Bucket=resource.physical_resource_id)
+        moto_internals.call("s3", request.region, "delete_bucket_policy", Bucket=resource.physical_resource_id)

@@ -1,20 +1,21 @@
-"""Resources that a few API calls keep: alarms, dashboards, parameters, schedule and log groups, functions, KMS keys."""
+"""Resources that a few API calls keep: alarms, dashboards, parameters, schedule and log groups, functions, KMS keys.
+
+SNS topics, the policies on them, and their subscriptions.
+"""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import Final
 
 from moto.kms.models import Key
 from moto.logs.models import LogGroup
+from moto.sns.models import Topic
 from msgspec.structs import replace
 
-from local_aws import api
-from local_aws.resource_type import ApiResource, ApiType, MotoType
-
-if TYPE_CHECKING:
-    from local_aws.moto_internals import Untyped
-    from local_aws.resource_type import ResourceRequest
+from local_aws import moto_internals
+from local_aws.moto_internals import Untyped
+from local_aws.resources import ApiResource, ApiType, MotoType, ResourceRequest
 
 
 class NamedType(ApiType):
@@ -46,13 +47,13 @@ class AlarmType(NamedType):
 
     def put(self, name: str, request: ResourceRequest) -> ApiResource:
         """Pass every property unchanged to the API."""
-        api.call("cloudwatch", request.region, self.operation, **{**request.properties, "AlarmName": name})
+        moto_internals.call("cloudwatch", request.region, self.operation, **{**request.properties, "AlarmName": name})
         arn = f"arn:aws:cloudwatch:{request.region}:{request.account_id}:alarm:{name}"
         return ApiResource(physical_resource_id=name, attributes={"Arn": arn})
 
     def delete(self, resource: ApiResource, request: ResourceRequest) -> None:
         """Delete the alarm."""
-        api.call("cloudwatch", request.region, "delete_alarms", AlarmNames=[resource.physical_resource_id])
+        moto_internals.call("cloudwatch", request.region, "delete_alarms", AlarmNames=[resource.physical_resource_id])
 
 
 class Dashboard(NamedType):
@@ -63,13 +64,13 @@ class Dashboard(NamedType):
     def put(self, name: str, request: ResourceRequest) -> ApiResource:
         """Put the body under the name."""
         body = request.properties["DashboardBody"]
-        api.call("cloudwatch", request.region, "put_dashboard", DashboardName=name, DashboardBody=body)
+        moto_internals.call("cloudwatch", request.region, "put_dashboard", DashboardName=name, DashboardBody=body)
         return ApiResource(physical_resource_id=name)
 
     def delete(self, resource: ApiResource, request: ResourceRequest) -> None:
         """Delete the dashboard."""
         names = [resource.physical_resource_id]
-        api.call("cloudwatch", request.region, "delete_dashboards", DashboardNames=names)
+        moto_internals.call("cloudwatch", request.region, "delete_dashboards", DashboardNames=names)
 
 
 class Parameter(ApiType):
@@ -89,12 +90,12 @@ class Parameter(ApiType):
 
     def delete(self, resource: ApiResource, request: ResourceRequest) -> None:
         """Delete the parameter."""
-        api.call("ssm", request.region, "delete_parameter", Name=resource.physical_resource_id)
+        moto_internals.call("ssm", request.region, "delete_parameter", Name=resource.physical_resource_id)
 
     @staticmethod
     def _put(name: str, request: ResourceRequest, **options: object) -> ApiResource:
         properties = {key: value for key, value in request.properties.items() if key not in {"Name", "Tags"}}
-        api.call("ssm", request.region, "put_parameter", **{**properties, "Name": name, **options})
+        moto_internals.call("ssm", request.region, "put_parameter", **{**properties, "Name": name, **options})
         attributes = {key: str(properties[key]) for key in ("Type", "Value")}
         return ApiResource(physical_resource_id=name, attributes=attributes)
 
@@ -108,21 +109,23 @@ class ScheduleGroupType(ApiType):
         """Return the new group, under the template's name or a generated one."""
         name = str(request.properties.get("Name") or request.generated_name)
         tags = request.properties.get("Tags", [])
-        arn = api.call("scheduler", request.region, "create_schedule_group", Name=name, Tags=tags)["ScheduleGroupArn"]
+        arn = moto_internals.call("scheduler", request.region, "create_schedule_group", Name=name, Tags=tags)[
+            "ScheduleGroupArn"
+        ]
         return ApiResource(physical_resource_id=name, attributes={"Arn": arn})
 
     def update(self, resource: ApiResource, request: ResourceRequest) -> ApiResource:
         """Return the same group with the requested tags."""
         arn, tags = resource.attributes["Arn"], request.properties.get("Tags", [])
-        listed = api.call("scheduler", request.region, "list_tags_for_resource", ResourceArn=arn)["Tags"]
+        listed = moto_internals.call("scheduler", request.region, "list_tags_for_resource", ResourceArn=arn)["Tags"]
         old = [tag["Key"] for tag in listed]
-        api.call("scheduler", request.region, "untag_resource", ResourceArn=arn, TagKeys=old)
-        api.call("scheduler", request.region, "tag_resource", ResourceArn=arn, Tags=tags)
+        moto_internals.call("scheduler", request.region, "untag_resource", ResourceArn=arn, TagKeys=old)
+        moto_internals.call("scheduler", request.region, "tag_resource", ResourceArn=arn, Tags=tags)
         return resource
 
     def delete(self, resource: ApiResource, request: ResourceRequest) -> None:
         """Delete the group with its schedules."""
-        api.call("scheduler", request.region, "delete_schedule_group", Name=resource.physical_resource_id)
+        moto_internals.call("scheduler", request.region, "delete_schedule_group", Name=resource.physical_resource_id)
 
 
 class FunctionType(ApiType):
@@ -155,9 +158,9 @@ class LogGroupType(MotoType):
         """Return the same log group with the requested retention."""
         group, days = {"logGroupName": resource.name}, request.properties.get("RetentionInDays")
         if days:
-            api.call("logs", request.region, "put_retention_policy", **group, retentionInDays=days)
+            moto_internals.call("logs", request.region, "put_retention_policy", **group, retentionInDays=days)
         else:
-            api.call("logs", request.region, "delete_retention_policy", **group)
+            moto_internals.call("logs", request.region, "delete_retention_policy", **group)
         return resource
 
 
@@ -180,24 +183,28 @@ class KeyType(MotoType):
         """Return the same key with the requested policy, description, rotation and tags."""
         key, properties = resource.id, request.properties
         policy = json.dumps(properties["KeyPolicy"])
-        api.call("kms", request.region, "put_key_policy", KeyId=key, PolicyName="default", Policy=policy)
+        moto_internals.call("kms", request.region, "put_key_policy", KeyId=key, PolicyName="default", Policy=policy)
         description = properties.get("Description", "")
-        api.call("kms", request.region, "update_key_description", KeyId=key, Description=description)
+        moto_internals.call("kms", request.region, "update_key_description", KeyId=key, Description=description)
         rotates = str(properties.get("EnableKeyRotation", False)).lower() == "true"
-        api.call("kms", request.region, "enable_key_rotation" if rotates else "disable_key_rotation", KeyId=key)
+        moto_internals.call(
+            "kms", request.region, "enable_key_rotation" if rotates else "disable_key_rotation", KeyId=key
+        )
         self._tag(key, request)
         return resource
 
     def _tag(self, key: str, request: ResourceRequest) -> None:
-        old = [tag["TagKey"] for tag in api.call("kms", request.region, "list_resource_tags", KeyId=key)["Tags"]]
-        api.call("kms", request.region, "untag_resource", KeyId=key, TagKeys=old)
+        old = [
+            tag["TagKey"] for tag in moto_internals.call("kms", request.region, "list_resource_tags", KeyId=key)["Tags"]
+        ]
+        moto_internals.call("kms", request.region, "untag_resource", KeyId=key, TagKeys=old)
         tags = [{"TagKey": tag["Key"], "TagValue": tag["Value"]} for tag in request.properties.get("Tags", [])]
-        api.call("kms", request.region, "tag_resource", KeyId=key, Tags=tags)
+        moto_internals.call("kms", request.region, "tag_resource", KeyId=key, Tags=tags)
 
     def delete(self, resource: Untyped, request: ResourceRequest) -> None:
         """Schedule the key's deletion, as CloudFormation does."""
         days = request.properties.get("PendingWindowInDays", 30)
-        api.call("kms", request.region, "schedule_key_deletion", KeyId=resource.id, PendingWindowInDays=days)
+        moto_internals.call("kms", request.region, "schedule_key_deletion", KeyId=resource.id, PendingWindowInDays=days)
 
 
 class Blank(ApiType):
@@ -210,3 +217,79 @@ class Blank(ApiType):
     def update(self, resource: ApiResource, request: ResourceRequest) -> ApiResource:  # noqa: ARG002 - nothing to change
         """Return the same name."""
         return resource
+
+
+ATTRIBUTES: Final = ("DisplayName", "KmsMasterKeyId", "SignatureVersion", "TracingConfig")
+
+
+class TopicType(MotoType):
+    """A topic, with its attributes, tags and the subscriptions written inside it."""
+
+    def __init__(self) -> None:
+        super().__init__(Topic)
+
+    def has_attribute(self, name: str) -> bool:
+        """Return whether Fn::GetAtt knows the name; moto knows TopicName only."""
+        return name in {"TopicArn", "TopicName"}
+
+    def create(self, request: ResourceRequest) -> Untyped:
+        """Return the new topic."""
+        attributes = {name: str(request.properties[name]) for name in ATTRIBUTES if name in request.properties}
+        topic = {"Name": self.name(request), "Attributes": attributes, "Tags": request.properties.get("Tags", [])}
+        arn = moto_internals.call("sns", request.region, "create_topic", **topic)["TopicArn"]
+        for one in request.properties.get("Subscription", []):
+            subscribe(arn, request.region, one["Protocol"], one["Endpoint"])
+        return ApiResource(physical_resource_id=arn, attributes={"TopicArn": arn, "TopicName": self.name(request)})
+
+    def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
+        """Return the same topic with the requested attributes and tags."""
+        arn = resource.physical_resource_id
+        for name in ATTRIBUTES:
+            value = str(request.properties.get(name, ""))
+            parameters = {"TopicArn": arn, "AttributeName": name, "AttributeValue": value}
+            moto_internals.call("sns", request.region, "set_topic_attributes", **parameters)
+        moto_internals.call(
+            "sns", request.region, "tag_resource", ResourceArn=arn, Tags=request.properties.get("Tags", [])
+        )
+        return resource
+
+    def delete(self, resource: Untyped, request: ResourceRequest) -> None:
+        """Delete the topic."""
+        moto_internals.call("sns", request.region, "delete_topic", TopicArn=resource.physical_resource_id)
+
+
+class TopicPolicy(ApiType):
+    """One policy on one or more topics, which stays when it is deleted because a topic always has a policy."""
+
+    def create(self, request: ResourceRequest) -> ApiResource:
+        """Put the policy on every topic and return it."""
+        document = json.dumps(request.properties["PolicyDocument"])
+        for topic in request.properties["Topics"]:
+            parameters = {"TopicArn": topic, "AttributeName": "Policy", "AttributeValue": document}
+            moto_internals.call("sns", request.region, "set_topic_attributes", **parameters)
+        return ApiResource(physical_resource_id=request.generated_name)
+
+    def update(self, resource: ApiResource, request: ResourceRequest) -> ApiResource:
+        """Put the policy again and return it."""
+        self.create(request)
+        return resource
+
+
+class Subscription(ApiType):
+    """One subscription of a topic; an e-mail address is pending until it is confirmed."""
+
+    def create(self, request: ResourceRequest) -> ApiResource:
+        """Return the new subscription."""
+        properties = request.properties
+        arn = subscribe(properties["TopicArn"], request.region, properties["Protocol"], properties["Endpoint"])
+        return ApiResource(physical_resource_id=arn)
+
+    def delete(self, resource: ApiResource, request: ResourceRequest) -> None:
+        """End the subscription."""
+        moto_internals.call("sns", request.region, "unsubscribe", SubscriptionArn=resource.physical_resource_id)
+
+
+def subscribe(topic: str, region: str, protocol: str, endpoint: str) -> str:
+    """Return the ARN of a new subscription."""
+    parameters = {"TopicArn": topic, "Protocol": protocol, "Endpoint": endpoint, "ReturnSubscriptionArn": True}
+    return str(moto_internals.call("sns", region, "subscribe", **parameters)["SubscriptionArn"])

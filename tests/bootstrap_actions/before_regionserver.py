@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from configurations.bootstrap import program
 from tests.patience import HANG_SECONDS
+from warmbase.configurations.bootstrap import program
 
 PROGRAM = program("before_regionserver.py").read_text(encoding="utf-8")
 

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-import configurations.engines.trino.bootstrap as of_trino
-from configurations.bootstrap import DIRECTORY, Action, actions, encoded, program, script
-from configurations.launch import Launch
-from configurations.node_files import exported
-from environments.names import CANARY_TAG
-from sizing.engines.trino.request import TrinoChoice
-from sizing.modes import HDFS, S3_PLAIN, Mode
+import warmbase.engines.trino.rendering as of_trino
 from tests.configurations.engines.trino.launches import PINNED, trino_launch
 from tests.configurations.variants import Variant, variant_launch
 from tests.patience import HANG_SECONDS
 from tests.sizing.engines.trino.questions import CHOICE
+from warmbase.configurations.bootstrap import DIRECTORY, Action, actions, encoded, program, script
+from warmbase.configurations.launch import Launch
+from warmbase.configurations.node_files import exported
+from warmbase.engines.trino.request import TrinoChoice
+from warmbase.environments.names import CANARY_TAG
+from warmbase.sizing.modes import HDFS, S3_PLAIN, Mode
 
 NAMES = sorted(file.stem for file in DIRECTORY.glob("*.sh") if file.read_text().startswith("#!"))
 DIGEST = "0" * 64

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sizing.units import GIB
 from tests.bootstrap_actions.before_regionserver import PROGRAM, Volume
+from warmbase.ground.units import GIB
 
 
 def varint(number: int) -> bytes:

@@ -17,17 +17,17 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
-from configurations import layout
-from configurations.metrics import METRICS, MetricSource
 from lab.hbase.recording import recordings_of_json
 from local_aws.server import local_aws
 from tests.bootstrap_actions.services import TURN_SECONDS, Services, services
 from tests.local_aws.test_local_aws_server import client_of
 from tests.patience import HANG_SECONDS
+from warmbase.configurations import node_files
+from warmbase.configurations.metrics import METRICS, MetricSource
 
 PROJECT = Path(__file__).parents[2]
 PROGRAM = PROJECT / "bootstrap-actions" / "programs" / "publish_cache_metrics.py"
-RECORDED = PROJECT / "lab" / "preview" / "recorded"
+RECORDED = PROJECT / "tests" / "dashboards" / "preview" / "recorded"
 STARTED = 1_700_000_000_000
 EMPTY = {
     "regionServerStartTime": STARTED,
@@ -269,8 +269,8 @@ def test_names_and_units_are_those_of_the_catalogue(node: PublishingNode) -> Non
 
 def test_it_looks_where_a_node_has_its_cache_and_index() -> None:
     text = PROGRAM.read_text()
-    assert f'CACHE = Path("{layout.CACHE}")' in text
-    assert str(Path(layout.INDEX_FILE).relative_to(layout.CACHE)) == "index/bucketcache.index"
+    assert f'CACHE = Path("{node_files.CACHE}")' in text
+    assert str(Path(node_files.INDEX_FILE).relative_to(node_files.CACHE)) == "index/bucketcache.index"
 
 
 def test_over_ninety_is_where_the_sum_of_all_servers_turns(node: PublishingNode) -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
-from configurations import layout
 from tests.bootstrap_actions.services import Services, services
 from tests.patience import HANG_SECONDS
+from warmbase.configurations import node_files
 
 PROJECT = Path(__file__).parents[2]
 PROGRAM = PROJECT / "bootstrap-actions" / "programs" / "publish_trino_metrics.py"
@@ -173,4 +173,4 @@ def test_counters_that_cannot_be_used_are_begun_anew(worker: Worker, change: dic
 def test_the_program_asks_emrs_port_and_looks_where_a_node_has_its_cache() -> None:
     text = PROGRAM.read_text()
     assert 'TRINO = "http://127.0.0.1:8889"' in text
-    assert f'CACHE = Path("{layout.CACHE}")' in text
+    assert f'CACHE = Path("{node_files.CACHE}")' in text

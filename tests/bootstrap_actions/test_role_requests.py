@@ -15,7 +15,7 @@ from botocore.auth import S3SigV4Auth, SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from configurations.bootstrap import DIRECTORY, program
+from warmbase.configurations.bootstrap import DIRECTORY, program
 
 PROGRAMS = sorted((DIRECTORY / "programs").glob("*.py"))
 NOW = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)

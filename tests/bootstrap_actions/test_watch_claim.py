@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 from msgspec import Struct, field
 
-from configurations.bootstrap import program
 from local_aws.server import local_aws
 from tests.bootstrap_actions.services import Services, services
 from tests.local_aws.test_local_aws_server import client_of
 from tests.patience import HANG_SECONDS
+from warmbase.configurations.bootstrap import program
 
 BUCKET, KEY = "root", "hbase.warmbase-claim"
 READ_ONLY, OWN_READ_ONLY = "hbase.global.readonly.enabled", "hbase.emr.readreplica.enabled"

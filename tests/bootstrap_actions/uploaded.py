@@ -10,12 +10,12 @@ import shutil
 import sys
 from pathlib import Path
 
-import configurations.engines.trino.bootstrap as of_trino
-from configurations.bootstrap import actions, encoded, program, script
-from configurations.node_files import exported, region_server_flags
-from lab.hbase.software.runtime import runtime
+import warmbase.engines.trino.rendering as of_trino
+from lab.hbase.software.setup import runtime
 from tests.configurations.engines.trino.launches import trino_launch
 from tests.conftest import launch_of
+from warmbase.configurations.bootstrap import actions, encoded, program, script
+from warmbase.configurations.node_files import exported, region_server_flags
 
 # Each is one word of the JVM's command line, and none would survive another shell.
 QUOTED = ("-Da=it's", '-Db="c d"', "-De=$HOME`id`", "-Df=a;b|c&d", "-Dg=*", "-Dh=ü\\n", "-Xmx64m")

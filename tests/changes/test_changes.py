@@ -10,20 +10,18 @@ from typing import Any
 
 import pytest
 
-from changes.change import Change, changes
-from changes.cost import ImpactCost, impact_cost
-from changes.equivalence import is_equivalent
-from configurations.launch import Launch
-from configurations.planned_spec import planned_spec
-from configurations.properties import CATALOGUE
-from configurations.properties.property import Applied
-from emr.classification import flattened
-from emr.codecs.api import write_run_job_flow
-from facts.prices import price_table
-from facts.releases import releases
-from lint.reader import read_subject
-from sizing.prefetching import GET_BYTES
-from sizing.units import HOURS_PER_MONTH, MIB
+from warmbase.changes.change import Change, changes, is_equivalent
+from warmbase.changes.cost import ImpactCost, impact_cost
+from warmbase.configurations.launch import Launch, planned_spec
+from warmbase.configurations.properties import CATALOGUE
+from warmbase.configurations.properties.property import Applied
+from warmbase.emr.api import write_run_job_flow
+from warmbase.emr.cluster_spec import flattened
+from warmbase.facts.prices import price_table
+from warmbase.facts.releases import releases
+from warmbase.ground.units import HOURS_PER_MONTH, MIB
+from warmbase.linter.reader import read_subject
+from warmbase.sizing.server.region_server import GET_BYTES
 
 Launches = Callable[[str], Launch]
 Edit = Callable[[dict[str, Any]], None]

@@ -9,21 +9,18 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-import app
-from changes.change import changes
-from changes.legacy_plan import legacy_plan
-from changes.recorded_launch import recorded_spec
-from changes.replan import recorded_plan, replanned
-from configurations.planned_spec import planned_spec
-from emr.classification import flattened
-from emr.cluster_spec import settings_of
-from environments.environment import Environment
-from environments.launch_record import LaunchRecord
-from environments.reader import read_environment
-from environments.record_files import launch_records
-from facts.releases import releases
-from operations.pinning import upgrade
 from tests.command import run
+from warmbase import app
+from warmbase.changes.change import changes
+from warmbase.changes.planned_cluster import legacy_plan, recorded_plan, replanned
+from warmbase.changes.recorded_launch import recorded_spec
+from warmbase.configurations.launch import planned_spec
+from warmbase.emr.cluster_spec import flattened, settings_of
+from warmbase.environments.environment import Environment
+from warmbase.environments.launch_record import LaunchRecord, launch_records
+from warmbase.environments.reader import read_environment
+from warmbase.facts.releases import releases
+from warmbase.operations.deploy.pinning import upgrade
 
 PROJECT = Path(__file__).parents[2]
 OLD = Path(__file__).parent / "launch-record-0.1.tar.gz"
@@ -96,14 +93,13 @@ def test_settings_of_later_versions_wait_for_a_reconfiguration(
 
 
 def test_only_the_legacy_reader_parses_bootstrap_arguments() -> None:
-    sources = [file for room in PROJECT.iterdir() if room.is_dir() for file in sorted(room.glob("**/*.py"))]
+    sources = [file for room in ("warmbase", "configurations", "stacks") for file in (PROJECT / room).rglob("*.py")]
     named = {
         str(file.relative_to(PROJECT))
         for file in sources
-        if file.relative_to(PROJECT).parts[0] in {"changes", "configurations", "environments", "operations", "stacks"}
-        and ("cache-mib" in (text := file.read_text(encoding="utf-8")) or "volume-gib" in text)
+        if "cache-mib" in (text := file.read_text(encoding="utf-8")) or "volume-gib" in text
     }
-    assert named == {"changes/legacy_plan.py", "configurations/bootstrap.py"}
+    assert named == {"warmbase/changes/planned_cluster.py", "configurations/bootstrap.py"}
 
 
 def test_no_switch_is_proposed_to_a_cluster_that_was_launched_without_it(

@@ -10,16 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from changes.plan_comparison import PlanComparison, PlanSide, plan_comparison
-from changes.plan_figures import PlanFigures, delta
-from cli.plan_differences import cost_rows, figure_rows, headline, warnings_without
-from configurations.properties.property import Applied
-from environments.planning import plan_of
-from environments.reader import locate, read_environment
-from environments.reader.assignment import Assignment
-from environments.reader.document import load_document, path_text
 from tests.shipped import ENVIRONMENTS
 from tests.tiers import quick_where
+from warmbase.changes.plan_comparison import PlanComparison, PlanFigures, PlanSide, delta, plan_comparison
+from warmbase.cli.size.plan_differences import cost_rows, figure_rows, headline, warnings_without
+from warmbase.configurations.properties.property import Applied
+from warmbase.environments.planning import plan_of
+from warmbase.environments.reader import locate, read_environment
+from warmbase.environments.reader.assignment import Assignment
+from warmbase.environments.reader.document import load_document, path_text
 
 CHANGES = (
     (),

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from tests.operations.deployed import Deployed
+from tests.operations.deployed import Deployed
 
 
 @pytest.fixture

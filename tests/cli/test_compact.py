@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner, Result
 
-from cli import compact as command
-from operations.lock import environment_lock
-from sizing.problem import Refused
-from sizing.units import format_percent
 from tests.operations.deployed import Deployed
 from tests.operations.test_compaction_waves import REGIONS, Model
+from warmbase.cli.operate import compact as command
+from warmbase.ground.errors import Refused
+from warmbase.ground.units import format_percent
+from warmbase.operations.aws.lock import environment_lock
 
 
 @pytest.fixture

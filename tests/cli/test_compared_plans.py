@@ -14,17 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-import app
-from changes.plan_comparison import PlanSide, plan_comparison
-from cli.compared_plans import ComparedPlans
-from cli.plan_markdown import MOST_LINES, comparison_markdown, plan_markdown
-from environments.reader import read_environment
-from sizing.cost import CostLine
-from sizing.warning import Warning  # noqa: A004 - the plan's own word
 from tests.checkout import commit, git
 from tests.command import PROJECT, run
 from tests.shipped import ENVIRONMENTS
 from tests.stacks.recorded import launch_record_of
+from warmbase import app
+from warmbase.changes.plan_comparison import PlanSide, plan_comparison
+from warmbase.cli.size.plan_comparison import MOST_LINES, ComparedPlans, comparison_markdown, plan_markdown
+from warmbase.environments.reader import read_environment
+from warmbase.sizing.cost import CostLine
+from warmbase.sizing.warning import Warning  # noqa: A004 - the plan's own word
 
 MORE = ("--set", "workload.stored=14TiB")
 
@@ -198,10 +197,12 @@ def test_diff_names_plan_and_plan_names_diff() -> None:
 
 
 def test_a_comparison_loads_neither_cdk_nor_boto3() -> None:
-    code = f"from cli.main import warmbase\nwarmbase.main(['plan', 'dev', *{list(MORE)}], standalone_mode=False)"
+    code = (
+        f"from warmbase.cli.main import warmbase\nwarmbase.main(['plan', 'dev', *{list(MORE)}], standalone_mode=False)"
+    )
     script = f"{code}\nimport sys\nprint('LOADED', *sys.modules)"
     result = subprocess.run([sys.executable, "-c", script], cwd=PROJECT, capture_output=True, text=True, check=True)
-    loaded = {name.partition(".")[0] for name in result.stdout.partition("LOADED")[2].split()}
+    loaded = {name.removeprefix("warmbase.").partition(".")[0] for name in result.stdout.partition("LOADED")[2].split()}
     assert "changes" in loaded
     assert not loaded & {"aws_cdk", "boto3", "botocore", "moto"}
 

@@ -8,12 +8,12 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from cli.main import warmbase
-from environments.planning import plan_of, requirements, world
-from environments.reader import read_environment
-from environments.reader.assignment import Assignment
-from reports.decision_page import pin_text
-from sizing.hbase_situation import HBaseSituation
+from warmbase.cli.main import warmbase
+from warmbase.environments.planning import plan_of, requirements, world
+from warmbase.environments.reader import read_environment
+from warmbase.environments.reader.assignment import Assignment
+from warmbase.reports.decision_page import pin_text
+from warmbase.sizing.ranges.hbase_situation import HBaseSituation
 
 CORE = "clusters.blue.core"
 RANGES = ("--set", "clusters.blue.core={families: [r8g]}", "--set", "workload.stored=100..1500 GiB", "--samples", "8")

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-import app
-from cli.diff import _around
-from configurations.bootstrap import lasting_arguments
 from tests.command import run
 from tests.stacks.recorded import launch_record_of
+from warmbase import app
+from warmbase.cli.check.diff import _around
+from warmbase.configurations.bootstrap import lasting_arguments
 
 PROJECT = Path(__file__).parents[2]
 

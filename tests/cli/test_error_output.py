@@ -14,10 +14,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from cli.main import COMMANDS, LazyGroup, main, warmbase
-from cli.options import confirm
-from cli.packages import module_of
-from sizing.problem import Drifted, Infeasible, InvalidInput, OperationFailed, Problem, Refused, WarmbaseError
+from warmbase.cli.main import COMMANDS, LazyGroup, command_module, function_name, main, warmbase
+from warmbase.cli.options import confirm
+from warmbase.ground.errors import Drifted, Infeasible, InvalidInput, OperationFailed, Problem, Refused, WarmbaseError
 
 ARGUMENTS = {"diff": ("nowhere", "--against", "launch"), "explain": ("nowhere", "cache"), "inspect": ("nowhere",)}
 """The arguments that a command takes besides the name of an environment."""
@@ -44,7 +43,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
 def json_commands() -> list[str]:
     """Return the commands that take --output json."""
-    commands = {name: getattr(importlib.import_module(f"cli.{module_of(name)}"), module_of(name)) for name in COMMANDS}
+    commands = {name: getattr(importlib.import_module(command_module(name)), function_name(name)) for name in COMMANDS}
     return [name for name, command in commands.items() if any(map(is_output, command.params))]
 
 
@@ -82,7 +81,7 @@ def test_every_kind_has_its_exit_code(
         raise error
 
     # The module hides behind the command of the same name.
-    monkeypatch.setattr(sys.modules["cli.plan"], "read_ranges", fail)
+    monkeypatch.setattr(sys.modules["warmbase.cli.size.plan"], "read_ranges", fail)
     ended, out, err = run("plan", "prod", "--output", "json")
     assert ended == code
     problem = {"where": "here", "what": "is wrong", "why": "it must not be", "fix": "mend it"}

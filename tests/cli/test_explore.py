@@ -16,10 +16,10 @@ from unittest.mock import Mock
 
 import pytest
 
-from cli import explore
-from environments.reader import locate
 from tests.command import PROCESS, PROJECT, process_variables, run
 from tests.patience import HANG_SECONDS
+from warmbase.cli.size import explore
+from warmbase.environments.reader import locate
 
 
 @contextmanager

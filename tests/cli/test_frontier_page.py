@@ -7,8 +7,8 @@ import json
 import pytest
 from click.testing import CliRunner, Result
 
-from cli.main import warmbase
-from sizing.problem import Infeasible, InvalidInput
+from warmbase.cli.main import warmbase
+from warmbase.ground.errors import Infeasible, InvalidInput
 
 
 def run(*options: str) -> Result:

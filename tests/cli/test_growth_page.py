@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from cli.main import warmbase
-from sizing.problem import Infeasible, InvalidInput
+from warmbase.cli.main import warmbase
+from warmbase.ground.errors import Infeasible, InvalidInput
 
 
 def months(*options: str) -> Result:

@@ -8,15 +8,15 @@ import pytest
 from click.testing import CliRunner, Result
 from msgspec.structs import replace
 
-from cli import heal as command
-from configurations.launch import launch_of
-from environments.reader import read_environment
-from operations.cache_heal import Heal
-from operations.environment_heal import refuse_unhealable
-from operations.lock import environment_lock
-from sizing.problem import OperationFailed, Refused
 from tests.operations.deployed import Deployed
 from tests.operations.test_cache_heal import QUICK, HealModel, user_regions
+from warmbase.cli.operate import heal as command
+from warmbase.configurations.launch import launch_of
+from warmbase.environments.reader import read_environment
+from warmbase.ground.errors import OperationFailed, Refused
+from warmbase.operations.aws.lock import environment_lock
+from warmbase.operations.hbase.cache_heal import Heal
+from warmbase.operations.hbase.heal import refuse_unhealable
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from cli.main import warmbase
-from environments.planning import plan_of
-from environments.reader import read_environment
-from environments.reader.inspection import read_inspection
-from sizing.problem import InvalidInput
 from tests.hfile.printed import written
+from warmbase.cli.main import warmbase
+from warmbase.environments.planning import plan_of
+from warmbase.environments.reader import read_environment
+from warmbase.environments.reader.inspection import read_inspection
+from warmbase.ground.errors import InvalidInput
 
 ENVIRONMENT = Path(__file__).parents[2] / "environments" / "dev.yaml"
 
@@ -106,7 +106,7 @@ def test_an_inspection_ended_before_it_read_anything_leaves_nothing(
     def ended(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cli.inspect.inspect_root", ended)
+    monkeypatch.setattr("warmbase.cli.size.inspect.inspect_root", ended)
     result = run(tmp_path, str(root))
     assert result.exit_code != 0
     assert "to resume" not in result.stderr
@@ -121,7 +121,7 @@ def test_an_interrupted_inspection_says_how_to_resume(
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("cli.inspect._Progress.__call__", ended)
+        patched.setattr("warmbase.cli.size.inspect._Progress.__call__", ended)
         result = run(tmp_path, str(root))
     assert result.exit_code != 0
     [checkpoint] = (tmp_path / "inspections").iterdir()

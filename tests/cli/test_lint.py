@@ -1,4 +1,4 @@
-"""`warmbase lint` and `reference`, and overrides on every page, in 80 columns."""
+"""`warmbase lint`, the generated pages, and overrides on every page, in 80 columns."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from cli.reference import PAGES
-from lint.finding import Severity
-from lint.lint import lint
-from lint.reader import read_subject
 from tests.command import PROJECT, run
+from tools.reference import PAGES, reference
+from warmbase.linter.finding import Severity
+from warmbase.linter.lint import lint
+from warmbase.linter.reader import read_subject
 
 RECIPE = "docs/published-recipe.sh"
 SOUND = PROJECT / "tests/configurations/smaller-cache.json"
@@ -55,8 +56,8 @@ def test_every_generated_page_is_current(name: str, request: pytest.FixtureReque
 
 
 def test_the_reference_prints_the_pages() -> None:
-    assert run("reference", "lint-rules").stdout == (PROJECT / "docs/lint-rules.md").read_text()
-    assert run("reference", "elsewhere").returncode == 2
+    assert CliRunner().invoke(reference, ["lint-rules"]).stdout == (PROJECT / "docs/lint-rules.md").read_text()
+    assert CliRunner().invoke(reference, ["elsewhere"]).exit_code == 2
 
 
 def test_lint_of_an_environment_without_errors_ends_well() -> None:
@@ -328,7 +329,7 @@ def test_tables_are_set_as_the_plan_takes_them() -> None:
 
 def test_lint_loads_neither_cdk_nor_boto3() -> None:
     code = (
-        "import sys\nfrom cli.main import warmbase\n"
+        "import sys\nfrom warmbase.cli.main import warmbase\n"
         f"warmbase(['lint', '--file', {str(SOUND)!r}], standalone_mode=False)\n"
         "print(*sys.modules, file=sys.stderr)"
     )

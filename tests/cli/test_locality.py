@@ -10,20 +10,18 @@ from click.testing import CliRunner, Result
 from moto import mock_aws
 from msgspec.structs import replace
 
-from cli import heal as command
-from configurations.launch import launch_of
-from environments.environment import Environment
-from environments.kerberos import HBaseSecurity, Kerberos
-from environments.reader import read_environment
 from local_aws.extension import install
-from operations.environment_heal import refuse_unhealable
-from operations.locality_heal import LocalityHeal
-from operations.lock import environment_lock
-from sizing.problem import InvalidInput, Refused
-from sizing.units import MIB
 from tests.operations.deployed import Deployed, deployed
 from tests.operations.mocked_aws import clients
 from tests.operations.test_locality_heal import HdfsModel
+from warmbase.cli.operate import heal as command
+from warmbase.configurations.launch import launch_of
+from warmbase.environments.environment import Environment, HBaseSecurity, Kerberos
+from warmbase.environments.reader import read_environment
+from warmbase.ground.errors import InvalidInput, Refused
+from warmbase.ground.units import MIB
+from warmbase.operations.aws.lock import environment_lock
+from warmbase.operations.hbase.heal import LocalityHeal, refuse_unhealable
 
 ON_HDFS = "{text}\nstorage: {{mode: hdfs}}\n"
 

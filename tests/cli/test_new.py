@@ -14,15 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from cli.new import PATHS, REQUIRED
-from environments.draft import draft
-from environments.reader import read_environment
-from environments.reader.document import path_text
-from sizing.popularity import Zipf
-from sizing.units import TIB
 from tests.cli.test_commands import loaded_after
 from tests.command import PROCESS, PROJECT, process_variables, run
 from tests.patience import HANG_SECONDS
+from warmbase.cli.size.new import PATHS, REQUIRED
+from warmbase.environments.draft import draft
+from warmbase.environments.reader import read_environment
+from warmbase.environments.reader.document import path_text
+from warmbase.ground.units import TIB
+from warmbase.sizing.workload.popularity import Zipf
 
 STATED = ("--stored", "3TiB", "--reads", "2000", "--row", "2KiB", "--region", "eu-west-1")
 
@@ -140,7 +140,7 @@ def test_an_interrupted_question_writes_nothing(number: signal.Signals | None, c
 
 SIGNALLED_AS_INPUT_FLUSHES = """
 import os, signal, sys
-from cli.main import main
+from warmbase.cli.main import main
 from click import termui
 
 class Signalling:
@@ -163,7 +163,7 @@ def test_a_question_can_be_interrupted_again_where_input_dropped_the_first_signa
 
 
 INTERRUPTED_BY_INPUT = """
-from cli.main import main
+from warmbase.cli.main import main
 from click import termui
 
 def interrupted(_text):
@@ -182,8 +182,8 @@ def test_an_interrupt_that_input_reports_by_itself_ends_the_question(tmp_path: P
 
 SIGNALLED_AS_SIGNALS_ARE_IGNORED = """
 import os, signal
-from cli import signals
-from cli.main import main
+from warmbase.cli import terminal as signals
+from warmbase.cli.main import main
 
 ignored = []
 set_handler = signal.signal
@@ -270,5 +270,7 @@ def test_every_option_names_a_key(tmp_path: Path) -> None:
 
 def test_a_new_environment_needs_neither_aws_nor_the_cdk(tmp_path: Path) -> None:
     arguments = ["new", str(tmp_path / "events.yaml"), *STATED]
-    loaded = loaded_after(f"from cli.main import warmbase; warmbase.main({arguments!r}, standalone_mode=False)")
+    loaded = loaded_after(
+        f"from warmbase.cli.main import warmbase; warmbase.main({arguments!r}, standalone_mode=False)"
+    )
     assert not loaded & {"boto3", "botocore", "aws_cdk", "moto", "cfnlint", "altair", "jinja2"}

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from cli import plan_report
-from environments.reader import locate
-from reports.explorer.page_file import single_page
 from tests.command import run
 from tests.report_file import blocks_of
+from warmbase.cli.size import compare
+from warmbase.environments.reader import locate
+from warmbase.reports.explorer.page_file import single_page
 
 
 @pytest.mark.parametrize("options", [("--output", "json"), ("--no-advice",), ("--why",), ("--against", "launch")])
@@ -27,7 +27,7 @@ def test_a_report_refuses_an_option_that_it_cannot_follow(tmp_path: Path, option
 def test_a_file_that_cannot_be_written_is_refused_before_the_plans_are_computed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan_report, "advised_plan_of", lambda *_: pytest.fail("it computes a plan"))
+    monkeypatch.setattr(compare, "advised_plan_of", lambda *_: pytest.fail("it computes a plan"))
     result = run("plan", "dev", "--report", str(tmp_path / "missing" / "plan.html"))
     assert result.returncode == 2
     assert "you cannot write to that directory, or there is none" in result.stderr
@@ -39,7 +39,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_plans_are_computed(
 def test_a_file_that_is_no_report_is_not_overwritten(
     content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan_report, "advised_plan_of", lambda *_: pytest.fail("it computes a plan"))
+    monkeypatch.setattr(compare, "advised_plan_of", lambda *_: pytest.fail("it computes a plan"))
     file = tmp_path / "plan.html"
     file.write_bytes(content)
     result = run("plan", "dev", "--report", str(file))
@@ -51,7 +51,7 @@ def test_a_file_that_is_no_report_is_not_overwritten(
 def test_an_earlier_report_may_be_overwritten(tmp_path: Path) -> None:
     file = tmp_path / "plan.html"
     file.write_text(single_page({}))
-    plan_report._check_file(file)
+    compare._check_file(file)
 
 
 def nodes_of(answer: dict[str, Any]) -> str:

@@ -12,20 +12,19 @@ import yaml
 from click.testing import CliRunner
 from msgspec.structs import replace
 
-from cli.main import warmbase
-from cli.plan_outcome import export_text, outcome
-from cli.plan_summary import MOST_LINES, plan_summary
-from cli.plan_words import listed, word_document
-from environments.environment import Environment
-from environments.planning import advised_plan_of
-from environments.reader import read_environment
-from environments.reader.assignment import Assignment
-from environments.reader.read import locate
-from environments.unstated import unstated
-from sizing.modes import MODES
-from sizing.scan_export import REGIONS, ScanExport
 from tests.shipped import ENVIRONMENTS
 from tests.sizing.test_search_laws import environment as random_environment
+from warmbase.cli.main import warmbase
+from warmbase.cli.size.explanation import listed, word_document
+from warmbase.cli.size.plan_summary import MOST_LINES, export_text, outcome, plan_summary
+from warmbase.environments.environment import Environment
+from warmbase.environments.planning import advised_plan_of
+from warmbase.environments.reader import read_environment
+from warmbase.environments.reader.assignment import Assignment
+from warmbase.environments.reader.read import locate
+from warmbase.environments.unstated import unstated
+from warmbase.sizing.modes import MODES
+from warmbase.sizing.recovery.export import REGIONS, ScanExport
 
 CASES: dict[str, dict[str, Any]] = {
     **{f"mode {mode}": {"storage": {"mode": mode}} for mode in MODES},

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-import cli.prices
-from facts.prices import PRICES, listed_prices
-from operations.price_list import PriceRequest
+import warmbase.cli.size.prices
 from tests.command import PROCESS, process_variables
 from tests.operations.price_list.pricing_api import PricingApi
 from tests.patience import HANG_SECONDS
+from warmbase.facts.prices import PRICES, listed_prices
+from warmbase.operations.aws.price_list import PriceRequest
 
 PROJECT = Path(__file__).parents[2]
 
@@ -58,13 +58,13 @@ def test_what_was_written_is_named_and_a_second_time_there_is_nothing_to_do(
     def elsewhere(*, region: str, dry_run: bool) -> PriceRequest:
         return PriceRequest(region=region, dry_run=dry_run, directory=tmp_path)
 
-    monkeypatch.setattr(cli.prices, "PriceRequest", elsewhere)
+    monkeypatch.setattr(warmbase.cli.size.prices, "PriceRequest", elsewhere)
     with PricingApi() as api:
         for name, value in api.variables.items():
             monkeypatch.setenv(name, value)
-        first = CliRunner().invoke(cli.prices.prices, ["refresh"])
+        first = CliRunner().invoke(warmbase.cli.size.prices.prices, ["refresh"])
         listed_prices.cache_clear()
-        second = CliRunner().invoke(cli.prices.prices, ["refresh"])
+        second = CliRunner().invoke(warmbase.cli.size.prices.prices, ["refresh"])
     assert first.exit_code == second.exit_code == 0
     assert "The region had no prices before." in first.stdout
     assert f"Written: {tmp_path}/us-east-1.compute.2026-10-26.csv" in first.stdout

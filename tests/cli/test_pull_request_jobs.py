@@ -83,7 +83,7 @@ def checkout(tmp_path: Path) -> Checkout:
         (tools / name).write_text(text)
         (tools / name).chmod(0o755)
     program = directory / ".venv/bin/warmbase"
-    started = shlex.join([sys.executable, "-c", "from cli.main import main; main()"])
+    started = shlex.join([sys.executable, "-c", "from warmbase.cli.main import main; main()"])
     program.write_text(f'#!/usr/bin/env bash\nPYTHONPATH={shlex.quote(str(PROJECT))} exec {started} "$@"\n')
     program.chmod(0o755)
     (directory / ".gitignore").write_text(".venv/\ncomment.md\n")

@@ -9,10 +9,10 @@ import boto3
 import pytest
 from click.testing import CliRunner, Result
 
-from cli import release_regions as command
-from operations.warming import core_instances
-from sizing.problem import InvalidInput, Refused
 from tests.operations.deployed import Deployed
+from warmbase.cli.operate import release_regions as command
+from warmbase.ground.errors import InvalidInput, Refused
+from warmbase.operations.cluster.caches import core_instances
 
 
 @pytest.fixture(autouse=True)

@@ -8,17 +8,16 @@ import pytest
 from click.testing import CliRunner, Result
 from msgspec.structs import replace
 
-from cli import restart as command
-from configurations.launch import launch_of
-from environments.reader import read_environment
-from operations.available_restart import AvailableRestart
-from operations.environment_restart import refuse_unkept
-from operations.lock import environment_lock
-from operations.rolling_restart import RollingRestart
-from sizing.problem import OperationFailed, Refused, WarmbaseError
 from tests.operations.deployed import Deployed
 from tests.operations.test_available_restart import MovingModel
 from tests.operations.test_rolling_restart import QUICK, SERVERS, Model
+from warmbase.cli.operate import restart as command
+from warmbase.configurations.launch import launch_of
+from warmbase.environments.reader import read_environment
+from warmbase.ground.errors import OperationFailed, Refused, WarmbaseError
+from warmbase.operations.aws.lock import environment_lock
+from warmbase.operations.hbase.restart import AvailableRestart, refuse_unkept
+from warmbase.operations.hbase.rolling_restart import RollingRestart
 
 
 @pytest.fixture

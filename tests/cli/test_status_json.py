@@ -9,12 +9,12 @@ from typing import Any, cast
 import pytest
 from msgspec.structs import replace
 
-from cli.status import SUPPORT_WARNING
-from cli.status import _document as document
-from cli.status import _page as page
-from cli.status import _support as support
-from facts.releases import releases
-from operations.state import ClusterState, EnvironmentState
+from warmbase.cli.operate.status import SUPPORT_WARNING
+from warmbase.cli.operate.status import _document as document
+from warmbase.cli.operate.status import _page as page
+from warmbase.cli.operate.status import _support as support
+from warmbase.facts.releases import releases
+from warmbase.operations.cluster.state import ClusterState, EnvironmentState
 
 CLUSTER = ClusterState(
     name="green",
@@ -64,7 +64,7 @@ DAYS = [
 def test_the_end_of_support_is_announced_a_quarter_before(
     day: date, says: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cli.status.today", lambda: day)
+    monkeypatch.setattr("warmbase.cli.operate.status.today", lambda: day)
     lines = " ".join(line.strip() for line in support(running("emr-7.12.0")))
     assert (says or "") in lines
     assert bool(lines) is (says is not None)

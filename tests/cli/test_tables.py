@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner, Result
 
-from cli import tables as command
-from configurations.table_ddl import planned_tables
-from operations.lock import environment_lock
-from operations.table_changes import TableChanges
-from sizing.problem import Refused
 from tests.cli.test_warm import publish
 from tests.operations.deployed import Deployed
 from tests.operations.test_table_changes import QUICK, Model
+from warmbase.cli.operate import tables as command
+from warmbase.configurations.table_ddl import planned_tables
+from warmbase.ground.errors import Refused
+from warmbase.operations.aws.lock import environment_lock
+from warmbase.operations.hbase.table_changes import TableChanges
 
 
 @pytest.fixture

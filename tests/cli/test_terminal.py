@@ -15,26 +15,25 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.errors import print_error
-from cli.main import warmbase
-from cli.progress import TerminalProgress
-from cli.terminal import printable_lines, rich_text
-from reports.json_text import json_text
-from sizing.problem import OperationFailed
 from tests.command import PROCESS, PROJECT, process_variables
 from tests.hfile.printed import written
 from tests.patience import HANG_SECONDS
+from warmbase.cli.main import warmbase
+from warmbase.cli.progress import TerminalProgress
+from warmbase.cli.terminal import print_error, printable_lines, rich_text
+from warmbase.ground.errors import OperationFailed
+from warmbase.reports.json_text import json_text
 
 HOSTILE = "cf\033[31mRED\033[2J\033]0;title\007\u009b1A\u202e[/x]"
 PRINTED = r"cf\x1b[31mRED\x1b[2J\x1b]0;title\x07\x9b1A\u202e[/x]"
 DIRECT = {"echo", "secho", "style", "print"}
 """Functions that print or colour text as it is."""
 STYLED = {
-    ("lint_page.py", "style"),
+    ("lint.py", "style"),
     ("terminal.py", "echo"),
     ("plan_page.py", "print"),
     ("plan_summary.py", "style"),
-    ("plan_comparison_page.py", "print"),
+    ("plan_comparison.py", "print"),
     ("compare.py", "print"),
 }
 """Where a page has colours of its own, and the one function through which all other text passes."""
@@ -49,8 +48,8 @@ def calls(file: Path) -> set[str]:
 
 
 def test_every_text_passes_through_one_place() -> None:
-    direct = {(file.name, name) for file in (PROJECT / "cli").glob("*.py") for name in calls(file)}
-    assert direct - {("progress.py", "print")} == STYLED, "use cli.terminal.echo instead of click.echo"
+    direct = {(file.name, name) for file in (PROJECT / "warmbase" / "cli").rglob("*.py") for name in calls(file)}
+    assert direct - {("progress.py", "print")} == STYLED, "use warmbase.cli.terminal.echo instead of click.echo"
 
 
 @given(st.text())

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from cli.main import warmbase
-from environments.judgements import JUDGEMENTS
-from environments.planning import plan_of
-from environments.reader import read_environment
-from environments.reader.assignment import Assignment
+from warmbase.cli.main import warmbase
+from warmbase.environments.planning import plan_of
+from warmbase.environments.reader import read_environment
+from warmbase.environments.reader.assignment import Assignment
+from warmbase.environments.uncertainty.judgements import JUDGEMENTS
 
 CORE = "clusters.blue.core={type: r8g.xlarge}"
 STORED = "workload.stored=100..1500 GiB"

@@ -8,12 +8,12 @@ import pytest
 from botocore.exceptions import ClientError
 from msgspec.structs import replace
 
-from operations.heal_journal import S3HealJournal
-from operations.restart_journal import RestartJournal, S3RestartJournal
-from operations.state import state
-from operations.table_journal import S3TableJournal, TableChange
-from operations.unfinished_commands import unfinished_commands
 from tests.operations.deployed import Deployed
+from warmbase.operations.aws.lock import unfinished_commands
+from warmbase.operations.cluster.state import state
+from warmbase.operations.hbase.heal import S3HealJournal
+from warmbase.operations.hbase.rolling_restart import RestartJournal, S3RestartJournal
+from warmbase.operations.hbase.table_changes import S3TableJournal, TableChange
 
 
 def test_each_journal_names_an_unfinished_command(here: Deployed) -> None:

@@ -12,16 +12,16 @@ import pytest
 from click.testing import CliRunner, Result
 from moto import mock_aws
 
-from cli import warm as command
-from configurations.launch import launch_of
-from environments.reader import read_environment
 from local_aws.extension import install
-from operations import warming
-from sizing.problem import Infeasible, OperationFailed, Refused
-from sizing.warming import target_of
 from tests.operations.deployed import Deployed, deployed
 from tests.operations.mocked_aws import clients
 from tests.pages import PROJECT
+from warmbase.cli.operate import warm as command
+from warmbase.configurations.launch import launch_of
+from warmbase.environments.reader import read_environment
+from warmbase.ground.errors import Infeasible, OperationFailed, Refused
+from warmbase.operations.cluster import caches
+from warmbase.sizing.recovery.warmth import target_of
 
 MINUTES = 12
 
@@ -32,7 +32,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
     with mock_aws():
         here = deployed(clients(), tmp_path)
         monkeypatch.setattr(command, "environment_aws", lambda *_: here.aws)
-        monkeypatch.setattr(warming, "PERIOD_SECONDS", 0.01)
         yield here
 
 
@@ -40,7 +39,7 @@ def publish(here: Deployed, first: float, last: float, *, evictions: float = 0, 
     """Publish a fill of every core node that changes evenly from the first share of the plan's bytes to the last."""
     target = target_of(here.launch.plan)
     now = datetime.now(UTC).replace(second=0, microsecond=0)
-    for instance in warming.core_instances(here.aws, here.cluster_id):
+    for instance in caches.core_instances(here.aws, here.cluster_id):
         dimensions = [{"Name": "ClusterId", "Value": here.cluster_id}, {"Name": "InstanceId", "Value": instance}]
         for number in range(MINUTES):
             share = first + (last - first) * number / (MINUTES - 1)
@@ -100,7 +99,7 @@ def test_a_cluster_without_a_cache_is_refused(tmp_path: Path) -> None:
     file.write_text((PROJECT / "environments/dev.yaml").read_text() + "\nstorage: {mode: s3-plain}\n")
     environment = read_environment(str(file))
     with pytest.raises(Refused, match="no cache on disk"):
-        warming.refuse_uncached(launch_of(environment, environment.active))
+        caches.refuse_uncached(launch_of(environment, environment.active))
 
 
 def test_share_and_hit_ratio_are_two_conditions(here: Deployed) -> None:

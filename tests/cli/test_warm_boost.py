@@ -12,39 +12,37 @@ from click.testing import CliRunner, Result
 from moto import mock_aws
 from msgspec.structs import replace
 
-from cli import warm as group
-from cli import warm_boost as command
-from cli.status import status
-from environments.names import boost_group
-from local_aws import clock, volumes
+from local_aws import controls, schedules
 from local_aws.extension import install
-from operations.boost_state import FIRING_SECONDS, BoostState
-from operations.boosting import WINDOW_SECONDS
-from operations.cluster_boost import ClusterBoost, read_boost
-from operations.lock import environment_lock
-from operations.plan_drift import read_running_cluster
-from operations.verification.check import HBaseContext
-from operations.verification.volumes import VOLUME_CHECKS
-from operations.warming import read_progress
-from sizing.problem import InvalidInput, OperationFailed, Refused
-from sizing.units import format_percent
-from sizing.warming import Gate, missing_fraction
 from tests.cli.test_warm import publish
 from tests.operations.deployed import Deployed, deployed
 from tests.operations.mocked_aws import clients
+from warmbase.cli.operate import warm as command
+from warmbase.cli.operate import warm as group
+from warmbase.cli.operate.status import status
+from warmbase.environments.names import boost_group
+from warmbase.ground.errors import InvalidInput, OperationFailed, Refused
+from warmbase.ground.units import format_percent
+from warmbase.operations.aws.lock import environment_lock
+from warmbase.operations.cluster.boost import FIRING_SECONDS, WINDOW_SECONDS, BoostState, ClusterBoost, read_boost
+from warmbase.operations.cluster.caches import read_progress
+from warmbase.operations.cluster.drift import read_running_cluster
+from warmbase.operations.verify.check import HBaseContext
+from warmbase.operations.verify.verification import VOLUME_CHECKS
+from warmbase.sizing.recovery.warmth import Gate, missing_fraction
 
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
     install()
-    monkeypatch.setattr(volumes, "OPTIMIZING", [timedelta()])
+    monkeypatch.setattr(schedules, "OPTIMIZING", [timedelta()])
     with mock_aws():
         here = deployed(clients(), tmp_path)
         monkeypatch.setattr(command, "environment_aws", lambda *_: here.aws)
         monkeypatch.setattr(group, "environment_aws", lambda *_: here.aws)
-        monkeypatch.setattr("cli.status.environment_aws", lambda *_: here.aws)
+        monkeypatch.setattr("warmbase.cli.operate.status.environment_aws", lambda *_: here.aws)
         yield here
-    clock.reset()
+    controls.reset()
 
 
 def run(here: Deployed, *options: str) -> Result:
@@ -99,7 +97,7 @@ def test_volumes_are_raised_shown_and_go_back_by_themselves(here: Deployed) -> N
     shown = CliRunner().invoke(group.warm, ["status", str(here.file)]).stdout
     assert "2 raised until" in " ".join(shown.split())
     assert "OVERDUE" not in shown
-    clock.advance(2 * 3600 + 1)
+    controls.advance(2 * 3600 + 1)
     assert state(here).raised == {}
 
 
@@ -126,14 +124,14 @@ def overview(here: Deployed) -> str:
 def test_status_and_verify_show_a_boost_and_warn_when_it_is_overdue(
     here: Deployed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(volumes, "OPTIMIZING", [timedelta(hours=5)])
+    monkeypatch.setattr(schedules, "OPTIMIZING", [timedelta(hours=5)])
     assert "boost" not in overview(here)
     assert results(here) == {"end of a boost": True}
     assert run(here, "--yes", "--for", "1h").exit_code == 0
     assert "2 raised until" in overview(here)
     assert "at an extra $0.05 an hour" in overview(here)
     assert results(here) == {"end of a boost": True, "schedules of a boost": True, "raised volumes and EMR": True}
-    clock.advance(3600 + FIRING_SECONDS + 1)
+    controls.advance(3600 + FIRING_SECONDS + 1)
     later = time.time() + 3600 + FIRING_SECONDS + 1
     monkeypatch.setattr(time, "time", lambda: later)
     assert "OVERDUE: 2 volumes are still raised after that time; the next attempt" in overview(here)
@@ -158,11 +156,11 @@ def test_a_boosted_volume_is_no_drift(here: Deployed) -> None:
 def test_a_modification_that_outlasts_the_boost_is_taken_back_later(
     here: Deployed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(volumes, "OPTIMIZING", [timedelta(hours=5)])
+    monkeypatch.setattr(schedules, "OPTIMIZING", [timedelta(hours=5)])
     assert run(here, "--yes", "--for", "1h").exit_code == 0
-    clock.advance(3600 + 1)
+    controls.advance(3600 + 1)
     assert len(state(here).raised) == 2
-    clock.advance(6 * 3600)
+    controls.advance(6 * 3600)
     assert state(here).raised == {}
 
 
@@ -240,7 +238,7 @@ def test_ec2_refuses_a_fifth_modification_within_24_hours(here: Deployed) -> Non
         here.aws.ec2.modify_volume(VolumeId=name, Throughput=150 + number, Iops=3000)
     with pytest.raises(here.aws.ec2.exceptions.ClientError, match="VolumeModificationRateExceeded"):
         here.aws.ec2.modify_volume(VolumeId=name, Throughput=125, Iops=3000)
-    clock.advance(WINDOW_SECONDS + 1)
+    controls.advance(WINDOW_SECONDS + 1)
     here.aws.ec2.modify_volume(VolumeId=name, Throughput=125, Iops=3000)
     modified = state(here).volumes[name].modified_at
     assert modified is not None

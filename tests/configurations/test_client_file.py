@@ -7,11 +7,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from configurations.client_file import client_site_xml
-from configurations.launch import Launch
-from facts.keys import hbase_keys
-from sizing.clients import patience_seconds
 from tests.configurations.variants import VARIANTS, Variant, kerberos_launch, variant_launch
+from warmbase.configurations.client_file import client_site_xml
+from warmbase.configurations.launch import Launch
+from warmbase.facts.keys import hbase_keys
+from warmbase.sizing.server.restart import patience_seconds
 
 Launches = Callable[[str], Launch]
 

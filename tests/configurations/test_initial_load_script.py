@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from configurations.launch import Launch
-from configurations.table_ddl import COMPACTION_ATTEMPTS, initial_load, table_ddl
-from sizing.initial_load import BLOCKING_FILES, LOAD_SETTINGS
-from sizing.modes import HDFS, S3_PLAIN, Mode
 from tests.configurations.variants import Variant, variant_launch
+from warmbase.configurations.launch import Launch
+from warmbase.configurations.table_ddl import COMPACTION_ATTEMPTS, initial_load, table_ddl
+from warmbase.sizing.modes import HDFS, S3_PLAIN, Mode
+from warmbase.sizing.recovery.bad_hours import BLOCKING_FILES, LOAD_SETTINGS
 
 Launches = Callable[[str], Launch]
 

@@ -9,19 +9,26 @@ from pathlib import Path
 
 import pytest
 
-from configurations.node_files import site_properties
-from configurations.properties import CATALOGUE, Property
-from configurations.properties.values import number
-from configurations.rendering import is_rendered
-from emr.classification import flattened
-from facts.keys import hadoop_keys, hbase_keys
-from facts.releases import releases
-from operations.emr_hbase import REGION_SERVER_PORT
-from stacks.network import CLIENT_PORTS
 from tests.configurations.variants import VARIANTS, Variant, variant_launch
+from warmbase.configurations.launch import is_rendered
+from warmbase.configurations.node_files import site_properties
+from warmbase.configurations.properties import CATALOGUE, Property
+from warmbase.configurations.properties.property import number
+from warmbase.emr.cluster_spec import flattened
+from warmbase.facts.keys import hadoop_keys, hbase_keys
+from warmbase.facts.releases import releases
+from warmbase.operations.hbase.emr_hbase import REGION_SERVER_PORT
+from warmbase.stacks.network import CLIENT_PORTS
 
 PROJECT = Path(__file__).parents[2]
-RELYING = ("sizing", "operations", "bootstrap-actions", "lab/model", "lab/hbase/scenarios")
+RELYING = (
+    "warmbase/sizing",
+    "warmbase/operations",
+    "bootstrap-actions",
+    "lab/prediction.py",
+    "lab/scaled_plan.py",
+    "lab/hbase/scenarios",
+)
 KEY = re.compile(r"(?<![\w./-])[a-z][\w-]*(?:\.[\w-]+)+")
 CLIENT = "clients have settings of their own: warmbase clients"
 VARIED = "only the scenario itself sets it, and states its value"
@@ -76,7 +83,7 @@ def named() -> Mapping[str, list[str]]:
     keys = {*hbase_keys(), *hadoop_keys()}
     places: dict[str, list[str]] = {}
     for room in RELYING:
-        for file in sorted((PROJECT / room).rglob("*")):
+        for file in (PROJECT / room, *sorted((PROJECT / room).rglob("*"))):
             if file.suffix in {".py", ".rb", ".sh"}:
                 for key in KEY.findall(file.read_text(encoding="utf-8")):
                     if key in keys:
@@ -105,7 +112,7 @@ def test_a_marked_key_is_rendered_and_states_no_figure(entry: Property) -> None:
 
 def constants_of_a_default() -> Iterator[tuple[str, str]]:
     """The lines of sizing that give a constant and call it a default of HBase or Hadoop."""
-    for file in sorted((PROJECT / "sizing").rglob("*.py")):
+    for file in sorted((PROJECT / "warmbase" / "sizing").rglob("*.py")):
         for line in file.read_text(encoding="utf-8").splitlines():
             if ": Final = " in line and re.search(r"(?:HBase|Hadoop)\S* (?:\S+ )?default", line):
                 yield f"{file.name}: {line.strip()[:40]}", line
@@ -145,7 +152,10 @@ def test_ports_are_those_that_programs_and_security_groups_name() -> None:
     core, primary = (site_properties(launch.settings.effective(group)) for group in ("core", "primary"))
     assert core["hbase.regionserver.port"] == str(REGION_SERVER_PORT) == str(CLIENT_PORTS["HBase RegionServer"])
     assert primary["hbase.master.port"] == str(CLIENT_PORTS["HBase master"])
-    for program in ("operations/on_node/probe_hbase.py", "bootstrap-actions/programs/publish_cache_metrics.py"):
+    for program in (
+        "warmbase/operations/on_node/probe_hbase.py",
+        "bootstrap-actions/programs/publish_cache_metrics.py",
+    ):
         assert f"127.0.0.1:{core['hbase.regionserver.info.port']}" in (PROJECT / program).read_text(encoding="utf-8")
 
 

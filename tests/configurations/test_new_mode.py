@@ -10,21 +10,18 @@ import jinja2
 import pytest
 from msgspec.structs import replace
 
-from configurations.bootstrap import actions
-from configurations.launch import Launch
-from configurations.planned_spec import planned_spec
-from configurations.rendering import classifications, templates
-from dashboards.alarms import alarms
-from dashboards.boards import boards
-from dashboards.composite_alarms import composite_alarms
-from emr.classification import flattened
-from environments.planning import plan_of
-from environments.reader import read_environment
-from environments.reader.schema import Storage
-from environments.root import Root
-from lint.lint import lint
-from reports.json_text import plain
-from sizing.modes import HDFS, MODES, S3_CACHED, Mode
+from warmbase.configurations.bootstrap import actions
+from warmbase.configurations.launch import Launch, classifications, planned_spec, templates
+from warmbase.dashboards.alarms import alarms, composite_alarms
+from warmbase.dashboards.boards import boards
+from warmbase.emr.cluster_spec import flattened
+from warmbase.environments.environment import Root
+from warmbase.environments.planning import plan_of
+from warmbase.environments.reader import read_environment
+from warmbase.environments.reader.schema import Storage
+from warmbase.linter.lint import lint
+from warmbase.reports.json_text import plain
+from warmbase.sizing.modes import HDFS, MODES, S3_CACHED, Mode
 
 READ_THROUGH: Final = Mode(
     name="s3-read-through",

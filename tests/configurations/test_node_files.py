@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configurations.bootstrap import encoded
-from configurations.node_files import region_server_flags
+from warmbase.configurations.bootstrap import encoded
+from warmbase.configurations.node_files import region_server_flags
 
 # HBase's bin/hbase starts Java with $HBASE_OPTS, without quotes.
 STARTED = 'export HBASE_OPTS={}; set -f; printf "%s\\0" $HBASE_OPTS'

@@ -9,16 +9,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configurations.properties import CATALOGUE, TOPICS, Property
-from configurations.properties.values import LONG, Decimal, ListOf, Matching, OneOf, Switch, Values, Whole, number
-from configurations.rendering import is_rendered
-from emr.classification import flattened
-from facts.keys import hadoop_keys, hbase_keys
-from facts.releases import releases
-from sizing.explanation import Explanations
-from sizing.modes import HDFS
-from sizing.release import Version
 from tests.configurations.variants import VARIANTS, kerberos_launch, small_cache_launch, variant_launch
+from warmbase.configurations.launch import is_rendered
+from warmbase.configurations.properties import CATALOGUE, TOPICS, Property
+from warmbase.configurations.properties.property import (
+    LONG,
+    Decimal,
+    ListOf,
+    Matching,
+    OneOf,
+    Switch,
+    Values,
+    Whole,
+    number,
+)
+from warmbase.emr.cluster_spec import flattened
+from warmbase.facts.keys import hadoop_keys, hbase_keys
+from warmbase.facts.releases import releases
+from warmbase.ground.release import Version
+from warmbase.sizing.explanation import Explanations
+from warmbase.sizing.modes import HDFS
 
 PROPERTIES = list(CATALOGUE.values())
 OF_SITES = [

@@ -8,18 +8,18 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from configurations.bootstrap import actions
-from configurations.launch import Launch
-from configurations.metrics import EXPORT_INTERVAL_MS
-from configurations.properties import CATALOGUE
-from configurations.table_ddl import advised_block_bytes
-from emr.classification import flattened
-from environments.reader import read_environment
-from sizing.modes import HDFS, S3_CACHED
-from sizing.system_volume import heap_dump_bytes
-from sizing.units import MIB
-from sizing.workload import Reads
 from tests.configurations.variants import VARIANTS, Variant, small_cache_launch, variant_launch
+from warmbase.configurations.bootstrap import actions
+from warmbase.configurations.launch import Launch
+from warmbase.configurations.metrics import EXPORT_INTERVAL_MS
+from warmbase.configurations.properties import CATALOGUE
+from warmbase.configurations.table_ddl import advised_block_bytes
+from warmbase.emr.cluster_spec import flattened
+from warmbase.environments.reader import read_environment
+from warmbase.ground.units import MIB
+from warmbase.sizing.modes import HDFS, S3_CACHED
+from warmbase.sizing.server.system_volume import heap_dump_bytes
+from warmbase.sizing.workload.workload import Reads
 
 Launches = Callable[[str], Launch]
 

@@ -10,19 +10,18 @@ from xml.etree import ElementTree as ET
 import pytest
 from msgspec.structs import replace
 
-from configurations.launch import Launch
-from configurations.metrics import METRICS
-from configurations.node_files import hbase_site_xml
-from configurations.properties import CATALOGUE, PropertyScope
-from configurations.properties.compaction import compaction_window
-from configurations.rendering import RenderingError, classifications
-from emr.classification import Classification, flattened, merged
-from emr.codecs.api import write_classifications
-from environments.environment import Wal
-from facts.releases import releases
-from sizing.modes import HDFS, S3_CACHED
 from tests.configurations.variants import VARIANTS, Variant, variant_launch
 from tests.shipped import ENVIRONMENTS
+from warmbase.configurations.launch import Launch, RenderingError, classifications
+from warmbase.configurations.metrics import METRICS
+from warmbase.configurations.node_files import hbase_site_xml
+from warmbase.configurations.properties import CATALOGUE, PropertyScope
+from warmbase.configurations.properties.compaction import compaction_window
+from warmbase.emr.api import write_classifications
+from warmbase.emr.cluster_spec import Classification, flattened, merged
+from warmbase.environments.environment import Wal
+from warmbase.facts.releases import releases
+from warmbase.sizing.modes import HDFS, S3_CACHED
 
 Launches = Callable[[str], Launch]
 Golden = Callable[[str, str], None]

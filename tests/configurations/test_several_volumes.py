@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from configurations.bootstrap import actions
-from configurations.launch import Launch, launch_of
-from configurations.node_files import site_properties
-from configurations.planned_spec import planned_spec
-from dashboards.alarms import alarms
-from environments.reader import read_environment
-from lint.finding import Severity
-from lint.lint import lint
+from warmbase.configurations.bootstrap import actions
+from warmbase.configurations.launch import Launch, launch_of, planned_spec
+from warmbase.configurations.node_files import site_properties
+from warmbase.dashboards.alarms import alarms
+from warmbase.environments.reader import read_environment
+from warmbase.linter.finding import Severity
+from warmbase.linter.lint import lint
 
 TEXT = """
 name: several

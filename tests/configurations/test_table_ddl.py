@@ -6,12 +6,11 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from configurations.launch import Launch
-from configurations.table_ddl import table_ddl
-from emr.classification import flattened
 from lab.hbase.boots.rendered import defined_tables
-from sizing.block import LengthHistogram
-from sizing.inspection import FamilyTotals, Inspection
+from warmbase.configurations.launch import Launch
+from warmbase.configurations.table_ddl import table_ddl
+from warmbase.emr.cluster_spec import flattened
+from warmbase.ground.block import FamilyTotals, Inspection, LengthHistogram
 
 Launches = Callable[[str], Launch]
 BATCH = "hbase.reopen.table.regions.progressive.batch.size.max"

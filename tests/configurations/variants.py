@@ -8,15 +8,13 @@ from itertools import product
 from msgspec import Struct
 from msgspec.structs import replace
 
-from configurations.launch import Launch, launch_of
-from configurations.rendering import classifications
-from environments.environment import Wal
-from environments.kerberos import Kerberos
-from environments.planning import compared_plans
-from environments.reader import read_environment
-from sizing.modes import MODES, Mode
-from sizing.plan import Plan
-from sizing.units import TIB
+from warmbase.configurations.launch import Launch, classifications, launch_of
+from warmbase.environments.environment import Kerberos, Wal
+from warmbase.environments.planning import compared_plans
+from warmbase.environments.reader import read_environment
+from warmbase.ground.units import TIB
+from warmbase.sizing.modes import MODES, Mode
+from warmbase.sizing.plan import Plan
 
 
 class Variant(Struct, frozen=True):

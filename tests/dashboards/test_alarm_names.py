@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configurations.launch import Launch
-from dashboards.alarm_names import ENDS, is_alarm_of
-from dashboards.alarms import alarms
-from dashboards.composite_alarms import composite_alarms
-from environments.names import (
+from tests.shipped import ENVIRONMENTS
+from warmbase.configurations.launch import Launch
+from warmbase.dashboards.alarm import ENDS, is_alarm_of
+from warmbase.dashboards.alarms import alarms, composite_alarms
+from warmbase.environments.names import (
     cluster_id_parameter,
     cluster_stack,
     emr_cluster_name,
@@ -21,7 +21,6 @@ from environments.names import (
     network_stack,
     storage_stack,
 )
-from tests.shipped import ENVIRONMENTS
 
 NAMES = st.from_regex(r"[a-z]([a-z0-9-]{0,20})", fullmatch=True)
 PARTS = st.sampled_from(["blue", "cluster", "monitoring", "network", "storage"])

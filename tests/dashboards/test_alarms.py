@@ -9,21 +9,19 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from cli.main import COMMANDS
-from cli.warm import warm
-from configurations.launch import Launch, launch_of
-from configurations.metrics import METRICS, MetricSource, metric
-from dashboards.alarm import NEVER, Alarm, AlarmRule, any_of, in_alarm
-from dashboards.alarms import alarms
-from dashboards.composite_alarms import composite_alarms
-from dashboards.graph import Exact
-from dashboards.query import CLUSTER_ID
-from environments.reader import read_environment
-from environments.root import Root
-from lab.preview.cloudwatch import MetricStore, Published
-from lab.preview.cloudwatch import in_alarm as is_in_alarm
-from sizing.plan import Plan
+from tests.dashboards.preview.cloudwatch import MetricStore, Published
+from tests.dashboards.preview.cloudwatch import in_alarm as is_in_alarm
 from tests.shipped import ENVIRONMENTS
+from warmbase.cli.main import COMMANDS
+from warmbase.cli.operate.warm import warm
+from warmbase.configurations.launch import Launch, launch_of
+from warmbase.configurations.metrics import METRICS, MetricSource, metric
+from warmbase.dashboards.alarm import NEVER, Alarm, AlarmRule, any_of, in_alarm
+from warmbase.dashboards.alarms import alarms, composite_alarms
+from warmbase.dashboards.graph import CLUSTER_ID, Exact
+from warmbase.environments.environment import Root
+from warmbase.environments.reader import read_environment
+from warmbase.sizing.plan import Plan
 
 Launches = Callable[[str], Launch]
 ROOT = Root(bucket="bucket", prefix="hbase")

@@ -12,17 +12,17 @@ from typing import Any
 import jsonschema
 import pytest
 
-from configurations.launch import Launch
-from configurations.metrics import METRICS, MetricSource
-from dashboards.alarms import alarms
-from dashboards.boards import boards, dashboard_bodies
-from dashboards.graph import Exact
-from environments.planning import plan_of
-from environments.reader import read_environment
-from environments.root import Root
-from sizing.modes import HDFS
 from tests.configurations.variants import Variant, variant_launch
 from tests.shipped import ENVIRONMENTS
+from warmbase.configurations.launch import Launch
+from warmbase.configurations.metrics import METRICS, MetricSource
+from warmbase.dashboards.alarms import alarms
+from warmbase.dashboards.boards import boards, dashboard_bodies
+from warmbase.dashboards.graph import Exact
+from warmbase.environments.environment import Root
+from warmbase.environments.planning import plan_of
+from warmbase.environments.reader import read_environment
+from warmbase.sizing.modes import HDFS
 
 Launches = Callable[[str], Launch]
 ROOT = Root(bucket="bucket", prefix="hbase")

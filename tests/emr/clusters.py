@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from emr.cluster_spec import BootstrapAction, ClusterSpec, EbsVolume, InstanceGroup, Setting, Settings
+from warmbase.emr.cluster_spec import BootstrapAction, ClusterSpec, EbsVolume, InstanceGroup, Setting, Settings
 
 NAMES = st.sampled_from(["hbase", "hbase-site", "hbase-env", "core-site", "emr-metrics", "yarn-site"])
 PATHS = st.one_of(NAMES, NAMES.map(lambda name: f"{name}/export"))

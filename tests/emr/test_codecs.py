@@ -9,14 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from configurations.launch import Launch
-from configurations.planned_spec import planned_spec
-from emr.classification import Classification
-from emr.cluster_spec import ClusterSpec, EbsVolume, classifications_of, counted, settings_of
-from emr.codecs import api, cloudformation, create_cluster
 from tests.emr.clusters import CLUSTERS
 from tests.shipped import ENVIRONMENTS
 from tests.stacks.template import Templates, cluster
+from warmbase.configurations.launch import Launch, planned_spec
+from warmbase.emr import api, cloudformation
+from warmbase.emr.cluster_spec import Classification, ClusterSpec, EbsVolume, classifications_of, counted, settings_of
 
 
 def via_json(value: object) -> Any:
@@ -36,12 +34,12 @@ def test_the_cloudformation_codec_reads_what_it_writes(spec: ClusterSpec) -> Non
 
 @given(CLUSTERS)
 def test_the_create_cluster_codec_reads_what_it_writes(spec: ClusterSpec) -> None:
-    assert create_cluster.read_create_cluster(create_cluster.write_create_cluster(spec), "test") == spec
+    assert api.read_create_cluster(api.write_create_cluster(spec), "test") == spec
 
 
 def test_another_command_is_refused() -> None:
     with pytest.raises(ValueError, match="no aws emr create-cluster: aws emr list-clusters"):
-        create_cluster.read_create_cluster(["aws", "emr", "list-clusters"], "test")
+        api.read_create_cluster(["aws", "emr", "list-clusters"], "test")
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)

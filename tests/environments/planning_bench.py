@@ -20,7 +20,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from sizing.units import KIB, MIB
+from warmbase.ground.units import KIB, MIB
 
 VERSION: Final = "0.3.212"
 PROJECT: Final = Path(__file__).parents[2]

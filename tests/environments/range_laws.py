@@ -23,15 +23,14 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from environments.planning import plan_of
-from environments.reader.assignment import Assignment
-from environments.reader.document import Document
-from environments.reader.ranges import RangedDocument
-from environments.reader.read import environment_of, read_ranges
-from environments.samples import Samples, Sampling, proposal_of, samples_of
-from sizing.deciding import Proposal
-from sizing.problem import Infeasible, InvalidInput
-from sizing.regret import ClusterOption, Decision, Outcome
+from warmbase.environments.planning import plan_of
+from warmbase.environments.reader.assignment import Assignment
+from warmbase.environments.reader.document import Document
+from warmbase.environments.reader.ranges import RangedDocument
+from warmbase.environments.reader.read import environment_of, read_ranges
+from warmbase.environments.uncertainty.samples import Samples, Sampling, proposal_of, samples_of
+from warmbase.ground.errors import Infeasible, InvalidInput
+from warmbase.sizing.ranges.regret import ClusterOption, Decision, Outcome, Proposal
 
 WIDEST: Final = 4.0  # judgement: many inputs are known only to a factor of four before a cluster runs
 SAFE_SHARE: Final = 0.9  # of the samples; `warmbase plan` names the cluster that meets the targets in this share

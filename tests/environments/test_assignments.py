@@ -9,14 +9,14 @@ from typing import get_args, get_origin
 import pytest
 from pydantic import BaseModel
 
-from environments.reader import read_environment
-from environments.reader.assignment import FREE_KEYS, Assignment
-from environments.reader.messages import _variants
-from environments.reader.schema import EnvironmentFile
-from sizing.popularity import Zipf
-from sizing.problem import InvalidInput
-from sizing.units import TIB
-from sizing.workload import OpenLoad
+from warmbase.environments.reader import read_environment
+from warmbase.environments.reader.assignment import FREE_KEYS, Assignment
+from warmbase.environments.reader.messages import _variants
+from warmbase.environments.reader.schema import EnvironmentFile
+from warmbase.ground.errors import InvalidInput
+from warmbase.ground.units import TIB
+from warmbase.sizing.workload.popularity import Zipf
+from warmbase.sizing.workload.workload import OpenLoad
 
 PINNED = """\
 name: pinned

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from environments.names import emr_cluster_name
-from environments.planning import plan_of, requirements
-from environments.reader import read_environment
-from facts.prices import priced_regions
-from sizing.problem import InvalidInput
-from sizing.workload import OpenLoad
 from tests.environments.test_reader import GOOD
+from warmbase.environments.names import emr_cluster_name
+from warmbase.environments.planning import plan_of, requirements
+from warmbase.environments.reader import read_environment
+from warmbase.facts.prices import priced_regions
+from warmbase.ground.errors import InvalidInput
+from warmbase.sizing.workload.workload import OpenLoad
 
 Write = Callable[..., Path]
 

@@ -9,20 +9,18 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from environments.environment import Environment
-from environments.planning import plan_of, requirements, world
-from environments.reader import read_environment
-from environments.reader.assignment import Assignment
-from environments.reader.ranges import RangedDocument
-from environments.reader.read import environment_of, read_ranges
-from environments.samples import Samples, Sampling, independent_inputs, proposal_of, samples_of
-from sizing.deciding import Proposal
-from sizing.hbase_situation import HBaseSituation
-from sizing.problem import Infeasible
-from sizing.regret import ClusterOption, Decision, Outcome
-from sizing.regret_search import SAFER_SHARES
 from tests.sizing.clusters import gp3_volume
 from tests.speed import loops
+from warmbase.environments.environment import Environment
+from warmbase.environments.planning import plan_of, requirements, world
+from warmbase.environments.reader import read_environment
+from warmbase.environments.reader.assignment import Assignment
+from warmbase.environments.reader.ranges import RangedDocument
+from warmbase.environments.reader.read import environment_of, read_ranges
+from warmbase.environments.uncertainty.samples import Samples, Sampling, independent_inputs, proposal_of, samples_of
+from warmbase.ground.errors import Infeasible
+from warmbase.sizing.ranges.hbase_situation import HBaseSituation
+from warmbase.sizing.ranges.regret import SAFER_SHARES, ClusterOption, Decision, Outcome, Proposal
 
 FEW = Sampling(count=8)
 FAMILY = Assignment.parse("clusters.blue.core={families: [r8g]}")

@@ -12,21 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from environments.draft.assumptions import MIDDLE_ZIPF
-from environments.draft.draft import REQUIRED, Draft
-from environments.draft.draft_file import DraftFile, draft_file, refusals
-from environments.draft.draft_text import HEAD, MARK, draft_text
-from environments.environment import Environment
-from environments.planning import infeasible, plan_of
-from environments.reader import read_environment
-from environments.reader.assignment import Assignment
-from environments.reader.schema_keys import ANY_NAME, ANY_TRINO, schema_keys
-from facts.prices import priced_regions
-from facts.releases import newest_release
-from sizing.modes import MODES
-from sizing.problem import Infeasible, InvalidInput
-from sizing.units import GIB, TIB, exact_size, parse_size
-from sizing.workload import OpenLoad
+from warmbase.environments.draft.draft import MIDDLE_ZIPF, REQUIRED, Draft
+from warmbase.environments.draft.draft_file import HEAD, MARK, DraftFile, draft_file, draft_text, refusals
+from warmbase.environments.environment import Environment
+from warmbase.environments.planning import infeasible, plan_of
+from warmbase.environments.reader import read_environment
+from warmbase.environments.reader.assignment import Assignment
+from warmbase.environments.reader.schema import ANY_NAME, ANY_TRINO, schema_keys
+from warmbase.facts.prices import priced_regions
+from warmbase.facts.releases import newest_release
+from warmbase.ground.errors import Infeasible, InvalidInput
+from warmbase.ground.units import GIB, TIB, exact_size, parse_size
+from warmbase.sizing.modes import MODES
+from warmbase.sizing.workload.workload import OpenLoad
 
 GOLDEN = Path(__file__).parents[1] / "golden/drafts/events.yaml"
 STATED = {

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from environments.edited_text import edited_text
-from environments.reader.assignment import Assignment, assigned
-from environments.reader.document import parse_document
-from environments.reader.read import environment_of, locate
 from tests.shipped import ENVIRONMENTS
+from warmbase.environments.reader.assignment import Assignment, assigned, edited_text
+from warmbase.environments.reader.document import parse_document
+from warmbase.environments.reader.read import environment_of, locate
 
 COMMENT = "# "
 CASES = [

@@ -8,17 +8,17 @@ from typing import Final
 
 import pytest
 
-from environments.draft.draft_text import yaml_text
-from environments.engines.trino.planning import trino_plan_of
-from environments.environment import Environment
-from environments.planning import requirements, world
-from environments.reader import read_environment
-from environments.reader.assignment import Assignment
-from environments.reader.effects import EFFECTS
-from environments.reader.schema_keys import ANY_NAME, ANY_TRINO, schema_keys
-from reports.json_text import plain
-from sizing.calculator import plan
 from tests.tiers import quick_where
+from tools.environment_page import EFFECTS
+from warmbase.engines.trino.planning import trino_plan_of
+from warmbase.environments.draft.draft_file import yaml_text
+from warmbase.environments.environment import Environment
+from warmbase.environments.planning import requirements, world
+from warmbase.environments.reader import read_environment
+from warmbase.environments.reader.assignment import Assignment
+from warmbase.environments.reader.schema import ANY_NAME, ANY_TRINO, schema_keys
+from warmbase.reports.json_text import plain
+from warmbase.sizing.calculator import plan
 
 BASE: Final = """\
 name: events

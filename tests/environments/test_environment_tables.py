@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from configurations.launch import launch_of
-from configurations.table_ddl import UNCACHED_FLAGS, planned_tables, table_ddl
-from environments.planning import advised_plan_of, compared_plans
-from environments.reader import read_environment
-from environments.reader.assignment import Assignment
-from environments.reader.read import read_ranges
-from environments.sensitivity import sensitivities
-from environments.unstated import unstated
-from sizing.problem import InvalidInput
-from sizing.units import GIB, KIB
+from warmbase.configurations.launch import launch_of
+from warmbase.configurations.table_ddl import UNCACHED_FLAGS, planned_tables, table_ddl
+from warmbase.environments.planning import advised_plan_of, compared_plans
+from warmbase.environments.reader import read_environment
+from warmbase.environments.reader.assignment import Assignment
+from warmbase.environments.reader.read import read_ranges
+from warmbase.environments.uncertainty.sensitivity import sensitivities
+from warmbase.environments.unstated import unstated
+from warmbase.ground.errors import InvalidInput
+from warmbase.ground.units import GIB, KIB
 
 BASE = """\
 name: tables

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from environments.environment import Environment
-from environments.planning import plan_of
-from environments.reader import read_environment
-from lint.deployable import refused_settings
-from sizing.problem import InvalidInput
 from tests.command import PROJECT, run
 from tests.tiers import quick_where
+from warmbase.environments.environment import Environment
+from warmbase.environments.planning import plan_of
+from warmbase.environments.reader import read_environment
+from warmbase.ground.errors import InvalidInput
+from warmbase.linter.lint import refused_settings
 
 WORKLOAD = {"stored": "3TiB", "reads": "2000", "row": "2KiB", "region": "us-east-1"}
 SITE = """\

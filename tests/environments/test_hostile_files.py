@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from environments.reader import read_environment, shared_roots
-from environments.record_files import launch_records
-from sizing.problem import InvalidInput
 from tests.command import PROJECT, run
 from tests.patience import HANG_SECONDS
 from tests.tiers import quick_where
+from warmbase.environments.launch_record import launch_records
+from warmbase.environments.reader import read_environment, shared_roots
+from warmbase.ground.errors import InvalidInput
 
 DEV = (PROJECT / "environments" / "dev.yaml").read_text(encoding="utf-8")
 OVERRIDE = 'overrides: {hbase-site: {"hbase.rpc.timeout": "9%s"}}\n'

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from environments.kerberos import ExternalKdc, Kerberos
-from environments.reader import read_environment
-from sizing.problem import InvalidInput
+from warmbase.environments.environment import ExternalKdc, Kerberos
+from warmbase.environments.reader import read_environment
+from warmbase.ground.errors import InvalidInput
 
 DEV = (Path(__file__).parents[2] / "environments/dev.yaml").read_text(encoding="utf-8")
 SECRET = "hunter2-is-secret"

@@ -8,11 +8,18 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from environments.environment import Environment
-from environments.launch_record import LaunchRecord, RecordedResource, identity_of, in_recorded_zones
-from environments.reader import read_environment
-from environments.record_files import launch_records, record_directory, write_record
-from sizing.problem import InvalidInput
+from warmbase.environments.environment import Environment
+from warmbase.environments.launch_record import (
+    LaunchRecord,
+    RecordedResource,
+    identity_of,
+    in_recorded_zones,
+    launch_records,
+    record_directory,
+    write_record,
+)
+from warmbase.environments.reader import read_environment
+from warmbase.ground.errors import InvalidInput
 
 PROJECT = Path(__file__).parents[2]
 SCRIPT = b"#!/bin/sh\n"

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from environments.reader import locate
-from operations.cdk import selection
-from sizing.problem import InvalidInput
+from warmbase.environments.reader import locate
+from warmbase.ground.errors import InvalidInput
+from warmbase.operations.deploy.change_set import selection
 
-SHIPPED = Path(__file__).parents[2] / "environments"
+SHIPPED = Path(__file__).parents[2] / "warmbase" / "examples"
 
 
 def test_the_current_folder_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,12 +26,9 @@ def test_the_current_folder_comes_first(tmp_path: Path, monkeypatch: pytest.Monk
         locate("mino")
 
 
-def test_the_cdk_gets_the_same_file_although_it_runs_in_the_checkout(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_cdk_gets_the_same_file_although_it_runs_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "environments").mkdir()
     (tmp_path / "environments/prod.yaml").write_text("")
-    assert selection("prod") == "environment=prod"
     monkeypatch.chdir(tmp_path)
     assert selection("prod") == f"environment={tmp_path / 'environments/prod.yaml'}"
-    assert selection("dev") == "environment=dev"
+    assert selection("dev") == f"environment={SHIPPED.resolve() / 'dev.yaml'}"

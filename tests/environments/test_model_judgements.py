@@ -11,17 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from environments.altered_constants import altered_constants
-from environments.judgements import JUDGEMENTS, TRINO_JUDGEMENTS, Judgement
-from environments.reader.document import Document
-from environments.reader.read import read_ranges
-from environments.sensitivity import figures_of
 from tests.patience import HANG_SECONDS
+from warmbase.environments.reader.document import Document
+from warmbase.environments.reader.read import read_ranges
+from warmbase.environments.uncertainty.judgements import JUDGEMENTS, TRINO_JUDGEMENTS, Judgement, altered_constants
+from warmbase.environments.uncertainty.sensitivity import figures_of
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = """
-from environments.reader.read import read_ranges
-from environments.sensitivity import figures_of
+from warmbase.environments.reader.read import read_ranges
+from warmbase.environments.uncertainty.sensitivity import figures_of
 print(*figures_of(read_ranges("prod").middle, "blue"))
 """
 
@@ -33,7 +32,7 @@ def prod() -> Document:
 
 def altered_figures(document: Document, constants: dict[str, float]) -> tuple[float | None, float | None]:
     with altered_constants(constants):
-        return importlib.import_module("environments.sensitivity").figures_of(document, "blue")  # type: ignore[no-any-return]
+        return importlib.import_module("warmbase.environments.uncertainty.sensitivity").figures_of(document, "blue")  # type: ignore[no-any-return]
 
 
 @pytest.mark.parametrize("judgement", [*JUDGEMENTS, *TRINO_JUDGEMENTS[1:]], ids=lambda judgement: judgement.name)
@@ -58,11 +57,11 @@ def test_a_plan_with_the_values_of_the_source_is_the_plan(prod: Document) -> Non
 @pytest.mark.parametrize(
     ("constant", "source", "value"),
     [
-        ("sizing.inputs.UTILISATION", "0.70", 0.6),
+        ("warmbase.sizing.service.inputs.UTILISATION", "0.70", 0.6),
         # A default of a class, which is fixed when its module is imported.
-        ("sizing.resource.DISK_LATENCY_SECONDS", "1e-3", 2e-3),
+        ("warmbase.sizing.service.resource.DISK_LATENCY_SECONDS", "1e-3", 2e-3),
         # Two other constants follow from it.
-        ("sizing.workload.ROW_KEY_BYTES", "24", 96),
+        ("warmbase.sizing.workload.workload.ROW_KEY_BYTES", "24", 96),
     ],
 )
 def test_the_figures_are_those_of_an_edited_source(
@@ -87,7 +86,7 @@ def test_the_figures_are_those_of_an_edited_source(
 def test_the_process_keeps_its_own_modules(prod: Document) -> None:
     before = {name: module for name, module in sys.modules.items() if name.startswith("sizing")}
     figures = figures_of(prod, "blue")
-    altered_figures(prod, {"sizing.inputs.UTILISATION": 0.5})
+    altered_figures(prod, {"warmbase.sizing.service.inputs.UTILISATION": 0.5})
     assert {name: module for name, module in sys.modules.items() if name.startswith("sizing")} == before
     assert figures_of(prod, "blue") == figures
 
@@ -95,6 +94,6 @@ def test_the_process_keeps_its_own_modules(prod: Document) -> None:
 def test_a_constant_that_does_not_exist_is_refused() -> None:
     with (
         pytest.raises(KeyError, match=r"sizing\.read has no constant NOTHING"),
-        altered_constants({"sizing.read.NOTHING": 1.0}),
+        altered_constants({"warmbase.sizing.workload.read.NOTHING": 1.0}),
     ):
-        importlib.import_module("sizing.read")
+        importlib.import_module("warmbase.sizing.workload.read")

@@ -7,18 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from configurations.launch import Launch, launch_of
-from configurations.overrides import overridden
-from configurations.properties import CATALOGUE
-from emr.classification import flattened
-from environments.override import Override
-from environments.pins import PINNED, PLANNED
-from environments.planning import plan_of
-from environments.reader import read_environment
-from facts.keys import hadoop_keys, hbase_keys
-from sizing.plan import Plan
-from sizing.problem import InvalidInput
 from tests.environments.test_reader import GOOD
+from warmbase.configurations.launch import Launch, launch_of
+from warmbase.configurations.overrides import overridden
+from warmbase.configurations.properties import CATALOGUE
+from warmbase.emr.cluster_spec import flattened
+from warmbase.environments.override import PINNED, PLANNED, Override
+from warmbase.environments.planning import plan_of
+from warmbase.environments.reader import read_environment
+from warmbase.facts.keys import hadoop_keys, hbase_keys
+from warmbase.ground.errors import InvalidInput
+from warmbase.sizing.plan import Plan
 
 STATED = {
     "hbase.regionserver.handler.count": ("200", "handlers", 200),
@@ -132,7 +131,7 @@ def test_a_pin_that_is_no_valid_number_is_refused(key: str, text: str, why: str,
 
 
 def test_every_property_that_states_a_figure_is_a_pin_or_has_advice() -> None:
-    """A new property that states a figure must be in one of the two tables of environments/pins.py."""
+    """A new property that states a figure must be in one of the two tables of warmbase/environments/override.py."""
     stating = {at for at, entry in CATALOGUE.items() if entry.figure}
     assert stating <= {*PINNED, *PLANNED}
 

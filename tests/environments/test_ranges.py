@@ -11,16 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.input_range import InputRange
-from environments.reader import read_environment
-from environments.reader.assignment import Assignment
-from environments.reader.ranges import RangedDocument
-from environments.reader.read import environment_of, middle_environment, read_ranges
-from environments.samples import Sampling, samples_of
-from sizing.problem import InvalidInput
-from sizing.spread_points import spread_points
-from sizing.units import GIB, TIB
-from sizing.workload import OpenLoad
+from warmbase.environments.reader import read_environment
+from warmbase.environments.reader.assignment import Assignment
+from warmbase.environments.reader.ranges import InputRange, RangedDocument
+from warmbase.environments.reader.read import environment_of, middle_environment, read_ranges
+from warmbase.environments.uncertainty.samples import Sampling, samples_of
+from warmbase.ground.errors import InvalidInput
+from warmbase.ground.units import GIB, TIB
+from warmbase.sizing.ranges.regret import spread_points
+from warmbase.sizing.workload.workload import OpenLoad
 
 ENDS = [
     ("workload.stored=3..12 TiB", 3 * TIB, 12 * TIB),

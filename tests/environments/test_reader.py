@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 import yaml
 
-from environments.planning import plan_of
-from environments.reader import locate, read_environment, shared_roots
-from environments.reader.descriptions import DESCRIPTIONS
-from environments.reader.inspection import inspection_schema_text
-from environments.reader.schema import schema_text
-from facts.instance_types import instance_types
-from sizing.popularity import UNIFORM, Curve, Zipf, hot_set
-from sizing.problem import InvalidInput
-from sizing.units import GIB, KIB, MIB, TIB
-from sizing.workload import ClosedLoad, OpenLoad
 from tests.shipped import ENVIRONMENTS
+from warmbase.environments.planning import plan_of
+from warmbase.environments.reader import locate, read_environment, shared_roots
+from warmbase.environments.reader.descriptions import DESCRIPTIONS
+from warmbase.environments.reader.inspection import inspection_schema_text
+from warmbase.environments.reader.schema import schema_text
+from warmbase.facts.ec2 import instance_types
+from warmbase.ground.errors import InvalidInput
+from warmbase.ground.units import GIB, KIB, MIB, TIB
+from warmbase.sizing.workload.popularity import UNIFORM, Curve, Zipf, hot_set
+from warmbase.sizing.workload.workload import ClosedLoad, OpenLoad
 
 HOME = Path(__file__).parents[2] / "environments"
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from environments.reader import read_environment
-from environments.revision import environment_at, is_revision
-from sizing.popularity import Curve
-from sizing.problem import InvalidInput
-from sizing.units import GIB
 from tests.checkout import commit, git
 from tests.command import PROJECT
+from warmbase.environments.reader import read_environment
+from warmbase.environments.reader.read import environment_at, is_revision
+from warmbase.ground.errors import InvalidInput
+from warmbase.ground.units import GIB
+from warmbase.sizing.workload.popularity import Curve
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from dashboards.reads import of_root
-from environments.reader.schema import ROOT_FORM
-from environments.root import METRICS_ID_LENGTH, RULE_ID_LENGTH, Root
+from warmbase.dashboards.boards import of_root
+from warmbase.environments.environment import METRICS_ID_LENGTH, RULE_ID_LENGTH, Root
+from warmbase.environments.reader.schema import ROOT_FORM
 
 PART = st.from_regex(r"[A-Za-z0-9_=-][A-Za-z0-9._=-]{0,90}", fullmatch=True)
 PREFIX = st.one_of(

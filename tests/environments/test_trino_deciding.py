@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from environments.reader.assignment import Assignment
-from environments.reader.ranges import RangedDocument
-from environments.reader.read import environment_of, read_ranges
-from environments.samples import Samples, Sampling, proposal_of, samples_of
-from sizing.deciding import Proposal
-from sizing.problem import Infeasible, InvalidInput
+from warmbase.environments.reader.assignment import Assignment
+from warmbase.environments.reader.ranges import RangedDocument
+from warmbase.environments.reader.read import environment_of, read_ranges
+from warmbase.environments.uncertainty.samples import Samples, Sampling, proposal_of, samples_of
+from warmbase.ground.errors import Infeasible, InvalidInput
+from warmbase.sizing.ranges.regret import Proposal
 
 FILE = str(Path(__file__).parents[2] / "docs/analytics.yaml")
 FEW = Sampling(count=16)

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from configurations.metrics import NEWEST_CHECKED
-from facts.releases import improvements_since, newest_release, releases, unknown_release
-from facts.table import provenance
-from lint.release_of import EXAMPLE
-from sizing.release import parse_version
+from warmbase.configurations.metrics import NEWEST_CHECKED
+from warmbase.facts.releases import EXAMPLE, improvements_since, newest_release, releases, unknown_release
+from warmbase.facts.table import provenance
+from warmbase.ground.release import parse_version
 
 PROJECT = Path(__file__).parents[2]
 
@@ -30,7 +29,7 @@ def test_metrics_were_read_in_the_newest_hbase() -> None:
 
 def test_the_warning_about_slow_restarts_is_still_true() -> None:
     """It says that no EMR release restores the index in the background yet: docs/add-a-release.md."""
-    text = (PROJECT / "sizing/warning.py").read_text(encoding="utf-8")
+    text = (PROJECT / "warmbase/sizing/warning.py").read_text(encoding="utf-8")
     background = any(release.index_restored_in_background for release in releases().values())
     assert ("no EMR release yet" in text) is not background
 

@@ -8,14 +8,13 @@ from functools import cache
 
 from msgspec import Struct
 
-from hfile.block import MAGICS, BlockHeader, block_header
-from hfile.cursor import Cursor
-from hfile.readable import Unreadable
-from hfile.store_file import opened
-from hfile.trailer import TRAILER_BYTES
-from sizing.block import HEADER_BYTES
 from tests.hfile import synthetic_file
 from tests.hfile.printed import readable, written
+from warmbase.ground.block import HEADER_BYTES
+from warmbase.hfile.block import MAGICS, BlockHeader, block_header
+from warmbase.hfile.cursor import Cursor, Unreadable
+from warmbase.hfile.metadata import TRAILER_BYTES
+from warmbase.hfile.store_file import opened
 
 NAME = "damaged"
 TOLD_BYTES = 100

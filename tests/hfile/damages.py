@@ -9,10 +9,10 @@ from random import Random
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from hfile.codec import READABLE, Codec
-from hfile.trailer import TRAILER_BYTES
 from tests.hfile import synthetic_file
 from tests.hfile.damage import Original, mend_checksums, originals, retold
+from warmbase.hfile.codec import READABLE, Codec
+from warmbase.hfile.metadata import TRAILER_BYTES
 
 WIDTHS = {1: ">b", 2: ">h", 4: ">i", 8: ">q"}
 MOST_FLIPS = 6

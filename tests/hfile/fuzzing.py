@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
-from hfile.readable import Unreadable
+from warmbase.hfile.cursor import Unreadable
 
 INPUTS_PER_EXAMPLE = 40
 """All tests together try so many inputs for each example that hypothesis tries of a law: 1,000, and with ci 8,000."""

@@ -25,15 +25,15 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from hfile.file_stats import read_stats
-from hfile.inspection import SamplingOptions
-from hfile.layout import FileEntry
-from hfile.readable import Readable
-from hfile.store_file import opened
 from lab.hbase.store import Settings
-from sizing.problem import OperationFailed
-from sizing.units import KIB, MIB
 from tests.hfile.sample_root import LEAST_LARGE_BYTES, SAMPLES, SampleRoot, sample_root
+from warmbase.ground.errors import OperationFailed
+from warmbase.ground.units import KIB, MIB
+from warmbase.hfile.cursor import Readable
+from warmbase.hfile.file_stats import read_stats
+from warmbase.hfile.inspection import SamplingOptions
+from warmbase.hfile.layout import FileEntry
+from warmbase.hfile.store_file import opened
 
 LATENCY_MS: Final = 20.0  # judgement: a small GET from S3 Standard in its own region takes 10 to 30 ms
 THREADS: Final = SamplingOptions().threads

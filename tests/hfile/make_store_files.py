@@ -14,9 +14,9 @@ from itertools import product
 from pathlib import Path
 from typing import Final
 
-from facts.releases import releases
-from lab.hbase.jvm import FIRST_TIER, Java, logging_file
+from lab.hbase.configuration import FIRST_TIER, Java, logging_file
 from lab.hbase.software import software
+from warmbase.facts.releases import releases
 
 RELEASE: Final = "emr-7.10.0"  # of HBase 2.6.2
 MAIN: Final = "warmbase.lab.SampleFiles"

@@ -14,21 +14,20 @@ from typing import Final
 
 from msgspec import Struct
 
-from configurations.node_files import hbase_site_xml
-from emr.classification import Classification
-from facts.releases import releases
-from hfile.layout import FileEntry
-from lab.hbase.jvm import CLIENT_LOGGING, FIRST_TIER, Java, logging_file
-from lab.hbase.overlay import master_overlay
-from lab.hbase.paths import HOST, LabPaths, free_ports
-from lab.hbase.process import Command, start
+from lab.hbase.configuration import CLIENT_LOGGING, FIRST_TIER, Java, logging_file, master_overlay
 from lab.hbase.software import Software, software
 from lab.hbase.store import BUCKET, Program, Settings, StoreClient, store
-from operations.aws import Aws
-from operations.root_bucket import S3Root
-from sizing.modes import S3_PLAIN
-from sizing.problem import OperationFailed
-from sizing.units import MIB
+from lab.machine.paths import HOST, LabPaths, free_ports
+from lab.machine.process import Command, start
+from warmbase.configurations.node_files import hbase_site_xml
+from warmbase.emr.cluster_spec import Classification
+from warmbase.facts.releases import releases
+from warmbase.ground.errors import OperationFailed
+from warmbase.ground.units import MIB
+from warmbase.hfile.layout import FileEntry
+from warmbase.operations.aws.clients import Aws
+from warmbase.operations.aws.root_bucket import S3Root
+from warmbase.sizing.modes import S3_PLAIN
 
 RELEASE: Final = "emr-7.10.0"  # of HBase 2.6.2
 PREFIX: Final = "hbase"

@@ -11,9 +11,9 @@ from random import Random
 
 from msgspec import Struct, field
 
-from hfile.layout import FileEntry
-from hfile.readable import DELETED, Unreadable
-from sizing.block import cached_bytes
+from warmbase.ground.block import cached_bytes
+from warmbase.hfile.cursor import DELETED, Unreadable
+from warmbase.hfile.layout import FileEntry
 
 CHUNK = 16_384
 TRAILER = 4096

@@ -13,8 +13,8 @@ import cramjam
 import google_crc32c
 from msgspec import Struct, field
 
-from hfile.codec import Codec
-from hfile.trailer import TRAILER_BYTES
+from warmbase.hfile.codec import Codec
+from warmbase.hfile.metadata import TRAILER_BYTES
 
 CHUNK_BYTES = 16384
 HEADER = struct.Struct(">8siiqBii")

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from hfile import cache_index
-from hfile.cache_index import CachedFile, DamagedIndex, cached_files
+from warmbase.hfile import cache_index
+from warmbase.hfile.cache_index import CachedFile, DamagedIndex, cached_files
 
 NAMES = [f"{number:032x}" for number in (7, 0xABCDEF << 96, 2**127 + 5)] + ["0123456789abcdef_SeqId_12_"]
 REGION = "00112233445566778899aabbccddeeff"

@@ -9,10 +9,6 @@ from random import Random
 import cramjam
 import pytest
 
-from hfile.codec import Codec
-from hfile.file_stats import ALL, Depth, read_stats
-from hfile.readable import Unreadable
-from hfile.store_file import data_blocks, opened
 from tests.hfile import synthetic_file
 from tests.hfile.damage import NAME, ReadFile, mend_checksums, originals, retold
 from tests.hfile.fuzzing import SLACK_BYTES, peak_bytes, refusal, soon
@@ -33,6 +29,10 @@ from tests.hfile.synthetic_file import (
     root,
 )
 from tests.hfile.test_damaged_files import reads_or_refuses
+from warmbase.hfile.codec import Codec
+from warmbase.hfile.cursor import Unreadable
+from warmbase.hfile.file_stats import ALL, Depth, read_stats
+from warmbase.hfile.store_file import data_blocks, opened
 
 MIB = 1 << 20
 LEVELS, ROOT_ENTRIES, FILE_INFO, LOAD_ON_OPEN, CODEC = 8, 5, 1, 2, 12

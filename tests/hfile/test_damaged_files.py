@@ -11,14 +11,13 @@ from random import Random
 
 import pytest
 
-from hfile.block import MAGICS, block_header
-from hfile.cursor import Cursor
-from hfile.file_stats import ALL, Depth, read_stats
-from hfile.readable import Unreadable
-from hfile.store_file import data_blocks, opened
 from tests.hfile.damage import NAME, ReadFile, mend_checksums, originals
 from tests.hfile.damages import KINDS, Damaged
 from tests.hfile.fuzzing import SLACK_BYTES, peak_bytes, refusal, tried
+from warmbase.hfile.block import MAGICS, block_header
+from warmbase.hfile.cursor import Cursor, Unreadable
+from warmbase.hfile.file_stats import ALL, Depth, read_stats
+from warmbase.hfile.store_file import data_blocks, opened
 
 pytestmark = pytest.mark.hypothesis  # `tried` takes its number of inputs from the profile
 

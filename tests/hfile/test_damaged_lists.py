@@ -9,13 +9,12 @@ import pytest
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from hfile.cursor import Cursor
-from hfile.descriptor import descriptor
-from hfile.layout import FileEntry
-from hfile.live import live_files
 from tests.hfile.damage import ReadFile
 from tests.hfile.fuzzing import SLACK_BYTES, peak_bytes, refusal, tried
 from tests.hfile.synthetic_file import message
+from warmbase.hfile.cursor import Cursor
+from warmbase.hfile.descriptor import descriptor, live_files
+from warmbase.hfile.layout import FileEntry
 
 pytestmark = pytest.mark.hypothesis  # `tried` takes its number of inputs from the profile
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from environments.reader.inspection import inspection_text, read_inspection
-from hfile.checkpoint import Checkpoint, UnreadableFile
-from hfile.inspection import DEAD, RootReport, SamplingOptions, inspect_root
-from hfile.layout import FileEntry
 from tests.hfile.synthetic import DELETED_NOW, ENTRY_BYTES, Content, SyntheticRoot, message, path, seeded
 from tests.patience import HANG_SECONDS
+from warmbase.environments.reader.inspection import inspection_text, read_inspection
+from warmbase.hfile.checkpoint import Checkpoint, UnreadableFile
+from warmbase.hfile.inspection import DEAD, RootReport, SamplingOptions, inspect_root
+from warmbase.hfile.layout import FileEntry
 
 PROJECT = Path(__file__).parents[2]
 PLAIN = Content(20, 65_800)
@@ -310,8 +310,8 @@ def test_of_another_root_or_a_file_that_changed_nothing_is_recalled(tmp_path: Pa
 LARGE = """
 import json, sys, tempfile, time
 from pathlib import Path
-from hfile.checkpoint import Checkpoint
-from hfile.inspection import SamplingOptions, inspect_root
+from warmbase.hfile.checkpoint import Checkpoint
+from warmbase.hfile.inspection import SamplingOptions, inspect_root
 from tests.hfile.synthetic import Content, SyntheticRoot, path
 contents = {
     path(number, f"f{number % 5}", f"t{number % 4}", 500): Content(20 + number % 7, 65_800) for number in range(100_000)

@@ -7,12 +7,12 @@ from random import Random
 
 import pytest
 
-from hfile.block import CHECKSUM_BYTES, BlockHeader, data_bytes
-from hfile.file_stats import ALL, Depth, read_stats
-from hfile.readable import LocalFile, Unreadable
-from hfile.store_file import StoreFile, data_blocks, data_header, opened, tail_bytes
-from sizing.block import cached_bytes
 from tests.hfile.printed import UNREAD, Printed, readable, written
+from warmbase.ground.block import cached_bytes
+from warmbase.hfile.block import CHECKSUM_BYTES, BlockHeader, data_bytes
+from warmbase.hfile.cursor import LocalFile, Unreadable
+from warmbase.hfile.file_stats import ALL, Depth, read_stats
+from warmbase.hfile.store_file import StoreFile, data_blocks, data_header, opened, tail_bytes
 
 TRAILER = {
     "fileinfoOffset": "file_info_offset",

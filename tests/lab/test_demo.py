@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from app import synthesise
-from environments.reader import read_environment
 from lab.demo import _remedy
 from local_aws.server import is_healthy
 from tests.command import PROCESS
 from tests.patience import HANG_SECONDS, wait_until
+from warmbase.app import synthesise
+from warmbase.environments.reader import read_environment
 
 PROJECT = Path(__file__).parents[2]
 
@@ -126,7 +126,7 @@ def warmbase(*arguments: str, **variables: str) -> subprocess.CompletedProcess[s
 INTERRUPTIBLE = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from cli.main import main
+from warmbase.cli.main import main
 main()
 """
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from facts.keys import emr_keys, hadoop_keys, hbase_keys
 from lab.differences import differences
+from warmbase.facts.keys import emr_keys, hadoop_keys, hbase_keys
 
 PROJECT = Path(__file__).parents[2]
 TEXT = re.compile(r'"([a-z][\w-]*(?:\.[\w-]+)+)"')

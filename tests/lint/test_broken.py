@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from lint.finding import Severity
-from lint.lint import lint
-from lint.reader import read_subject
+from warmbase.linter.finding import Severity
+from warmbase.linter.lint import lint
+from warmbase.linter.reader import read_subject
 
 BROKEN = Path(__file__).parent / "broken"
 RELEASE = "emr-7.12.0"

@@ -10,19 +10,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from configurations.launch import Launch, launch_of
-from configurations.planned_spec import planned_spec
-from configurations.rendering import classifications
-from environments.override import Override
-from environments.reader import read_environment
-from facts.releases import releases
-from lint.deployable import refuse_errors
-from lint.finding import LintFinding, Severity
-from lint.lint import lint
-from sizing.inspection import Inspection
-from sizing.problem import Infeasible, InvalidInput
 from tests.configurations.variants import VARIANTS, Variant, variant_launch
 from tests.shipped import ENVIRONMENTS
+from warmbase.configurations.launch import Launch, classifications, launch_of, planned_spec
+from warmbase.environments.override import Override
+from warmbase.environments.reader import read_environment
+from warmbase.facts.releases import releases
+from warmbase.ground.block import Inspection
+from warmbase.ground.errors import Infeasible, InvalidInput
+from warmbase.linter.finding import LintFinding, Severity
+from warmbase.linter.lint import lint, refuse_errors
 
 
 def errors(launch: Launch) -> list[tuple[str, str]]:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from lint.lint import lint
-from lint.reader import read_subject
-from lint.rules import BUGS, RULES
-from sizing.problem import InvalidInput
+from warmbase.ground.errors import InvalidInput
+from warmbase.linter.lint import lint
+from warmbase.linter.reader import read_subject
+from warmbase.linter.rules import BUGS, RULES
 
 OURS = Path(__file__).parent / "published"
 OF_AWS = Path(__file__).parents[2] / "docs" / "published"

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from lint.lint import lint
-from lint.reader import read_subject
+from warmbase.linter.lint import lint
+from warmbase.linter.reader import read_subject
 
 MIGRATION_GUIDE = [
     {"Classification": "core-site", "Properties": {"fs.s3.threadpool.size": "40"}},

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from lint.finding import LintFinding, Severity
-from lint.lint import lint
-from lint.reader import read_subject
 from tests.lint.examples.file import NOT_PERSISTENT as COLD
 from tests.lint.examples.file import SITE, File, Properties
+from warmbase.linter.finding import LintFinding, Severity
+from warmbase.linter.lint import lint
+from warmbase.linter.reader import read_subject
 
 FORCE = "hbase.master.scp.retain.assignment.force"
 RETRIES = "hbase.master.scp.retain.assignment.force.retries"

@@ -12,20 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from configurations.properties.property import ANY
-from emr.classification import ClassificationPath
-from emr.cluster_spec import ClusterSpec, Setting
-from facts.releases import releases
-from lint import rules
-from lint.finding import LintFinding, Report, Severity
-from lint.lint import GENERAL, lint
-from lint.release_of import release_of
-from lint.rule import Rule
-from lint.rules import RULES, TOPICS
-from lint.secret import REDACTED
-from sizing.release import parse_version
 from tests.lint.examples import CASES, Case, File
 from tests.lint.examples.file import OTHERS, SITE
+from warmbase.configurations.properties.property import ANY
+from warmbase.emr.cluster_spec import ClassificationPath, ClusterSpec, Setting
+from warmbase.facts.releases import release_of, releases
+from warmbase.ground.release import parse_version
+from warmbase.linter import rules
+from warmbase.linter.finding import LintFinding, Report, Severity
+from warmbase.linter.lint import GENERAL, lint
+from warmbase.linter.rule import Rule
+from warmbase.linter.rules import RULES, TOPICS
+from warmbase.linter.secret import REDACTED
 
 GAP = "<your value>"
 OF = {rule.id: rule for rule in RULES}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from emr.cluster_spec import Setting
-from lint.secret_text import without_secrets
+from warmbase.emr.cluster_spec import Setting
+from warmbase.linter.secret import without_secrets
 
 SECRET = "wJalr\"X'tn<FEMI"
 HIDDEN = [

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from msgspec import Struct, field
 
-from emr.cluster_spec import ClusterSpec
-from lint.finding import Severity
-from lint.lint import lint
-from lint.reader import read_subject
+from warmbase.emr.cluster_spec import ClusterSpec
+from warmbase.linter.finding import Severity
+from warmbase.linter.lint import lint
+from warmbase.linter.reader import read_subject
 
 S3 = {"hbase.emr.storageMode": "s3"}
 ROOT = {"hbase.rootdir": "s3://orders-hbase/prod/"}

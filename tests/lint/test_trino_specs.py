@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from configurations.engines.trino.rendering import trino_spec
-from emr.codecs.api import write_run_job_flow
-from lint.finding import Severity
-from lint.lint import lint
-from lint.reader import read_subject
-from sizing.engines.trino.request import TrinoChoice
 from tests.configurations.engines.trino.launches import PINNED, trino_launch
 from tests.sizing.engines.trino.questions import CHOICE
+from warmbase.emr.api import write_run_job_flow
+from warmbase.engines.trino.rendering import trino_spec
+from warmbase.engines.trino.request import TrinoChoice
+from warmbase.linter.finding import Severity
+from warmbase.linter.lint import lint
+from warmbase.linter.reader import read_subject
 
 ICEBERG = replace(CHOICE, catalog="iceberg", preferred_hosts=2)
 

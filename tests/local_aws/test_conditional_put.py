@@ -7,8 +7,8 @@ import json
 import pytest
 from botocore.exceptions import ClientError
 
-from environments.root import UNCONDITIONAL
 from tests.local_aws.aws_bench import Bench, error_code
+from warmbase.environments.environment import UNCONDITIONAL
 
 CLAIM = {"Bucket": "claims", "Key": "hbase.warmbase-claim"}
 

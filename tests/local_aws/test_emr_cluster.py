@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from local_aws import nodes
+from local_aws.emr import nodes
 from tests.local_aws.aws_bench import CLUSTER, PROTECTED, Bench, cluster_template, error_code
 from tests.patience import HANG_SECONDS, wait_until
 

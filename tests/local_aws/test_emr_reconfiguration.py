@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_aws.instance_groups import merged_configurations, plain_configurations
+from local_aws.emr.instance_groups import merged_configurations, plain_configurations
 from tests.local_aws.aws_bench import Bench, cluster_template
 
 BEFORE = {"a": "1", "b": "2"}

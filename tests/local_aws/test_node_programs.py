@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from local_aws.nodes import NOTE
+from local_aws.emr.nodes import NOTE
 from local_aws.server import LocalAws, local_aws
-from operations.aws import Aws, any_call
-from operations.cluster_step import PrimaryShell
-from operations.teardown_steps import primary_actions
+from warmbase.operations.aws.clients import Aws, any_call
+from warmbase.operations.aws.node_command import PrimaryShell
+from warmbase.operations.deploy.teardown import primary_actions
 
 LOGS = "logs-of-steps"
 CLUSTER: dict[str, Any] = {

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from local_aws.stack_policy import PolicyQuestion, UpdateAction, denial
+from local_aws.cloudformation.stack_update import PolicyQuestion, UpdateAction, denial
 from tests.local_aws.aws_bench import Bench, client, cluster_template, parameter
 
 ALLOW_ALL = {"Effect": "Allow", "Action": "Update:*", "Principal": "*", "Resource": "*"}

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from environments.reader import read_environment
-from lint.deployable import deployable_launch
 from local_aws.server import local_aws
 from local_aws.stand_ins import create_stand_ins
-from operations.aws import Aws, any_call
-from operations.preflight import preflight
+from warmbase.environments.reader import read_environment
+from warmbase.linter.lint import deployable_launch
+from warmbase.operations.aws.clients import Aws, any_call
+from warmbase.operations.deploy.preflight import preflight
 
 PROJECT = Path(__file__).parents[2]
 KEY = "arn:aws:kms:us-east-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"

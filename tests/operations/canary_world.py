@@ -11,18 +11,18 @@ from pathlib import Path
 import pytest
 from moto.server import ThreadedMotoServer
 
-import app
-from environments.reader import read_environment
-from local_aws import nodes
-from operations import deployment, proposal
-from operations.aws import Aws
-from operations.canary import launch
-from operations.canary.run import Canary, open_run
-from operations.change_set import Assembly
-from operations.deployed_stack import status_of
-from operations.progress import Progress, Say
-from sizing.problem import OperationFailed
+from local_aws.emr import nodes
 from tests.operations.mocked_aws import ASSETS, VARIABLES
+from warmbase import app
+from warmbase.environments.reader import read_environment
+from warmbase.ground.errors import OperationFailed
+from warmbase.operations.aws.clients import Aws
+from warmbase.operations.aws.progress import Progress, Say
+from warmbase.operations.canary import launch
+from warmbase.operations.canary.run import Canary, open_run
+from warmbase.operations.cluster.stack import status_of
+from warmbase.operations.deploy import deployment
+from warmbase.operations.deploy.change_set import Assembly
 
 TODAY = "2026-12-01"
 
@@ -43,9 +43,9 @@ def without_cdk(patch: pytest.MonkeyPatch) -> None:
         selected, output = arguments[2], arguments[-1]
         app.synthesise(selected.removeprefix("environment="), output)
 
-    for room in (launch, proposal):
+    for room in (launch, deployment):
         patch.setattr(room, "run_cdk", synthesised)
-    for room in (launch, deployment, sys.modules["operations.canary.refusal"]):
+    for room in (launch, deployment, sys.modules["warmbase.operations.canary.exercise"]):
         patch.setattr(room, "deploy_stack", deploy_stack)
 
 

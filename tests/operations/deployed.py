@@ -13,20 +13,20 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-import app
-from changes.planned_cluster import PlannedCluster, deployable_cluster
-from configurations.launch import Launch
-from environments.environment import Environment
-from environments.reader import read_environment
-from environments.record_files import launch_records, write_record
-from operations.aws import Aws
-from operations.pinning import pin
-from operations.plan_drift import read_running_cluster
-from operations.protection import protect
-from operations.tuning import Tuning, tuning_of
-from stacks.pinned import read_templates
 from tests.operations.killable import Killed
 from tests.operations.mocked_aws import Snapshot, create, is_untouched
+from warmbase import app
+from warmbase.changes.planned_cluster import PlannedCluster, deployable_cluster
+from warmbase.configurations.launch import Launch
+from warmbase.environments.environment import Environment
+from warmbase.environments.launch_record import launch_records, write_record
+from warmbase.environments.reader import read_environment
+from warmbase.operations.aws.clients import Aws
+from warmbase.operations.cluster.drift import read_running_cluster
+from warmbase.operations.cluster.protection import protect
+from warmbase.operations.deploy.pinning import pin
+from warmbase.operations.deploy.tuning import Tuning, tuning_of
+from warmbase.stacks.pinned import read_templates
 
 PROJECT = Path(__file__).parents[2]
 

@@ -16,7 +16,7 @@ from moto.core.base_backend import BackendDict
 from moto.ssm.models import ParameterDict
 from msgspec import Struct
 
-from operations.aws import Aws, any_call
+from warmbase.operations.aws.clients import Aws, any_call
 
 Templates = Mapping[str, Mapping[str, Any]]
 VARIABLES = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", "AWS_REGION": "us-east-1"}

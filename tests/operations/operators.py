@@ -23,27 +23,21 @@ import pytest
 from botocore.exceptions import ClientError
 from msgspec import Struct, field
 
-import app
-from cli.main import COMMANDS, warmbase
-from cli.packages import module_of
-from environments.reader import read_environment
-from environments.record_files import launch_records
-from operations import (
-    change_set,
-    cluster_step,
-    environment_cluster,
-    identity,
-    lock,
-    proposal,
-    reconfiguration,
-)
-from operations.aws import Aws, Gate, only_reading
-from operations.basis import digest
-from operations.lock import current_lock
-from sizing.problem import WarmbaseError
 from tests.operations.deployed import PROJECT, Deployed, deployed
 from tests.operations.killable import Killed
 from tests.operations.mocked_aws import ASSETS, clients, operator
+from warmbase import app
+from warmbase.cli.main import COMMANDS, command_module, warmbase
+from warmbase.environments.launch_record import launch_records
+from warmbase.environments.reader import read_environment
+from warmbase.ground.errors import WarmbaseError
+from warmbase.operations.aws import clients as identity
+from warmbase.operations.aws import lock, node_command
+from warmbase.operations.aws.clients import Aws, Gate, only_reading
+from warmbase.operations.aws.lock import current_lock
+from warmbase.operations.cluster import stack as environment_cluster
+from warmbase.operations.cluster.drift import digest
+from warmbase.operations.deploy import change_set, deployment, tuning
 
 STACK = "warmbase-dev-blue-cluster"
 ROOT, CLAIM = "warmbase-dev-root-123456789012-us-east-1", "hbase.warmbase-claim"
@@ -243,13 +237,13 @@ def _synthesised(file: Path) -> Path:
 
 def install_world(world: World, patch: pytest.MonkeyPatch) -> None:
     """Let every command run in this process, as the operator that is active."""
-    for module in (reconfiguration, environment_cluster, lock, cluster_step):
+    for module in (tuning, environment_cluster, lock, node_command):
         patch.setattr(module, "FIRST_POLL_SECONDS", 0.0)
         patch.setattr(module, "POLL_SECONDS", 0.0)
-    patch.setattr(reconfiguration, "BEGIN_SECONDS", 0.0)
-    patch.setattr(reconfiguration, "PUBLISHED_SECONDS", 0.0)
-    patch.setattr(cluster_step.PrimaryShell, "run", lambda *_: ANSWERS)
-    for module in (proposal, change_set):
+    patch.setattr(tuning, "BEGIN_SECONDS", 0.0)
+    patch.setattr(tuning, "PUBLISHED_SECONDS", 0.0)
+    patch.setattr(node_command.PrimaryShell, "run", lambda *_: ANSWERS)
+    for module in (deployment, change_set):
         patch.setattr(module, "run_cdk", world.cdk)
 
     def aws_of(_: Mapping[str, str], gate: Gate = only_reading) -> Aws:
@@ -267,7 +261,7 @@ def install_world(world: World, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(identity, "Aws", aws_of)
     patch.setattr(click, "confirm", confirm)
     for command in COMMANDS:
-        module_name = f"cli.{module_of(command)}"
+        module_name = command_module(command)
         chosen = warmbase.get_command(click.Context(warmbase), command)
         if chosen is not None and hasattr(sys.modules[module_name], "TerminalProgress"):
             patch.setattr(f"{module_name}.TerminalProgress", type("Steps", (Steps,), {"world": world}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from operations.aws import Aws
+from warmbase.operations.aws.clients import Aws
 
 
 def other_cluster(

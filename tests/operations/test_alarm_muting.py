@@ -14,16 +14,15 @@ from moto import mock_aws
 from msgspec.structs import replace
 
 from local_aws.extension import install
-from operations import alarm_muting
-from operations.alarm_muting import MUTE_HOURS, Silence, mute, read_silence, unmute
-from operations.comparison import compare_deployed
-from operations.deployment import deployment
-from operations.proposal import Proposal, Work
-from operations.state import state
 from tests.operations.deployed import Deployed, deployed
 from tests.operations.mocked_aws import clients
 from tests.operations.operators import World, changed_text, checkout, deployed_world, install_world
 from tests.tiers import quick_where
+from warmbase.operations.cluster import alarms as alarm_muting
+from warmbase.operations.cluster.alarms import MUTE_HOURS, Silence, mute, read_silence, unmute
+from warmbase.operations.cluster.drift import compare_deployed
+from warmbase.operations.cluster.state import state
+from warmbase.operations.deploy.deployment import Proposal, Work, deployment
 
 RULE = "warmbase-dev-blue-teardown"
 CALLS = {f"warmbase-dev-blue-call-{cause}" for cause in ("servers", "cache", "writes-to-cache", "room", "reads")}

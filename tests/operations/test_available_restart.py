@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 import pytest
 from msgspec import field
 
-from hfile.cache_index import CachedFile
-from operations.available_restart import AvailableRestart, moves_away
-from operations.hbase_control import META_TABLE, CacheContents, HBaseState, Region, RegionMove
-from operations.progress import Say, carry_out
-from operations.rolling_restart import RollingRestart
-from sizing.problem import OperationFailed, Refused
-from sizing.second_copies import CacheBlocks
 from tests.operations.killable import Killed
 from tests.operations.test_rolling_restart import META, QUICK, SERVERS, Lines, Model
+from warmbase.ground.errors import OperationFailed, Refused
+from warmbase.hfile.cache_index import CachedFile
+from warmbase.operations.aws.progress import Say, carry_out
+from warmbase.operations.cluster.hbase_control import META_TABLE, CacheContents, HBaseState, Region, RegionMove
+from warmbase.operations.hbase.restart import AvailableRestart, moves_away
+from warmbase.operations.hbase.rolling_restart import RollingRestart
+from warmbase.sizing.recovery.region_assignment import CacheBlocks
 
 
 class MovingModel(Model, dict=True):

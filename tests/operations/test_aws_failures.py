@@ -19,13 +19,12 @@ from _pytest.mark.structures import ParameterSet
 from botocore.config import Config
 from msgspec import Struct
 
-import operations.aws
-from cli.main import COMMANDS
-from cli.packages import module_of
-from sizing.problem import OperationFailed
+import warmbase.operations.aws.clients
 from tests.command import PROJECT, process_variables, run
 from tests.operations.failing_aws import PAGE, PRINCIPAL, Answer, Fail, broken_off, failing_aws, fixed, refusal, silence
 from tests.patience import HANG_SECONDS
+from warmbase.cli.main import COMMANDS, command_module, function_name
+from warmbase.ground.errors import OperationFailed
 
 ONCE = Config(retries={"total_max_attempts": 1}, connect_timeout=HANG_SECONDS, read_timeout=HANG_SECONDS)
 IMPATIENT = ONCE.merge(Config(read_timeout=0.1))
@@ -40,7 +39,6 @@ NOT_OF_AWS = {
     "compare",
     "lint",
     "render",
-    "dashboard",
     "demo",
     "lab setup",
     "lab run",
@@ -49,8 +47,6 @@ NOT_OF_AWS = {
     "lab status",
     "lab down",
     "lab remove",
-    "published",
-    "reference",
 }
 """Commands that ask nothing of AWS. A new command belongs here, or fails as the table says."""
 ARGUMENTS: Mapping[str, tuple[str, ...]] = {"root": ("s3://some-bucket/hbase/",), "against": ("live",)}
@@ -143,7 +139,7 @@ def command_lines() -> Iterator[tuple[tuple[str, ...], bool]]:
     Beside each line stands whether it has one of these flags.
     """
     for name in COMMANDS:
-        for path, command in leaves(getattr(importlib.import_module(f"cli.{module_of(name)}"), module_of(name)), name):
+        for path, command in leaves(getattr(importlib.import_module(command_module(name)), function_name(name)), name):
             if path in NOT_OF_AWS:
                 continue
             line = [*path.split(), *NEEDED_FLAGS.get(path, ())]
@@ -186,7 +182,7 @@ def environment(tmp_path: Path) -> str:
 def ran(
     line: tuple[str, ...], failure: Failure, environment: str, monkeypatch: pytest.MonkeyPatch, *, identity: bool
 ) -> subprocess.CompletedProcess[str]:
-    monkeypatch.setattr(operations.aws, "PATIENT", IMPATIENT if failure.fail is silence else ONCE)
+    monkeypatch.setattr(warmbase.operations.aws.clients, "PATIENT", IMPATIENT if failure.fail is silence else ONCE)
     variables = {"HOME": str(Path(environment).parent), "AWS_EC2_METADATA_DISABLED": "true"}
     with ExitStack() as stack:
         if failure.fail is not None:
@@ -210,7 +206,10 @@ def test_a_failure_of_aws_has_a_cause_and_a_fix(
 
 
 def test_the_other_commands_ask_nothing_of_aws() -> None:
-    sources = {name.split()[0]: (PROJECT / "cli" / f"{name.split()[0]}.py").read_text() for name in NOT_OF_AWS}
+    sources = {
+        name.split()[0]: Path(f"{command_module(name.split()[0]).replace('.', '/')}.py").read_text()
+        for name in NOT_OF_AWS
+    }
     assert [name for name, text in sources.items() if re.search(r"operations\.(aws|identity)", text)] == []
     assert {line[0] for line in LINES} | {name.split()[0] for name in NOT_OF_AWS} == set(COMMANDS)
 
@@ -224,16 +223,19 @@ def test_an_endpoint_that_is_no_url_is_invalid_input(environment: str, monkeypat
 def test_a_throttled_call_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("botocore.endpoint.time.sleep", lambda _: None)
     with failing_aws(refusal(400, "Throttling", "Rate exceeded")) as aws:
-        client = operations.aws.Aws({**CREDENTIALS, "AWS_REGION": "us-east-1", "AWS_ENDPOINT_URL": aws.url})
+        client = warmbase.operations.aws.clients.Aws(
+            {**CREDENTIALS, "AWS_REGION": "us-east-1", "AWS_ENDPOINT_URL": aws.url}
+        )
         with pytest.raises(OperationFailed, match="wait a minute"):
             assert client.caller
     assert aws.services == ["sts"] * 8
 
 
 WATCH = (
-    "import sys; from botocore.config import Config; import operations.aws; import cli.status;"
-    " operations.aws.PATIENT = Config(retries={'total_max_attempts': 1}, connect_timeout=60, read_timeout=2);"
-    " sys.modules['cli.status'].WATCH_SECONDS = 0.05; from cli.main import main; main()"
+    "import sys; from botocore.config import Config; from warmbase.operations.aws import clients;"
+    " import warmbase.cli.operate.status;"
+    " clients.PATIENT = Config(retries={'total_max_attempts': 1}, connect_timeout=60, read_timeout=2);"
+    " sys.modules['warmbase.cli.operate.status'].WATCH_SECONDS = 0.05; from warmbase.cli.main import main; main()"
 )
 
 

@@ -9,12 +9,21 @@ import pytest
 from msgspec import field
 from msgspec.structs import replace
 
-from operations.boost_state import ATTEMPTS_SECONDS, BoostState, CacheVolume, WayBack
-from operations.boosting import MARGIN_SECONDS, WINDOW_SECONDS, BoostEnd, BoostPatience, CacheBoost
-from operations.progress import Say, carry_out
-from sizing.gp3 import Provision
-from sizing.problem import OperationFailed, Refused
 from tests.operations.killable import Killable, Killed
+from warmbase.ground.errors import OperationFailed, Refused
+from warmbase.operations.aws.progress import Say, carry_out
+from warmbase.operations.cluster.boost import (
+    ATTEMPTS_SECONDS,
+    MARGIN_SECONDS,
+    WINDOW_SECONDS,
+    BoostEnd,
+    BoostPatience,
+    BoostState,
+    CacheBoost,
+    CacheVolume,
+    WayBack,
+)
+from warmbase.sizing.gp3 import Provision
 
 LAUNCHED, RAISED = (125, 3000), (500, 3000)
 HOUR = 3600.0

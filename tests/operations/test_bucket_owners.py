@@ -10,17 +10,15 @@ from moto import mock_aws
 from moto.s3.models import s3_backends
 from msgspec.structs import replace
 
-from environments.environment import Environment
-from environments.reader import read_environment
 from local_aws.extension import install
-from operations.aws import Aws, any_call
-from operations.bucket_owners import EXPECTED
-from operations.claims import claim_of
-from operations.identity import expect_owner
-from operations.preflight.check import PreflightCheck, PreflightContext
-from operations.preflight.root import ROOT_CHECKS
-from operations.root_bucket import S3Root
 from tests.operations.mocked_aws import VARIABLES
+from warmbase.environments.environment import Environment
+from warmbase.environments.reader import read_environment
+from warmbase.operations.aws.clients import EXPECTED, Aws, any_call, expect_owner
+from warmbase.operations.aws.root_bucket import S3Root
+from warmbase.operations.cluster.claims import claim_of
+from warmbase.operations.deploy.preflight import ROOT_CHECKS
+from warmbase.operations.deploy.preflight_account import PreflightCheck, PreflightContext
 
 STRANGER = "666666666666"
 ROOT = "warmbase-dev-root-123456789012-us-east-1"

@@ -9,15 +9,22 @@ import pytest
 from msgspec import field
 from msgspec.structs import replace
 
-from hfile.cache_index import CachedFile
-from operations import heal_proposal
-from operations.cache_heal import Heal, HealPatience
-from operations.hbase_control import META_TABLE, CacheContents, HBaseState, Region, RegionMove
-from operations.heal_proposal import LEAST_GETS, LONGEST_PAUSE_SECONDS, HealProposal, cached_name, moves_by_target
-from operations.progress import Say, carry_out
-from sizing.problem import OperationFailed, Refused
-from sizing.units import KIB
 from tests.operations.killable import Killable, Killed
+from warmbase.ground.errors import OperationFailed, Refused
+from warmbase.ground.units import KIB
+from warmbase.hfile.cache_index import CachedFile
+from warmbase.operations.aws.progress import Say, carry_out
+from warmbase.operations.cluster.hbase_control import META_TABLE, CacheContents, HBaseState, Region, RegionMove
+from warmbase.operations.hbase import cache_heal
+from warmbase.operations.hbase.cache_heal import (
+    LEAST_GETS,
+    LONGEST_PAUSE_SECONDS,
+    Heal,
+    HealPatience,
+    HealProposal,
+    cached_name,
+    moves_by_target,
+)
 
 QUICK = HealPatience(opened=0.05, first_poll=0.002, poll=0.002)
 SERVERS = ("a:16020", "b:16020", "c:16020")
@@ -200,7 +207,7 @@ def test_a_balancer_that_was_off_stays_off() -> None:
 
 
 def test_many_moves_are_made_in_several_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(heal_proposal, "MOVES_AT_A_TIME", 3)
+    monkeypatch.setattr(cache_heal, "MOVES_AT_A_TIME", 3)
     lines = run(HealModel())
     assert "move regions 1 to 3 of 4, one after another" in lines
     assert "move regions 4 to 4 of 4, one after another" in lines

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from configurations.bootstrap import program
-from configurations.layout import INDEX_FILE
-from operations.emr_hbase import CacheIndex
 from tests.patience import HANG_SECONDS
+from warmbase.configurations.bootstrap import program
+from warmbase.configurations.node_files import INDEX_FILE
+from warmbase.operations.hbase.emr_hbase import CacheIndex
 
 LONGEST_SECONDS = 600
 INDEX = CacheIndex(file=INDEX_FILE, format="chunked", longest_seconds=LONGEST_SECONDS)

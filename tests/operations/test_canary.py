@@ -11,18 +11,18 @@ import pytest
 from click.testing import CliRunner
 from moto import mock_aws
 
-from cli.main import warmbase
-from environments.names import CANARY_TAG
-from local_aws import clock, volumes
+from local_aws import controls, schedules
 from local_aws.extension import install
-from operations.aws import Aws
-from operations.canary import STAGES, stage_answers
-from operations.canary.backstop import Backstop
-from sizing.problem import Drifted
 from tests.operations.canary_world import canary_of, local_nodes, without_cdk
 from tests.operations.deployed import Cut
 from tests.operations.killable import Killed
 from tests.operations.mocked_aws import ASSETS, VARIABLES, clients
+from warmbase.cli.main import warmbase
+from warmbase.environments.names import CANARY_TAG
+from warmbase.ground.errors import Drifted
+from warmbase.operations.aws.clients import Aws
+from warmbase.operations.canary import STAGES, stage_answers
+from warmbase.operations.canary.launch import Backstop
 
 BOOTSTRAP = "/cdk-bootstrap/hnb659fds/version"
 
@@ -30,15 +30,15 @@ BOOTSTRAP = "/cdk-bootstrap/hnb659fds/version"
 @pytest.fixture
 def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[Aws]:
     install()
-    clock.reset()
+    controls.reset()
     without_cdk(monkeypatch)
-    monkeypatch.setattr(volumes, "OPTIMIZING", [timedelta()])
+    monkeypatch.setattr(schedules, "OPTIMIZING", [timedelta()])
     with mock_aws(), local_nodes():
         made = clients()
         made.s3.create_bucket(Bucket=ASSETS)
         made.ssm.put_parameter(Name=BOOTSTRAP, Value="28", Type="String")
         yield made
-    clock.reset()
+    controls.reset()
 
 
 def states(aws: Aws) -> dict[str, str]:
@@ -88,9 +88,9 @@ def test_a_laptop_that_never_comes_back_leaves_no_cluster(aws: Aws, tmp_path: Pa
     first = canary.running_cluster().id
     assert aws.emr.describe_cluster(ClusterId=first)["Cluster"]["TerminationProtected"]
     second, untagged = (launch_cluster(aws, f"warmbase-dev-canary-{name}", tag) for name, tag in LAUNCHED)
-    clock.advance(89 * 60)
+    controls.advance(89 * 60)
     assert states(aws) == {first: "WAITING", second: "WAITING", untagged: "WAITING"}
-    clock.advance(2 * 60)
+    controls.advance(2 * 60)
     assert states(aws) == {first: "TERMINATED", second: "TERMINATED", untagged: "WAITING"}
     [late] = stage_answers(canary, (2,))
     assert "does not run: TERMINATED" in late.failure

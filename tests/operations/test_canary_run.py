@@ -14,22 +14,29 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 from moto import mock_aws
 
-from environments.reader import read_environment
-from operations import canary as module
-from operations import verification as verification_module
-from operations.aws_errors import translated
-from operations.canary import STAGES, CanaryStage, stage_answers, stage_numbers
-from operations.canary.price import canary_price
-from operations.canary.refusal import is_refused
-from operations.canary.report import CONFIRMED, OPEN, REFUTED, verdicts
-from operations.canary.run import Canary, CanaryRun, StageAnswer, StageOutcome, canary_name, open_run
-from operations.lock import current_lock, environment_lock
-from operations.unconfirmed import HARMS, read_statements
-from operations.verification.check import CheckResult
-from sizing.problem import InvalidInput, OperationFailed, Refused
 from tests.operations.canary_world import TODAY, canary_of
 from tests.operations.deployed import PROJECT, Cut
 from tests.operations.mocked_aws import clients
+from warmbase.environments.reader import read_environment
+from warmbase.ground.errors import InvalidInput, OperationFailed, Refused
+from warmbase.operations import canary as module
+from warmbase.operations.aws.errors import translated
+from warmbase.operations.aws.lock import current_lock, environment_lock
+from warmbase.operations.canary import (
+    CONFIRMED,
+    OPEN,
+    REFUTED,
+    STAGES,
+    CanaryStage,
+    stage_answers,
+    stage_numbers,
+    verdicts,
+)
+from warmbase.operations.canary.exercise import is_refused
+from warmbase.operations.canary.launch import canary_price
+from warmbase.operations.canary.run import Canary, CanaryRun, StageAnswer, StageOutcome, canary_name, open_run
+from warmbase.operations.verify import verification
+from warmbase.operations.verify.check import HARMS, CheckResult, read_statements
 
 SOURCES = tuple(Path(module.__file__).parent.glob("*.py"))
 
@@ -198,7 +205,7 @@ def test_an_interruption_is_no_answer(cause: Exception, monkeypatch: pytest.Monk
 
 def test_the_page_says_how_many_rows_a_canary_can_judge_at_most() -> None:
     """A check names its row by the words with which it begins, so a text of the code that begins a row counts."""
-    sources = (*SOURCES, *Path(verification_module.__file__).parent.glob("*.py"))
+    sources = (*SOURCES, *Path(verification.__file__).parent.glob("*.py"))
     nodes = (node for file in sources for node in ast.walk(ast.parse(file.read_text())))
     texts = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     starts = tuple(text for text in texts if len(text) > len("DataNode"))

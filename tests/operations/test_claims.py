@@ -12,14 +12,14 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from local_aws.extension import install
-from operations import claims
-from operations.claims import NOBODY, claim_of, release
-from operations.preflight import preflight, refuse_unready
-from sizing.problem import OperationFailed, Refused
 from tests.operations.deployed import Deployed, deployed
 from tests.operations.mocked_aws import clients
 from tests.operations.operators import World, changed_text, checkout, deployed_world, install_world
 from tests.operations.other_clusters import other_cluster
+from warmbase.ground.errors import OperationFailed, Refused
+from warmbase.operations.cluster import claims
+from warmbase.operations.cluster.claims import NOBODY, claim_of, release
+from warmbase.operations.deploy.preflight import preflight, refuse_unready
 
 BUCKET = "warmbase-dev-root-123456789012-us-east-1"
 KEY = "hbase.warmbase-claim"

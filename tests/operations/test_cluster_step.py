@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import pytest
 from moto import mock_aws
+from mypy_boto3_emr.type_defs import StepConfigTypeDef
 
 from local_aws.extension import install
-from operations.aws import examining
-from operations.cluster_step import PrimaryShell
-from operations.lock import environment_lock
-from sizing.problem import OperationFailed
 from tests.operations.deployed import Deployed, deployed
 from tests.operations.mocked_aws import clients
-
-if TYPE_CHECKING:
-    from mypy_boto3_emr.type_defs import StepConfigTypeDef
+from warmbase.ground.errors import OperationFailed
+from warmbase.operations.aws.clients import examining
+from warmbase.operations.aws.lock import environment_lock
+from warmbase.operations.aws.node_command import PrimaryShell
 
 
 @pytest.fixture

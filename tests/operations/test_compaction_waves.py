@@ -11,10 +11,16 @@ from hypothesis import strategies as st
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from operations.compaction_waves import CompactionPatience, CompactionWaves, StoredRegion, next_wave, wave_sizes
-from operations.hbase_control import CacheReads
-from operations.progress import Say
-from sizing.problem import OperationFailed, Refused
+from warmbase.ground.errors import OperationFailed, Refused
+from warmbase.operations.aws.progress import Say
+from warmbase.operations.cluster.hbase_control import CacheReads
+from warmbase.operations.hbase.compaction_waves import (
+    CompactionPatience,
+    CompactionWaves,
+    StoredRegion,
+    next_wave,
+    wave_sizes,
+)
 
 PATIENT = CompactionPatience(before=60, recovery=60, first_poll=0.001, poll=0.002)
 QUICK = replace(PATIENT, recovery=0.05)

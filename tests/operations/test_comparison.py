@@ -12,22 +12,21 @@ import pytest
 from moto import mock_aws
 from msgspec.structs import replace
 
-import app
-from changes.change import Change
-from configurations.launch import Launch, launch_of
-from configurations.properties.property import Applied
-from environments.reader import read_environment
 from local_aws.extension import install
-from operations.aws import Aws
-from operations.comparison import compare_deployed
-from operations.description import described_cluster
-from operations.plan_drift import cluster_drift, read_running_cluster
-from operations.protection import protect
-from reports.json_text import plain
-from sizing.problem import OperationFailed
-from stacks.pinned import read_templates
 from tests.operations.mocked_aws import ASSETS, Templates, clients, create
 from tests.shipped import ENVIRONMENTS
+from warmbase import app
+from warmbase.changes.change import Change
+from warmbase.configurations.launch import Launch, launch_of
+from warmbase.configurations.properties.property import Applied
+from warmbase.environments.reader import read_environment
+from warmbase.ground.errors import OperationFailed
+from warmbase.operations.aws.clients import Aws
+from warmbase.operations.cluster.description import described_cluster
+from warmbase.operations.cluster.drift import cluster_drift, compare_deployed, read_running_cluster
+from warmbase.operations.cluster.protection import protect
+from warmbase.reports.json_text import plain
+from warmbase.stacks.pinned import read_templates
 
 PROJECT = Path(__file__).parents[2]
 Launches = Callable[[str], Launch]

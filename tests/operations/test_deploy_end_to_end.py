@@ -20,28 +20,26 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from app import synthesise
-from environments.environment import Environment
-from environments.reader import read_environment
 from local_aws.server import LocalAws, local_aws
-from operations import teardown_steps
-from operations.aws import Aws, any_call
-from operations.cdk import run_cdk
-from operations.change_set import Assembly, deploy_stack
-from operations.deployed_stack import status_of
-from operations.deployment import deployment
-from operations.pinning import pin
-from operations.progress import carry_out
-from operations.proposal import Work, proposal
-from operations.protection import protect
-from operations.teardown import teardown
-from sizing.problem import OperationFailed, Refused
-from stacks.pinned import read_templates
 from tests.command import PROCESS
 from tests.operations.deployed import WHEN, Cut
 from tests.operations.killable import Killed
 from tests.operations.mocked_aws import create
 from tests.patience import HANG_SECONDS
+from warmbase.app import synthesise
+from warmbase.environments.environment import Environment
+from warmbase.environments.reader import read_environment
+from warmbase.ground.errors import OperationFailed, Refused
+from warmbase.operations.aws.clients import Aws, any_call
+from warmbase.operations.aws.progress import carry_out
+from warmbase.operations.cluster.protection import protect
+from warmbase.operations.cluster.stack import status_of
+from warmbase.operations.deploy import teardown as teardown_steps
+from warmbase.operations.deploy.change_set import Assembly, deploy_stack, run_cdk
+from warmbase.operations.deploy.deployment import Work, deployment, proposal
+from warmbase.operations.deploy.pinning import pin
+from warmbase.operations.deploy.teardown import teardown
+from warmbase.stacks.pinned import read_templates
 
 PROJECT = Path(__file__).parents[2]
 TAGS = "tags: {purpose: rehearsal}\n"

@@ -10,23 +10,18 @@ from typing import Any, NamedTuple
 import pytest
 from moto import mock_aws
 
-from configurations.launch import Launch
-from configurations.properties import CATALOGUE
-from emr.classification import flattened
+from local_aws.emr.steps import HIDDEN, OF_A_CLUSTER
 from local_aws.extension import install
 from local_aws.server import local_aws
-from local_aws.server_pages import HIDDEN, OF_A_CLUSTER
-from operations.aws import Aws, any_call
-from operations.on_node.probe_settings import MASK, settings
-from operations.verification.check import SettingDifference
-from operations.verification.effective_settings import (
-    is_same,
-    read_effective_settings,
-    setting_differences,
-    settings_in_force,
-)
 from tests.operations.deployed import deployed
 from tests.operations.mocked_aws import clients
+from warmbase.configurations.launch import Launch
+from warmbase.configurations.properties import CATALOGUE
+from warmbase.emr.cluster_spec import flattened
+from warmbase.operations.aws.clients import Aws, any_call
+from warmbase.operations.on_node.probe_settings import MASK, settings
+from warmbase.operations.verify.check import SettingDifference
+from warmbase.operations.verify.probe import is_same, read_effective_settings, setting_differences, settings_in_force
 
 SITE = {"Classification": "hbase-site", "Properties": {"hbase.hstore.blockingStoreFiles": "16"}}
 ROLES: Any = {"ReleaseLabel": "emr-7.14.0", "JobFlowRole": "nodes", "ServiceRole": "service"}

@@ -11,29 +11,26 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from configurations.launch import launch_of
-from environments.reader import read_environment
-from local_aws.nodes import INDEX_AGE_SECONDS
+from local_aws.emr.nodes import INDEX_AGE_SECONDS
 from local_aws.server import local_aws
-from operations import cluster_step, node_command
-from operations.available_restart import AvailableRestart
-from operations.aws import Aws, any_call
-from operations.cache_heal import Heal, HealPatience
-from operations.cluster_step import PrimaryShell
-from operations.compaction_waves import CompactionWaves
-from operations.emr_hbase import CacheIndex, EmrHBase
-from operations.hbase_control import HBaseState
-from operations.heal_journal import S3HealJournal
-from operations.heal_proposal import HealProposal
-from operations.progress import carry_out
-from operations.restart_journal import S3RestartJournal
-from operations.rolling_restart import Patience, RollingRestart, restart_order
-from operations.table_changes import TableChanges
-from operations.table_journal import S3TableJournal
-from operations.table_proposal import table_proposal
-from sizing.problem import OperationFailed, Refused
 from tests.operations.deployed import WHEN, Cut
 from tests.operations.killable import Killed
+from warmbase.configurations.launch import launch_of
+from warmbase.environments.reader import read_environment
+from warmbase.ground.errors import OperationFailed, Refused
+from warmbase.operations.aws import node_command
+from warmbase.operations.aws.clients import Aws, any_call
+from warmbase.operations.aws.node_command import PrimaryShell
+from warmbase.operations.aws.progress import carry_out
+from warmbase.operations.cluster.hbase_control import HBaseState
+from warmbase.operations.hbase.cache_heal import Heal, HealPatience, HealProposal
+from warmbase.operations.hbase.compaction_waves import CompactionWaves
+from warmbase.operations.hbase.emr_hbase import CacheIndex, EmrHBase
+from warmbase.operations.hbase.heal import S3HealJournal
+from warmbase.operations.hbase.restart import AvailableRestart
+from warmbase.operations.hbase.rolling_restart import Patience, RollingRestart, S3RestartJournal, restart_order
+from warmbase.operations.hbase.table_changes import S3TableJournal, TableChanges
+from warmbase.operations.hbase.table_proposal import table_proposal
 
 LOGS = "logs-of-restarts"
 NODES = 3
@@ -123,7 +120,7 @@ def aws() -> Iterator[Aws]:
 
 @pytest.fixture
 def cluster(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> Cluster:
-    for module in (cluster_step, node_command):
+    for module in (node_command, node_command):
         monkeypatch.setattr(module, "FIRST_POLL_SECONDS", 0.0)
         monkeypatch.setattr(module, "POLL_SECONDS", 0.02)
     return Cluster(aws, aws.emr.run_job_flow(**CLUSTER)["JobFlowId"])

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from moto import mock_aws
 
-from environments.root import Root
 from local_aws.extension import install
-from operations.aws import Aws
-from operations.existing_bucket import needs, set_up
 from tests.operations.mocked_aws import clients
+from warmbase.environments.environment import Root
+from warmbase.operations.aws.clients import Aws
+from warmbase.operations.aws.root_bucket import needs, set_up
 
 A = Root(bucket="our-data", prefix="hbase-a", existing=True)
 B = Root(bucket="our-data", prefix="hbase-b", existing=True)

@@ -15,25 +15,26 @@ import pytest
 from moto import mock_aws
 from msgspec.structs import replace
 
-from environments.environment import Environment
-from environments.reader import read_environment
-from facts.prices import price_table
-from lint.deployable import deployable_launch
 from local_aws.extension import install
-from operations import environment_cluster, failed_launch
-from operations.aws import Aws, any_call, is_reading
-from operations.deployed_stack import Events, status_of
-from operations.description import stack_cluster
-from operations.failed_launch import end_failed_launch, find_failed_launches
-from operations.preflight import preflight
-from operations.progress import carry_out
-from operations.state import state
-from sizing.problem import OperationFailed, Refused
-from stacks.pinned import read_templates
 from tests.operations.deployed import PROJECT, Cut, synthesised
 from tests.operations.killable import Killable, Killed
 from tests.operations.mocked_aws import VARIABLES, Snapshot, clients, create
 from tests.operations.operators import World, install_world
+from warmbase.environments.environment import Environment
+from warmbase.environments.reader import read_environment
+from warmbase.facts.prices import price_table
+from warmbase.ground.errors import OperationFailed, Refused
+from warmbase.linter.lint import deployable_launch
+from warmbase.operations.aws.clients import Aws, any_call, is_reading
+from warmbase.operations.aws.progress import carry_out
+from warmbase.operations.cluster import failed_launch
+from warmbase.operations.cluster import stack as environment_cluster
+from warmbase.operations.cluster.description import stack_cluster
+from warmbase.operations.cluster.failed_launch import end_failed_launch, find_failed_launches
+from warmbase.operations.cluster.stack import Events, status_of
+from warmbase.operations.cluster.state import state
+from warmbase.operations.deploy.preflight import preflight
+from warmbase.stacks.pinned import read_templates
 
 STACK = "warmbase-dev-blue-cluster"
 TEXT = (PROJECT / "environments/dev.yaml").read_text().replace("primaries: 1", "primaries: 3")

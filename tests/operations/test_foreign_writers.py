@@ -12,12 +12,11 @@ import pytest
 from moto import mock_aws
 
 from local_aws.extension import install
-from operations.claims import claim_of, release, writers
-from operations.configured_roots import writes_to
-from operations.preflight import preflight
 from tests.operations.deployed import Deployed, deployed
 from tests.operations.mocked_aws import clients
 from tests.operations.other_clusters import other_cluster
+from warmbase.operations.cluster.claims import claim_of, release, writers, writes_to
+from warmbase.operations.deploy.preflight import preflight
 
 BUCKET = "warmbase-dev-root-123456789012-us-east-1"
 ROOT, REPLICA = "hbase.rootdir", "hbase.emr.readreplica.enabled"

@@ -11,13 +11,12 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from environments.record_files import record_directory
 from local_aws.extension import install
-from operations.aws import Aws
-from operations.identity import environment_aws, refuse_others
-from sizing.problem import Refused
 from tests.operations.deployed import PROJECT, Deployed, deployed
 from tests.operations.mocked_aws import VARIABLES, clients
+from warmbase.environments.launch_record import record_directory
+from warmbase.ground.errors import Refused
+from warmbase.operations.aws.clients import Aws, environment_aws, refuse_others
 
 
 @pytest.fixture
@@ -81,7 +80,7 @@ def test_a_record_of_another_region_is_refused(here: Deployed) -> None:
 
 def test_no_command_makes_clients_by_itself() -> None:
     """Every client of an environment comes from `environment_aws`, which compares the identity first."""
-    for file in sorted((PROJECT / "cli").rglob("*.py")):
+    for file in sorted((PROJECT / "warmbase" / "cli").rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text())):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
                 continue

@@ -17,10 +17,10 @@ from moto import mock_aws
 from msgspec import Struct, field
 
 from local_aws.extension import install
-from operations.lock import current_lock
 from tests.operations.killable import Killed
 from tests.operations.mocked_aws import Snapshot, clients
 from tests.operations.operators import SETTINGS, Outcome, World, changed_text, checkout, deployed_world, install_world
+from warmbase.operations.aws.lock import current_lock
 
 COMMANDS = {
     "deploy": ("deploy", "ENV"),

@@ -7,12 +7,18 @@ from typing import Any
 import pytest
 from msgspec import Struct, field
 
-from operations.emr_hdfs import EmrHdfs
-from operations.locality_heal import STEP_SECONDS, Locality, LocalityHeal, LocalityProposal, ServerLocality
-from operations.progress import Say, carry_out
-from sizing.problem import OperationFailed, Refused
-from sizing.units import MIB
 from tests.operations.test_cache_heal import Lines, silent
+from warmbase.ground.errors import OperationFailed, Refused
+from warmbase.ground.units import MIB
+from warmbase.operations.aws.progress import Say, carry_out
+from warmbase.operations.hbase.heal import (
+    STEP_SECONDS,
+    EmrHdfs,
+    Locality,
+    LocalityHeal,
+    LocalityProposal,
+    ServerLocality,
+)
 
 BLOCK = 128 * MIB
 

@@ -18,18 +18,17 @@ from click.testing import CliRunner
 from moto import mock_aws
 from msgspec.structs import asdict
 
-from cli.errors import print_json_error, print_notes
-from cli.signals import Stopped
-from cli.unlock import unlock
-from environments.environment import Environment
-from environments.reader import read_environment
 from local_aws.extension import install
-from operations import lock as module
-from operations.aws import Aws, examining, is_reading, only_reading
-from operations.lock import LockContent, current_lock, environment_lock, holder_text, remove_lock
-from sizing.problem import InvalidInput, OperationFailed, Refused
 from tests.operations.deployed import PROJECT
 from tests.operations.mocked_aws import operator
+from warmbase.cli.operate.unlock import unlock
+from warmbase.cli.terminal import Stopped, print_json_error, print_notes
+from warmbase.environments.environment import Environment
+from warmbase.environments.reader import read_environment
+from warmbase.ground.errors import InvalidInput, OperationFailed, Refused
+from warmbase.operations.aws import lock as module
+from warmbase.operations.aws.clients import Aws, examining, is_reading, only_reading
+from warmbase.operations.aws.lock import LockContent, current_lock, environment_lock, holder_text, remove_lock
 
 PARAMETER = "/warmbase/dev/lock"
 
@@ -364,7 +363,7 @@ class TestUnlock:
 
     @pytest.fixture(autouse=True)
     def _clients(self, aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("cli.unlock.environment_aws", lambda *_: aws)
+        monkeypatch.setattr("warmbase.cli.operate.unlock.environment_aws", lambda *_: aws)
 
     def test_an_environment_without_a_lock_stays_so(self) -> None:
         assert CliRunner().invoke(unlock, ["dev"]).output == "environment dev is not locked\n"

@@ -9,12 +9,12 @@ import pytest
 from moto import mock_aws
 
 from local_aws.extension import install
-from operations.comparison import compare_deployed
-from operations.described_alarm import described_alarms
-from operations.state import state
-from operations.teardown import teardown
 from tests.operations.deployed import Deployed, deployed
 from tests.operations.mocked_aws import clients
+from warmbase.operations.cluster.alarms import described_alarms
+from warmbase.operations.cluster.drift import compare_deployed
+from warmbase.operations.cluster.state import state
+from warmbase.operations.deploy.teardown import teardown
 
 LONGER = ("warmbase-dev-blue-green-disk-full", "warmbase-dev-blue-call-core-node-missing")
 """Alarms of the clusters green and call in the environment dev-blue."""

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from operations.change_set import losses
-from operations.protection import RETAINED_TYPES
+from warmbase.operations.cluster.protection import RETAINED_TYPES
+from warmbase.operations.deploy.change_set import losses
 
 
 def change(kind: str, action: str, replacement: str | None = None) -> dict[str, Any]:

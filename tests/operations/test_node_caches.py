@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from local_aws.simulated_hbase import BLOCK_BYTES, BLOCKS, persisted_index
-from operations.node_caches import contents, text
+from local_aws.emr.simulated_hbase import BLOCK_BYTES, BLOCKS, persisted_index
+from warmbase.operations.hbase.emr_hbase import contents, text
 
 COUNTERS = "/var/lib/warmbase/cache-counters.json"
 SERVERS = ["a:16020", "b:16020"]

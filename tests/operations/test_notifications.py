@@ -12,15 +12,14 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from local_aws.extension import install
-from operations import notifications as module
-from operations.alarm_muting import mute
-from operations.aws import Aws, alarm_testing
-from operations.notifications import REASON, AlarmTest, read_topics, topic_faults, try_alarm
-from operations.verification import alarm_test_results
-from sizing.problem import OperationFailed, Refused
 from tests.operations.deployed import Deployed, deployed
 from tests.operations.killable import Killed
 from tests.operations.mocked_aws import VARIABLES, clients
+from warmbase.ground.errors import OperationFailed, Refused
+from warmbase.operations.aws.clients import Aws, alarm_testing
+from warmbase.operations.cluster import alarms
+from warmbase.operations.cluster.alarms import REASON, AlarmTest, mute, read_topics, topic_faults, try_alarm
+from warmbase.operations.verify.services import alarm_test_results
 
 ADDRESS = "oncall@example.com"
 CAUSE, NOTIFICATION = "warmbase-dev-blue-disk-full", "warmbase-dev-blue-call-room"
@@ -88,7 +87,7 @@ def test_a_notification_is_followed_to_its_delivery_and_every_state_is_as_before
     here: Deployed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     confirm(here)
-    monkeypatch.setattr(module, "METRIC_SECONDS", 5.0)
+    monkeypatch.setattr(alarms, "METRIC_SECONDS", 5.0)
     before = states(here)
     test = outcome_of(here)
     assert (test.alarm, test.executed) == (NOTIFICATION, True)
@@ -109,7 +108,7 @@ def test_a_notification_is_followed_to_its_delivery_and_every_state_is_as_before
 def test_a_notification_that_was_not_delivered_is_no_success(
     control: str, verdicts: list[bool | None], text: str, here: Deployed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "turns", lambda *_: iter(range(3)))
+    monkeypatch.setattr(alarms, "turns", lambda *_: iter(range(3)))
     if control != "unconfirmed":
         confirm(here)
         here.tag(CONTROL, control)
@@ -155,10 +154,10 @@ def test_a_notification_that_could_not_be_seen_or_sent_is_not_tested(
     described: dict[str, Any], here: Deployed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """CloudWatch says so of each composite alarm, although the metric alarms below it are quiet."""
-    metric_alarms, composites = module._alarms(here.aws, "dev", "blue")
+    metric_alarms, composites = alarms._alarms(here.aws, "dev", "blue")
     changed = {end: {**alarm, **described} for end, alarm in composites.items()}
-    monkeypatch.setattr(module, "turns", lambda *_: iter(range(3)))
-    monkeypatch.setattr(module, "_alarms", lambda *_: (metric_alarms, changed))
+    monkeypatch.setattr(alarms, "turns", lambda *_: iter(range(3)))
+    monkeypatch.setattr(alarms, "_alarms", lambda *_: (metric_alarms, changed))
     before = states(here)
     assert outcome_of(here).why_not
     assert states(here) == before
@@ -172,7 +171,7 @@ def test_an_alarm_that_cloudwatch_has_evaluated_meanwhile_keeps_that_state(
     def evaluated(*_: object) -> None:
         here.aws.cloudwatch.set_alarm_state(AlarmName=CAUSE, StateValue="ALARM", StateReason="Threshold crossed")
 
-    monkeypatch.setattr(module, "_action", evaluated)
+    monkeypatch.setattr(alarms, "_action", evaluated)
     assert outcome_of(here).executed is None
     assert states(here)[CAUSE] == "ALARM"
 
@@ -182,7 +181,7 @@ def test_a_test_that_fails_halfway_sets_the_alarm_back(here: Deployed, monkeypat
         raise ClientError({"Error": {"Code": "InternalFailure", "Message": "no"}}, "DescribeAlarmHistory")
 
     before = states(here)
-    monkeypatch.setattr(module, "_action", failing)
+    monkeypatch.setattr(alarms, "_action", failing)
     with pytest.raises(OperationFailed, match="could not test an alarm"):
         outcome_of(here)
     assert states(here) == before
@@ -200,8 +199,8 @@ def test_a_test_that_is_killed_never_sets_a_composite_alarm_which_would_keep_the
         raise Killed
 
     here.aws.cloudwatch.meta.events.register("provide-client-params.cloudwatch.SetAlarmState", record)
-    monkeypatch.setattr(module, "_action", killed)
-    monkeypatch.setattr(module, "_set_back", lambda *_: None)
+    monkeypatch.setattr(alarms, "_action", killed)
+    monkeypatch.setattr(alarms, "_set_back", lambda *_: None)
     with pytest.raises(Killed):
         outcome_of(here)
     assert names == [CAUSE]

@@ -23,10 +23,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from moto import mock_aws
 
 from local_aws.extension import install
-from operations.lock import current_lock
 from tests.operations.killable import Killed
 from tests.operations.operators import Outcome, install_world
 from tests.operations.test_interleavings import COMMANDS, STATES, Starts, reported
+from warmbase.operations.aws.lock import current_lock
 
 STEPS = int(os.environ.get("OPERATIONS", "300"))
 SEED = int(os.environ.get("OPERATIONS_SEED", random.randrange(2**32) if "OPERATIONS" in os.environ else 0))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import boto3
 
-from operations.aws_answers import IAM_NAMES
+from warmbase.operations.aws.errors import IAM_NAMES
 
 PROJECT = Path(__file__).parents[2]
 SERVICES = {
@@ -32,7 +32,7 @@ CLIENTS = {"keys": "kms", "quotas": "service-quotas", "lock_client": "ssm"}
 
 def requested_actions() -> Iterator[str]:
     """Yield each API call in operations/, by IAM's name."""
-    for file in sorted((PROJECT / "operations").rglob("*.py")):
+    for file in sorted((PROJECT / "warmbase" / "operations").rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text())):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
                 continue

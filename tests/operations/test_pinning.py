@@ -12,21 +12,19 @@ import pytest
 from moto import mock_aws
 from msgspec.structs import replace
 
-from changes.legacy_plan import legacy_plan
-from changes.replan import replanned
-from configurations.launch import launch_of
-from environments.environment import Environment
-from environments.launch_record import RecordedPlan
-from environments.reader import read_environment
-from environments.record_files import launch_records, write_record
 from local_aws.extension import install
-from operations.aws import Aws
-from operations.pinning import check_pinned, pin
-from sizing.problem import Drifted, OperationFailed
-from stacks.pinned import read_templates
 from tests.operations.deployed import synthesised
 from tests.operations.mocked_aws import clients, create
 from tests.stacks.recorded import launch_record_of
+from warmbase.changes.planned_cluster import legacy_plan, replanned
+from warmbase.configurations.launch import launch_of
+from warmbase.environments.environment import Environment
+from warmbase.environments.launch_record import RecordedPlan, launch_records, write_record
+from warmbase.environments.reader import read_environment
+from warmbase.ground.errors import Drifted, OperationFailed
+from warmbase.operations.aws.clients import Aws
+from warmbase.operations.deploy.pinning import check_pinned, pin
+from warmbase.stacks.pinned import read_templates
 
 PROJECT = Path(__file__).parents[2]
 KEY = "arn:aws:kms:us-east-1:123456789012:key/11111111-2222-3333-4444-555555555555"

@@ -11,20 +11,20 @@ import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from environments.environment import Environment
-from environments.reader import read_environment
-from facts.instance_types import instance_types
-from lint.deployable import deployable_launch
 from local_aws.extension import install
-from operations import deployed_stack
-from operations.aws import Aws
-from operations.preflight import PreflightCheck, account, preflight
-from operations.preflight.account import BOOTSTRAP
-from operations.preflight.check import PreflightContext
-from operations.stuck_stack import STUCK, wait_until_stable
-from sizing.plan import CoreGroup, PrimaryGroup
-from sizing.problem import OperationFailed
 from tests.operations.mocked_aws import clients
+from warmbase.environments.environment import Environment
+from warmbase.environments.reader import read_environment
+from warmbase.facts.ec2 import instance_types
+from warmbase.ground.errors import OperationFailed
+from warmbase.linter.lint import deployable_launch
+from warmbase.operations.aws.clients import Aws
+from warmbase.operations.cluster import stack as deployed_stack
+from warmbase.operations.cluster.failed_launch import STUCK, wait_until_stable
+from warmbase.operations.deploy import preflight_account
+from warmbase.operations.deploy.preflight import preflight
+from warmbase.operations.deploy.preflight_account import BOOTSTRAP, PreflightCheck, PreflightContext
+from warmbase.sizing.plan import CoreGroup, PrimaryGroup
 
 PROJECT = Path(__file__).parents[2]
 
@@ -144,7 +144,7 @@ def test_a_default_key_that_emr_may_not_use_is_named(
 def test_a_quota_is_compared_with_the_plan(
     aws: Aws, tmp_path: Path, limit: float, problem: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(account, "_quota", lambda *_: limit)
+    monkeypatch.setattr(preflight_account, "_quota", lambda *_: limit)
     check = checks(aws, environment(tmp_path))["vCPU quota"]
     assert check.problem.startswith(problem)
     assert ("request-service-quota-increase" in check.fix) == bool(problem)
@@ -156,10 +156,10 @@ def test_a_quota_of_exactly_what_core_and_primary_nodes_need_is_enough(
     small = environment(tmp_path)
     plan = deployable_launch(small, small.active).plan
     needed = sum(group.count * instance_types()[group.instance_type].vcpus for group in (plan.core, plan.primary))
-    limits = {account.STANDARD_VCPUS: float(needed), account.GP3_TIB: 1000.0}
-    monkeypatch.setattr(account, "_quota", lambda _, *quota: limits[quota])
+    limits = {preflight_account.STANDARD_VCPUS: float(needed), preflight_account.GP3_TIB: 1000.0}
+    monkeypatch.setattr(preflight_account, "_quota", lambda _, *quota: limits[quota])
     assert checks(aws, small)["vCPU quota"].problem == ""
-    limits[account.STANDARD_VCPUS] -= 1
+    limits[preflight_account.STANDARD_VCPUS] -= 1
     assert checks(aws, small)["vCPU quota"].problem.startswith("the quota is too small")
 
 
@@ -287,5 +287,5 @@ def test_a_quota_must_hold_every_node_of_the_cluster(
     needed = {"vCPU quota": float(vcpus), "gp3 quota": gp3_gib(groups) / 1024}
     assert all(group.count and gp3_gib([group]) for group in groups)
     for limit, is_small in ((needed[name], False), (needed[name] - 1e-6, True)):
-        monkeypatch.setattr(account, "_quota", lambda *_, limit=limit: limit)
+        monkeypatch.setattr(preflight_account, "_quota", lambda *_, limit=limit: limit)
         assert bool(checks(aws, read)[name].problem) is is_small

@@ -10,11 +10,11 @@ import pytest
 from moto import mock_aws
 
 from local_aws.extension import install
-from operations.comparison import protection_compared
-from operations.protection import POLICY, protect, protect_stack, read_protection
-from operations.state import state
 from tests.operations.deployed import Deployed, deployed
 from tests.operations.mocked_aws import clients
+from warmbase.operations.cluster.drift import protection_compared
+from warmbase.operations.cluster.protection import POLICY, protect, protect_stack, read_protection
+from warmbase.operations.cluster.state import state
 
 STACKS = {f"warmbase-dev-{name}" for name in ("network", "storage", "blue-cluster", "blue-monitoring")}
 

@@ -13,18 +13,18 @@ import pytest
 from moto import mock_aws
 from msgspec.structs import replace
 
-from configurations.properties.property import Applied
-from local_aws import readings
+from local_aws import controls
 from local_aws.extension import install
-from operations import reconfiguration as module
-from operations.aws import Aws
-from operations.plan_drift import read_running_cluster
-from operations.progress import carry_out
-from operations.reconfiguration import reconfiguration
-from sizing.problem import OperationFailed, Refused
 from tests.operations.deployed import WHEN, Cut, Deployed, deployed, record_of_another
 from tests.operations.killable import Killed
 from tests.operations.mocked_aws import clients
+from warmbase.configurations.properties.property import Applied
+from warmbase.ground.errors import OperationFailed, Refused
+from warmbase.operations.aws.clients import Aws
+from warmbase.operations.aws.progress import carry_out
+from warmbase.operations.cluster.drift import read_running_cluster
+from warmbase.operations.deploy import tuning
+from warmbase.operations.deploy.tuning import reconfiguration
 
 TIMEOUT = "\noverrides: {hbase-site: {hbase.rpc.timeout: '90000'}}\n"
 TAG = "local-aws:reconfiguration"
@@ -32,10 +32,10 @@ TAG = "local-aws:reconfiguration"
 
 @pytest.fixture
 def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[Aws]:
-    monkeypatch.setattr(module, "FIRST_POLL_SECONDS", 0.0)
-    monkeypatch.setattr(module, "POLL_SECONDS", 0.0)
+    monkeypatch.setattr(tuning, "FIRST_POLL_SECONDS", 0.0)
+    monkeypatch.setattr(tuning, "POLL_SECONDS", 0.0)
     # The local AWS begins at once.
-    monkeypatch.setattr(module, "BEGIN_SECONDS", 0.0)
+    monkeypatch.setattr(tuning, "BEGIN_SECONDS", 0.0)
     install()
     with mock_aws():
         yield clients()
@@ -222,7 +222,7 @@ def test_settings_that_a_reverted_change_removes_are_named_too_but_only_a_few(he
 def test_where_emr_goes_back_by_itself_its_reason_and_the_settings_are_shown(
     here: Deployed, monkeypatch: pytest.MonkeyPatch, *, worse: bool
 ) -> None:
-    monkeypatch.setattr(readings, "are_worse", lambda: worse)
+    monkeypatch.setattr(controls, "are_worse", lambda: worse)
     here.edit("clusters:", TIMEOUT + "clusters:")
     here.tag(TAG, "revert")
     reverted = (
@@ -275,14 +275,14 @@ def test_primaries_are_left_alone_while_a_region_server_is_absent(
 ) -> None:
     here.edit("clusters:", TIMEOUT + "clusters:")
     planned = here.tuning()
-    settled = module._Groups.wait_until_stable
+    settled = tuning._Groups.wait_until_stable
 
     def one_less(groups: Any, role: str, say: Any) -> Any:
         found = settled(groups, role, say)
         return replace(found, running=found.count - 1) if role == "core" and applied else found
 
     applied: list[str] = []
-    monkeypatch.setattr(module._Groups, "wait_until_stable", one_less)
+    monkeypatch.setattr(tuning._Groups, "wait_until_stable", one_less)
     steps = list(reconfiguration(here.aws, planned))
     carry_out(steps[:2], Cut())
     applied.append("core")

@@ -12,22 +12,22 @@ from botocore.client import BaseClient
 from botocore.exceptions import ClientError, EndpointConnectionError
 from moto import mock_aws
 
-from environments.record_files import launch_records
 from local_aws.extension import install
-from operations import environment_cluster
-from operations import reconfiguration as reconfiguration_module
-from operations.aws import PATIENT
-from operations.claims import release
-from operations.pinning import check_pinned
-from operations.plan_drift import cluster_drift
-from operations.preflight import preflight
-from operations.progress import carry_out
-from operations.reconfiguration import reconfiguration
-from operations.state import state
-from operations.teardown import Consent, teardown
-from sizing.problem import OperationFailed
 from tests.operations.deployed import Cut, Deployed, deployed
 from tests.operations.mocked_aws import clients
+from warmbase.environments.launch_record import launch_records
+from warmbase.ground.errors import OperationFailed
+from warmbase.operations.aws.clients import PATIENT
+from warmbase.operations.aws.progress import carry_out
+from warmbase.operations.cluster import stack
+from warmbase.operations.cluster.claims import release
+from warmbase.operations.cluster.drift import cluster_drift
+from warmbase.operations.cluster.state import state
+from warmbase.operations.deploy import tuning
+from warmbase.operations.deploy.pinning import check_pinned
+from warmbase.operations.deploy.preflight import preflight
+from warmbase.operations.deploy.teardown import Consent, teardown
+from warmbase.operations.deploy.tuning import reconfiguration
 
 RETRIES = vars(PATIENT)["retries"]
 FIXES = {
@@ -42,7 +42,7 @@ OTHER_CODES = ("ExpiredToken", "ThrottlingException")
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
-    for module in (reconfiguration_module, environment_cluster):
+    for module in (tuning, stack):
         monkeypatch.setattr(module, "FIRST_POLL_SECONDS", 0.0)
         monkeypatch.setattr(module, "POLL_SECONDS", 0.0)
     install()

@@ -13,12 +13,12 @@ import pytest
 from botocore.exceptions import IncompleteReadError
 from moto import mock_aws
 
-from hfile.file_stats import Depth, read_stats
-from hfile.readable import LocalFile, Unreadable
-from operations.root_bucket import S3File, S3Root
-from sizing.problem import OperationFailed
 from tests.hfile.printed import readable
 from tests.operations.mocked_aws import clients
+from warmbase.ground.errors import OperationFailed
+from warmbase.hfile.cursor import LocalFile, Unreadable
+from warmbase.hfile.file_stats import Depth, read_stats
+from warmbase.operations.aws.root_bucket import S3File, S3Root
 
 BUCKET = "our-root"
 FILES = readable()[:6]

@@ -12,13 +12,19 @@ import pytest
 from click.testing import CliRunner
 from moto import mock_aws
 
-from cli.deploy import deploy
 from local_aws.extension import install
-from operations.proposal import DeployableClusters, Proposal, Work, proposed
-from operations.saved_proposal import read_proposal, write_proposal
-from sizing.problem import InvalidInput, Refused
 from tests.operations.deployed import Deployed, deployed, synthesised
 from tests.operations.mocked_aws import VARIABLES, clients
+from warmbase.cli.deploy.deploy import deploy
+from warmbase.ground.errors import InvalidInput, Refused
+from warmbase.operations.deploy.deployment import (
+    DeployableClusters,
+    Proposal,
+    Work,
+    proposed,
+    read_proposal,
+    write_proposal,
+)
 
 
 @pytest.fixture

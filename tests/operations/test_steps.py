@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from configurations.launch import launch_of
-from configurations.table_ddl import planned_tables
-from environments.reader import read_environment
-from operations.cluster_step import DIRECTORY, LONGEST_ARGUMENT, script
-from sizing.units import MIB
 from tests.patience import HANG_SECONDS
+from warmbase.configurations.launch import launch_of
+from warmbase.configurations.table_ddl import planned_tables
+from warmbase.environments.reader import read_environment
+from warmbase.ground.units import MIB
+from warmbase.operations.aws.node_command import DIRECTORY, LONGEST_ARGUMENT, script
 
-STAND_INS = Path(__file__).parents[2] / "local_aws" / "stand-ins"
+STAND_INS = Path(__file__).parents[2] / "local_aws" / "emr" / "stand-ins"
 PROD = read_environment("prod")
 NAMES = sorted(file.stem for file in DIRECTORY.glob("*.sh") if file.stem not in {"shared", "program"})
 

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from moto import mock_aws
 
-from environments.reader import read_environment
-from lint.deployable import deployable_launch
+from local_aws.cloudformation.stack_state import state
 from local_aws.extension import install
-from local_aws.stack_state import state
-from operations import stuck_stack
-from operations.preflight import preflight
-from operations.stuck_stack import wait_until_stable
-from sizing.problem import OperationFailed
 from tests.operations.operators import STACK, World, changed_text, checkout, deployed_world, install_world
+from warmbase.environments.reader import read_environment
+from warmbase.ground.errors import OperationFailed
+from warmbase.linter.lint import deployable_launch
+from warmbase.operations.cluster import failed_launch
+from warmbase.operations.cluster.failed_launch import wait_until_stable
+from warmbase.operations.deploy.preflight import preflight
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_a_cluster_that_the_failed_stack_no_longer_lists_is_named(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [cluster] = world.running()
-    monkeypatch.setattr(stuck_stack, "stack_cluster", lambda *_: None)
+    monkeypatch.setattr(failed_launch, "stack_cluster", lambda *_: None)
     for text in advice(world):
         assert f"cluster {cluster} is WAITING" in text
         assert "no longer lists the cluster" in text

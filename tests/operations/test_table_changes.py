@@ -8,18 +8,17 @@ import pytest
 from msgspec import field
 from msgspec.structs import replace
 
-from configurations.launch import Launch
-from configurations.table_ddl import UNCACHED_FLAGS
-from operations.hbase_control import CacheReads, HBaseState, Region
-from operations.progress import Say, carry_out
-from operations.table_changes import LiveTables, TableChanges, TablePatience
-from operations.table_journal import Families, TableChange
-from operations.table_proposal import TableProposal, table_changes, table_proposal
-from sizing.problem import OperationFailed, Refused
 from tests.configurations.test_table_ddl import family as inspected_family
 from tests.configurations.test_table_ddl import inspected
 from tests.operations.deployed import Cut
 from tests.operations.killable import Killable, Killed
+from warmbase.configurations.launch import Launch
+from warmbase.configurations.table_ddl import UNCACHED_FLAGS
+from warmbase.ground.errors import OperationFailed, Refused
+from warmbase.operations.aws.progress import Say, carry_out
+from warmbase.operations.cluster.hbase_control import CacheReads, HBaseState, Region
+from warmbase.operations.hbase.table_changes import Families, LiveTables, TableChange, TableChanges, TablePatience
+from warmbase.operations.hbase.table_proposal import TableProposal, table_changes, table_proposal
 
 QUICK = TablePatience(before=60, opened=0.2, warm=0.05, first_poll=0.001, poll=0.002)
 OLD = {

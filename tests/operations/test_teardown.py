@@ -18,21 +18,19 @@ from moto import mock_aws
 from moto.cloudformation.models import cloudformation_backends
 from moto.emr.models import emr_backends
 
-from cli.destroy import destroy
-from emr import cluster_state
-from emr.cluster_state import has_ended
 from local_aws.extension import install
-from operations.alarm_muting import mute
-from operations.cluster_step import PrimaryShell
-from operations.environment_cluster import environment_cluster
-from operations.lost_data import SHUTDOWN, mark_complete
-from operations.progress import carry_out
-from operations.protection import protect
-from operations.teardown import Consent, destruction, teardown
-from operations.teardown_steps import check_log
-from sizing.problem import InvalidInput, Refused
 from tests.operations.deployed import PROJECT, Cut, Deployed, deployed, record_of_another
 from tests.operations.mocked_aws import clients
+from warmbase.cli.operate.destroy import destroy
+from warmbase.emr import cluster_state
+from warmbase.emr.cluster_state import has_ended
+from warmbase.ground.errors import InvalidInput, Refused
+from warmbase.operations.aws.node_command import PrimaryShell
+from warmbase.operations.aws.progress import carry_out
+from warmbase.operations.cluster.alarms import mute
+from warmbase.operations.cluster.protection import SHUTDOWN, mark_complete, protect
+from warmbase.operations.cluster.stack import environment_cluster
+from warmbase.operations.deploy.teardown import Consent, check_log, destruction, teardown
 
 TOPIC = {"Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}}
 
@@ -268,7 +266,7 @@ def test_a_cluster_that_a_colleague_deploys_during_the_question_stops_the_destru
         deployed_stacks.update(stacks(here))
         return True
 
-    monkeypatch.setattr("cli.destroy.environment_aws", lambda *_: here.aws)
+    monkeypatch.setattr("warmbase.cli.operate.destroy.environment_aws", lambda *_: here.aws)
     monkeypatch.setattr(click, "confirm", confirm)
     answer = CliRunner().invoke(destroy, [str(here.file)])
     assert isinstance(answer.exception, Refused)

@@ -16,23 +16,22 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 from msgspec.structs import replace
 
-from cli.verify import _page, _report
-from configurations.node_files import exported, region_server_flags
-from emr.classification import flattened
-from environments.kerberos import HBaseSecurity, Kerberos
-from hfile.cache_index import CachedFile
 from local_aws.extension import install
-from operations import verification as module
-from operations.engines import trino
-from operations.hbase_control import CacheContents
-from operations.unconfirmed import HARMS, PAGE, read_statements
-from operations.verification import CheckResult, monitoring, unsettled, verification
-from operations.verification.hbase_cluster import HBASE_CHECKS
-from operations.verification.nodes import NODE_CHECKS
-from operations.verification.region_server import READ_ONLY, REGION_SERVER_CHECKS
-from sizing.units import GIB, MIB
 from tests.operations.deployed import Deployed, deployed
 from tests.operations.mocked_aws import clients
+from warmbase.cli.prove.verify import _page, _report
+from warmbase.configurations.node_files import exported, region_server_flags
+from warmbase.emr.cluster_spec import flattened
+from warmbase.engines import trino
+from warmbase.environments.environment import HBaseSecurity, Kerberos
+from warmbase.ground.units import GIB, MIB
+from warmbase.hfile.cache_index import CachedFile
+from warmbase.operations.cluster.hbase_control import CacheContents
+from warmbase.operations.verify import services
+from warmbase.operations.verify import verification as module
+from warmbase.operations.verify.check import HARMS, PAGE, CheckResult, read_statements
+from warmbase.operations.verify.nodes import NODE_CHECKS, READ_ONLY, REGION_SERVER_CHECKS
+from warmbase.operations.verify.verification import HBASE_CHECKS, unsettled, verification
 
 BLOCKS = 1000
 SOURCES = (*Path(module.__file__).parent.glob("*.py"), *Path(trino.__file__).parent.glob("*.py"))
@@ -373,8 +372,8 @@ def test_empty_graphs_differ_from_graphs_that_cannot_be_drawn(
     here: Deployed,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(monitoring, "_shows", lambda _, graph: drawn(graph.title))
-    monkeypatch.setattr(module, "CHECKS", monitoring.MONITORING_CHECKS)
+    monkeypatch.setattr(services, "_shows", lambda _, graph: drawn(graph.title))
+    monkeypatch.setattr(module, "CHECKS", services.MONITORING_CHECKS)
     findings = results(here, monkeypatch)
     assert findings["graph of requests"].good is of_requests
     assert findings["graphs"].good is of_all
@@ -384,15 +383,15 @@ def test_a_graph_that_cloudwatch_refuses_is_a_mismatch(here: Deployed, monkeypat
     def refused(*_: object) -> bool:
         raise ClientError({"Error": {"Code": "ValidationError", "Message": "no such function"}}, "GetMetricData")
 
-    monkeypatch.setattr(monitoring, "_shows", refused)
-    monkeypatch.setattr(module, "CHECKS", monitoring.MONITORING_CHECKS)
+    monkeypatch.setattr(services, "_shows", refused)
+    monkeypatch.setattr(module, "CHECKS", services.MONITORING_CHECKS)
     findings = results(here, monkeypatch)
     assert findings["graphs"].good is False
     assert "no such function" in findings["graphs"].found
 
 
 def test_every_file_that_a_check_names_exists() -> None:
-    project = PAGE.parents[1]
+    project = PAGE.parents[2]
     checks = "".join(file.read_text() for file in SOURCES)
     rooms = "sizing|facts|configurations|operations|stacks|dashboards|bootstrap-actions|docs"
     files = set(re.findall(rf"\b(?:{rooms})/[a-z_/-]+\.\w+", checks))

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from operations.on_node import probe_hbase
-from operations.on_node.node_facts import first_line, owner, process
-from operations.verification import PROGRAM
-from operations.verification.probe import NodeProgram
 from tests.patience import HANG_SECONDS
+from warmbase.operations.on_node import probe_hbase
+from warmbase.operations.on_node.node_facts import first_line, owner, process
+from warmbase.operations.verify.probe import NodeProgram
+from warmbase.operations.verify.verification import PROGRAM
 
 
 def test_the_state_of_an_action_is_the_first_line(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """The commands reach the same end where AWS behaves as the worse reading of its documents says.
 
-Where a statement of docs/unconfirmed.md has two readings, `local_aws.readings` names both. Here the local AWS plays the
+Where a statement of docs/unconfirmed.md has two readings, `local_aws.controls` names both. Here the local AWS plays the
 worse one of each.
 """
 
@@ -13,14 +13,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from local_aws import api, readings
-from local_aws.instance_groups import visible_version
-from local_aws.readings import READINGS
+from local_aws import controls, moto_internals
+from local_aws.controls import READINGS
+from local_aws.emr.instance_groups import visible_version
 from local_aws.resources.emr import _update_flags
 from local_aws.server import LocalAws, local_aws
-from operations.cdk import run_cdk
-from operations.unconfirmed import PAGE, read_statements
 from tests.operations.test_deploy_end_to_end import account
+from warmbase.operations.deploy.change_set import run_cdk
+from warmbase.operations.verify.check import PAGE, read_statements
 
 
 def test_each_reading_belongs_to_a_statement_of_the_page_and_is_shown_there() -> None:
@@ -42,7 +42,7 @@ def test_each_reading_belongs_to_a_statement_of_the_page_and_is_shown_there() ->
 def test_the_worse_version_of_the_settings_moves_only_when_they_are_applied(
     monkeypatch: pytest.MonkeyPatch, state: str, shown: int, *, are_worse: bool
 ) -> None:
-    monkeypatch.setattr(readings, "are_worse", lambda: are_worse)
+    monkeypatch.setattr(controls, "are_worse", lambda: are_worse)
     assert visible_version(SimpleNamespace(state=state, configurations_version=3)) == shown
 
 
@@ -51,8 +51,8 @@ def test_an_update_of_a_stack_lifts_the_protection_only_in_the_worse_reading(
     monkeypatch: pytest.MonkeyPatch, *, are_worse: bool
 ) -> None:
     calls = []
-    monkeypatch.setattr(readings, "are_worse", lambda: are_worse)
-    monkeypatch.setattr(api, "call", lambda *call, **_: calls.append(call[2]))
+    monkeypatch.setattr(controls, "are_worse", lambda: are_worse)
+    monkeypatch.setattr(moto_internals, "call", lambda *call, **_: calls.append(call[2]))
     properties = {"Instances": {"Ec2SubnetId": "subnet-1"}}
     _update_flags("j-1", "us-east-1", properties, {**properties, "Tags": []})
     assert ("set_termination_protection" in calls) == are_worse

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from reports.deployment_shapes import shape_templates
 from tests.policies.evaluator import Policies, Request, Statement, decision
+from tools.permissions import shape_templates
 
 OURS: Final = "123456789012"
 REGION: Final = "us-east-1"

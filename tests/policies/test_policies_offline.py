@@ -19,14 +19,14 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from configurations.bootstrap import program
-from reports.deployment_shapes import shape_templates
-from stacks.roles import REPLICA_OBJECTS
 from tests.bootstrap_actions.services import Services, services
 from tests.pages import DOCS
 from tests.patience import HANG_SECONDS
 from tests.policies.deployment import MANAGED, OURS, REGION, Deployment
 from tests.policies.evaluator import IMPLICIT, Policies, Request, Unknown, decision
+from tools.permissions import shape_templates
+from warmbase.configurations.bootstrap import program
+from warmbase.stacks.roles import REPLICA_OBJECTS
 
 PARTNER, STRANGER = "111122223333", "666666666666"
 NEW, EXISTING, LAKE = "new root", "existing root", "analytics"

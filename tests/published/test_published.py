@@ -7,16 +7,14 @@ import math
 import pytest
 from msgspec.structs import replace
 
-from environments.planning import requirements, world
-from environments.reader import read_environment
-from published.benchmark import HANDLERS, ROUND_TRIPS_MS, YCSB_ZIPF, ZIPF, Benchmark
-from published.benchmark_numbers import WARM, WARM_MS
-from published.cod import PRODUCTION_READS, RECOVERY_READS, Cod
-from published.figure import Amount, FigureOrigin, PublishedFigure, SourceFigures, Verdict
-from published.open_questions import slots, worth
-from published.sources import all_results
-from sizing.modes import HDFS, S3_CACHED, S3_PLAIN
-from sizing.read import Hits
+from tools.published.benchmark import HANDLERS, ROUND_TRIPS_MS, WARM, WARM_MS, YCSB_ZIPF, ZIPF, Benchmark, slots, worth
+from tools.published.cloudera import PRODUCTION_READS, RECOVERY_READS, Cod
+from tools.published.figure import Amount, FigureOrigin, PublishedFigure, SourceFigures, Verdict
+from tools.published.sources import all_results
+from warmbase.environments.planning import requirements, world
+from warmbase.environments.reader import read_environment
+from warmbase.sizing.modes import HDFS, S3_CACHED, S3_PLAIN
+from warmbase.sizing.workload.read import Hits
 
 
 @pytest.fixture(scope="module")

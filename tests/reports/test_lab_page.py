@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner
 from msgspec.structs import replace
 
-import cli.reference
-from cli.reference import reference
+import tools.reference
 from lab.hbase.result import Measurement, MeasurementTarget, Run, TargetKind
-from reports.lab_page import (
+from tests.lab.hbase.sample_run import RUN, hostile_run
+from tools.lab_page import (
     DOCS,
     committed_run,
     lab_page,
@@ -25,8 +25,8 @@ from reports.lab_page import (
     there,
     write_lab_results,
 )
-from sizing.problem import InvalidInput
-from tests.lab.hbase.sample_run import RUN, hostile_run
+from tools.reference import reference
+from warmbase.ground.errors import InvalidInput
 
 PROJECT = Path(__file__).parents[2]
 
@@ -64,7 +64,7 @@ def test_page_and_pictures_are_those_of_the_committed_run_and_without_one_there_
 def test_page_and_pictures_are_written_and_those_of_an_earlier_run_removed(
     docs: Path, pictures: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cli.reference, "DOCS", docs)
+    monkeypatch.setattr(tools.reference, "DOCS", docs)
     (docs / "pictures").mkdir()
     for name in ("lab-warm-up-9.svg", "architecture.svg"):
         (docs / "pictures" / name).write_text("<svg/>")
@@ -172,7 +172,7 @@ def test_prose_is_wrapped_and_no_line_of_it_begins_a_list_by_chance() -> None:
 def test_without_a_committed_run_the_command_says_what_is_missing(
     arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cli.reference, "DOCS", tmp_path)
+    monkeypatch.setattr(tools.reference, "DOCS", tmp_path)
     result = CliRunner().invoke(reference, arguments)
     assert isinstance(result.exception, InvalidInput)
     assert "lab-results.json" in str(result.exception)
@@ -190,9 +190,9 @@ def test_what_is_no_run_is_refused_as_input(text: str, tmp_path: Path) -> None:
 
 def test_the_command_prints_the_page_of_the_run_and_loads_no_altair(docs: Path) -> None:
     code = (
-        "import sys\nfrom pathlib import Path\nimport cli.reference\nfrom cli.main import warmbase\n"
-        f"cli.reference.DOCS = Path({str(docs)!r})\n"
-        "warmbase(['reference', 'lab-results'], standalone_mode=False)\n"
+        "import sys\nfrom pathlib import Path\nimport tools.reference\n"
+        f"tools.reference.DOCS = Path({str(docs)!r})\n"
+        "tools.reference.reference(['lab-results'], standalone_mode=False)\n"
         "print(*sys.modules, file=sys.stderr)"
     )
     result = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True)
@@ -203,7 +203,7 @@ def test_the_command_prints_the_page_of_the_run_and_loads_no_altair(docs: Path) 
 def test_neither_help_nor_a_plan_loads_what_draws_a_report() -> None:
     for arguments in (["--help"], ["plan", "prod"]):
         code = (
-            "import sys\nfrom cli.main import warmbase\n"
+            "import sys\nfrom warmbase.cli.main import warmbase\n"
             f"warmbase({arguments!r}, standalone_mode=False)\nprint(*sys.modules, file=sys.stderr)"
         )
         result = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True)

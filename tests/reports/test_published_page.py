@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from cli.published import published
-from published.benchmark import Benchmark
-from published.figure import SourceFigures
-from published.sources import all_results
-from reports import published_page
-from reports.published_page import page_text, published_benchmark
+from tools.published import page as published_page
+from tools.published.benchmark import Benchmark
+from tools.published.figure import SourceFigures
+from tools.published.page import page_text, published_benchmark
+from tools.published.sources import all_results
+from tools.reference import reference
 
 PROJECT = Path(__file__).parents[2]
 PAGE = PROJECT / "docs/published-results.md"
@@ -46,7 +46,7 @@ def test_the_page_is_current(request: pytest.FixtureRequest, page: str) -> None:
 
 
 def test_the_command_prints_the_page(page: str) -> None:
-    result = CliRunner().invoke(published)
+    result = CliRunner().invoke(reference, ["published-results"])
     assert result.exit_code == 0
     assert result.stdout == page
 

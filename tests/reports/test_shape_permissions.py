@@ -10,11 +10,20 @@ import cdk_nag
 import pytest
 
 from local_aws.template_lint import lint_errors
-from reports.deployment_shapes import SHAPES, shape_app, shape_templates
-from reports.permissions import FLOW_LOG, ROLES, UNNAMED, Permission, endpoint_permissions, roles
-from stacks.endpoint_policies import REASONS as ENDPOINT_REASONS
-from stacks.roles import REASONS as ROLE_REASONS
 from tests.tiers import quick_where
+from tools.permissions import (
+    FLOW_LOG,
+    ROLES,
+    SHAPES,
+    UNNAMED,
+    Permission,
+    endpoint_permissions,
+    roles,
+    shape_app,
+    shape_templates,
+)
+from warmbase.stacks.network import REASONS as ENDPOINT_REASONS
+from warmbase.stacks.roles import REASONS as ROLE_REASONS
 
 # Each action or resource with a wildcard that a statement may have, and why no narrower one would do.
 WILDCARDS = {

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from environments.planning import requirements, world
-from environments.reader import read_environment
-from sizing.cluster import CoreChoice, Volume
-from sizing.requirements import Requirements
-from sizing.targets import Targets
-from sizing.workload import ClosedLoad, Reads
+from warmbase.environments.planning import requirements, world
+from warmbase.environments.reader import read_environment
+from warmbase.sizing.requirements import CoreChoice, Requirements, Targets, Volume
+from warmbase.sizing.workload.workload import ClosedLoad, Reads
 
 PROD = read_environment("prod")
 WORLD = world(PROD)

@@ -11,8 +11,8 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal
 
-from sizing.allocator import MIN_FACTOR, BucketAllocator
-from sizing.hit_ratio import EXTRA_FREE_FACTOR
+from warmbase.sizing.cache.allocator import MIN_FACTOR, BucketAllocator
+from warmbase.sizing.cache.hit_ratio import EXTRA_FREE_FACTOR
 
 Priority = Literal["single", "multi", "memory"]
 

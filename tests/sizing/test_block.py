@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.allocator import BucketAllocator
-from sizing.block import (
+from warmbase.ground.block import (
     LengthHistogram,
     block_lengths,
     cached_bytes,
@@ -17,8 +16,9 @@ from sizing.block import (
     payload_range,
     spread_block_lengths,
 )
-from sizing.bucket_sizes import bucket_sizes
-from sizing.problem import InvalidInput
+from warmbase.ground.errors import InvalidInput
+from warmbase.sizing.cache.allocator import BucketAllocator
+from warmbase.sizing.cache.bucket_sizes import bucket_sizes
 
 PAIRS = st.lists(st.tuples(st.integers(1, 10**6), st.integers(1, 1000)), min_size=1, max_size=20)
 

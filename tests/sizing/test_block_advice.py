@@ -7,16 +7,16 @@ from functools import cache
 import pytest
 from msgspec.structs import replace
 
-from sizing.block_advice import ASSUMED_RATIO, alternatives
-from sizing.calculator import plan
-from sizing.inputs import SizingInputs
-from sizing.inspection import Inspection
-from sizing.plan import Alternative
-from sizing.requirements import Requirements
-from sizing.search import Search, cheapest_serving
-from sizing.units import GIB, KIB, TIB
-from sizing.workload import OpenLoad, Reads
 from tests.sizing.clusters import PINNED, RELAXED, WORLD, with_targets, with_workload
+from warmbase.ground.block import Inspection
+from warmbase.ground.units import GIB, KIB, TIB
+from warmbase.sizing.calculator import plan
+from warmbase.sizing.plan import Alternative
+from warmbase.sizing.requirements import Requirements
+from warmbase.sizing.search.alternatives import ASSUMED_RATIO, alternatives
+from warmbase.sizing.search.search import Search, cheapest_serving
+from warmbase.sizing.service.inputs import SizingInputs
+from warmbase.sizing.workload.workload import OpenLoad, Reads
 
 SMALL_ROWS = with_workload(
     RELAXED,

@@ -9,14 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from sizing.boost import BURST_SECONDS, MOST_MIB_S, ServerFill, boosts, extra_usd_per_hour, server_fill
-from sizing.calculator import plan
-from sizing.cluster import Volume
-from sizing.inputs import SizingInputs
-from sizing.prefetching import fill_seconds
-from sizing.search import search
-from sizing.units import KIB, MIB
 from tests.sizing.clusters import PINNED, RELAXED, SYSTEM, WORLD, gp3_volume, with_core
+from warmbase.ground.units import KIB, MIB
+from warmbase.sizing.calculator import plan
+from warmbase.sizing.recovery.boost import (
+    BURST_SECONDS,
+    MOST_MIB_S,
+    ServerFill,
+    boosts,
+    extra_usd_per_hour,
+    server_fill,
+)
+from warmbase.sizing.requirements import Volume
+from warmbase.sizing.search.search import search
+from warmbase.sizing.server.region_server import fill_seconds
+from warmbase.sizing.service.inputs import SizingInputs
 
 FASTER = 10.0
 

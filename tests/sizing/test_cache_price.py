@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from sizing.cache_price import cache_price
-from sizing.calculator import plan
-from sizing.modes import HDFS
-from sizing.units import MIB
 from tests.sizing.clusters import PINNED, RELAXED, SYSTEM, WORLD, gp3_volume, with_core
+from warmbase.ground.units import MIB
+from warmbase.sizing.calculator import plan
+from warmbase.sizing.modes import HDFS
+from warmbase.sizing.search.alternatives import cache_price
 
 PLAN = plan(PINNED, WORLD)
 

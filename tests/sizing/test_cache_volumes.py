@@ -10,17 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from environments.planning import requirements, world
-from environments.reader import read_environment
-from sizing.cache_volumes import first_file_hit_ratio, useful_volumes, useful_volumes_of
-from sizing.candidate import Candidate
-from sizing.cluster import Layout, Volume
-from sizing.disks import cache_volume_gib
-from sizing.inputs import SizingInputs
-from sizing.modes import S3_CACHED
-from sizing.popularity import UNIFORM, RowPopularity, Zipf, hot_set
-from sizing.resource import Disk, EbsLimits, ebs_disk
-from sizing.units import MIB, TIB
+from warmbase.environments.planning import requirements, world
+from warmbase.environments.reader import read_environment
+from warmbase.ground.units import MIB, TIB
+from warmbase.sizing.cache.bucket_cache import first_file_hit_ratio, useful_volumes, useful_volumes_of
+from warmbase.sizing.modes import S3_CACHED
+from warmbase.sizing.requirements import Layout, Volume
+from warmbase.sizing.search.candidate import Candidate
+from warmbase.sizing.search.disks import cache_volume_gib
+from warmbase.sizing.service.inputs import SizingInputs
+from warmbase.sizing.service.resource import Disk, EbsLimits, ebs_disk
+from warmbase.sizing.workload.popularity import UNIFORM, RowPopularity, Zipf, hot_set
 
 PROD = read_environment("prod")
 SYSTEM = Volume(purpose="system", type="gp3", count=1, size_gib=64, iops=3_000, throughput_mib_s=125)

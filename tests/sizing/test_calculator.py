@@ -9,22 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from configurations.launch import Launch
-from environments.planning import requirements, world
-from environments.reader import read_environment
-from sizing.calculator import plan
-from sizing.disks import VolumeChoice, layout
-from sizing.inputs import UTILISATION, SizingInputs
-from sizing.modes import HDFS, MODES, S3_CACHED, Mode
-from sizing.plan import Plan
-from sizing.popularity import UNIFORM, RowPopularity, Zipf, hot_set
-from sizing.problem import Infeasible
-from sizing.requirements import Requirements
-from sizing.units import GIB, MIB, TIB, format_usd, parse_duration
-from sizing.workload import ClosedLoad, OpenLoad, Reads
 from tests.shipped import ENVIRONMENTS
 from tests.sizing.clusters import PINNED, SYSTEM, gp3_volume, with_core, with_workload
 from tests.speed import loops
+from warmbase.configurations.launch import Launch
+from warmbase.environments.planning import requirements, world
+from warmbase.environments.reader import read_environment
+from warmbase.ground.errors import Infeasible
+from warmbase.ground.units import GIB, MIB, TIB, format_usd, parse_duration
+from warmbase.sizing.calculator import plan
+from warmbase.sizing.modes import HDFS, MODES, S3_CACHED, Mode
+from warmbase.sizing.plan import Plan
+from warmbase.sizing.requirements import Requirements
+from warmbase.sizing.search.disks import VolumeChoice, layout
+from warmbase.sizing.service.inputs import UTILISATION, SizingInputs
+from warmbase.sizing.workload.popularity import UNIFORM, RowPopularity, Zipf, hot_set
+from warmbase.sizing.workload.workload import ClosedLoad, OpenLoad, Reads
 
 PROD = read_environment("prod")
 WORLD = world(PROD)

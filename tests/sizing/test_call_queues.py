@@ -9,13 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from environments.reader import read_environment
-from facts.instance_types import instance_types
-from sizing.call_queues import call_queues, handlers_for
-from sizing.heap import Heap
-from sizing.memory import split_memory
-from sizing.region_server import DEFAULT_S3_CONNECTIONS, FEWEST_HANDLERS, handlers, s3_connections
-from sizing.units import KIB, MIB
+from warmbase.environments.reader import read_environment
+from warmbase.facts.ec2 import instance_types
+from warmbase.ground.units import KIB, MIB
+from warmbase.sizing.server.memory import Heap, split_memory
+from warmbase.sizing.server.region_server import (
+    DEFAULT_S3_CONNECTIONS,
+    FEWEST_HANDLERS,
+    call_queues,
+    handlers,
+    handlers_for,
+    s3_connections,
+)
 
 HANDLERS = st.integers(min_value=FEWEST_HANDLERS, max_value=1_000)
 

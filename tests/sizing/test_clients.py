@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from sizing.calculator import plan
-from sizing.clients import DEFAULT_RETRIES, RESERVE, client_settings, patience_seconds
-from sizing.restart import Restart
 from tests.sizing.clusters import PINNED, WORLD
+from warmbase.sizing.calculator import plan
+from warmbase.sizing.server.restart import DEFAULT_RETRIES, RESERVE, Restart, client_settings, patience_seconds
 
 RESTART: Restart = plan(PINNED, WORLD).restart
 

@@ -8,19 +8,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sizing.allocator import BucketAllocator, bucket_bytes
-from sizing.block import LengthHistogram, cached_bytes, spread_block_lengths
-from sizing.bucket_cache import WRITER_THREADS, CacheDemand
-from sizing.bucket_sizes import bucket_sizes, bytes_claimed_per_block, short_lists
-from sizing.calculator import plan
-from sizing.coarse_cache import PROPORTIONAL_BUCKETS, CoarseCaches
-from sizing.inputs import SizingInputs
-from sizing.plan import Plan
-from sizing.problem import Infeasible, InvalidInput
-from sizing.requirements import Requirements
-from sizing.units import GIB, KIB, MIB, TIB
-from sizing.workload import OpenLoad, Reads
 from tests.sizing.clusters import RELAXED, WORLD, gp3_volume, with_core, with_workload
+from warmbase.ground.block import LengthHistogram, cached_bytes, spread_block_lengths
+from warmbase.ground.errors import Infeasible, InvalidInput
+from warmbase.ground.units import GIB, KIB, MIB, TIB
+from warmbase.sizing.cache.allocator import BucketAllocator, bucket_bytes
+from warmbase.sizing.cache.bucket_cache import WRITER_THREADS, CacheDemand
+from warmbase.sizing.cache.bucket_sizes import (
+    PROPORTIONAL_BUCKETS,
+    CoarseCaches,
+    bucket_sizes,
+    bytes_claimed_per_block,
+    short_lists,
+)
+from warmbase.sizing.calculator import plan
+from warmbase.sizing.plan import Plan
+from warmbase.sizing.requirements import Requirements
+from warmbase.sizing.service.inputs import SizingInputs
+from warmbase.sizing.workload.workload import OpenLoad, Reads
 
 CELLS = st.floats(min_value=4, max_value=24).map(lambda power: round(2**power))
 STORED = st.floats(min_value=0, max_value=17).map(lambda power: round(100 * MIB * 2**power))

@@ -11,25 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from sizing import cold_start, warning
-from sizing.calculator import plan
-from sizing.cold_rates import Prefetching
-from sizing.cold_start import ColdStart
-from sizing.inputs import SizingInputs
-from sizing.popularity import Popularity
-from sizing.read import Hits, Read, Timings
-from sizing.resource import (
-    S3_GETS_PER_SECOND_PER_PREFIX,
-    Disk,
-    ServingCluster,
-    bottleneck,
-    resources,
-)
-from sizing.search import search
-from sizing.warm_up import CacheCapacity
-from sizing.workload import ClosedLoad, OpenLoad
 from tests.sizing.clusters import CLOSED, PINNED, REQUIREMENTS, WORLD, with_core, with_targets, with_workload
 from tests.speed import loops
+from warmbase.sizing import warning
+from warmbase.sizing.cache.warm_up import CacheCapacity
+from warmbase.sizing.calculator import plan
+from warmbase.sizing.search.search import search
+from warmbase.sizing.server import cold_start
+from warmbase.sizing.server.cold_start import ColdStart, Prefetching
+from warmbase.sizing.service.inputs import SizingInputs
+from warmbase.sizing.service.resource import S3_GETS_PER_SECOND_PER_PREFIX, Disk, ServingCluster, bottleneck, resources
+from warmbase.sizing.workload.popularity import Popularity
+from warmbase.sizing.workload.read import Hits, Read, Timings
+from warmbase.sizing.workload.workload import ClosedLoad, OpenLoad
 
 MIB = 2**20
 BLOCKS = 40_000

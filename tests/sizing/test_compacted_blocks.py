@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.compacted_blocks import largest_cached_compaction_bytes
-from sizing.units import TIB
+from warmbase.ground.units import TIB
+from warmbase.sizing.cache.bucket_cache import largest_cached_compaction_bytes
 
 BYTES = st.integers(1, 100 * TIB)
 

@@ -8,8 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configurations.properties.compaction import NIGHT_RATIO
-from sizing.compaction import (
+from tests.sizing.compaction_simulation import (
+    Selection,
+    SimulatedServer,
+    SimulatedStore,
+    simulate_by_day,
+    simulate_nights,
+)
+from warmbase.configurations.properties.compaction import NIGHT_RATIO
+from warmbase.ground.units import MIB, SECONDS_PER_HOUR
+from warmbase.sizing.server.write_path import (
     BLOCKING_STORE_FILES,
     COPIES_OF_A_REGION,
     DAY_LIMIT_BYTES,
@@ -20,15 +28,7 @@ from sizing.compaction import (
     StoreWrites,
     more_store_files,
 )
-from sizing.inputs import UTILISATION
-from sizing.units import MIB, SECONDS_PER_HOUR
-from tests.sizing.compaction_simulation import (
-    Selection,
-    SimulatedServer,
-    SimulatedStore,
-    simulate_by_day,
-    simulate_nights,
-)
+from warmbase.sizing.service.inputs import UTILISATION
 
 GIB = 1024.0
 """In the unit of these tests, MiB."""

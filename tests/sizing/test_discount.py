@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from facts.prices import price_table
-from sizing.calculator import plan
-from sizing.plan import Plan
 from tests.sizing.clusters import PINNED, WORLD
+from warmbase.facts.prices import price_table
+from warmbase.sizing.calculator import plan
+from warmbase.sizing.plan import Plan
 
 
 def pinned_plan(discount: float) -> Plan:

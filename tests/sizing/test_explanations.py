@@ -11,20 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from environments.planning import requirements, world
-from environments.reader import read_environment
-from facts.releases import releases
-from sizing.calculator import plan
-from sizing.explanation import Explanation, Kind, Quantity
-from sizing.formula import FUNCTIONS, names
-from sizing.modes import HDFS, MODES, S3_PLAIN, Mode
-from sizing.pins import Pins
-from sizing.plan import Plan
-from sizing.popularity import UNIFORM, Zipf, hot_set
-from sizing.problem import Infeasible
-from sizing.requirements import Requirements
-from sizing.units import GIB, KIB, MIB, TIB
-from sizing.workload import OpenLoad, Reads, Workload
 from tests.shipped import ENVIRONMENTS
 from tests.sizing.clusters import (
     CLOSED,
@@ -40,6 +26,18 @@ from tests.sizing.clusters import (
     with_workload,
 )
 from tests.tiers import quick_where
+from warmbase.environments.planning import requirements, world
+from warmbase.environments.reader import read_environment
+from warmbase.facts.releases import releases
+from warmbase.ground.errors import Infeasible
+from warmbase.ground.units import GIB, KIB, MIB, TIB
+from warmbase.sizing.calculator import plan
+from warmbase.sizing.explanation import FUNCTIONS, Explanation, Kind, Quantity, names
+from warmbase.sizing.modes import HDFS, MODES, S3_PLAIN, Mode
+from warmbase.sizing.plan import Plan
+from warmbase.sizing.requirements import Pins, Requirements
+from warmbase.sizing.workload.popularity import UNIFORM, Zipf, hot_set
+from warmbase.sizing.workload.workload import OpenLoad, Reads, Workload
 
 PRODUCT_NAMES = re.compile(r"\b(L1|S3|p99|gp3)\b")
 """Names with a digit, which no constant can change."""

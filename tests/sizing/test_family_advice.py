@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from sizing.block import LengthHistogram
-from sizing.family_advice import advice
-from sizing.inspection import FamilyTotals, Inspection
-from sizing.units import GIB, KIB
+from warmbase.ground.block import FamilyTotals, Inspection, LengthHistogram
+from warmbase.ground.units import GIB, KIB
+from warmbase.sizing.warning import advice
 
 
 def lengths(block_bytes: int, total_bytes: int = 100 * GIB) -> LengthHistogram:

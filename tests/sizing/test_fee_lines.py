@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from facts.prices import price_table
-from sizing.cost import Bill, BilledGroup, cost
+from warmbase.facts.prices import price_table
+from warmbase.sizing.cost import Bill, BilledGroup, cost
 
 TABLE = price_table("us-east-1")
 GROUP = BilledGroup(role="core", instance_type="r8g.xlarge", count=2, volumes=())

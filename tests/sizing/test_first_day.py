@@ -7,12 +7,12 @@ from itertools import pairwise
 import pytest
 from msgspec.structs import replace
 
-from sizing.boost import BURST_SECONDS
-from sizing.calculator import plan
-from sizing.first_day import HOURS, LOSS_HOURS, RESTART_HOURS, FirstDay, first_day
-from sizing.modes import HDFS, S3_PLAIN, Mode
-from sizing.plan import Plan
 from tests.sizing.clusters import PINNED, RELAXED, SYSTEM, WORLD, gp3_volume, with_core
+from warmbase.sizing.calculator import plan
+from warmbase.sizing.modes import HDFS, S3_PLAIN, Mode
+from warmbase.sizing.plan import Plan
+from warmbase.sizing.recovery.boost import BURST_SECONDS
+from warmbase.sizing.recovery.warmth import HOURS, LOSS_HOURS, RESTART_HOURS, FirstDay, first_day
 
 PLAN = plan(PINNED, WORLD)
 

@@ -8,21 +8,19 @@ from typing import Final
 import pytest
 from msgspec.structs import replace
 
-from sizing.calculator import plan
-from sizing.candidate import Candidate
-from sizing.cluster import Layout
-from sizing.disks import pinned_layout
-from sizing.fitting_cache import with_fitting_cache, within_memory
-from sizing.hbase_situation import HBaseSituation
-from sizing.inputs import SizingInputs
-from sizing.plan import Plan
-from sizing.popularity import Zipf
-from sizing.regret import ClusterOption
-from sizing.requirements import Requirements
-from sizing.shortfalls import shortfalls
-from sizing.units import GIB, KIB, TIB
-from sizing.workload import OpenLoad, Reads
 from tests.sizing.clusters import RELAXED, WORLD, gp3_volume, with_core, with_targets, with_workload
+from warmbase.ground.units import GIB, KIB, TIB
+from warmbase.sizing.calculator import plan
+from warmbase.sizing.plan import Plan
+from warmbase.sizing.ranges.hbase_situation import HBaseSituation
+from warmbase.sizing.ranges.regret import ClusterOption
+from warmbase.sizing.requirements import Layout, Requirements
+from warmbase.sizing.search.candidate import Candidate, shortfalls
+from warmbase.sizing.search.cost_grid import with_fitting_cache, within_memory
+from warmbase.sizing.search.disks import pinned_layout
+from warmbase.sizing.service.inputs import SizingInputs
+from warmbase.sizing.workload.popularity import Zipf
+from warmbase.sizing.workload.workload import OpenLoad, Reads
 
 SYSTEM = gp3_volume("system", 64)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sizing.formula import Value, evaluate, names
+from warmbase.sizing.explanation import Value, evaluate, names
 
 INPUTS: dict[str, Value] = {"a": 7, "b": 2, "step": 4, "zero": 0, "name": "r8g.xlarge", "other": "m8g.xlarge"}
 

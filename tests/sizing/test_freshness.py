@@ -7,11 +7,11 @@ from datetime import date, timedelta
 import pytest
 from msgspec.structs import replace
 
-from facts.releases import improvements_since, releases
-from sizing.freshness import OLD_PRICES, freshness_warnings
-from sizing.modes import HDFS, S3_CACHED, S3_PLAIN, Mode
-from sizing.requirements import Requirements, World
 from tests.sizing.clusters import REQUIREMENTS, WORLD
+from warmbase.facts.releases import improvements_since, releases
+from warmbase.sizing.modes import HDFS, S3_CACHED, S3_PLAIN, Mode
+from warmbase.sizing.requirements import Requirements, World
+from warmbase.sizing.warning import OLD_PRICES, freshness_warnings
 
 TEXTS = ("hbase-log4j2", "ZGC", "region that splits", "read-policy defect", "promotes a replica")
 PRICED_ON = date.fromisoformat(WORLD.prices.as_of)

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from sizing.cluster import CoreChoice
-from sizing.frontier import TARGETS, Frontier, Step, Target, frontier
-from sizing.hbase_situation import HBaseSituation
-from sizing.regret import ClusterOption
 from tests.sizing.clusters import REQUIREMENTS, WORLD
+from warmbase.sizing.ranges.growth import TARGETS, Frontier, Step, Target, frontier
+from warmbase.sizing.ranges.hbase_situation import HBaseSituation
+from warmbase.sizing.ranges.regret import ClusterOption
+from warmbase.sizing.requirements import CoreChoice
 
 ONE_TYPE = replace(
     REQUIREMENTS,
@@ -23,7 +23,7 @@ ONE_TYPE = replace(
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Try fewer steps of each target, because each step takes a search."""
     few = {"hit_ratio": (0.5, 0.9, 1.0), "p99": (1.0, 0.15, 0.07), "lost_nodes": (0, 1, 3)}
-    monkeypatch.setattr("sizing.frontier.VALUES", few)
+    monkeypatch.setattr("warmbase.sizing.ranges.growth.VALUES", few)
 
 
 def frontier_with(*usd: float | None) -> Frontier:

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from environments.planning import world
-from environments.reader import read_environment
-from facts.instance_types import instance_types
-from sizing.cluster import Volume
-from sizing.gp3 import Provisions, gp3_volume, least_gib, most_iops, usd_per_month
-from sizing.units import MIB
+from warmbase.environments.planning import world
+from warmbase.environments.reader import read_environment
+from warmbase.facts.ec2 import instance_types
+from warmbase.ground.units import MIB
+from warmbase.sizing.gp3 import Provisions, gp3_volume, least_gib, most_iops, usd_per_month
+from warmbase.sizing.requirements import Volume
 
 
 @given(

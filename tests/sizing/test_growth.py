@@ -7,13 +7,13 @@ from itertools import pairwise
 import pytest
 from msgspec.structs import replace
 
-from environments.planning import requirements, world
-from environments.reader import read_environment
-from environments.reader.assignment import Assignment
-from sizing.growth import GrowthStep, growing, grown, growth_steps, split_month
-from sizing.hbase_situation import HBaseSituation
-from sizing.units import TIB
-from sizing.workload import OpenLoad, Workload
+from warmbase.environments.planning import requirements, world
+from warmbase.environments.reader import read_environment
+from warmbase.environments.reader.assignment import Assignment
+from warmbase.ground.units import TIB
+from warmbase.sizing.ranges.growth import GrowthStep, growing, grown, growth_steps, split_month
+from warmbase.sizing.ranges.hbase_situation import HBaseSituation
+from warmbase.sizing.workload.workload import OpenLoad, Workload
 
 DEV = read_environment("dev", [Assignment.parse("clusters.blue.core={type: r8g.xlarge}")])
 NEEDS, WORLD = requirements(DEV, DEV.active), world(DEV)

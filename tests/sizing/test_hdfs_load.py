@@ -7,20 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from sizing.calculator import plan
-from sizing.gp3 import EMR_MOST_VOLUMES
-from sizing.hdfs_load import (
+from tests.sizing.clusters import RELAXED, WORLD, gp3_volume, with_core, with_workload
+from warmbase.ground.units import GIB, MIB, TIB
+from warmbase.sizing.calculator import plan
+from warmbase.sizing.gp3 import EMR_MOST_VOLUMES
+from warmbase.sizing.modes import HDFS, S3_PLAIN, Mode
+from warmbase.sizing.plan import Plan
+from warmbase.sizing.requirements import Pins
+from warmbase.sizing.server.system_volume import (
     LONGEST_RECOVERY_SECONDS,
     NAMENODE_REQUESTS_PER_SECOND,
     RECOVERY_FRACTION,
     HdfsLoad,
 )
-from sizing.modes import HDFS, S3_PLAIN, Mode
-from sizing.pins import Pins
-from sizing.plan import Plan
-from sizing.units import GIB, MIB, TIB
-from sizing.workload import OpenLoad, Reads
-from tests.sizing.clusters import RELAXED, WORLD, gp3_volume, with_core, with_workload
+from warmbase.sizing.workload.workload import OpenLoad, Reads
 
 
 def planned(stored_bytes: int, mode: Mode = HDFS) -> Plan:

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.allocator import DEFAULT_BUCKET_SIZES, BucketAllocator
-from sizing.block import LengthHistogram, block_lengths
-from sizing.bucket_sizes import bucket_sizes
-from sizing.hit_ratio import OccupancyRange, hit_ratio, hit_ratio_curve, misses, missing_shares
-from sizing.popularity import UNIFORM, Popularity, RowPopularity, Zipf, block_popularity, hot_set
 from tests.sizing.replay import Replay
 from tests.speed import loops
 from tests.tiers import quick_where
+from warmbase.ground.block import LengthHistogram, block_lengths
+from warmbase.sizing.cache.allocator import DEFAULT_BUCKET_SIZES, BucketAllocator
+from warmbase.sizing.cache.bucket_sizes import bucket_sizes
+from warmbase.sizing.cache.hit_ratio import OccupancyRange, hit_ratio, hit_ratio_curve, misses, missing_shares
+from warmbase.sizing.workload.popularity import UNIFORM, Popularity, RowPopularity, Zipf, block_popularity, hot_set
 
 BLOCKS = 4_000
 READS = 20_000

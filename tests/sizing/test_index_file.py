@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from sizing.index_file import INDEX_BYTES_PER_BLOCK, Numbers, entry_bytes, mean_varint_bytes, varint_bytes
-from sizing.units import MIB
+from warmbase.ground.units import MIB
+from warmbase.sizing.server.restart import INDEX_BYTES_PER_BLOCK, Numbers, entry_bytes, mean_varint_bytes, varint_bytes
 
 SMALL = Numbers(file_bytes=8 * MIB, cache_bytes=150 * MIB, block_bytes=4_500, accesses=28_000, up_seconds=2e5)
 

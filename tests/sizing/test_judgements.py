@@ -14,25 +14,6 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from facts.releases import releases
-from sizing.boost import boosts
-from sizing.bucket_cache import CacheDemand
-from sizing.calculator import plan
-from sizing.clients import ClientSettings, client_settings
-from sizing.compacted_blocks import largest_cached_compaction_bytes
-from sizing.gp3 import Provisions
-from sizing.heap import Heap
-from sizing.inputs import SizingInputs
-from sizing.memory import NotEnoughMemory, split_memory
-from sizing.modes import HDFS, S3_PLAIN
-from sizing.plan import Plan
-from sizing.region_assignment import region_bound
-from sizing.reopening import reopening
-from sizing.requirements import Requirements, World
-from sizing.sampling import estimate, strata
-from sizing.system_volume import heap_dump_bytes
-from sizing.units import GIB, KIB, MIB, TIB
-from sizing.workload import OpenLoad, Reads
 from tests.sizing.clusters import (
     CLOSED,
     PINNED,
@@ -45,6 +26,22 @@ from tests.sizing.clusters import (
     with_targets,
     with_workload,
 )
+from warmbase.facts.releases import releases
+from warmbase.ground.units import GIB, KIB, MIB, TIB
+from warmbase.hfile.family_totals import estimate, strata
+from warmbase.sizing.cache.bucket_cache import CacheDemand, largest_cached_compaction_bytes
+from warmbase.sizing.calculator import plan
+from warmbase.sizing.gp3 import Provisions
+from warmbase.sizing.modes import HDFS, S3_PLAIN
+from warmbase.sizing.plan import Plan
+from warmbase.sizing.recovery.boost import boosts
+from warmbase.sizing.recovery.region_assignment import region_bound
+from warmbase.sizing.requirements import Requirements, World
+from warmbase.sizing.server.memory import Heap, NotEnoughMemory, split_memory
+from warmbase.sizing.server.restart import ClientSettings, client_settings, reopening
+from warmbase.sizing.server.system_volume import heap_dump_bytes
+from warmbase.sizing.service.inputs import SizingInputs
+from warmbase.sizing.workload.workload import OpenLoad, Reads
 
 
 def pinned_core(instance_type: str, count: int, *, throughput_mib_s: int = 125) -> Requirements:
@@ -306,27 +303,27 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
     ("block.OVERSHOOT_POINTS", term("bucket_cache.bucket_sizes", "claimed"), 69552.5),
     ("block.RATIO_POINTS", term("bucket_cache.nominal_block_bytes", "mean_length", "compressed"), 22019.192003038195),
     ("block.TAIL_POINTS", term("bucket_cache.nominal_block_bytes", "mean_length"), 65949.5947265625),
-    ("bill.PRIMARY_TYPE", figure("primary.instance_type"), "m8g.xlarge"),
-    ("bill.LARGE_PRIMARY_TYPE", figure("primary.instance_type", "sixty nodes"), "m8g.2xlarge"),
-    ("bill.LARGE_CLUSTER_NODES", largest_count_with_usual_primaries, 50),
-    ("bill.ALARMS_OF_NODES", cost("CloudWatch alarms"), 18.1),
-    ("bill.NODE_METRICS", cost("CloudWatch metrics"), 108.3),
-    ("bill.PRIMARY_VOLUMES", cost("primary system volumes"), 30.72),
+    ("evaluation.PRIMARY_TYPE", figure("primary.instance_type"), "m8g.xlarge"),
+    ("evaluation.LARGE_PRIMARY_TYPE", figure("primary.instance_type", "sixty nodes"), "m8g.2xlarge"),
+    ("evaluation.LARGE_CLUSTER_NODES", largest_count_with_usual_primaries, 50),
+    ("evaluation.ALARMS_OF_NODES", cost("CloudWatch alarms"), 18.1),
+    ("evaluation.NODE_METRICS", cost("CloudWatch metrics"), 108.3),
+    ("evaluation.PRIMARY_VOLUMES", cost("primary system volumes"), 30.72),
     ("bucket_cache.WRITER_THREADS", term("heap.xmx_mib", "write_queues"), 270129540),
     ("calculator.LEAST_HOURS", last_hour, 24.0),
-    ("call_queues.WRITE_FRACTION", figure("call_queues.read_fraction", "one hundred cores"), 0.9),
-    ("call_queues.FEWEST_WRITERS", figure("call_queues.read_fraction", "few reads"), 0.73),
-    ("call_queues.MOST_WRITERS_FRACTION", figure("call_queues.read_fraction", "enormous answers"), 0.5),
-    ("cold_rates.LEAST_SHARE", figure("warm_up.prefetch_seconds"), 11629.869419916597),
+    ("region_server.WRITE_FRACTION", figure("call_queues.read_fraction", "one hundred cores"), 0.9),
+    ("region_server.FEWEST_WRITERS", figure("call_queues.read_fraction", "few reads"), 0.73),
+    ("region_server.MOST_WRITERS_FRACTION", figure("call_queues.read_fraction", "enormous answers"), 0.5),
+    ("cold_start.LEAST_SHARE", figure("warm_up.prefetch_seconds"), 11629.869419916597),
     ("cold_start.LONGEST_HOURS", last_moment("half cached"), (24.76565315500135, 0.8877450557984474)),
     ("cold_start.NEARLY_WARM", last_moment("prod"), (3.2305192833101657, 1.0)),
     ("bucket_cache.QUEUED_BYTES", figure("bucket_cache.writer_queue_length", "cells of 1 MiB"), 31),
     ("bucket_cache.LONGEST_QUEUE", figure("bucket_cache.writer_queue_length"), 256),
     ("bucket_cache.SHORTEST_QUEUE", figure("bucket_cache.writer_queue_length", "cells of 15 MiB"), 4),
     ("bucket_sizes.MOST_LARGEST", largest_slot_of_large_cells, 64241408),
-    ("coarse_cache.LIST_LENGTHS", lists_in_caches, [6, 9, 9, 9, 9, 13, 13, 13, 13, 13, 13, 13]),
-    ("coarse_cache.COARSE_BUCKETS", coarse_blocks(24), 25556428202.159855),
-    ("coarse_cache.PROPORTIONAL_BUCKETS", coarse_blocks(120), 128748540031.16013),
+    ("bucket_sizes.LIST_LENGTHS", lists_in_caches, [6, 9, 9, 9, 9, 13, 13, 13, 13, 13, 13, 13]),
+    ("bucket_sizes.COARSE_BUCKETS", coarse_blocks(24), 25556428202.159855),
+    ("bucket_sizes.PROPORTIONAL_BUCKETS", coarse_blocks(120), 128748540031.16013),
     ("cost.PUT_BYTES", cost("S3 writes"), 8.000898478111633),
     ("cost.NONCURRENT_DAYS", cost("S3 old versions"), 226.8747924615216),
     ("cost.REQUEST_METRICS", cost("CloudWatch metrics"), 108.3),
@@ -337,26 +334,26 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
     ("gp3.THROUGHPUT_STEP_MIB_S", figure("core.volumes.cache.throughput_mib_s", "busy"), 375),
     ("gp3.IOPS_STEP", figure("core.volumes.cache.iops", "many small reads"), 5500),
     ("gp3.MOST_IOPS", most_iops, 40_000),
-    ("heap.MINIMUM_MIB", figure("heap.xmx_mib", "quiet"), 4096),
-    ("heap.L1_SLACK", term("heap.xmx_mib", "on_heap_cache"), 929767794),
-    ("heap.MINIMUM_FRACTION", figure("heap.l1_fraction", "quiet"), 0.05),
-    ("heap.STEP_MIB", figure("heap.xmx_mib"), 11264),
-    ("heap.RESTORED_ENTRY_BYTES", term("heap.xmx_mib", "cache_index"), 6460739280),
+    ("memory.MINIMUM_MIB", figure("heap.xmx_mib", "quiet"), 4096),
+    ("memory.L1_SLACK", term("heap.xmx_mib", "on_heap_cache"), 929767794),
+    ("memory.MINIMUM_FRACTION", figure("heap.l1_fraction", "quiet"), 0.05),
+    ("memory.STEP_MIB", figure("heap.xmx_mib"), 11264),
+    ("memory.RESTORED_ENTRY_BYTES", term("heap.xmx_mib", "cache_index"), 6460739280),
     ("hit_ratio.PEAK", figure("hit_ratio.predicted", "large cells"), 0.8719800779619992),
     ("gp3.EMR_MOST_VOLUMES", most_data_of_a_node, 12),
-    ("hdfs_load.LONGEST_RECOVERY_SECONDS", fewest_hdfs_nodes, 34),
-    ("hdfs_load.RECOVERY_FRACTION", figure("hdfs.recovery_seconds", "hdfs"), 415.6699895172645),
-    ("hdfs_load.NAMENODE_HANDLERS_PER_LN", figure("hdfs.namenode_handlers", "hdfs"), 69),
-    ("hdfs_load.STORE_FILES_PER_REGION", figure("hdfs.refreshes_per_second", "hdfs"), 32),
-    ("hdfs_load.TRANSFERS_PER_REGION", figure("hdfs.transfer_threads", "few hdfs nodes"), 8000),
-    ("index_file.LARGE", figure("persistence.index_bytes"), 1003807455),
+    ("system_volume.LONGEST_RECOVERY_SECONDS", fewest_hdfs_nodes, 34),
+    ("system_volume.RECOVERY_FRACTION", figure("hdfs.recovery_seconds", "hdfs"), 415.6699895172645),
+    ("system_volume.NAMENODE_HANDLERS_PER_LN", figure("hdfs.namenode_handlers", "hdfs"), 69),
+    ("system_volume.STORE_FILES_PER_REGION", figure("hdfs.refreshes_per_second", "hdfs"), 32),
+    ("system_volume.TRANSFERS_PER_REGION", figure("hdfs.transfer_threads", "few hdfs nodes"), 8000),
+    ("restart.LARGE", figure("persistence.index_bytes"), 1003807455),
     ("inputs.LEAST_AMPLIFICATION", term("bad_hours.initial_load_seconds", "network"), 859375000.0),
     ("inputs.UTILISATION", figure("core.volumes.cache.throughput_mib_s", "busy"), 375),
-    ("latency.READS", figure("throughput.p99_latency_ms", "plain"), 2663.8356520718066),
-    ("latency.SEED", figure("throughput.p99_latency_ms", "plain"), 2663.8356520718066),
-    ("latency.S3_MEDIAN_SECONDS", figure("throughput.p50_latency_ms", "plain"), 2136.545512861981),
-    ("latency.S3_SIGMA", figure("throughput.p99_latency_ms", "plain"), 2663.8356520718066),
-    ("latency.DISK_SIGMA", figure("throughput.p99_latency_ms"), 133.48148087557774),
+    ("performance.READS", figure("throughput.p99_latency_ms", "plain"), 2663.8356520718066),
+    ("performance.SEED", figure("throughput.p99_latency_ms", "plain"), 2663.8356520718066),
+    ("performance.S3_MEDIAN_SECONDS", figure("throughput.p50_latency_ms", "plain"), 2136.545512861981),
+    ("performance.S3_SIGMA", figure("throughput.p99_latency_ms", "plain"), 2663.8356520718066),
+    ("performance.DISK_SIGMA", figure("throughput.p99_latency_ms"), 133.48148087557774),
     ("memory.DAEMON_BYTES", figure("memory.parts.page_cache"), 11716578508),
     ("memory.SYSTEM_BYTES", figure("memory.parts.page_cache"), 11716578508),
     ("memory.YARN_MIB", figure("memory.parts.page_cache"), 11716578508),
@@ -364,25 +361,25 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
     ("memory.JVM_FRACTION", figure("memory.parts.page_cache"), 11716578508),
     ("memory.NETTY_BYTES", figure("memory.parts.direct"), 1114636288),
     ("memory.PAGE_CACHE_FRACTION", largest_heap_mib, 19184),
-    ("node_replacement.REPLACEMENT_SECONDS", figure("bad_hours.replaced_node.launch_seconds"), 600.0),
-    ("offline.SPLIT_BYTES_PER_SECOND", figure("bad_hours.lost_node.split_seconds"), 64.0470588684082),
-    ("offline.SPLIT_START_SECONDS", figure("bad_hours.lost_node.split_seconds"), 64.0470588684082),
-    ("page_reads.MIXED_SHARE", demand("ebs-throughput"), 926045.7717751586),
-    ("persistence.CHUNK_BLOCKS", term("heap.xmx_mib", "index_dump"), 200000000),
-    ("persistence.CHUNK_HEAP_BYTES_PER_BLOCK", term("heap.xmx_mib", "index_dump"), 200000000),
-    ("persistence.DUMP_SECONDS_PER_BLOCK", figure("restart.stop_seconds"), 28.7143968),
-    ("persistence.DUMP_TIME_FRACTION", figure("persistence.interval_ms"), 600000),
-    ("persistence.SHORTEST_INTERVAL_MS", figure("persistence.interval_ms", "quiet"), 300000),
-    ("persistence.LONGEST_INTERVAL_MS", figure("persistence.interval_ms", "pinned"), 900000),
-    ("persistence.STOP_SECONDS", figure("persistence.stop_timeout_seconds"), 1258),
-    ("persistence.DUMPS_OF_STOP", figure("persistence.stop_timeout_seconds"), 1258),
-    ("persistence.COPIES_ON_DISK", figure("persistence.file_bytes"), 2007614910),
-    ("persistence.REGION_AND_FAMILY_BYTES_PER_BLOCK", newer_index_bytes, 1436283779),
+    ("bad_hours.REPLACEMENT_SECONDS", figure("bad_hours.replaced_node.launch_seconds"), 600.0),
+    ("restart.SPLIT_BYTES_PER_SECOND", figure("bad_hours.lost_node.split_seconds"), 64.0470588684082),
+    ("restart.SPLIT_START_SECONDS", figure("bad_hours.lost_node.split_seconds"), 64.0470588684082),
+    ("read.MIXED_SHARE", demand("ebs-throughput"), 926045.7717751586),
+    ("restart.CHUNK_BLOCKS", term("heap.xmx_mib", "index_dump"), 200000000),
+    ("restart.CHUNK_HEAP_BYTES_PER_BLOCK", term("heap.xmx_mib", "index_dump"), 200000000),
+    ("restart.DUMP_SECONDS_PER_BLOCK", figure("restart.stop_seconds"), 28.7143968),
+    ("restart.DUMP_TIME_FRACTION", figure("persistence.interval_ms"), 600000),
+    ("restart.SHORTEST_INTERVAL_MS", figure("persistence.interval_ms", "quiet"), 300000),
+    ("restart.LONGEST_INTERVAL_MS", figure("persistence.interval_ms", "pinned"), 900000),
+    ("restart.STOP_SECONDS", figure("persistence.stop_timeout_seconds"), 1258),
+    ("restart.DUMPS_OF_STOP", figure("persistence.stop_timeout_seconds"), 1258),
+    ("restart.COPIES_ON_DISK", figure("persistence.file_bytes"), 2007614910),
+    ("restart.REGION_AND_FAMILY_BYTES_PER_BLOCK", newer_index_bytes, 1436283779),
     ("popularity.SINGLE_RANKS", point(10), 0.7550863479480177),
     ("popularity.RANK_RATIO", point(10), 0.7550863479480177),
     ("popularity.WEIGHT_RATIO", point(10), 0.7550863479480177),
-    ("prefetching.GET_BYTES", term("warm_up.prefetch_seconds", "streams"), 1222.4866309492895),
-    ("promotion.CLASSES", newer_hit_ratio, 0.8742752564854943),
+    ("region_server.GET_BYTES", term("warm_up.prefetch_seconds", "streams"), 1222.4866309492895),
+    ("hit_ratio.CLASSES", newer_hit_ratio, 0.8742752564854943),
     ("region_server.HANDLER_STEP", figure("handlers"), 140),
     ("region_server.ANSWERS_FRACTION", figure("handlers", "large answers"), 51),
     ("region_server.FEWEST_HANDLERS", figure("handlers", "enormous answers"), 10),
@@ -391,12 +388,12 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
     ("region_server.PREFETCH_THREADS_PER_VCPU", figure("prefetch_threads", "one hundred cores"), 192),
     ("region_server.FEWEST_PREFETCH_THREADS", figure("prefetch_threads"), 16),
     ("region_server.S3_TRIP_SECONDS", figure("restart.opening_seconds"), 6.6),
-    ("opening.MOST_THREADS", figure("open_region_threads"), 20),
-    ("clients.CALL_P99S", lambda: clients(p99_seconds=2.5).rpc_timeout_ms, 25_000),
-    ("clients.SHORTEST_CALL_SECONDS", lambda: clients(p99_seconds=0.1).rpc_timeout_ms, 10_000),
-    ("clients.RESERVE", lambda: clients(p99_seconds=0.1).retries, 36),
-    ("compacted_blocks.THRESHOLD_FRACTION", lambda: largest_cached_compaction_bytes(10 * GIB, 3, 100 * GIB), GIB),
-    ("reopening.BACKOFF_MS", lambda: reopening(240, 11, 0.15).seconds, 107.5),
+    ("region_server.MOST_THREADS", figure("open_region_threads"), 20),
+    ("restart.CALL_P99S", lambda: clients(p99_seconds=2.5).rpc_timeout_ms, 25_000),
+    ("restart.SHORTEST_CALL_SECONDS", lambda: clients(p99_seconds=0.1).rpc_timeout_ms, 10_000),
+    ("restart.RESERVE", lambda: clients(p99_seconds=0.1).retries, 36),
+    ("bucket_cache.THRESHOLD_FRACTION", lambda: largest_cached_compaction_bytes(10 * GIB, 3, 100 * GIB), GIB),
+    ("restart.BACKOFF_MS", lambda: reopening(240, 11, 0.15).seconds, 107.5),
     ("resource.NVME_IO_BYTES", demand("nvme-iops", "own drives, long blocks"), 16.509468981541055),
     ("resource.PARTIAL_PAGES_PER_FILL", demand("ebs-throughput", "half cached"), 943673.3692550255),
     ("resource.S3_GETS_PER_SECOND_PER_PREFIX", figure("s3.prefix_limit_fraction", "plain"), 0.6980910622975243),
@@ -412,24 +409,24 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
     ("restart.BOOT_SECONDS", figure("restart.away_seconds"), 153.17451834481773),
     ("restart.S3_TRIPS_PER_REGION", figure("restart.opening_seconds"), 6.6),
     ("restart.RETAIN_WAIT_SECONDS", figure("restart.retention_window_seconds"), 409.55),
-    ("region_size.SPLIT_GROWTH", figure("regions.split_bytes"), 62 * GIB),
+    ("workload.SPLIT_GROWTH", figure("regions.split_bytes"), 62 * GIB),
     ("restart.RETAIN_MARGIN", figure("restart.wait_for_servers_ms"), 230000),
-    ("sampling.LEAST_OF_STRATUM", sampled_strata, [9, 10, 13, 28]),
-    ("sampling.CONFIDENCE", sampled_total, (3655.71883116883, 3625.9964665969082, 3683.276059156666)),
-    ("sampling.LEAST_ERROR", even_total, (2340.0, 2338.72, 2341.28)),
-    ("sampling.FEWEST_DEGREES", small_total, (3590.025974025974, 3490.737358964501, 3732.0795515484974)),
+    ("family_totals.LEAST_OF_STRATUM", sampled_strata, [9, 10, 13, 28]),
+    ("family_totals.CONFIDENCE", sampled_total, (3655.71883116883, 3625.9964665969082, 3683.276059156666)),
+    ("family_totals.LEAST_ERROR", even_total, (2340.0, 2338.72, 2341.28)),
+    ("family_totals.FEWEST_DEGREES", small_total, (3590.025974025974, 3490.737358964501, 3732.0795515484974)),
     ("region_assignment.SLACK", lambda: region_bound(240, 10), 29),
     ("search.MOST_NODES", most_nodes, "92,112 reads/s (184 x i8g.24xlarge, $1,409,718 a month)"),
-    ("skew.PLACEMENTS", figure("throughput.busiest_server.requests"), 1.567683436336177),
-    ("skew.SINGLE", figure("throughput.busiest_server.requests"), 1.567683436336177),
-    ("skew.REMEMBERED_BYTES", figure("throughput.busiest_server.blocks"), 1.0260727822196218),
-    ("snapshot.STREAM_BYTES_PER_SECOND", figure("snapshot.export_seconds"), 17954.525103570453),
-    ("snapshot.NETWORK_FRACTION", figure("snapshot.restore_seconds", "small nodes"), 2814.74976710656),
-    ("stored_blocks.BLOOM_BYTES_PER_ROW", term("heap.l1_fraction", "indexes_and_blooms", "small rows"), 1205588937.4),
-    ("stored_blocks.LEAF_INDEX_ENTRY_BYTES", term("heap.l1_fraction", "indexes_and_blooms"), 743814234.9),
-    ("stored_blocks.LARGEST_CELL_MULTIPLE", term("bucket_cache.bucket_sizes", "longest"), 73270),
+    ("popularity.PLACEMENTS", figure("throughput.busiest_server.requests"), 1.567683436336177),
+    ("popularity.SINGLE", figure("throughput.busiest_server.requests"), 1.567683436336177),
+    ("popularity.REMEMBERED_BYTES", figure("throughput.busiest_server.blocks"), 1.0260727822196218),
+    ("export.STREAM_BYTES_PER_SECOND", figure("snapshot.export_seconds"), 17954.525103570453),
+    ("export.NETWORK_FRACTION", figure("snapshot.restore_seconds", "small nodes"), 2814.74976710656),
+    ("workload.BLOOM_BYTES_PER_ROW", term("heap.l1_fraction", "indexes_and_blooms", "small rows"), 1205588937.4),
+    ("workload.LEAF_INDEX_ENTRY_BYTES", term("heap.l1_fraction", "indexes_and_blooms"), 743814234.9),
+    ("workload.LARGEST_CELL_MULTIPLE", term("bucket_cache.bucket_sizes", "longest"), 73270),
     (
-        "stored_blocks.COMPRESSION_SPREAD",
+        "workload.COMPRESSION_SPREAD",
         term("bucket_cache.bucket_sizes", "claimed", "compressed"),
         23400.833333333332,
     ),
@@ -444,29 +441,29 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
     ("system_volume.SYSTEM_GIB", figure("core.volumes.system.size_gib"), 64),
     ("system_volume.FEWEST_LOG_COPIES", figure("hdfs_replication", "no node lost"), 2),
     ("system_volume.SPARE_COPIES", figure("hdfs_replication", "three nodes lost"), 4),
-    ("compaction.MOST_FLUSHERS", figure("writes.settings.flushers", "written to its limits"), 16),
-    ("compaction.MOST_COMPACTIONS_PER_VCPU", figure("writes.settings.small_compactions", "written to its limits"), 127),
-    ("compaction.DAY_LIMIT_BYTES", figure("writes.settings.day_limit_bytes"), 2147483648),
-    ("compaction.FILES_OF_A_DAY", figure("writes.settings.day_limit_bytes", "written by day"), 5368709120),
-    ("compaction.COPIES_OF_A_REGION", figure("writes.settings.day_limit_bytes", "written"), 66571993088),
-    ("file_writing.CELL_CPU_SECONDS", writing("cpu"), 2.438239397586645e-07),
-    ("file_writing.BYTE_CPU_SECONDS", writing("cpu"), 2.438239397586645e-07),
-    ("file_writing.CODEC_CPU_SECONDS", writing("cpu", "written and compressed"), 2.9035169150896584e-07),
-    ("file_writing.UPLOAD_STREAMS", write_capacity("flushes", "written in few regions"), 5630355.747531705),
-    ("file_writing.S3_TRIPS_PER_FILE", write_capacity("flushes"), 5114523.618443166),
-    ("memstore.SHORTEST_FLUSH_SECONDS", figure("writes.settings.flush_size_bytes", "written"), 268435456),
-    ("memstore.MOST_FLUSH_BYTES", figure("writes.settings.flush_size_bytes", "written in few regions"), 536870912),
-    ("memstore.FLUSH_INTERVAL_SECONDS", term("heap.xmx_mib", "memstore"), 1301221136),
-    ("memstore.MINIMUM_MEMSTORE_BYTES", term("heap.xmx_mib", "memstore", "quiet"), 536870912),
-    ("memstore.LOWER_LIMIT", figure("writes.settings.lower_limit"), 0.85),
+    ("write_path.MOST_FLUSHERS", figure("writes.settings.flushers", "written to its limits"), 16),
+    ("write_path.MOST_COMPACTIONS_PER_VCPU", figure("writes.settings.small_compactions", "written to its limits"), 127),
+    ("write_path.DAY_LIMIT_BYTES", figure("writes.settings.day_limit_bytes"), 2147483648),
+    ("write_path.FILES_OF_A_DAY", figure("writes.settings.day_limit_bytes", "written by day"), 5368709120),
+    ("write_path.COPIES_OF_A_REGION", figure("writes.settings.day_limit_bytes", "written"), 66571993088),
+    ("write_path.CELL_CPU_SECONDS", writing("cpu"), 2.438239397586645e-07),
+    ("write_path.BYTE_CPU_SECONDS", writing("cpu"), 2.438239397586645e-07),
+    ("write_path.CODEC_CPU_SECONDS", writing("cpu", "written and compressed"), 2.9035169150896584e-07),
+    ("write_path.UPLOAD_STREAMS", write_capacity("flushes", "written in few regions"), 5630355.747531705),
+    ("write_path.S3_TRIPS_PER_FILE", write_capacity("flushes"), 5114523.618443166),
+    ("write_path.SHORTEST_FLUSH_SECONDS", figure("writes.settings.flush_size_bytes", "written"), 268435456),
+    ("write_path.MOST_FLUSH_BYTES", figure("writes.settings.flush_size_bytes", "written in few regions"), 536870912),
+    ("write_path.FLUSH_INTERVAL_SECONDS", term("heap.xmx_mib", "memstore"), 1301221136),
+    ("write_path.MINIMUM_MEMSTORE_BYTES", term("heap.xmx_mib", "memstore", "quiet"), 536870912),
+    ("write_path.LOWER_LIMIT", figure("writes.settings.lower_limit"), 0.85),
     ("system_volume.OTHER_FILES_GIB", figure("core.volumes.system.size_gib", "written"), 132),
     (
-        "writing_server.ENCRYPTED_BYTE_CPU_SECONDS",
+        "write_path.ENCRYPTED_BYTE_CPU_SECONDS",
         figure("writes.encryption_cpu_fraction", "hdfs"),
         0.09471817924389539,
     ),
-    ("writing_server.LOG_IO_BYTES", writing("log-iops"), 5.9937692680007244e-05),
-    ("writing_server.REQUESTS_PER_FILE", writing("s3-puts"), 1.465457866425201e-07),
+    ("write_path.LOG_IO_BYTES", writing("log-iops"), 5.9937692680007244e-05),
+    ("write_path.REQUESTS_PER_FILE", writing("s3-puts"), 1.465457866425201e-07),
     ("workload.ROW_KEY_BYTES", term("heap.l1_fraction", "indexes_and_blooms"), 743814234.9),
     ("workload.FAMILY_BYTES", term("heap.l1_fraction", "indexes_and_blooms"), 743814234.9),
     ("workload.QUALIFIER_BYTES", term("heap.l1_fraction", "indexes_and_blooms"), 743814234.9),
@@ -482,49 +479,53 @@ def test_a_judgement_has_its_consequence(constant: str, consequence: Callable[[]
 
 
 NO_FIGURE = {
-    "warming.RATE_MINUTES": "how far back the rate of a running fill looks; test_warming holds the remaining time",
-    "warming.LEAST_MINUTES": "how many minutes a rate needs; test_warming holds the remaining time",
-    "warming.LEAST_GROWTH": "which growth of a running cache counts; test_warming holds the verdicts",
-    "warming.LEAST_RISE": "which rise of a measured hit ratio counts; test_warming holds the verdicts",
-    "warming.RATIO_MINUTES": "over how many minutes a hit ratio is measured; test_warming holds the verdicts",
-    "region_size.LEAST_REGIONS": "how many regions a draft assumes; test_region_size holds the rule",
-    "initial_load.BLOCKING_FILES": "a setting of a table during its load; test_initial_load_script holds it",
-    "grid_points.FINEST_FRACTION": "how few caches are still tried; test_search tries random ones",
+    "warmth.RATE_MINUTES": "how far back the rate of a running fill looks; test_warming holds the remaining time",
+    "warmth.LEAST_MINUTES": "how many minutes a rate needs; test_warming holds the remaining time",
+    "warmth.LEAST_GROWTH": "which growth of a running cache counts; test_warming holds the verdicts",
+    "warmth.LEAST_RISE": "which rise of a measured hit ratio counts; test_warming holds the verdicts",
+    "warmth.RATIO_MINUTES": "over how many minutes a hit ratio is measured; test_warming holds the verdicts",
+    "workload.LEAST_REGIONS": "how many regions a draft assumes; test_region_size holds the rule",
+    "bad_hours.BLOCKING_FILES": "a setting of a table during its load; test_initial_load_script holds it",
+    "search.FINEST_FRACTION": "how few caches are still tried; test_search tries random ones",
     "cost_grid.SIZE_STEP": "how finely sizes are searched; test_search holds the winner against an exhaustive search",
     "cost_grid.SPEED_STEP": "how finely speeds are searched; test_search holds the winner against an exhaustive search",
     "search.RUNNER_UP_CANDIDATES": "how long the runner-up is looked for, which only explains the winner",
-    "block_advice.CANDIDATES": "how long advice is looked for; test_block_advice holds what a cut search returns",
+    "alternatives.CANDIDATES": "how long advice is looked for; test_block_advice holds what a cut search returns",
     "relaxations.LEAST_READS_PER_SECOND": "what a nearest answer must at least serve; no plan is that small",
     "relaxations.FIRST_FACTOR": "the first step of the search for the best target; it only changes how long that takes",
     "relaxations.LEAST_HIT_RATIO": "what a nearest answer must at least hit; no plan is that small",
     "relaxations.LONGER": "how closely the shortest duration is found; test_relaxations holds both sides of it",
     "relaxations.STEP": "how closely the best target is found; test_relaxations holds both sides of it",
     "regret.MISSED_FACTOR": "an option of the command; test_regret holds its arithmetic",
-    "table_cost.SLACK": "how exactly the others keep their hits; test_several_tables holds the cost of a table",
-    "stored_blocks.MOST_LENGTHS": "how finely lengths are told apart; test_several_tables holds their mean",
+    "alternatives.SLACK": "how exactly the others keep their hits; test_several_tables holds the cost of a table",
+    "workload.MOST_LENGTHS": "how finely lengths are told apart; test_several_tables holds their mean",
     "growth.ASSUMED_GROWTH": "the growth of a table for which none is stated; test_growth holds it",
     "growth.WORTHWHILE_FRACTION": "when a new cluster is proposed; test_growth holds what is bought otherwise",
     "regret.SHUFFLES": "how well chance is known; test_regret holds what an input without influence is worth",
-    "fitting_cache.NEARLY_MET": "when the planned cache is tried, too; test_fitting_cache holds that plans still serve",
-    "regret_search.VARIANTS": "how many volumes are tried; test_deciding compares the proposal with plans of samples",
+    "cost_grid.NEARLY_MET": "when the planned cache is tried, too; test_fitting_cache holds that plans still serve",
+    "regret.VARIANTS": "how many volumes are tried; test_deciding compares the proposal with plans of samples",
     "bucket_sizes.BOUND_PASSES": "how fast bucket sizes are found; which, test_bucket_sizes holds against brute force",
     "warm_up.STEPS_PER_POINT": "how finely warm-up is computed; test_warm_up holds it against the closed form",
-    "first_day.RESTART_HOURS": "where the plot of the first day has its restart; test_first_day holds it",
-    "first_day.LOSS_HOURS": "where the plot of the first day has its lost node; test_first_day holds it",
+    "warmth.RESTART_HOURS": "where the plot of the first day has its restart; test_first_day holds it",
+    "warmth.LOSS_HOURS": "where the plot of the first day has its lost node; test_first_day holds it",
     "hit_ratio.KNEE_RISE": "the knee is printed beside the curve, and no figure follows from it",
     "bucket_cache.LAST_CHORDS": "how well a search knows hit ratios; test_cache_volumes holds them against exact ones",
     "hit_ratio.GRID_POINTS": "where Halley's step starts; where it ends, test_hit_ratio holds against a replay",
 }
 """Judgements without a consequence in a plan, each with the reason."""
-ADVICE = {"block_advice", "family_advice", "freshness", "warning"}
+ADVICE = {"warning"}
 """Modules whose judgements decide what is said beside a plan; their own tests have a case on either side of each."""
+BLOCK_ADVICE = {
+    f"alternatives.{name}" for name in ("BLOCK_SIZES", "WORTHWHILE_FRACTION", "ASSUMED_RATIO", "ASSUMED_CODEC")
+}
+"""Judgements of the advice about block sizes, which has tests of the same kind."""
 
 
 def judgements() -> set[str]:
     """Return the constants of sizing whose comment or docstring calls them a judgement."""
     return {
         f"{module.stem}.{name}"
-        for module in (Path(__file__).parents[2] / "sizing").glob("*.py")
+        for module in (Path(__file__).parents[2] / "warmbase" / "sizing").rglob("*.py")
         if module.stem not in ADVICE
         for name in marked(module.read_text())
     }
@@ -548,4 +549,4 @@ def marked(source: str) -> set[str]:
 
 
 def test_every_judgement_has_a_row() -> None:
-    assert judgements() - {row[0] for row in ROWS} - set(NO_FIGURE) == set()
+    assert judgements() - {row[0] for row in ROWS} - set(NO_FIGURE) - BLOCK_ADVICE == set()

@@ -6,11 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from sizing.latency import (
+from tests.speed import loops
+from warmbase.sizing.service.performance import (
     S3_FIRST_BYTE,
     Percentiles,
+    Performance,
     ReadPath,
     Spread,
+    TablePath,
     Waiting,
     disk_spread,
     fan_out,
@@ -18,9 +21,7 @@ from sizing.latency import (
     quantiles,
     samples,
 )
-from sizing.performance import Performance, TablePath
-from sizing.queueing import LoadResult
-from tests.speed import loops
+from warmbase.sizing.service.queueing import LoadResult
 
 WARM = ReadPath(blocks=1.0, hit_ratio=1.0, disk=disk_spread(1e-3), waiting=Waiting(mean_seconds=0.0))
 ROW = ReadPath(

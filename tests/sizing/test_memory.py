@@ -6,9 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.heap import FREE_FRACTION, Heap, HeapNeeds, heap, live_index_bytes, within_heap_limit
-from sizing.memory import PAGE_CACHE_FRACTION, NotEnoughMemory, direct_bytes, most_handlers, split_memory
-from sizing.units import GIB, MIB
+from warmbase.ground.units import GIB, MIB
+from warmbase.sizing.server.memory import (
+    FREE_FRACTION,
+    PAGE_CACHE_FRACTION,
+    Heap,
+    HeapNeeds,
+    NotEnoughMemory,
+    direct_bytes,
+    heap,
+    live_index_bytes,
+    most_handlers,
+    split_memory,
+    within_heap_limit,
+)
 
 NEEDS = st.builds(
     HeapNeeds,

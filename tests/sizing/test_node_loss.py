@@ -7,13 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from sizing.calculator import plan
-from sizing.modes import HDFS, S3_PLAIN
-from sizing.offline import Crash, offline
-from sizing.plan import Plan
-from sizing.restart import RestartLoad, restart, retention_window_seconds, shortened
-from sizing.units import MIB, TIB
 from tests.sizing.clusters import RELAXED, REQUIREMENTS, WORLD, with_core, with_targets
+from warmbase.ground.units import MIB, TIB
+from warmbase.sizing.calculator import plan
+from warmbase.sizing.modes import HDFS, S3_PLAIN
+from warmbase.sizing.plan import Plan
+from warmbase.sizing.server.restart import Crash, RestartLoad, offline, restart, retention_window_seconds, shortened
 
 PROD = with_core(REQUIREMENTS, type="r8g.xlarge", count=11)
 LOADS = st.builds(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from sizing.calculator import plan
-from sizing.modes import HDFS, S3_PLAIN
 from tests.sizing.clusters import RELAXED, REQUIREMENTS, WORLD, with_core, with_targets, with_workload
+from warmbase.sizing.calculator import plan
+from warmbase.sizing.modes import HDFS, S3_PLAIN
 
 PROD = with_core(REQUIREMENTS, type="r8g.xlarge", count=11)
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.opening import DEFAULT_THREADS, MOST_THREADS, open_region_threads
-from sizing.resource import S3_GETS_PER_SECOND_PER_PREFIX
+from warmbase.sizing.server.region_server import DEFAULT_THREADS, MOST_THREADS, open_region_threads
+from warmbase.sizing.service.resource import S3_GETS_PER_SECOND_PER_PREFIX
 
 REGIONS = st.floats(0.1, 5_000)
 SERVERS = st.integers(1, 500)

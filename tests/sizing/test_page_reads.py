@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing import page_reads
-from sizing.page_reads import PAGE_BYTES, PIECE_BYTES, SLOT_STEP_BYTES, aligned_bytes, block_read, mean_block_read
+from warmbase.sizing.workload import read
+from warmbase.sizing.workload.read import (
+    PAGE_BYTES,
+    PIECE_BYTES,
+    SLOT_STEP_BYTES,
+    aligned_bytes,
+    block_read,
+    mean_block_read,
+)
 
 
 @given(st.integers(1, 1_000_000))
@@ -65,6 +72,6 @@ def test_of_none_there_is_no_mean() -> None:
 
 @given(steps=st.integers(1_500, 12_000))
 def test_the_reads_of_a_long_block_repeat(steps: int) -> None:
-    long, counted = block_read(steps * SLOT_STEP_BYTES), page_reads._of_steps(steps)
+    long, counted = block_read(steps * SLOT_STEP_BYTES), read._of_steps(steps)
     assert long.bytes == pytest.approx(counted.bytes)
     assert long.ios == pytest.approx(counted.ios)

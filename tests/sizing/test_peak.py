@@ -9,18 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from sizing.calculator import plan
-from sizing.disks import volume_load
-from sizing.inputs import UTILISATION, SizingInputs
-from sizing.modes import S3_PLAIN
-from sizing.plan import Plan
-from sizing.read import Hits
-from sizing.requirements import Requirements
-from sizing.search import search
-from sizing.units import HOURS_PER_MONTH, parse_duration
-from sizing.warning import MISSED_TARGET
-from sizing.workload import OpenLoad, Workload
 from tests.sizing.clusters import PINNED, RELAXED, WORLD, with_core, with_targets, with_workload
+from warmbase.ground.units import HOURS_PER_MONTH, parse_duration
+from warmbase.sizing.calculator import plan
+from warmbase.sizing.modes import S3_PLAIN
+from warmbase.sizing.plan import Plan
+from warmbase.sizing.requirements import Requirements
+from warmbase.sizing.search.disks import volume_load
+from warmbase.sizing.search.search import search
+from warmbase.sizing.service.inputs import UTILISATION, SizingInputs
+from warmbase.sizing.warning import MISSED_TARGET
+from warmbase.sizing.workload.read import Hits
+from warmbase.sizing.workload.workload import OpenLoad, Workload
 
 MEAN = 900.0
 SLACK = 1.01  # a step of cache sizes and volume speeds

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.persistence import IndexFormat, dump_seconds, index_bytes, interval_ms, persistence
+from warmbase.sizing.server.restart import IndexFormat, dump_seconds, index_bytes, interval_ms, persistence
 
 # Blocks of 64 KiB that a TiB of cache holds before it evicts, with HBase's default bucket sizes.
 BLOCKS_PER_TIB = 15_690_000

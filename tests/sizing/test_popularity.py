@@ -5,11 +5,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.hit_ratio import OccupancyRange, hit_ratio
-from sizing.popularity import UNIFORM, YCSB_RANKS, Curve, Popularity, RowPopularity, Zipf, block_popularity, hot_set
-from sizing.problem import InvalidInput
 from tests.speed import loops
 from tests.tiers import quick_where
+from warmbase.ground.errors import InvalidInput
+from warmbase.sizing.cache.hit_ratio import OccupancyRange, hit_ratio
+from warmbase.sizing.workload.popularity import (
+    UNIFORM,
+    YCSB_RANKS,
+    Curve,
+    Popularity,
+    RowPopularity,
+    Zipf,
+    block_popularity,
+    hot_set,
+)
 
 BLOCKS = 20_000
 ROWS: dict[str, tuple[RowPopularity, float]] = {

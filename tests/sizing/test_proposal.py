@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sizing.deciding import Proposal, proposal
-from sizing.prices import PriceTable
-from sizing.regret import ClusterOption, Decision, Outcome, Situation
 from tests.sizing.clusters import WORLD
+from warmbase.ground.prices import PriceTable
+from warmbase.sizing.ranges.regret import ClusterOption, Decision, Outcome, Proposal, Situation, proposal
 
 NODE_USD = 100.0
 CHEAP = replace(WORLD.prices.compute["r8g.xlarge"], ec2_usd_per_hour=0.001, emr_fee_usd_per_hour=0.0)

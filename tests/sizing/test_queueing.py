@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.queueing import (
+from tests.speed import loops
+from warmbase.sizing.service.queueing import (
     Handlers,
     LoadResult,
     Overloaded,
@@ -18,8 +19,7 @@ from sizing.queueing import (
     network,
     open_load,
 )
-from sizing.read import Hits, Read, Timings, blocks_per_row
-from sizing.resource import (
+from warmbase.sizing.service.resource import (
     EbsLimits,
     Resource,
     ServingCluster,
@@ -29,7 +29,7 @@ from sizing.resource import (
     resources,
     seconds_alone,
 )
-from tests.speed import loops
+from warmbase.sizing.workload.read import Hits, Read, Timings, blocks_per_row
 
 
 @st.composite

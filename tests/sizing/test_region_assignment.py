@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from sizing.region_assignment import SLACK, CachedRegion, best_assignment, region_bound
+from warmbase.sizing.recovery.region_assignment import SLACK, CachedRegion, best_assignment, region_bound
 
 SERVERS = ("a", "b", "c")
 Regions = dict[str, CachedRegion]

@@ -7,13 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from sizing.calculator import plan
-from sizing.pins import Pins
-from sizing.plan import Plan
-from sizing.region_size import DEFAULT_SPLIT_BYTES, Regions, usual_regions
-from sizing.requirements import Requirements
-from sizing.units import GIB, TIB
 from tests.sizing.clusters import PINNED, WORLD, with_workload
+from warmbase.ground.units import GIB, TIB
+from warmbase.sizing.calculator import plan
+from warmbase.sizing.plan import Plan
+from warmbase.sizing.requirements import Pins, Requirements
+from warmbase.sizing.workload.workload import DEFAULT_SPLIT_BYTES, Regions, usual_regions
 
 
 @given(stored_bytes=st.integers(1, 2**56), regions=st.integers(1, 100_000))

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.cluster import Volume
-from sizing.regret import ClusterOption, Decision, Outcome
+from warmbase.sizing.ranges.regret import ClusterOption, Decision, Outcome
+from warmbase.sizing.requirements import Volume
 
 VOLUME = Volume(purpose="cache", type="gp3", count=1, size_gib=500, iops=3000, throughput_mib_s=125)
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from sizing.calculator import plan
-from sizing.inputs import SizingInputs
-from sizing.relaxations import LONGER, STEP, relaxations
-from sizing.requirements import Requirements
-from sizing.search import Search, search
-from sizing.units import TIB
-from sizing.workload import OpenLoad, Reads
 from tests.sizing.clusters import RELAXED, WORLD, with_core, with_targets, with_workload
 from tests.tiers import quick_where
+from warmbase.ground.units import TIB
+from warmbase.sizing.calculator import plan
+from warmbase.sizing.requirements import Requirements
+from warmbase.sizing.search.relaxations import LONGER, STEP, relaxations
+from warmbase.sizing.search.search import Search, search
+from warmbase.sizing.service.inputs import SizingInputs
+from warmbase.sizing.workload.workload import OpenLoad, Reads
 
 FEW = with_core(with_workload(RELAXED, stored_bytes=2 * TIB), families=("r8g", "i8g"))
 MARGIN = 1.005  # of a value that is printed with three digits

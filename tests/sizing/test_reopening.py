@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.reopening import reopening
+from warmbase.sizing.server.restart import reopening
 
 
 def batches_of_hbase(regions: int, limit: int) -> list[int]:

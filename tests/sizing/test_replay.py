@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.allocator import BucketAllocator
 from tests.sizing.replay import Replay
+from warmbase.sizing.cache.allocator import BucketAllocator
 
 SIZES = (1024, 2048, 4096)
 

@@ -5,14 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from sizing.read import (
-    Hits,
-    Read,
-    Timings,
-    block_cpu_seconds,
-    blocks_per_row,
-)
-from sizing.resource import (
+from warmbase.sizing.service.resource import (
     Disk,
     EbsLimits,
     Resource,
@@ -25,6 +18,7 @@ from sizing.resource import (
     resources,
     seconds_alone,
 )
+from warmbase.sizing.workload.read import Hits, Read, Timings, block_cpu_seconds, blocks_per_row
 
 reads = st.builds(
     Read,

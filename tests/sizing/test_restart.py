@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from sizing.restart import (
+from warmbase.sizing.server.restart import (
     MOST_RETRIES,
     RestartLoad,
     late_seconds,

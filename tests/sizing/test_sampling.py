@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.sampling import Estimate, drawn, estimate, strata, total
+from warmbase.hfile.family_totals import Estimate, drawn, estimate, strata, total
 
 KINDS = ("even", "odd ones of 3 %", "uneven", "a few huge", "denser when small", "odd ones of 1 %")
 

@@ -9,18 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from sizing.calculator import plan
-from sizing.inputs import UTILISATION, SizingInputs
-from sizing.modes import HDFS, S3_PLAIN
-from sizing.popularity import UNIFORM
-from sizing.read import S3_STREAM_BYTES_PER_SECOND
-from sizing.requirements import Requirements
-from sizing.resource import DISK_LATENCY_SECONDS, S3_GETS_PER_SECOND_PER_PREFIX
-from sizing.scan_export import GETS_TO_OPEN, ScanExport, scan_exports
-from sizing.search import search
-from sizing.units import MIB
-from sizing.workload import ClosedLoad, OpenLoad, Reads, Workload
 from tests.sizing.clusters import PINNED, RELAXED, SYSTEM, WORLD, gp3_volume, with_core, with_targets, with_workload
+from warmbase.ground.units import MIB
+from warmbase.sizing.calculator import plan
+from warmbase.sizing.modes import HDFS, S3_PLAIN
+from warmbase.sizing.recovery.export import GETS_TO_OPEN, ScanExport, scan_exports
+from warmbase.sizing.requirements import Requirements
+from warmbase.sizing.search.search import search
+from warmbase.sizing.service.inputs import UTILISATION, SizingInputs
+from warmbase.sizing.service.resource import DISK_LATENCY_SECONDS, S3_GETS_PER_SECOND_PER_PREFIX
+from warmbase.sizing.workload.popularity import UNIFORM
+from warmbase.sizing.workload.read import S3_STREAM_BYTES_PER_SECOND
+from warmbase.sizing.workload.workload import ClosedLoad, OpenLoad, Reads, Workload
 
 SMALL_CACHES = with_core(PINNED, volumes=(gp3_volume("cache", 600, throughput_mib_s=500), SYSTEM))
 HALF_CACHED = with_targets(

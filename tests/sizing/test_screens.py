@@ -8,16 +8,15 @@ from collections.abc import Iterator
 import numpy as np
 from msgspec.structs import replace
 
-from sizing.candidate import Candidate
-from sizing.cost_grid import NodeChoice, cost_grid
-from sizing.cures import may_serve_reads, may_serve_writes
-from sizing.inputs import SizingInputs
-from sizing.memory import NotEnoughMemory
-from sizing.pins import Pins
-from sizing.units import GIB
-from sizing.volume_counts import fewest_cache_volumes, may_carry
-from sizing.workload import OpenLoad, Reads
 from tests.sizing.clusters import RELAXED, WORLD, with_workload
+from warmbase.ground.units import GIB
+from warmbase.sizing.requirements import Pins
+from warmbase.sizing.search.candidate import Candidate
+from warmbase.sizing.search.cost_grid import NodeChoice, cost_grid, may_serve_reads, may_serve_writes
+from warmbase.sizing.search.disks import fewest_cache_volumes, may_carry
+from warmbase.sizing.server.memory import NotEnoughMemory
+from warmbase.sizing.service.inputs import SizingInputs
+from warmbase.sizing.workload.workload import OpenLoad, Reads
 
 SEEDS = range(24)
 

@@ -11,25 +11,23 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from environments.planning import requirements, world
-from environments.reader import read_environment
-from sizing import gp3, search
-from sizing.bill import candidate_usd
-from sizing.candidate import Candidate
-from sizing.cluster import Layout, Volume
-from sizing.cost_grid import NodeChoice, cost_grid
-from sizing.disks import Storage, storages
-from sizing.evaluation import SearchResult
-from sizing.inputs import SizingInputs
-from sizing.instance import InstanceType
-from sizing.modes import HDFS, S3_CACHED, S3_PLAIN
-from sizing.popularity import UNIFORM, RowPopularity, Zipf, hot_set
-from sizing.requirements import Requirements, World
-from sizing.shortfalls import shortfalls
-from sizing.system_volume import system_volume
-from sizing.units import GIB, HOURS_PER_MONTH, KIB, MIB, SECONDS_PER_MONTH
-from sizing.workload import OpenLoad, Reads
 from tests.tiers import quick_where
+from warmbase.environments.planning import requirements, world
+from warmbase.environments.reader import read_environment
+from warmbase.ground.instance import InstanceType
+from warmbase.ground.units import GIB, HOURS_PER_MONTH, KIB, MIB, SECONDS_PER_MONTH
+from warmbase.sizing import gp3
+from warmbase.sizing.modes import HDFS, S3_CACHED, S3_PLAIN
+from warmbase.sizing.requirements import Layout, Requirements, Volume, World
+from warmbase.sizing.search import search
+from warmbase.sizing.search.candidate import Candidate, shortfalls
+from warmbase.sizing.search.cost_grid import NodeChoice, cost_grid
+from warmbase.sizing.search.disks import Storage, storages
+from warmbase.sizing.search.evaluation import SearchResult, candidate_usd
+from warmbase.sizing.server.system_volume import system_volume
+from warmbase.sizing.service.inputs import SizingInputs
+from warmbase.sizing.workload.popularity import UNIFORM, RowPopularity, Zipf, hot_set
+from warmbase.sizing.workload.workload import OpenLoad, Reads
 
 PROD = read_environment("prod")
 REQUIREMENTS = requirements(PROD, PROD.active)

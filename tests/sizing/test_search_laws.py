@@ -13,9 +13,9 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from cli.main import warmbase
-from sizing.problem import Infeasible
 from tests.tiers import quick_where
+from warmbase.cli.main import warmbase
+from warmbase.ground.errors import Infeasible
 
 WORKLOADS = int(os.environ.get("SEARCHES", "20"))
 """`SEARCHES=500 pytest tests/sizing/test_search_laws.py` tries 25 times as many."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.second_copies import CacheBlocks, second_copies
+from warmbase.sizing.recovery.region_assignment import CacheBlocks, second_copies
 
 CACHES = st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 500)), min_size=2, max_size=5)
 

@@ -13,29 +13,35 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sizing.allocator import BucketAllocator
-from sizing.block import LengthHistogram
-from sizing.bucket_sizes import bucket_sizes
-from sizing.calculator import plan
-from sizing.candidate import Candidate
-from sizing.cells import CellSizes
-from sizing.hit_ratio import OccupancyRange, hit_ratio, table_curves
-from sizing.inputs import SizingInputs
-from sizing.latency import READS, mixed_percentiles, slowest_of
-from sizing.plan import Plan
-from sizing.popularity import UNIFORM, Popularity, RowPopularity, Zipf, block_popularity, hot_set, mixed_popularity
-from sizing.read import Hits
-from sizing.requirements import Requirements
-from sizing.resource import resources
-from sizing.search import search
-from sizing.skew import Spread
-from sizing.stored_blocks import stored_blocks
-from sizing.table_cost import tables_with_cost
-from sizing.units import GIB, KIB, MIB, TIB
-from sizing.workload import ClosedLoad, OpenLoad, Reads, Workload
 from tests.sizing.clusters import RELAXED, SYSTEM, WORLD, gp3_volume, with_core, with_targets
 from tests.sizing.replay import Replay
 from tests.tiers import quick_where
+from warmbase.ground.block import LengthHistogram
+from warmbase.ground.units import GIB, KIB, MIB, TIB
+from warmbase.sizing.cache.allocator import BucketAllocator
+from warmbase.sizing.cache.bucket_sizes import bucket_sizes
+from warmbase.sizing.cache.hit_ratio import OccupancyRange, hit_ratio, table_curves
+from warmbase.sizing.calculator import plan
+from warmbase.sizing.plan import Plan
+from warmbase.sizing.requirements import Requirements
+from warmbase.sizing.search.alternatives import tables_with_cost
+from warmbase.sizing.search.candidate import Candidate
+from warmbase.sizing.search.search import search
+from warmbase.sizing.service.inputs import CellSizes, SizingInputs
+from warmbase.sizing.service.performance import READS, mixed_percentiles, slowest_of
+from warmbase.sizing.service.resource import resources
+from warmbase.sizing.workload.popularity import (
+    UNIFORM,
+    Popularity,
+    RowPopularity,
+    Spread,
+    Zipf,
+    block_popularity,
+    hot_set,
+    mixed_popularity,
+)
+from warmbase.sizing.workload.read import Hits
+from warmbase.sizing.workload.workload import ClosedLoad, OpenLoad, Reads, Workload, stored_blocks
 
 WARMING_READS, READS_COUNTED = 150_000, 60_000
 POPULARITIES: dict[str, RowPopularity] = {

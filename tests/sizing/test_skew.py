@@ -14,14 +14,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from sizing.calculator import plan
-from sizing.imbalance import EVEN, Imbalance
-from sizing.popularity import UNIFORM, RowPopularity, Zipf, hot_set
-from sizing.queueing import closed_load, network
-from sizing.read import Hits, Read, Timings
-from sizing.resource import Disk, ServingCluster, bottleneck, resources
-from sizing.skew import REMEMBERED_BYTES, RegionLoads, imbalance
 from tests.sizing.clusters import PINNED, REQUIREMENTS, WORLD, with_workload
+from warmbase.sizing.calculator import plan
+from warmbase.sizing.service.queueing import closed_load, network
+from warmbase.sizing.service.resource import Disk, ServingCluster, bottleneck, resources
+from warmbase.sizing.workload.popularity import (
+    EVEN,
+    REMEMBERED_BYTES,
+    UNIFORM,
+    Imbalance,
+    RegionLoads,
+    RowPopularity,
+    Zipf,
+    hot_set,
+    imbalance,
+)
+from warmbase.sizing.workload.read import Hits, Read, Timings
 
 ROWS = 100_000
 LOADS = RegionLoads(regions=240, spread="hashed", popularity=Zipf(theta=0.99), rows=ROWS, row_bytes=850_000)

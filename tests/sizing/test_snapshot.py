@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from sizing.snapshot import Copy, eta
+from warmbase.sizing.recovery.export import Copy, eta
 
 # 20 workers with 2.5 Gbit/s sustained (m5.2xlarge, recalled) and 8 mappers each.
 EXPORT = Copy(

@@ -7,21 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from sizing.calculator import plan
-from sizing.explanations import explanations
-from sizing.inputs import SizingInputs
-from sizing.modes import HDFS, S3_PLAIN
-from sizing.plan import Plan
-from sizing.popularity import UNIFORM, Zipf
-from sizing.requirements import Requirements
-from sizing.search import search
-from sizing.skew import imbalance
-from sizing.stored_blocks import stored_blocks
-from sizing.table_cost import tables_with_cost
-from sizing.units import GIB, TIB
-from sizing.workload import OpenLoad, Reads, Workload
 from tests.sizing.clusters import SYSTEM, WORLD, gp3_volume, with_core, with_targets
 from tests.sizing.test_several_tables import SCANNED, WIDE, figures, of, table
+from warmbase.ground.units import GIB, TIB
+from warmbase.sizing.calculator import explanations, plan
+from warmbase.sizing.modes import HDFS, S3_PLAIN
+from warmbase.sizing.plan import Plan
+from warmbase.sizing.requirements import Requirements
+from warmbase.sizing.search.alternatives import tables_with_cost
+from warmbase.sizing.search.search import search
+from warmbase.sizing.service.inputs import SizingInputs
+from warmbase.sizing.workload.popularity import UNIFORM, Zipf, imbalance
+from warmbase.sizing.workload.workload import OpenLoad, Reads, Workload, stored_blocks
 
 USERS = table("users", stored_bytes=100 * GIB)
 ORDERS = table("orders", popularity=UNIFORM, stored_bytes=200 * GIB)

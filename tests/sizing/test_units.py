@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.units import (
+from warmbase.ground.units import (
     GIB,
     KIB,
     MIB,

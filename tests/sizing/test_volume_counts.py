@@ -8,18 +8,17 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from environments.planning import requirements, world
-from environments.reader import read_environment
-from sizing import gp3
-from sizing.cost_grid import NodeChoice, cost_grid, least_storage_usd
-from sizing.disks import cache_volume_gib
-from sizing.inputs import SizingInputs
-from sizing.instance import InstanceType
-from sizing.popularity import UNIFORM, RowPopularity, Zipf, hot_set
-from sizing.search import search
-from sizing.units import GIB, TIB
-from sizing.volume_counts import fewest_cache_volumes
-from sizing.workload import OpenLoad, Reads
+from warmbase.environments.planning import requirements, world
+from warmbase.environments.reader import read_environment
+from warmbase.ground.instance import InstanceType
+from warmbase.ground.units import GIB, TIB
+from warmbase.sizing import gp3
+from warmbase.sizing.search.cost_grid import NodeChoice, cost_grid, least_storage_usd
+from warmbase.sizing.search.disks import cache_volume_gib, fewest_cache_volumes
+from warmbase.sizing.search.search import search
+from warmbase.sizing.service.inputs import SizingInputs
+from warmbase.sizing.workload.popularity import UNIFORM, RowPopularity, Zipf, hot_set
+from warmbase.sizing.workload.workload import OpenLoad, Reads
 
 PROD = read_environment("prod")
 WORLD = world(PROD)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from sizing.popularity import Popularity
-from sizing.warm_up import (
+from tests.speed import loops
+from warmbase.sizing.cache.warm_up import (
     CacheCapacity,
     Fill,
     Prefetch,
@@ -22,7 +22,7 @@ from sizing.warm_up import (
     rate_between,
     writer_bytes_per_second,
 )
-from tests.speed import loops
+from warmbase.sizing.workload.popularity import Popularity
 
 MIB, TIB = 2**20, 2**40
 ROWS = 49_828_500

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configurations.launch import Launch
-from sizing.units import GIB
-from sizing.warming import CacheMinute, Gate, Target, progress, slowest_seconds, target
+from warmbase.configurations.launch import Launch
+from warmbase.ground.units import GIB
+from warmbase.sizing.recovery.warmth import CacheMinute, Gate, Target, progress, slowest_seconds, target
 
 TARGET = Target(cache_bytes=1000 * GIB, warm_bytes=800 * GIB, fits=True)
 SMALLER = Target(cache_bytes=1000 * GIB, warm_bytes=850 * GIB, fits=False)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sizing.calculator import plan
-from sizing.inputs import UTILISATION
-from sizing.units import MIB
 from tests.sizing.clusters import RELAXED, WORLD, with_workload
+from warmbase.ground.units import MIB
+from warmbase.sizing.calculator import plan
+from warmbase.sizing.service.inputs import UTILISATION
 
 
 def test_fewer_writes_never_cost_more_and_stay_below_every_bound() -> None:

@@ -7,15 +7,14 @@ import json
 import re
 from pathlib import Path
 
-from configurations.engines.trino.rendering import trino_launch_of
-from configurations.launch import launch_of
-from emr.codecs.cloudformation import CLUSTER_TYPE
-from environments.environment import Environment
-from environments.launch_record import LaunchRecord, RecordedPlan, identity_of
-from environments.reader import read_environment
-from environments.record_files import record_directory, write_record
-from stacks.pinned import read_templates
-from stacks.references import referenced_by
+from warmbase.configurations.launch import launch_of
+from warmbase.emr.cloudformation import CLUSTER_TYPE
+from warmbase.engines.trino.rendering import trino_launch_of
+from warmbase.environments.environment import Environment
+from warmbase.environments.launch_record import LaunchRecord, RecordedPlan, identity_of, record_directory, write_record
+from warmbase.environments.reader import read_environment
+from warmbase.stacks.pinned import read_templates
+from warmbase.stacks.references import referenced_by
 
 ACCOUNT = "123456789012"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from local_aws.property_changes import Recreation, property_changes
-from stacks.resource_schemas import (
+from local_aws.cloudformation.stack_update import Recreation, property_changes
+from warmbase.stacks.references import (
     GROUP_IN_PLACE,
     INSTANCE_GROUPS,
     INSTANCES_IN_PLACE,

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from operations.cdk import COMMAND
 from tests.patience import HANG_SECONDS
 from tests.stacks.template import Templates
+from warmbase.operations.deploy.change_set import cdk_command
 
 PROJECT = Path(__file__).parents[2]
 README, DEPLOY, OPERATIONS = (
@@ -68,6 +68,6 @@ def test_all_is_given_only_to_the_commands_of_cdk_that_have_it() -> None:
 
 @pytest.mark.parametrize("command", ["deploy", "destroy", "diff", "synth"])
 def test_cdk_has_all_where_we_think_so(command: str) -> None:
-    asked = [str(COMMAND), command, "--help"]
+    asked = [str(cdk_command()), command, "--help"]
     shown = subprocess.run(asked, cwd=PROJECT, capture_output=True, text=True, timeout=HANG_SECONDS, check=True).stdout
     assert (re.search(r"^\s+--all\b", shown, flags=re.MULTILINE) is not None) == (command in WITH_ALL)

@@ -10,12 +10,12 @@ import pytest
 from aws_cdk.assertions import Template
 from msgspec.structs import replace
 
-from configurations.launch import Launch
-from environments.environment import Environment, Network, Wal
-from stacks import endpoint_policies
-from stacks.app import new_app
-from stacks.network import INTERFACE_ENDPOINTS, WAL_ENDPOINT, NetworkStack
 from tests.stacks.template import filled, listed, of_type
+from warmbase.configurations.launch import Launch
+from warmbase.environments.environment import Environment, Network, Wal
+from warmbase.stacks import network as endpoint_policies
+from warmbase.stacks.app import new_app
+from warmbase.stacks.network import INTERFACE_ENDPOINTS, WAL_ENDPOINT, NetworkStack
 
 OURS, PARTNER, STRANGER, AWS = "ACCOUNT", "210987654321", "666666666666", "aws-itself"
 CERTIFICATES = "s3://central-keys/hbase.zip"

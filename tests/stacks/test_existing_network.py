@@ -9,13 +9,13 @@ import pytest
 from aws_cdk.assertions import Template
 from msgspec.structs import replace
 
-from configurations.launch import Launch
-from environments.environment import Access, Environment, Network
-from stacks.app import new_app
-from stacks.cluster import ClusterStack
-from stacks.network import NetworkStack
-from stacks.storage import StorageStack
 from tests.stacks.template import of_type, only
+from warmbase.configurations.launch import Launch
+from warmbase.environments.environment import Access, Environment, Network
+from warmbase.stacks.app import new_app
+from warmbase.stacks.cluster import ClusterStack
+from warmbase.stacks.network import NetworkStack
+from warmbase.stacks.storage import StorageStack
 
 NETWORK = Network(availability_zone="us-east-1b", vpc="vpc-0123456789abcdef0", subnet="subnet-0123456789abcdef0")
 ROUTE_TABLE = "rtb-0123456789abcdef0"

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from app import environment_app
-from environments.reader import read_environment
-from lint.deployable import deployable_launch
-from sizing.problem import InvalidInput
 from tests.stacks.template import allowing, filled, listed, of_type, only
+from warmbase.app import environment_app
+from warmbase.environments.reader import read_environment
+from warmbase.ground.errors import InvalidInput
+from warmbase.linter.lint import deployable_launch
 
 PROJECT = Path(__file__).parents[2]
 KEY = "arn:aws:kms:us-east-1:123456789012:key/11111111-2222-3333-4444-555555555555"

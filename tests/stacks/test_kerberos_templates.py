@@ -10,14 +10,14 @@ import aws_cdk as cdk
 import cdk_nag
 import pytest
 
-import app
-from changes.planned_cluster import deployable_cluster
-from environments.reader import read_environment
 from local_aws.template_lint import lint_errors
-from sizing.problem import InvalidInput
 from tests.environments.test_kerberos_section import CLUSTER, DEV, EXTERNAL, VPC, file_of
 from tests.stacks.recorded import launch_record_of
 from tests.stacks.template import of_type, only
+from warmbase import app
+from warmbase.changes.planned_cluster import deployable_cluster
+from warmbase.environments.reader import read_environment
+from warmbase.ground.errors import InvalidInput
 
 REFERENCE = "{{resolve:secretsmanager:hbase/kdc:SecretString:password}}"
 OWN_KDC = {"Provider": "ClusterDedicatedKdc", "ClusterDedicatedKdcConfiguration": {"TicketLifetimeInHours": 24}}

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-import app
-from environments.record_files import write_record
-from environments.root import UNCONDITIONAL
-from stacks.pinned import read_templates
 from tests.stacks.recorded import launch_record_of
 from tests.stacks.template import Templates, filled, listed, only
+from warmbase import app
+from warmbase.environments.environment import UNCONDITIONAL
+from warmbase.environments.launch_record import write_record
+from warmbase.stacks.pinned import read_templates
 
 PROJECT = Path(__file__).parents[2]
 REPLICA = "  green: {role: replica, primaries: 1, core: {families: [r8g]}}\n"

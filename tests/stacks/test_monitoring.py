@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from configurations.launch import Launch
-from dashboards.alarms import alarms
-from dashboards.composite_alarms import composite_alarms
 from tests.shipped import ENVIRONMENTS
 from tests.stacks.template import Templates, allowing, of_type, only
+from warmbase.configurations.launch import Launch
+from warmbase.dashboards.alarms import alarms, composite_alarms
 
 OF_OUR_ACCOUNT = {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
 CLOUDWATCH = {"Service": "cloudwatch.amazonaws.com"}

@@ -9,10 +9,10 @@ import aws_cdk as cdk
 import cdk_nag
 import pytest
 
-import app
-from environments.reader import read_environment
-from operations.canary.run import open_run
-from stacks.nag_suppressions import OBJECTS_OF_A_PREFIX, REASONS, suppress, suppress_objects
+from warmbase import app
+from warmbase.environments.reader import read_environment
+from warmbase.operations.canary.run import open_run
+from warmbase.stacks.nag_suppressions import OBJECTS_OF_A_PREFIX, REASONS, suppress, suppress_objects
 
 
 @pytest.mark.parametrize("name", ["dev", "prod"])

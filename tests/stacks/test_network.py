@@ -8,10 +8,10 @@ from typing import Any
 from aws_cdk.assertions import Template
 from msgspec.structs import replace
 
-from configurations.launch import Launch
-from stacks.app import new_app
-from stacks.network import NetworkStack
 from tests.stacks.template import Templates, all_of_type, of_type, only
+from warmbase.configurations.launch import Launch
+from warmbase.stacks.app import new_app
+from warmbase.stacks.network import NetworkStack
 
 CLIENTS = "10.1.0.0/16"
 

@@ -15,16 +15,15 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
 
-import app
-from emr.codecs.cloudformation import CLUSTER_TYPE, resolved
-from environments.launch_record import LaunchRecord, RecordedResource
-from environments.record_files import write_record
-from local_aws.property_changes import Recreation, property_changes
-from sizing.problem import Infeasible, InvalidInput, Refused
-from stacks.pinned import apply_record, check_not_replaced, read_templates
-from stacks.references import Templates, exports_of, recorded_resource, references
+from local_aws.cloudformation.stack_update import Recreation, property_changes
 from tests.stacks.recorded import ACCOUNT, launch_record_of
 from tests.tiers import quick_where
+from warmbase import app
+from warmbase.emr.cloudformation import CLUSTER_TYPE, resolved
+from warmbase.environments.launch_record import LaunchRecord, RecordedResource, write_record
+from warmbase.ground.errors import Infeasible, InvalidInput, Refused
+from warmbase.stacks.pinned import apply_record, check_not_replaced, read_templates
+from warmbase.stacks.references import Templates, exports_of, recorded_resource, references
 
 PROJECT = Path(__file__).parents[2]
 KEY = "arn:aws:kms:us-east-1:123456789012:key/11111111-2222-3333-4444-555555555555"
@@ -471,7 +470,7 @@ def test_a_property_that_is_not_pinned_is_refused(
         properties = {name: value for name, value in was.properties.items() if name != unpinned}
         apply_record(cluster, RecordedResource(type=was.type, properties=properties))
 
-    monkeypatch.setattr("stacks.emr_cluster.apply_record", careless)
+    monkeypatch.setattr("warmbase.stacks.emr_cluster.apply_record", careless)
     with pytest.raises(Refused, match=f"cluster j-TEST  would be replaced by (.|\n)*{unpinned} differs"):
         recorded.changed(tmp_path, change)
     monkeypatch.setattr(app, "check_not_replaced", lambda *_: None)

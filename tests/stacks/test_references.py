@@ -6,9 +6,9 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_emr as emr
 
-from environments.launch_record import RecordedResource
-from stacks.pinned import apply_record
-from stacks.references import referenced_by, references
+from warmbase.environments.launch_record import RecordedResource
+from warmbase.stacks.pinned import apply_record
+from warmbase.stacks.references import referenced_by, references
 
 EXPORTS = {"Key": ("storage", {"Fn::GetAtt": ["KmsKey", "Arn"]})}
 REFERENCES: list[tuple[object, list[tuple[str, str]]]] = [

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-import app
 from local_aws.server import LocalAws, local_aws
 from tests.local_aws.test_local_aws_server import client_of
+from warmbase import app
 
 PROJECT = Path(__file__).parents[2]
 ASSETS = "cdk-hnb659fds-assets-123456789012-us-east-1"

@@ -8,12 +8,12 @@ from typing import Any
 from aws_cdk.assertions import Template
 from msgspec.structs import replace
 
-from configurations.launch import Launch
-from stacks.app import new_app
-from stacks.cluster import ClusterStack
-from stacks.network import NetworkStack
-from stacks.storage import StorageStack
 from tests.stacks.template import Templates, cluster, of_type, only
+from warmbase.configurations.launch import Launch
+from warmbase.stacks.app import new_app
+from warmbase.stacks.cluster import ClusterStack
+from warmbase.stacks.network import NetworkStack
+from warmbase.stacks.storage import StorageStack
 
 
 def security(launch: Launch) -> Any:

@@ -12,16 +12,20 @@ from typing import Any
 
 import pytest
 
-from configurations.bootstrap import actions, program
-from configurations.launch import Launch
-from configurations.metrics import METRICS, MetricSource
-from emr.classification import Classification
-from emr.codecs.api import write_classifications
-from environments.environment import EMR_TAG
-from environments.planning import plan_of
-from environments.reader import read_environment
 from local_aws.template_lint import lint_errors
-from sizing.bill import (
+from tests.shipped import ENVIRONMENTS
+from tests.stacks.template import Templates, all_of_type, cluster, only
+from tests.tiers import quick_where
+from warmbase.configurations.bootstrap import actions, program
+from warmbase.configurations.launch import Launch
+from warmbase.configurations.metrics import METRICS, MetricSource
+from warmbase.emr.api import write_classifications
+from warmbase.emr.cluster_spec import Classification
+from warmbase.environments.environment import EMR_TAG
+from warmbase.environments.planning import plan_of
+from warmbase.environments.reader import read_environment
+from warmbase.sizing.modes import S3_CACHED
+from warmbase.sizing.search.evaluation import (
     ALARMS,
     ALARMS_OF_NODES,
     ALARMS_OF_S3,
@@ -33,10 +37,6 @@ from sizing.bill import (
     REGION_SERVER_METRICS,
     SYSTEM_METRICS,
 )
-from sizing.modes import S3_CACHED
-from tests.shipped import ENVIRONMENTS
-from tests.stacks.template import Templates, all_of_type, cluster, only
-from tests.tiers import quick_where
 
 Launches = Callable[[str], Launch]
 
@@ -223,7 +223,7 @@ def test_synthesis_asks_no_account(name: str, assemblies: Callable[[str], Path])
 
 def test_an_instances_own_drive_is_no_volume_to_attach(tmp_path: Path) -> None:
     """Its size is what the node finds it by, though."""
-    import app  # noqa: PLC0415 - aws_cdk is loaded only by the tests that need it
+    from warmbase import app  # noqa: PLC0415 - aws_cdk is loaded only by the tests that need it
 
     directory = tmp_path / "cdk.out"
     app.environment_app("tests/environments/examples/nvme-40tb.yaml", str(directory)).synth()

@@ -10,11 +10,11 @@ import pytest
 from moto import mock_aws
 
 from local_aws.extension import install
-from operations.change_set import losses
-from operations.deployed_stack import status_of
 from tests.operations.mocked_aws import clients
 from tests.shipped import ENVIRONMENTS
 from tests.stacks.template import Templates, only
+from warmbase.operations.cluster.stack import status_of
+from warmbase.operations.deploy.change_set import losses
 
 STORAGE = "warmbase-dev-storage"
 

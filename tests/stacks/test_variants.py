@@ -10,14 +10,13 @@ import aws_cdk as cdk
 import cdk_nag
 import pytest
 
-import app
-from configurations.launch import launch_of
-from configurations.planned_spec import planned_spec
-from environments.reader import read_environment
 from local_aws.template_lint import lint_errors
 from tests.stacks.recorded import launch_record_of
 from tests.stacks.template import allowing, filled, listed, of_type, only
 from tests.tiers import quick_where
+from warmbase import app
+from warmbase.configurations.launch import launch_of, planned_spec
+from warmbase.environments.reader import read_environment
 
 PROJECT = Path(__file__).parents[2]
 NETWORKS = {

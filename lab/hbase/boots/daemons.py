@@ -1,4 +1,10 @@
-"""One daemon at a time with somebody's rendered files: started, heard, and ended by force.
+"""The launches to boot: every environment file, and one environment in every mode and role on each HBase's releases.
+
+The figures that daemons of a launch should report, by name, and the way in which HBase logs sizes.
+
+The settings that daemons report: lines of their logs, their JMX beans, and the configuration that they serve.
+
+One daemon at a time with somebody's rendered files: started, heard, and ended by force.
 
 Nothing is scaled but the heap. A cache file is sparse, so the planned cache has its planned size here too; and a master
 waits for as many RegionServers as it was told to, for what it says is said before they come.
@@ -7,33 +13,401 @@ waits for as many RegionServers as it was told to, for what it says is said befo
 from __future__ import annotations
 
 import json
+import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection, HTTPException
+from itertools import product
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
-from configurations import layout
-from configurations.launch import Launch
-from configurations.node_files import site_properties
-from facts.releases import releases
 from lab.hbase.admin import Admin
-from lab.hbase.boots.boot_matrix import BootCase
-from lab.hbase.boots.daemon_report import CACHE_CONFIG, MASTER_WAITS, DaemonReport
 from lab.hbase.cluster import LabCluster, LabServer
+from lab.hbase.configuration import Overlay, varied
 from lab.hbase.jmx import SERVER_BEAN, bean
 from lab.hbase.laboratory import admin_command
-from lab.hbase.overlay import Overlay, varied
-from lab.hbase.paths import HOST, LabPaths, free_ports
 from lab.hbase.software import software
-from lab.hbase.store.processes import Program, store
-from lab.model.scaled_plan import Small, miniature
-from sizing.problem import OperationFailed
-from sizing.units import GIB, MIB
+from lab.hbase.software.jars import HBASE, hbase_sets
+from lab.hbase.software.setup import nearest_set
+from lab.hbase.store import Program, store
+from lab.machine.paths import HOST, LabPaths, free_ports
+from lab.scaled_plan import Small, miniature
+from warmbase.configurations import node_files
+from warmbase.configurations.launch import Launch, classifications, launch_of
+from warmbase.configurations.node_files import site_properties
+from warmbase.environments.environment import Environment
+from warmbase.environments.override import Override
+from warmbase.environments.planning import compared_plans
+from warmbase.environments.reader import read_environment
+from warmbase.facts.releases import releases
+from warmbase.ground.errors import OperationFailed
+from warmbase.ground.units import GIB, MIB
+from warmbase.sizing.cache.allocator import BucketAllocator
+from warmbase.sizing.modes import MODES
+from warmbase.sizing.plan import Plan
+
+PROJECT: Final = Path(__file__).parents[3]
+FOLDERS: Final = ("environments", "tests/environments/examples")
+VARIED: Final = "prod"
+WITHOUT_ZGC: Final = "emr-7.8.0"
+"""A release with Java 17 and G1, EMRFS, and logging by hbase-log4j."""
+DECOMPRESSED: Final = Override(
+    classification="hbase-site", key="hbase.block.data.cachecompressed", value="false", where="the lab"
+)
+
+
+class BootContext(Struct, frozen=True, kw_only=True):
+    """The parts that several boots share: a version of HBase, and a place for the data."""
+
+    jars: str
+    in_s3: bool
+
+    @property
+    def directory(self) -> str:
+        """Return the name of its processes' directory."""
+        return f"{self.jars}-{'s3' if self.in_s3 else 'files'}"
+
+
+class BootCase(Struct, frozen=True, kw_only=True):
+    """One launch to boot; `name` describes it without the instance group."""
+
+    name: str
+    launch: Launch
+
+    @property
+    def ground(self) -> BootContext:
+        """Return the context in which the launch can boot."""
+        plan = self.launch.plan
+        return BootContext(jars=nearest_set(releases()[plan.release].hbase), in_s3=plan.mode.keeps_data_in_s3)
+
+
+def environment_files() -> tuple[Path, ...]:
+    """Return the project's environment files, and the examples of its tests where they exist."""
+    return tuple(file for folder in FOLDERS for file in sorted((PROJECT / folder).glob("*.yaml")))
+
+
+def cases() -> tuple[BootCase, ...]:
+    """Return all launches to boot, each distinct rendering once."""
+    return tuple(distinct([*_of_files(), *_varied(read_environment(VARIED))], "core"))
+
+
+def distinct(candidates: Iterable[BootCase], group: str) -> Iterator[BootCase]:
+    """Yield the cases whose `hbase-site`, Java and HBase differ from every earlier one's."""
+    keys: set[tuple[object, ...]] = set()
+    for case in candidates:
+        settings = case.launch.settings.effective(group)
+        others = [setting for setting in settings if setting.name == "hbase-env"]
+        key = (case.ground, tuple(sorted(site_properties(settings).items())), str(others))
+        if key not in keys:
+            keys.add(key)
+            yield case
+
+
+def _of_files() -> Iterator[BootCase]:
+    for file in environment_files():
+        environment = read_environment(str(file))
+        for cluster_name, cluster in environment.clusters.items():
+            yield _case(f"{environment.name} {cluster_name}", launch_of(environment, cluster))
+
+
+def _varied(environment: Environment) -> Iterator[BootCase]:
+    for label in (*_newest_releases(), WITHOUT_ZGC):
+        plans = compared_plans(replace(environment, release=label), environment.active)
+        for mode, role in product(MODES.values(), ("active", "replica")):
+            cluster = replace(environment.active, role=role)
+            read = replace(environment, release=label, mode=mode, clusters={cluster.name: cluster})
+            if role == "active" or mode.keeps_data_in_s3:
+                launch = Launch(environment=read, plan=plans[mode], settings=classifications(read, plans[mode]))
+                yield _case(f"{environment.name} {cluster.name}", launch)
+            if label == WITHOUT_ZGC:
+                break
+    read = replace(environment, overrides=(DECOMPRESSED,))
+    yield _case(f"{environment.name} {read.active.name}, cachecompressed=false", launch_of(read, read.active))
+
+
+def _newest_releases() -> tuple[str, ...]:
+    """Return the newest release of each HBase that the lab has; it boots no other HBase in place of a release's own."""
+    newest = {f"{HBASE}{'.'.join(map(str, release.hbase))}": label for label, release in releases().items()}
+    return tuple(label for name, label in newest.items() if name in hbase_sets())
+
+
+def _case(name: str, launch: Launch) -> BootCase:
+    role = launch.environment.clusters[launch.plan.cluster].role
+    return BootCase(name=f"{name}, {launch.plan.mode}, {role}, {launch.plan.release}", launch=launch)
+
+
+Value = float | str
+UNITS: Final = {
+    "BucketCache": "MiB",
+    "whole buckets": "B",
+    "largest bucket size": "B",
+    "index interval": "ms",
+    "chunk of the index": "blocks",
+    "L1": "of the heap",
+    "memstore": "of the heap",
+    "wait for RegionServers": "ms",
+}
+"""The units of the figures that have one."""
+CACHE_SWITCHES: Final = {
+    "cacheDataOnRead": ("hbase.block.data.cacheonread", "true"),
+    "cacheDataOnWrite": ("hbase.rs.cacheblocksonwrite", "false"),
+    "cacheEvictOnClose": ("hbase.rs.evictblocksonclose", "false"),
+    "cacheDataCompressed": ("hbase.block.data.cachecompressed", "false"),
+    "prefetchOnOpen": ("hbase.rs.prefetchblocksonopen", "false"),
+}
+"""Switches by the name that a store logs when it opens, with their property and HBase's own default."""
+CACHE_AWARE: Final = "CacheAwareLoadBalancer"
+STOCHASTIC: Final = "StochasticLoadBalancer"
+
+
+def planned_of_core(launch: Launch) -> Mapping[str, Value]:
+    """Return the figures that a RegionServer should report."""
+    plan, site = launch.plan, site_properties(launch.settings.effective("core"))
+    switches = {name: site.get(key, default) for name, (key, default) in CACHE_SWITCHES.items()}
+    return {
+        "L1": plan.heap.l1_fraction,
+        "memstore": plan.heap.memstore_fraction,
+        "collector": plan.heap.collector,
+        "handlers": float(plan.handlers),
+        "handlers of reads": float(plan.call_queues.read_handlers) if plan.call_queues.read_fraction else "all",
+        **switches,
+        **(_bucket_cache(plan) if plan.mode.has_bucket_cache else {"engine": "none"}),
+        **({"S3 connections": float(plan.s3_connections)} if "fs.s3a.connection.maximum" in site else {}),
+    }
+
+
+def planned_of_primary(launch: Launch) -> Mapping[str, Value]:
+    """Return the figures that a master should report."""
+    plan = launch.plan
+    waits: dict[str, Value] = {
+        "RegionServers waited for": float(plan.region_servers_to_start),
+        "wait for RegionServers": float(plan.restart.wait_for_servers_ms),
+    }
+    if not plan.mode.has_bucket_cache:
+        return waits | {"balancer": STOCHASTIC, "persistence path": "none", "retained assignment": "off"}
+    return waits | {
+        "balancer": CACHE_AWARE,
+        "persistence path": node_files.INDEX_FILE,
+        "retained assignment": f"forced, {plan.restart.retain_retries} retries",
+    }
+
+
+def _bucket_cache(plan: Plan) -> Mapping[str, Value]:
+    cache, persistence = plan.cache, plan.persistence
+    allocator = BucketAllocator(capacity_bytes=cache.size_bytes, sizes=cache.bucket_sizes)
+    return {
+        "engine": f"files:{node_files.cache_files(plan.core)}",
+        "BucketCache": float(cache.size_mib),
+        "capacity": byte_text(cache.size_bytes),
+        "whole buckets": float(allocator.total_bytes),
+        "bucket sizes": ",".join(map(str, cache.bucket_sizes)),
+        "largest bucket size": float(cache.bucket_sizes[-1]),
+        "nominal block": byte_text(cache.nominal_block_bytes),
+        "writer threads": float(cache.writer_threads),
+        "writer queue": float(cache.writer_queue_length),
+        "persistence path": node_files.INDEX_FILE,
+        "index interval": float(persistence.interval_ms),
+        "chunk of the index": float(persistence.chunk_blocks),
+        "prefetch threads": float(plan.prefetch_threads),
+    }
+
+
+PREFIXES: Final = " KMGTPE"
+KIBI: Final = 1024
+WRITTEN: Final = re.compile(r"([\d.]+) ?([KMGTPE]?)B?")
+
+
+def byte_text(size_bytes: int) -> str:
+    """Return the size as Hadoop's StringUtils.byteDesc writes it: two decimals unless whole, with a binary unit."""
+    power = 0
+    while size_bytes >= KIBI ** (power + 1):
+        power += 1
+    if size_bytes % KIBI**power == 0:
+        return f"{size_bytes // KIBI**power} {PREFIXES[power].strip()}B"
+    text = f"{size_bytes / KIBI**power:.2f}"
+    if text.startswith(str(KIBI)):
+        power, text = power + 1, "1.00"
+    return f"{text} {PREFIXES[power]}B"
+
+
+def bytes_of(text: str) -> float:
+    """Return the bytes of a logged size such as `69.1 M` or `2.08 TB`. Raises ValueError for any other text."""
+    match = WRITTEN.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"{text!r} is no size of HBase's log")
+    power = PREFIXES.index(match[2]) if match[2] else 0
+    return float(match[1]) * float(KIBI) ** power
+
+
+CACHE_STARTED: Final = re.compile(
+    r"Started bucket cache; ioengine=(?P<engine>\S+), capacity=(?P<capacity>[^,]+), blockSize=(?P<block>[^,]+), "
+    r"writerThreadNum=(?P<threads>\d+), writerQLen=(?P<queue>\d+), persistencePath=(?P<path>[^,]+),"
+)
+ALLOCATOR: Final = re.compile(
+    r"Cache totalSize=(?P<total>\d+), buckets=\d+, bucket capacity=\d+=\(4\*(?P<largest>\d+)\)"
+)
+PERSISTER: Final = re.compile(r"BucketCachePersister started with interval: (?P<interval>\d+)")
+MEMSTORE: Final = re.compile(r"globalMemStoreLimit=(?P<limit>[\d.]+ ?[KMGT]?),")
+HANDLERS: Final = re.compile(r"Instantiated default\.\S+ with .*handlerCount=(?P<all>\d+)")
+READ_HANDLERS: Final = re.compile(r"default\.\S+ writeQueues=.* readHandlers=(?P<reads>\d+)")
+CACHE_CONFIG: Final = re.compile(r"Created cacheConfig: (?P<switches>.*?) for column family")
+BALANCER: Final = re.compile(r"StochasticLoadBalancer: Loaded config;.*?CostFunctions=\[(?P<functions>[^\]]*)\]")
+MASTER_WAITS: Final = re.compile(
+    r"Waiting on regionserver count=\d+; waited=(?P<waited>\d+)ms, expecting min=(?P<least>\d+) server\(s\), "
+    r"max=(?P<most>\S+) server\(s\), timeout=(?P<timeout>\d+)ms"
+)
+SERVED: Final = "the configuration that it serves at /conf"
+JMX: Final = "JMX"
+CACHE_AWARE_LINE: Final = "CacheAwareCostFunction"
+DECIMALS: Final = 3
+"""The tolerance for shares of the heap: the log rounds a memstore of 70 MiB to a tenth."""
+
+
+class Reported(Struct, frozen=True):
+    """A figure, and where it stands."""
+
+    value: Value
+    where: str
+
+
+class DaemonReport(Struct, frozen=True, kw_only=True):
+    """Everything that one daemon said. `stands_for` is what its paths are to be read as, by what they are here."""
+
+    log: str
+    configuration: Mapping[str, str] = field(default_factory=dict)
+    server: Mapping[str, Any] = field(default_factory=dict)
+    heap_bytes: int = 0
+    collector: str = ""
+    cache_file_bytes: int | None = None
+    stands_for: Mapping[str, str] = field(default_factory=dict)
+
+    def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """The first line of its log that says so."""
+        return pattern.search(self.log)
+
+    def path(self, text: str) -> str:
+        """As it would stand on a node."""
+        for here, there in self.stands_for.items():
+            text = text.replace(here, there)
+        return text
+
+
+def server_figures(witness: DaemonReport) -> Mapping[str, Reported]:
+    """Return the figures that a RegionServer reports; a figure that it does not report is absent."""
+    figures = {**_heap(witness), **_handlers(witness), **_switches(witness), **_bucket_cache_of_daemon_report(witness)}
+    if connections := witness.configuration.get("fs.s3a.connection.maximum"):
+        figures["S3 connections"] = Reported(float(connections), SERVED)
+    return figures
+
+
+def master_figures(witness: DaemonReport) -> Mapping[str, Reported]:
+    """Return the figures of a master that waits for RegionServers."""
+    figures, site = {}, witness.configuration
+    if line := witness.match(BALANCER):
+        aware = CACHE_AWARE_LINE in line["functions"]
+        name = "CacheAwareLoadBalancer" if aware else "StochasticLoadBalancer"
+        figures["balancer"] = Reported(name, f"its log: CostFunctions=[{line['functions'][:60]}…]")
+    if line := witness.match(MASTER_WAITS):
+        figures["RegionServers waited for"] = Reported(_count(line["most"]), f"its log: {line[0]}")
+        figures["wait for RegionServers"] = Reported(float(line["timeout"]), f"its log: {line[0]}")
+    if site:
+        path = site.get("hbase.bucketcache.persistent.path")
+        figures["persistence path"] = Reported(witness.path(path) if path else "none", SERVED)
+        figures["retained assignment"] = Reported(_retained(site), SERVED)
+    return figures
+
+
+def _heap(witness: DaemonReport) -> dict[str, Reported]:
+    figures = {}
+    if witness.heap_bytes and "l1CacheFreeSize" in witness.server:
+        l1_bytes = witness.server["l1CacheFreeSize"] + witness.server["l1CacheSize"]
+        figures["L1"] = Reported(
+            round(l1_bytes / witness.heap_bytes, DECIMALS), f"{JMX}: l1CacheFreeSize and l1CacheSize"
+        )
+    if witness.heap_bytes and (line := witness.match(MEMSTORE)):
+        share = bytes_of(line["limit"]) / witness.heap_bytes
+        figures["memstore"] = Reported(round(share, DECIMALS), f"its log: {line[0]}")
+    if witness.collector:
+        name = {"ZGC": "zgc", "G1": "g1"}.get(witness.collector.split()[0], witness.collector)
+        figures["collector"] = Reported(name, f"{JMX}: {witness.collector}")
+    return figures
+
+
+def _handlers(witness: DaemonReport) -> dict[str, Reported]:
+    line = witness.match(HANDLERS)
+    if line is None:
+        return {}
+    reads = witness.match(READ_HANDLERS)
+    return {
+        "handlers": Reported(float(line["all"]), f"its log: {line[0][:60]}…"),
+        "handlers of reads": Reported(float(reads["reads"]), f"its log: {reads[0]}")
+        if reads
+        else Reported("all", "its log: queues are not split"),
+    }
+
+
+def _switches(witness: DaemonReport) -> dict[str, Reported]:
+    """As the first store that opens has them."""
+    line = witness.match(CACHE_CONFIG)
+    if line is None:
+        return {}
+    switches = dict(pair.split("=", 1) for pair in line["switches"].rstrip(",").split(", "))
+    return {
+        name: Reported(switches[name], "its log: Created cacheConfig") for name in CACHE_SWITCHES if name in switches
+    }
+
+
+def _bucket_cache_of_daemon_report(witness: DaemonReport) -> dict[str, Reported]:
+    line = witness.match(CACHE_STARTED)
+    if line is None:
+        return {"engine": Reported("none", "its log: no bucket cache is started")}
+    started = "its log: Started bucket cache"
+    figures = {
+        "engine": Reported(witness.path(line["engine"]), started),
+        "capacity": Reported(line["capacity"], started),
+        "nominal block": Reported(line["block"], started),
+        "writer threads": Reported(float(line["threads"]), started),
+        "writer queue": Reported(float(line["queue"]), started),
+        "persistence path": Reported(witness.path(line["path"]), started),
+    }
+    if witness.cache_file_bytes is not None:
+        figures["BucketCache"] = Reported(witness.cache_file_bytes / (1 << 20), "the length of its cache file")
+    if "l2CacheFreeSize" in witness.server:
+        whole = witness.server["l2CacheFreeSize"] + witness.server["l2CacheSize"]
+        figures["whole buckets"] = Reported(float(whole), f"{JMX}: l2CacheFreeSize and l2CacheSize")
+    if allocator := witness.match(ALLOCATOR):
+        figures["largest bucket size"] = Reported(float(allocator["largest"]), f"its log: {allocator[0]}")
+    if persister := witness.match(PERSISTER):
+        figures["index interval"] = Reported(float(persister["interval"]), f"its log: {persister[0]}")
+    return figures | _served(witness.configuration)
+
+
+def _served(configuration: Mapping[str, str]) -> dict[str, Reported]:
+    figures = {}
+    if sizes := configuration.get("hbase.bucketcache.bucket.sizes"):
+        figures["bucket sizes"] = Reported(sizes, SERVED)
+    if chunk := configuration.get("hbase.bucketcache.persistence.chunksize"):
+        figures["chunk of the index"] = Reported(float(chunk), SERVED)
+    if threads := configuration.get("hbase.hfile.thread.prefetch"):
+        figures["prefetch threads"] = Reported(float(threads), SERVED)
+    return figures
+
+
+def _count(text: str) -> Value:
+    return float(text) if text.isdigit() else text
+
+
+def _retained(configuration: Mapping[str, str]) -> str:
+    if configuration.get("hbase.master.scp.retain.assignment") != "true":
+        return "off"
+    if configuration.get("hbase.master.scp.retain.assignment.force") != "true":
+        return "asked for"
+    return f"forced, {configuration.get('hbase.master.scp.retain.assignment.force.retries')} retries"
+
 
 SMALL: Final = Small(memory_bytes=2 * GIB, data_bytes=64 * MIB)
 HEARD_SECONDS: Final = 60.0
@@ -148,22 +522,22 @@ class Daemons(Struct, frozen=True, kw_only=True, dict=True):
     @property
     def cache_file(self) -> Path:
         """Where a rendered cache lies here."""
-        return self.volume / Path(layout.CACHE_FILE).relative_to(layout.CACHE)
+        return self.volume / Path(node_files.CACHE_FILE).relative_to(node_files.CACHE)
 
     @property
     def index_file(self) -> Path:
         """Where its index does."""
-        return self.volume / Path(layout.INDEX_FILE).relative_to(layout.CACHE)
+        return self.volume / Path(node_files.INDEX_FILE).relative_to(node_files.CACHE)
 
     @property
     def _stands_for(self) -> Mapping[str, str]:
-        return {str(self.volume): layout.CACHE}
+        return {str(self.volume): node_files.CACHE}
 
 
 def as_rendered(launch: Launch, group: str, volume: Path) -> Overlay:
     """Return what the lab would have scaled, as it was rendered; a directory stands for the volume of the cache."""
     site = site_properties(launch.settings.effective(group))
-    properties = {key: site[key].replace(layout.CACHE, str(volume)) if key in site else None for key in AS_RENDERED}
+    properties = {key: site[key].replace(node_files.CACHE, str(volume)) if key in site else None for key in AS_RENDERED}
     return varied(properties, "nothing is loaded here, so the plan's own figure is had")
 
 

@@ -8,15 +8,27 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
-from configurations.table_ddl import table_ddl
-from lab.hbase.boots.boot_matrix import BootCase, BootContext, cases, distinct
-from lab.hbase.boots.daemon_report import SERVED, Reported, master_figures, server_figures
-from lab.hbase.boots.daemons import Daemons, daemons
-from lab.hbase.boots.planned import UNITS, Value, planned_of_core, planned_of_primary
+from lab.hbase.admin import TableFamily, TableSpec
+from lab.hbase.boots.daemons import (
+    SERVED,
+    UNITS,
+    BootCase,
+    BootContext,
+    Daemons,
+    Reported,
+    Value,
+    cases,
+    daemons,
+    distinct,
+    master_figures,
+    planned_of_core,
+    planned_of_primary,
+    server_figures,
+)
 from lab.hbase.experiment import ScenarioResult
 from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
-from lab.hbase.table_spec import TableFamily, TableSpec
-from sizing.problem import OperationFailed
+from warmbase.configurations.table_ddl import table_ddl
+from warmbase.ground.errors import OperationFailed
 
 TITLE: Final = "Rendered files boot"
 QUESTION: Final = (

@@ -9,7 +9,7 @@ from typing import Final
 import jinja2
 from markupsafe import Markup, escape
 
-from lab.hbase.report import amounts, wording
+from lab.hbase import report
 from lab.hbase.report.charts import picture
 from lab.hbase.result import Chart, Run
 
@@ -18,7 +18,7 @@ TEMPLATE: Final = "page.html.j2"
 
 def page_html(run: Run) -> str:
     """Return the page. Raises ValueError or TypeError for a target that cannot apply to its figure."""
-    return _templates().get_template(TEMPLATE).render(run=run, amounts=amounts, wording=wording)
+    return _templates().get_template(TEMPLATE).render(run=run, amounts=report, wording=report)
 
 
 def prose(text: str) -> Markup:
@@ -55,5 +55,5 @@ def _templates() -> jinja2.Environment:
     templates.filters["prose"] = prose
     templates.filters["bound"] = bound
     templates.filters["drawn"] = _drawn
-    templates.filters["slug"] = wording.slug
+    templates.filters["slug"] = report.slug
     return templates

@@ -5,8 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import ModuleType
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -18,17 +17,17 @@ UNBENCHED: Final[Mapping[str, str]] = {"boots": "boots.rendered", "refused": "bo
 # Scenarios that read the environment's own table come before those that fill another. Among them, those that change the
 # table come late, and those that move regions come last: HBase keeps waiting for the server they were moved from.
 BENCHED: Final[Mapping[str, str]] = {
-    "cache-vs-none": "scenarios.cache_vs_none",
+    "cache-vs-none": "scenarios.warm_reads",
     "warm-up": "scenarios.warm_up",
     "restart": "scenarios.restart",
     "kill-while-filling": "scenarios.killed_while_filling",
-    "multiget": "scenarios.multi_get",
+    "multiget": "scenarios.warm_reads:multi_get",
     "volume-bound": "scenarios.volume_bound",
     "model": "scenarios.model",
-    "ycsb": "scenarios.mixes",
+    "ycsb": "scenarios.warm_reads:ycsb_mixes",
     "two-servers": "scenarios.two_servers",
     "oversubscribed": "scenarios.oversubscribed",
-    "compressed": "scenarios.compressed",
+    "compressed": "scenarios.oversubscribed:compressed",
     "index": "scenarios.index",
     "tables": "scenarios.tables",
     "writes": "scenarios.writes",
@@ -38,14 +37,16 @@ BENCHED: Final[Mapping[str, str]] = {
     "cold": "scenarios.cold",
     "crash": "scenarios.crash",
     "rolling-restart": "scenarios.rolling",
-    "compaction": "scenarios.compaction",
+    "compaction": "scenarios.compactions:major_compaction",
     "heal": "scenarios.heal",
     "warm-gate": "scenarios.warm_gate",
     "boost": "scenarios.boost",
     "node-lost": "scenarios.node_lost",
     "dashboards": "scenarios.dashboards",
 }
-"""Scenarios that load a table of the environment's kind and read it; their modules below `lab.hbase`."""
+"""Scenarios that load a table of the environment's kind and read it; their modules below `lab.hbase`, each "
+"with the name
+of its part where the module has several."""
 
 MODULES: Final = {**UNBENCHED, **BENCHED}
 SCENARIOS: Final = tuple(MODULES)
@@ -60,13 +61,12 @@ class Scenario(Struct, frozen=True):
 
 def question(name: str) -> Scenario:
     """Return the title and question of a scenario. Raises KeyError for an unknown name."""
-    module = _module(name)
-    return Scenario(module.TITLE, module.QUESTION)
+    return Scenario(_member(name, "TITLE"), _member(name, "QUESTION"))
 
 
 def servers_of(name: str) -> int:
     """Return how many RegionServers the scenario needs. Raises KeyError for an unknown name."""
-    return int(getattr(_module(name), "SERVERS", 1))
+    return int(_member(name, "SERVERS", 1))
 
 
 def scenarios_of(servers: int) -> tuple[str, ...]:
@@ -76,15 +76,19 @@ def scenarios_of(servers: int) -> tuple[str, ...]:
 
 def benched(name: str) -> Callable[[Experiment], ScenarioResult]:
     """Return the function of a scenario that reads a table. Raises KeyError for an unknown name."""
-    run: Callable[[Experiment], ScenarioResult] = _module(name).run
+    run: Callable[[Experiment], ScenarioResult] = _member(name, "run")
     return run
 
 
 def unbenched(name: str) -> Callable[[Path, Callable[[str], None]], ScenarioResult]:
     """Return the function of a scenario that boots many environments' files below a directory. Raises KeyError."""
-    run: Callable[[Path, Callable[[str], None]], ScenarioResult] = _module(name).run
+    run: Callable[[Path, Callable[[str], None]], ScenarioResult] = _member(name, "run")
     return run
 
 
-def _module(name: str) -> ModuleType:
-    return importlib.import_module(f"lab.hbase.{MODULES[name]}")
+def _member(name: str, member: str, *default: object) -> Any:  # noqa: ANN401 - a title, a number or a function
+    """Return a name of a scenario's module: `run` and `TITLE`, or `run_PART` and `PART_TITLE` of one of its parts."""
+    module, _, part = MODULES[name].partition(":")
+    if part:
+        member = f"{member}_{part}" if member.islower() else f"{part.upper()}_{member}"
+    return getattr(importlib.import_module(f"lab.hbase.{module}"), member, *default)

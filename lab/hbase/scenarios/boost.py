@@ -15,20 +15,20 @@ from msgspec.structs import replace
 
 from lab.hbase.bench import QUIETER
 from lab.hbase.cluster import LabServer
+from lab.hbase.configuration import varied
 from lab.hbase.experiment import Experiment, ScenarioResult, over_time, within
-from lab.hbase.limits.buffered import limited_writes
-from lab.hbase.limits.buffered import unavailable as no_limits
-from lab.hbase.limits.volume import LimitedVolume
-from lab.hbase.limits.volume import unavailable as no_volumes
-from lab.hbase.overlay import varied
-from lab.hbase.read_history import ReadHistory, Tick, read_history
+from lab.hbase.recording import ReadHistory, Tick, read_history
 from lab.hbase.result import Measurement
-from operations.polling import turns
-from sizing.boost import ServerFill
-from sizing.page_reads import aligned_bytes
-from sizing.problem import OperationFailed
-from sizing.units import MIB, format_percent
-from sizing.warm_up import Fill, Streams
+from lab.machine.control_groups import buffered_limit_unavailable as no_limits
+from lab.machine.control_groups import limited_writes
+from lab.machine.volume import LimitedVolume
+from lab.machine.volume import unavailable as no_volumes
+from warmbase.ground.errors import OperationFailed
+from warmbase.ground.units import MIB, format_percent
+from warmbase.operations.aws.progress import turns
+from warmbase.sizing.cache.warm_up import Fill, Streams
+from warmbase.sizing.recovery.boost import ServerFill
+from warmbase.sizing.workload.read import aligned_bytes
 
 TITLE: Final = "Faster volumes while caches fill"
 QUESTION: Final = (

@@ -7,15 +7,15 @@ from math import exp, log
 from typing import Final
 
 from lab.hbase.cluster import LabServer
+from lab.hbase.configuration import varied
 from lab.hbase.experiment import Experiment, ScenarioResult, over_time, within
-from lab.hbase.overlay import varied
 from lab.hbase.recording import Recording, Window
 from lab.hbase.result import Measurement
-from lab.hbase.store.settings import P99, Settings
-from lab.model.cold import ColdLab, Course, cold_course
-from sizing.read import S3_FIRST_BYTE_SECONDS
-from sizing.resource import Disk
-from sizing.units import GIB
+from lab.hbase.store import P99, Settings
+from lab.prediction import ColdLab, Course, cold_course
+from warmbase.ground.units import GIB
+from warmbase.sizing.service.resource import Disk
+from warmbase.sizing.workload.read import S3_FIRST_BYTE_SECONDS
 
 TITLE: Final = "A cluster with cold caches"
 QUESTION: Final = "How many reads does a cluster with cold caches serve, and how soon does it carry its load?"

@@ -1,24 +1,89 @@
-"""One of three RegionServers dies and does not return: how long its regions are offline."""
+"""The times at which each region of a table answers, from one read per region and interval by the admin process.
+
+One of three RegionServers dies and does not return: how long its regions are offline.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from statistics import median
-from typing import Final
+from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from lab.hbase.availability import Probes, offline_regions, probed
+from lab.hbase.admin import Admin
 from lab.hbase.cluster import LabServer
+from lab.hbase.configuration import Overlay, varied
+from lab.hbase.control import prefetch
 from lab.hbase.experiment import Experiment, ScenarioResult, over_time
-from lab.hbase.overlay import Overlay, varied
-from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
-from lab.hbase.steady_cluster import prefetch
-from lab.hbase.store.settings import Settings
-from lab.model.crash import Crash, offline_seconds
-from sizing.restart import RestartLoad, restart
+from lab.hbase.result import Measurement, MeasurementTarget, Outage, TargetKind
+from lab.hbase.store import Settings
+from lab.prediction import Crash, offline_seconds
+from warmbase.sizing.server.restart import RestartLoad, restart
+
+INTERVAL_SECONDS: Final = 0.5
+
+
+class Probes(Struct, kw_only=True):
+    """The probing of one table, which knows its outages and its length once it has ended."""
+
+    case: str
+    outages: tuple[Outage, ...] = ()
+    regions: Mapping[str, int] = field(default_factory=dict)
+    """The server's number of each region when probing began."""
+    seconds: float = 0.0
+
+    def of_server(self, number: int) -> tuple[Outage, ...]:
+        """Return the outages of the regions that were on this RegionServer."""
+        return tuple(outage for outage in self.outages if outage.server == number)
+
+
+@contextmanager
+def probed(admin: Admin, table: str, case: str, ports: Iterable[int]) -> Iterator[Probes]:
+    """Probe every region of the table within the block; `ports` are those of the RegionServers, by number."""
+    probes, numbers = Probes(case=case), {str(port): number for number, port in enumerate(ports)}
+    admin.probe(table, INTERVAL_SECONDS)
+    try:
+        yield probes
+    finally:
+        answer = admin.probed()
+        probes.seconds = float(answer["seconds"])
+        probes.regions = {region["region"]: _number(region, numbers) for region in answer["regions"]}
+        probes.outages = tuple(
+            Outage(
+                case=case,
+                region=region["region"],
+                server=probes.regions[region["region"]],
+                begin_seconds=begin,
+                seconds=None if end is None else end - begin,
+            )
+            for region in answer["regions"]
+            for begin, end in region["outages"]
+        )
+
+
+def offline_regions(outages: Iterable[Outage], until_seconds: float) -> tuple[tuple[float, float], ...]:
+    """Return the number of regions that do not answer, over time, with a point before and after each change."""
+    changes: list[tuple[float, int]] = []
+    for outage in outages:
+        changes.append((outage.begin_seconds, 1))
+        if outage.seconds is not None:
+            changes.append((outage.begin_seconds + outage.seconds, -1))
+    points, offline = [(0.0, 0.0)], 0
+    for at, change in sorted(changes):
+        points.append((at, float(offline)))
+        offline += change
+        points.append((at, float(offline)))
+    return (*points, (until_seconds, float(offline)))
+
+
+def _number(region: Mapping[str, Any], numbers: Mapping[str, int]) -> int:
+    """Return the number of the server `host,port,start` that has the region."""
+    return numbers[region["server"].split(",")[1]]
+
 
 TITLE: Final = "One of three RegionServers dies"
 QUESTION: Final = "If a RegionServer dies and does not return, how long are its regions offline?"

@@ -10,15 +10,15 @@ from typing import Final
 from lab.hbase.cluster import LabServer
 from lab.hbase.cluster_recorder import ClusterRecorder
 from lab.hbase.cluster_recording import DRAWN_SECONDS, ClusterRecording, Figures
+from lab.hbase.configuration import varied
 from lab.hbase.experiment import Experiment, ScenarioResult
-from lab.hbase.limits.volume import LimitedVolume
-from lab.hbase.limits.volume import unavailable as no_volumes
-from lab.hbase.overlay import varied
 from lab.hbase.result import Measurement
 from lab.hbase.scenarios.crash import victim
 from lab.hbase.scenarios.volume_bound import uncached
-from sizing.units import MIB
-from sizing.warming import target
+from lab.machine.volume import LimitedVolume
+from lab.machine.volume import unavailable as no_volumes
+from warmbase.ground.units import MIB
+from warmbase.sizing.recovery.warmth import target
 
 TITLE: Final = "What the dashboards draw"
 QUESTION: Final = (

@@ -12,16 +12,14 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from lab.hbase.configuration import NOTHING_VARIED
-from lab.hbase.experiment import Experiment, ScenarioResult
+from lab.hbase.configuration import HDFS_ENCRYPTION, NOTHING_VARIED
+from lab.hbase.experiment import Experiment, ScenarioResult, Turns, in_turn
 from lab.hbase.hdfs import hdfs_client, running_hdfs
-from lab.hbase.interleaving import Turns, in_turn
-from lab.hbase.limits.machine import OwnCpu
-from lab.hbase.overlay import HDFS_ENCRYPTION
-from lab.hbase.paths import LabPaths, free_ports
 from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
-from sizing.units import format_size
-from sizing.writing_server import ENCRYPTED_BYTE_CPU_SECONDS
+from lab.machine import OwnCpu
+from lab.machine.paths import LabPaths, free_ports
+from warmbase.ground.units import format_size
+from warmbase.sizing.server.write_path import ENCRYPTED_BYTE_CPU_SECONDS
 
 TITLE: Final = "HDFS with encryption"
 QUESTION: Final = "How much more does a write to HDFS cost if EMR encrypts what HDFS transfers?"

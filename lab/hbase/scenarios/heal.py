@@ -11,17 +11,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lab.hbase.cluster import LabServer
-from lab.hbase.control import LabControl, MemoryHealJournal
+from lab.hbase.configuration import PERSIST_INTERVAL_MS, varied
+from lab.hbase.control import AFTER_SECONDS, LabControl, MemoryHealJournal, prefetch, roomy, steady_cluster
 from lab.hbase.experiment import Experiment, ScenarioResult, at_least, at_most, over_time
-from lab.hbase.overlay import PERSIST_INTERVAL_MS, varied
-from lab.hbase.read_history import ReadHistory
+from lab.hbase.recording import ReadHistory
 from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
-from lab.hbase.steady_cluster import AFTER_SECONDS, prefetch, roomy, steady_cluster
 from lab.hbase.ycsb import SteadyReads
-from operations.cache_heal import Heal, HealPatience
-from operations.hbase_control import META_TABLE, HBaseState
-from operations.polling import turns
-from sizing.problem import OperationFailed
+from warmbase.ground.errors import OperationFailed
+from warmbase.operations.aws.progress import turns
+from warmbase.operations.cluster.hbase_control import META_TABLE, HBaseState
+from warmbase.operations.hbase.cache_heal import Heal, HealPatience
 
 TITLE: Final = "Regions that return to their caches"
 QUESTION: Final = "After a server was killed and has returned, which way brings its regions back to its cache?"

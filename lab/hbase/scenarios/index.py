@@ -12,20 +12,18 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from lab.hbase.admin import TableFamily
 from lab.hbase.bench import Bench
-from lab.hbase.cluster import LabCluster, LabServer
+from lab.hbase.cluster import LabCluster, LabServer, Restored, restored
+from lab.hbase.configuration import PERSIST_INTERVAL_MS, varied
 from lab.hbase.experiment import Experiment, ScenarioResult, within
-from lab.hbase.overlay import PERSIST_INTERVAL_MS, varied
 from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
-from lab.hbase.server_log import Restored, restored
-from lab.hbase.table_spec import TableFamily
 from lab.hbase.ycsb import YcsbTable
-from lab.model.scaled_plan import ScaledPlan, Small, miniature_demand
-from sizing.heap import index_bytes_per_block, live_index_bytes
-from sizing.index_file import INDEX_BYTES_PER_BLOCK, Numbers, entry_bytes
-from sizing.problem import OperationFailed
-from sizing.restart import restore_seconds
-from sizing.units import KIB, MIB
+from lab.scaled_plan import ScaledPlan, Small, miniature_demand
+from warmbase.ground.errors import OperationFailed
+from warmbase.ground.units import KIB, MIB
+from warmbase.sizing.server.memory import index_bytes_per_block, live_index_bytes
+from warmbase.sizing.server.restart import INDEX_BYTES_PER_BLOCK, Numbers, entry_bytes, restore_seconds
 
 TITLE: Final = "The index of the cache"
 QUESTION: Final = "How much heap and index file does one cached block need, and how fast is the index read back?"

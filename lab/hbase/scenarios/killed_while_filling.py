@@ -10,12 +10,12 @@ from msgspec import Struct
 
 from lab.hbase.bench import COLD, FRESH_SECONDS
 from lab.hbase.cluster import LabServer
+from lab.hbase.configuration import PERSIST_INTERVAL_MS
 from lab.hbase.experiment import Experiment, ScenarioResult, at_least, over_time
-from lab.hbase.overlay import PERSIST_INTERVAL_MS
 from lab.hbase.recording import Sample
 from lab.hbase.result import Measurement
-from lab.hbase.store.settings import Settings
-from sizing.problem import OperationFailed
+from lab.hbase.store import Settings
+from warmbase.ground.errors import OperationFailed
 
 TITLE: Final = "Killed while the cache fills"
 QUESTION: Final = (

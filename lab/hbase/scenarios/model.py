@@ -9,23 +9,21 @@ from typing import Final
 
 from msgspec import Struct
 
-from configurations.metrics import MISSES_FOR_ONE
 from lab.hbase.bench import Bench
 from lab.hbase.cluster import LabServer
+from lab.hbase.configuration import Overlay, varied
 from lab.hbase.experiment import MANY_CLIENTS, Experiment, ScenarioResult, within
 from lab.hbase.jmx import CacheCounters
-from lab.hbase.overlay import Overlay, varied
 from lab.hbase.result import Chart, Measurement, MeasurementTarget, Series, TargetKind
 from lab.hbase.ycsb import YcsbLoad
-from lab.model.first_fill import filled_by_chance
-from lab.model.prediction import expected_hit_ratio, popularity_of
-from lab.model.scaled_plan import ScaledPlan
-from lab.model.ycsb_draws import hot_set_drawn, zipfian_drawn
-from sizing.allocator import BucketAllocator
-from sizing.block import LengthHistogram
-from sizing.popularity import UNIFORM, Popularity
-from sizing.problem import OperationFailed
-from sizing.units import MIB
+from lab.prediction import expected_hit_ratio, filled_by_chance, hot_set_drawn, popularity_of, zipfian_drawn
+from lab.scaled_plan import ScaledPlan
+from warmbase.configurations.metrics import MISSES_FOR_ONE
+from warmbase.ground.block import LengthHistogram
+from warmbase.ground.errors import OperationFailed
+from warmbase.ground.units import MIB
+from warmbase.sizing.cache.allocator import BucketAllocator
+from warmbase.sizing.workload.popularity import UNIFORM, Popularity
 
 TITLE: Final = "The cache model against the real cache"
 QUESTION: Final = (

@@ -10,15 +10,26 @@ from typing import Final
 
 from msgspec import Struct
 
-from lab.hbase.availability import Probes, offline_regions, probed
 from lab.hbase.cluster import LabServer
+from lab.hbase.configuration import varied
+from lab.hbase.control import PREFETCHED_SECONDS
 from lab.hbase.experiment import Experiment, ScenarioResult, over_time
-from lab.hbase.overlay import varied
 from lab.hbase.result import Chart, Measurement, MeasurementTarget, TargetKind
-from lab.hbase.scenarios.crash import FACTOR, RETAIN, CrashCase, address, crash_cases, crash_of, victim, warm_homes
-from lab.hbase.steady_cluster import PREFETCHED_SECONDS
-from lab.hbase.store.settings import Settings
-from lab.model.crash import offline_seconds
+from lab.hbase.scenarios.crash import (
+    FACTOR,
+    RETAIN,
+    CrashCase,
+    Probes,
+    address,
+    crash_cases,
+    crash_of,
+    offline_regions,
+    probed,
+    victim,
+    warm_homes,
+)
+from lab.hbase.store import Settings
+from lab.prediction import offline_seconds
 
 TITLE: Final = "A node that is lost"
 QUESTION: Final = "If a node dies under load and EMR replaces it, which rows are lost, and what does that cost?"

@@ -10,15 +10,13 @@ from typing import Final
 from msgspec import Struct
 
 from lab.hbase.bench import FRESH_SECONDS
-from lab.hbase.cluster import LabServer
-from lab.hbase.experiment import Experiment, ScenarioResult, at_least, fill, over_time, within
-from lab.hbase.interleaving import IN_TURN, in_turn
-from lab.hbase.limits.machine import OwnCpu
-from lab.hbase.overlay import PERSIST_INTERVAL_MS, varied
+from lab.hbase.cluster import LabServer, restored
+from lab.hbase.configuration import PERSIST_INTERVAL_MS, varied
+from lab.hbase.experiment import IN_TURN, Experiment, ScenarioResult, at_least, fill, in_turn, over_time, within
 from lab.hbase.recording import Recording, Sample, Window
 from lab.hbase.result import Chart, Measurement, MeasurementTarget, TargetKind
-from lab.hbase.server_log import restored
-from sizing.restart import RestartLoad, opening_seconds, restore_seconds
+from lab.machine import OwnCpu
+from warmbase.sizing.server.restart import RestartLoad, opening_seconds, restore_seconds
 
 TITLE: Final = "Restarts"
 QUESTION: Final = (

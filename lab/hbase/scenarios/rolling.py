@@ -9,15 +9,14 @@ from typing import Final
 
 from msgspec import Struct
 
-from lab.hbase.control import LabControl, MemoryJournal
+from lab.hbase.control import AFTER_SECONDS, LabControl, MemoryJournal, prefetch, steady_cluster
 from lab.hbase.experiment import Experiment, ScenarioResult, at_least, at_most, over_time
-from lab.hbase.read_history import ReadHistory
+from lab.hbase.recording import ReadHistory
 from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
-from lab.hbase.steady_cluster import AFTER_SECONDS, prefetch, steady_cluster
 from lab.hbase.ycsb import SteadyReads
-from operations.hbase_control import HBaseState
-from operations.rolling_restart import Patience, RollingRestart, restart_order
-from sizing.clients import client_settings
+from warmbase.operations.cluster.hbase_control import HBaseState
+from warmbase.operations.hbase.rolling_restart import Patience, RollingRestart, restart_order
+from warmbase.sizing.server.restart import client_settings
 
 TITLE: Final = "A rolling restart"
 QUESTION: Final = "If all three RegionServers restart one after another, do their caches and their regions stay?"

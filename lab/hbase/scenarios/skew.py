@@ -11,21 +11,19 @@ from typing import Final
 from msgspec import Struct
 
 from lab.hbase.cluster import LabServer
-from lab.hbase.experiment import Experiment, ScenarioResult, at_least, within
-from lab.hbase.interleaving import IN_TURN, in_turn
-from lab.hbase.limits.groups import ControlGroups, DiskLimits
-from lab.hbase.limits.groups import unavailable as no_groups
-from lab.hbase.limits.machine import OwnCpu
-from lab.hbase.limits.volume import LimitedVolume
-from lab.hbase.limits.volume import unavailable as no_volumes
+from lab.hbase.experiment import IN_TURN, Experiment, ScenarioResult, at_least, in_turn, within
 from lab.hbase.recording import Window
 from lab.hbase.result import Measurement
 from lab.hbase.scenarios.volume_bound import DISK_LATENCY_SECONDS, steady_per_second, uncached
-from lab.model.prediction import LabNode, read_of, timings_of
-from lab.model.region_skew import region_shares, server_shares, skewed_load
-from sizing.queueing import LoadResult
-from sizing.resource import Disk
-from sizing.units import MIB
+from lab.machine import OwnCpu
+from lab.machine.control_groups import ControlGroups, DiskLimits
+from lab.machine.control_groups import unavailable as no_groups
+from lab.machine.volume import LimitedVolume
+from lab.machine.volume import unavailable as no_volumes
+from lab.prediction import LabNode, read_of, region_shares, server_shares, skewed_load, timings_of
+from warmbase.ground.units import MIB
+from warmbase.sizing.service.queueing import LoadResult
+from warmbase.sizing.service.resource import Disk
 
 TITLE: Final = "Popular regions"
 QUESTION: Final = (

@@ -12,24 +12,23 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from configurations.metrics import MISSES_FOR_ONE
+from lab.hbase.admin import TableFamily
 from lab.hbase.bench import FRESH_SECONDS
 from lab.hbase.cluster import LabServer
+from lab.hbase.configuration import varied
 from lab.hbase.experiment import Experiment, ScenarioResult, within
-from lab.hbase.overlay import varied
 from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
-from lab.hbase.table_spec import TableFamily
 from lab.hbase.ycsb import YcsbLoad, YcsbResult, YcsbTable
-from lab.model.ycsb_draws import zipfian_drawn
-from sizing.allocator import BucketAllocator
-from sizing.block import LengthHistogram
-from sizing.bucket_cache import CacheDemand
-from sizing.hit_ratio import OccupancyRange, table_curves
-from sizing.popularity import UNIFORM, mixed_popularity
-from sizing.scan_export import GETS_TO_OPEN
-from sizing.stored_blocks import StoredBlocks, stored_blocks
-from sizing.units import KIB, MIB
-from sizing.workload import OpenLoad, Reads, Workload
+from lab.prediction import zipfian_drawn
+from warmbase.configurations.metrics import MISSES_FOR_ONE
+from warmbase.ground.block import LengthHistogram
+from warmbase.ground.units import KIB, MIB
+from warmbase.sizing.cache.allocator import BucketAllocator
+from warmbase.sizing.cache.bucket_cache import CacheDemand
+from warmbase.sizing.cache.hit_ratio import OccupancyRange, table_curves
+from warmbase.sizing.recovery.export import GETS_TO_OPEN
+from warmbase.sizing.workload.popularity import UNIFORM, mixed_popularity
+from warmbase.sizing.workload.workload import OpenLoad, Reads, StoredBlocks, Workload, stored_blocks
 
 TITLE: Final = "A hot table and a scanned table"
 EXPORTED: Final = varied(

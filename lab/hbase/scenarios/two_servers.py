@@ -10,7 +10,7 @@ from lab.hbase.bench import FRESH_SECONDS
 from lab.hbase.cluster import LabServer
 from lab.hbase.experiment import Experiment, ScenarioResult, at_least
 from lab.hbase.result import Measurement
-from sizing.problem import OperationFailed
+from warmbase.ground.errors import OperationFailed
 
 TITLE: Final = "Regions moved away and back"
 QUESTION: Final = "When regions leave a warm RegionServer and come back, are their blocks still in its cache?"

@@ -16,19 +16,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lab.hbase.cluster import LabServer
-from lab.hbase.experiment import Experiment, ScenarioResult, performance_figures, within
-from lab.hbase.interleaving import IN_TURN, ROUNDS, in_turn
-from lab.hbase.limits.groups import ControlGroups, DiskLimits
-from lab.hbase.limits.groups import unavailable as no_groups
-from lab.hbase.limits.volume import LimitedVolume, Traffic
-from lab.hbase.limits.volume import unavailable as no_volumes
+from lab.hbase.experiment import IN_TURN, ROUNDS, Experiment, ScenarioResult, in_turn, performance_figures, within
 from lab.hbase.recording import Sample, Window
 from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
-from lab.model.prediction import Expected, LabNode, expected, read_of, timings_of
-from sizing.problem import OperationFailed
-from sizing.read import Hits, Read
-from sizing.resource import Disk, disk_bytes_per_read
-from sizing.units import MIB
+from lab.machine.control_groups import ControlGroups, DiskLimits
+from lab.machine.control_groups import unavailable as no_groups
+from lab.machine.volume import LimitedVolume, Traffic
+from lab.machine.volume import unavailable as no_volumes
+from lab.prediction import Expected, LabNode, expected, read_of, timings_of
+from warmbase.ground.errors import OperationFailed
+from warmbase.ground.units import MIB
+from warmbase.sizing.service.resource import Disk, disk_bytes_per_read
+from warmbase.sizing.workload.read import Hits, Read
 
 TITLE: Final = "Bound by the volume"
 QUESTION: Final = "With the cache on a volume like gp3, do throughput and bottleneck agree with the calculator?"

@@ -11,15 +11,15 @@ from typing import Final
 from msgspec import Struct
 
 from lab.hbase.cluster import LabServer
+from lab.hbase.configuration import varied
 from lab.hbase.experiment import Experiment, ScenarioResult, at_least, at_most, over_time, within
-from lab.hbase.overlay import varied
-from lab.hbase.read_history import ReadHistory, Tick, read_history
+from lab.hbase.recording import ReadHistory, Tick, read_history
 from lab.hbase.result import Chart, Measurement
-from lab.hbase.store.settings import Settings
-from operations.warming import Servers, wait_until_warm
-from sizing.problem import OperationFailed
-from sizing.units import MIB, format_duration, format_percent
-from sizing.warming import CacheMinute, Gate, Target, progress, slowest_seconds, target
+from lab.hbase.store import Settings
+from warmbase.ground.errors import OperationFailed
+from warmbase.ground.units import MIB, format_duration, format_percent
+from warmbase.operations.cluster.caches import Servers, wait_until_warm
+from warmbase.sizing.recovery.warmth import CacheMinute, Gate, Target, progress, slowest_seconds, target
 
 TITLE: Final = "A gate that opens when the caches are warm"
 QUESTION: Final = "While a prefetch fills cold caches, is the remaining time right, and does the gate open on time?"

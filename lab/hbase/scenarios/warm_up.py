@@ -21,12 +21,12 @@ from lab.hbase.experiment import (
 )
 from lab.hbase.recording import Recording, Window
 from lab.hbase.result import Measurement
-from lab.hbase.store.settings import Settings
-from lab.model.prediction import popularity_of, swing_of
-from sizing.allocator import ACCEPT_FACTOR
-from sizing.popularity import UNIFORM
-from sizing.units import SECONDS_PER_HOUR
-from sizing.warm_up import CacheCapacity, WarmUpLoad, curve, hours_to, rate_between
+from lab.hbase.store import Settings
+from lab.prediction import popularity_of, swing_of
+from warmbase.ground.units import SECONDS_PER_HOUR
+from warmbase.sizing.cache.allocator import ACCEPT_FACTOR
+from warmbase.sizing.cache.warm_up import CacheCapacity, WarmUpLoad, curve, hours_to, rate_between
+from warmbase.sizing.workload.popularity import UNIFORM
 
 TITLE: Final = "Warming a cold cache"
 QUESTION: Final = "How long does a cold cache take to become useful, with reads alone and with prefetch?"

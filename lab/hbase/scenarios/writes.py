@@ -1,35 +1,188 @@
-"""Writes whose log lies on a limited volume: the rate at which HBase blocks, and what flushes and compactions write."""
+"""The counters of writes of a RegionServer whose log lies on a limited volume.
+
+The figures of the log, the flushes and the store files of a run that writes, beside those of the calculator.
+
+Writes whose log lies on a limited volume: the rate at which HBase blocks, and what flushes and compactions write.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from math import inf
 from statistics import mean
-from typing import Final
+from typing import Any, Final, Self
 
-from msgspec.structs import replace
+from msgspec import Struct
+from msgspec.structs import fields, replace
 
-from lab.hbase.cluster import LabServer
-from lab.hbase.experiment import Experiment, ScenarioResult, family_of, within
+from lab.hbase.cluster import LabCluster, LabServer
+from lab.hbase.configuration import SCALE, varied
+from lab.hbase.experiment import IN_TURN, Experiment, ScenarioResult, family_of, in_turn, within
 from lab.hbase.hdfs import running_hdfs
-from lab.hbase.interleaving import IN_TURN, in_turn
-from lab.hbase.limits.buffered import limited_writes
-from lab.hbase.limits.buffered import unavailable as no_limits
-from lab.hbase.limits.volume import LimitedVolume
-from lab.hbase.limits.volume import unavailable as no_volumes
-from lab.hbase.overlay import SCALE, varied
+from lab.hbase.jmx import SERVER_BEAN, bean
 from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
-from lab.hbase.write_counters import WriteWindow, write_counters
-from lab.hbase.write_figures import TOLERANCE, flush_figures, log_figures, store_file_figures
 from lab.hbase.ycsb import YcsbTable
-from lab.model.scaled_plan import ScaledPlan, Small, miniature_demand
-from lab.model.writes import WritingLab, write_limit, writing_server
-from sizing.units import GIB, MIB
-from sizing.writes import WriteResource
-from sizing.writing_server import Rates, WritingServer
+from lab.machine.control_groups import buffered_limit_unavailable as no_limits
+from lab.machine.control_groups import limited_writes
+from lab.machine.volume import LimitedVolume
+from lab.machine.volume import unavailable as no_volumes
+from lab.prediction import WritingLab, write_limit, writing_server
+from lab.scaled_plan import ScaledPlan, Small, miniature_demand
+from warmbase.ground.errors import OperationFailed
+from warmbase.ground.units import GIB, MIB
+from warmbase.sizing.server.write_path import Rates, WritingServer
+from warmbase.sizing.server.writes import WriteResource
+
+WAL_BEAN: Final = "Hadoop:service=HBase,name=RegionServer,sub=WAL"
+
+
+class WriteCounters(Struct, frozen=True, kw_only=True):
+    """A RegionServer's counters of writes since its start."""
+
+    log_edits: int
+    log_bytes: int
+    flushes: int
+    flushed_heap_bytes: int
+    flushed_bytes: int
+    compacted_input_bytes: int
+    compacted_bytes: int
+    blocked_ms: int
+    blocked_requests: int
+    device_bytes: int
+
+    @classmethod
+    def of(cls, log: Mapping[str, Any], server: Mapping[str, Any], device_bytes: int) -> Self:
+        """Return the counters of its two beans, and of the device below its log."""
+        return cls(
+            log_edits=int(log["appendCount"]),
+            log_bytes=int(log["writtenBytes"]),
+            flushes=int(server["FlushTime_num_ops"]),
+            flushed_heap_bytes=int(server["flushedMemstoreBytes"]),
+            flushed_bytes=int(server["flushedOutputBytes"]),
+            compacted_input_bytes=int(server["compactedInputBytes"]),
+            compacted_bytes=int(server["compactedOutputBytes"]),
+            blocked_ms=int(server["updatesBlockedTime"]),
+            blocked_requests=int(server["blockedRequestCount"]),
+            device_bytes=device_bytes,
+        )
+
+    def __sub__(self, earlier: Self) -> WriteCounters:
+        """Return the counts between the two."""
+        return WriteCounters(
+            **{field.name: getattr(self, field.name) - getattr(earlier, field.name) for field in fields(self)}
+        )
+
+
+class WriteWindow(Struct, frozen=True, kw_only=True):
+    """The counts of so many seconds of writes."""
+
+    seconds: float
+    counts: WriteCounters
+
+    @property
+    def per_second(self) -> float:
+        """Return the cells that were written in a second; each is one edit of the log."""
+        return self.counts.log_edits / self.seconds
+
+
+def write_counters(cluster: LabCluster, volume: LimitedVolume | None = None) -> WriteCounters:
+    """Return the counters as of now, which are a second old at most. Raises OperationFailed without an answer."""
+    port = cluster.place.ports.servers_info[0]
+    log, server = bean(port, WAL_BEAN), bean(port, SERVER_BEAN)
+    if "appendCount" not in log or "flushedMemstoreBytes" not in server:
+        raise OperationFailed.of(
+            where="server-0",
+            what="its counters of writes",
+            why="its JMX page does not answer",
+            fix=f"read {cluster.place.log('server-0')}",
+        )
+    return WriteCounters.of(log, server, volume.traffic.written_bytes if volume else 0)
+
+
+TOLERANCE: Final = 0.15
+
+
+def log_figures(model: WritingServer, counts: WriteCounters) -> tuple[Measurement, ...]:
+    """Return the bytes of one cell in the log and on its volume, measured and predicted."""
+    figure = partial(Measurement, case="the log", unit="B")
+    return (
+        figure(
+            name="of the log for a cell",
+            measured=counts.log_bytes / counts.log_edits,
+            predicted=model.cells.log_bytes,
+            because="HBase's `writtenBytes` over its edits",
+            target=within(0.05),
+        ),
+        figure(
+            name="of the volume for a cell",
+            measured=counts.device_bytes / counts.log_edits,
+            predicted=model.log_bytes,
+            because="one copy of the log with HDFS's checksums",
+            target=within(TOLERANCE),
+        ),
+    )
+
+
+def flush_figures(model: WritingServer, whole: WriteWindow) -> tuple[Measurement, ...]:
+    """Return the flushes and their cells, measured and predicted."""
+    counts, minutes = whole.counts, whole.seconds / 60
+    flushed_cells = counts.flushed_heap_bytes / model.cells.key_value_bytes
+    figure = partial(Measurement, case="store files")
+    return (
+        figure(
+            name="cells of a flush",
+            unit="",
+            measured=flushed_cells / counts.flushes,
+            predicted=model.flush_cells,
+            because="the flush size over the heap of a cell; measured by the bytes of the flushed cells",
+            target=within(TOLERANCE),
+        ),
+        figure(
+            name="flushes",
+            unit="a minute",
+            measured=counts.flushes / minutes,
+            predicted=counts.log_edits / model.flush_cells / minutes,
+            because="the cells that were written, over those of a flush",
+            target=within(TOLERANCE),
+        ),
+    )
+
+
+def store_file_figures(model: WritingServer, whole: WriteWindow) -> tuple[Measurement, ...]:
+    """Return what flushes and compactions write for a cell, measured and predicted."""
+    counts = whole.counts
+    flushed_cells = counts.flushed_heap_bytes / model.cells.key_value_bytes
+    figure = partial(Measurement, case="store files")
+    return (
+        figure(
+            name="store file of a cell",
+            unit="B",
+            measured=counts.flushed_bytes / flushed_cells,
+            predicted=model.cells.stored_bytes,
+            because="bytes of the files of flushes, over the cells in them",
+            target=within(TOLERANCE),
+        ),
+        figure(
+            name="write amplification",
+            unit="x",
+            measured=1 + counts.compacted_bytes / counts.flushed_bytes,
+            predicted=model.settings.amplification,
+            because="bytes of all store files over those of flushes. `hbase.hstore.compaction.min.size` is one flush, "
+            "as in the plan; its default of 128 MiB would rewrite these small regions with every second flush",
+            target=within(TOLERANCE),
+        ),
+        figure(
+            name="read by compactions",
+            unit="x",
+            measured=counts.compacted_input_bytes / counts.flushed_bytes,
+            predicted=model.settings.amplification - 1,
+            because="bytes of the files that compactions read, over those of flushes",
+        ),
+    )
+
 
 TITLE: Final = "Writes"
 QUESTION: Final = "At which rate does HBase block writes, and what do its log, flushes and compactions write?"

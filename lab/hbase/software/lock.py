@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from lab.hbase.software.jars import COLUMNS, COMPILER, HBASE, KDC, LOCK, SHELL, STORE, Jar
-from sizing.problem import OperationFailed
+from warmbase.ground.errors import OperationFailed
 
 HERE: Final = Path(__file__).parent
 # The pom of each set, and the profile in it.

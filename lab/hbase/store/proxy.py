@@ -16,10 +16,9 @@ from typing import Any, Final
 
 from msgspec.structs import asdict
 
-from lab.hbase.paths import HOST
-from lab.hbase.store.connection import Proxied
-from lab.hbase.store.framing import HEAD_BYTES
-from lab.hbase.store.settings import Conditions, Settings
+from lab.hbase.store import Conditions, Settings
+from lab.hbase.store.connection import HEAD_BYTES, Proxied
+from lab.machine.paths import HOST
 
 WAITING_CONNECTIONS: Final = 512  # judgement: S3A opens up to `fs.s3a.connection.maximum` at once
 CONTROL_SECONDS: Final = 10.0

@@ -4,12 +4,20 @@ from itertools import chain
 
 import pytest
 
-from facts.keys import CatalogueKey, current_key, deprecated_keys, emr_keys, hadoop_keys, hbase_keys, key_prefixes
-from facts.keys.catalogue import HADOOP, HBASE
-from facts.keys.shape import is_name
-from facts.releases import releases
-from facts.table import provenance, rows
-from sizing.release import Version, parse_version
+from tools.keys.artifacts import HADOOP, HBASE
+from tools.keys.jar import is_name
+from warmbase.facts.keys import (
+    CatalogueKey,
+    current_key,
+    deprecated_keys,
+    emr_keys,
+    hadoop_keys,
+    hbase_keys,
+    key_prefixes,
+)
+from warmbase.facts.releases import releases
+from warmbase.facts.table import provenance, rows
+from warmbase.ground.release import Version, parse_version
 
 HBASE_FACTS: tuple[tuple[str, set[str], set[str]], ...] = (
     ("hbase.bucketcache.persistence.chunksize", {"2.6.1", "2.6.2", "2.6.4"}, {"2.5.13", "1.4.14"}),

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from facts.keys.class_file import Constant, read_class
 from tests.facts.keys.class_bytes import STRING, class_bytes
+from tools.keys.jar import Constant, read_class
 
 FIELDS = (
     ("KEY", STRING, "hbase.some.key"),

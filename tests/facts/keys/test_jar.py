@@ -5,10 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from facts.keys.class_file import read_class
-from facts.keys.jar import class_keys, jar_keys
-from facts.keys.shape import is_key
 from tests.facts.keys.class_bytes import STRING, class_bytes
+from tools.keys.jar import class_keys, is_key, jar_keys, read_class
 
 KEYS = (
     "hbase.rootdir",

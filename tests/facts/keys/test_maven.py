@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from facts.keys.maven import Artifact, fetch
-from sizing.problem import OperationFailed
+from tools.keys.artifacts import Artifact, fetch
+from warmbase.ground.errors import OperationFailed
 
 HERE = Artifact(group="org.apache.hbase", module="hbase-here", version="2.6.2")
 ABSENT = Artifact(group="org.apache.hbase", module="hbase-gone", version="2.6.2")

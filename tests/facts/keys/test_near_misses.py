@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facts.keys import emr_keys, hadoop_keys, hbase_keys
-from facts.keys.nearest import near_misses
 from tests.speed import loops
+from warmbase.facts.keys import emr_keys, hadoop_keys, hbase_keys
+from warmbase.facts.keys.nearest import near_misses
 
 KEYS = frozenset({*hbase_keys(), *hadoop_keys(), *emr_keys()})
 LONG = sorted(key for key in KEYS if len(key) > 12)

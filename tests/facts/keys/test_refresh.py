@@ -2,10 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from facts.keys.catalogue import HBASE
-from facts.keys.jar import JarKeys
-from facts.keys.maven import Artifact
-from facts.keys.refresh import Column, _cells, _text
+from tools.keys.artifacts import HBASE, Artifact
+from tools.keys.jar import JarKeys
+from tools.keys.refresh import Column, _cells, _text
 
 CELLS: tuple[tuple[str | None, frozenset[str] | None, str], ...] = (
     ("1", None, "1"),

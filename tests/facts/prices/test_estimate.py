@@ -8,13 +8,19 @@ import pytest
 from click.testing import CliRunner
 from msgspec.structs import replace
 
-from cli.compare import compare
-from environments.planning import plan_of, world
-from environments.reader import read_environment
-from facts.prices import listed_prices, listed_regions, price_table, priced_regions
-from facts.prices.estimate import estimated_prices, estimated_regions
-from facts.table import HOME
-from sizing.prices import ESTIMATE
+from warmbase.cli.size.compare import compare
+from warmbase.environments.planning import plan_of, world
+from warmbase.environments.reader import read_environment
+from warmbase.facts.prices import (
+    estimated_prices,
+    estimated_regions,
+    listed_prices,
+    listed_regions,
+    price_table,
+    priced_regions,
+)
+from warmbase.facts.table import HOME
+from warmbase.ground.prices import ESTIMATE
 
 BASE = listed_prices("us-east-1")
 SAMPLED = {"r8g", "r8gd", "m8g", "i8g", "im4gn"}
@@ -86,7 +92,7 @@ def test_a_plan_marks_every_line_of_its_bill() -> None:
 
 def test_a_comparison_says_that_its_prices_are_estimates(tmp_path: Path) -> None:
     file = tmp_path / "dev.yaml"
-    file.write_text((HOME.parent / "environments/dev.yaml").read_text().replace("us-east-1", "eu-west-1"))
+    file.write_text((HOME.parents[1] / "environments/dev.yaml").read_text().replace("us-east-1", "eu-west-1"))
     answer = CliRunner().invoke(compare, [str(file)])
     assert answer.exit_code == 0
     assert "ESTIMATE: us-east-1's prices" in answer.stdout

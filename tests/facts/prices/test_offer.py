@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from facts.prices.catalogue import HOURLY, ITEMS
-from facts.prices.offer import Quote, Unpriced, offer, quote
+from warmbase.facts.prices.price_list import HOURLY, ITEMS, Quote, Unpriced, offer, quote
 
 PUBLISHED = "2026-10-26T18:04:33Z"
 

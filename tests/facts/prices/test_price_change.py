@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from facts.prices.change import changes
-from sizing.prices import ComputePrice, PriceTable, ServicePrice
+from warmbase.facts.prices.file import changes
+from warmbase.ground.prices import ComputePrice, PriceTable, ServicePrice
 
 
 def table(ec2: float, fee: float, s3_get: float, *, name: str = "r8g.xlarge") -> PriceTable:

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from hfile.cursor import Cursor
+from warmbase.hfile.cursor import Cursor
 
 MAGIC, PLAIN_MAGIC = b"V2UF", b"PBUF"
 CHUNKS = struct.Struct(">qq")

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lab.hbase.admin import Admin
-from lab.hbase.availability import INTERVAL_SECONDS, offline_regions, probed
 from lab.hbase.result import Outage
+from lab.hbase.scenarios.crash import INTERVAL_SECONDS, offline_regions, probed
 
 
 class Answers:

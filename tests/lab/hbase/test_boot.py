@@ -18,36 +18,33 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from configurations.launch import Launch
-from configurations.metrics import METRICS, MetricSource
-from hfile.layout import FileEntry, listing
-from hfile.local_root import LocalRoot
-from hfile.store_file import data_blocks, data_header, opened
 from lab.hbase.bench import COLD, Bench
 from lab.hbase.cluster import LabServer
+from lab.hbase.configuration import CLIENT_LOGGING, PERSIST_INTERVAL_MS, Java
 from lab.hbase.experiment import Experiment
 from lab.hbase.jmx import bean
-from lab.hbase.jvm import CLIENT_LOGGING, Java
 from lab.hbase.laboratory import ADMIN_FLAGS, laboratory, small_of
-from lab.hbase.limits.machine import memory
-from lab.hbase.overlay import PERSIST_INTERVAL_MS
 from lab.hbase.recording import Window
 from lab.hbase.software import problems
-from lab.hbase.store.processes import ROOT
-from lab.hbase.store.settings import Settings
+from lab.hbase.store import ROOT, Settings
 from lab.hbase.ycsb import YcsbLoad, YcsbTable
-from lab.model.prediction import slot_bytes
-from lab.model.scaled_plan import Small
-from operations.cluster_step import script
-from operations.on_node import probe_hbase, probe_settings
-from sizing.block import cached_bytes
-from sizing.problem import OperationFailed
-from sizing.units import GIB, MIB
+from lab.machine import memory
+from lab.prediction import slot_bytes
+from lab.scaled_plan import Small
 from tests.bootstrap_actions.before_regionserver import PROGRAM
 from tests.bootstrap_actions.services import services
 from tests.bootstrap_actions.test_publish_cache_metrics import PublishingNode
 from tests.lab.hbase.cached_lengths import cached_lengths
 from tests.patience import HANG_SECONDS
+from warmbase.configurations.launch import Launch
+from warmbase.configurations.metrics import METRICS, MetricSource
+from warmbase.ground.block import cached_bytes
+from warmbase.ground.errors import OperationFailed
+from warmbase.ground.units import GIB, MIB
+from warmbase.hfile.layout import FileEntry, LocalRoot, listing
+from warmbase.hfile.store_file import data_blocks, data_header, opened
+from warmbase.operations.aws.node_command import script
+from warmbase.operations.on_node import probe_hbase, probe_settings
 
 NEEDED_BYTES = 3 * GIB
 SHOWN_CHARACTERS = 24_000  # Systems Manager API Reference, GetCommandInvocation

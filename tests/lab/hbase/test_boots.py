@@ -7,22 +7,30 @@ import re
 import pytest
 from msgspec.structs import replace
 
-from configurations import layout
-from configurations.launch import Launch, launch_of
-from configurations.planned_spec import planned_spec
-from configurations.table_ddl import table_ddl
-from environments.reader import read_environment
-from lab.hbase.boots.boot_matrix import BootCase, cases, distinct
-from lab.hbase.boots.daemon_report import DaemonReport, Reported, master_figures, server_figures
-from lab.hbase.boots.faults import FAULTS, Fault, faulty_launch, unproven_rules
-from lab.hbase.boots.planned import byte_text, bytes_of, planned_of_core, planned_of_primary
-from lab.hbase.boots.refusals import decisive
+from lab.hbase.boots.daemons import (
+    BootCase,
+    DaemonReport,
+    Reported,
+    byte_text,
+    bytes_of,
+    cases,
+    distinct,
+    master_figures,
+    planned_of_core,
+    planned_of_primary,
+    server_figures,
+)
+from lab.hbase.boots.refusals import FAULTS, Fault, decisive, faulty_launch, unproven_rules
 from lab.hbase.boots.rendered import defined_tables, facts, table_figures
-from lint.lint import lint
-from lint.rule import BOOTED
-from lint.rules import RULES
-from sizing.modes import MODES
-from sizing.units import MIB
+from warmbase.configurations import node_files
+from warmbase.configurations.launch import Launch, launch_of, planned_spec
+from warmbase.configurations.table_ddl import table_ddl
+from warmbase.environments.reader import read_environment
+from warmbase.ground.units import MIB
+from warmbase.linter.lint import lint
+from warmbase.linter.rule import BOOTED
+from warmbase.linter.rules import RULES
+from warmbase.sizing.modes import MODES
 
 VOLUME = "/lab/volumes/0"
 SERVER_LOG = """\
@@ -97,7 +105,7 @@ def test_nothing_is_booted_twice(spread: tuple[BootCase, ...]) -> None:
 def test_a_launch_says_what_was_planned(prod: Launch) -> None:
     planned, cache = planned_of_core(prod), prod.plan.cache
     assert planned["BucketCache"] == cache.size_mib
-    assert planned["engine"] == f"files:{layout.CACHE_FILE}"
+    assert planned["engine"] == f"files:{node_files.CACHE_FILE}"
     assert planned["bucket sizes"] == ",".join(map(str, cache.bucket_sizes))
     assert planned["L1"] == prod.plan.heap.l1_fraction
     assert planned_of_primary(prod)["balancer"] == "CacheAwareLoadBalancer"
@@ -121,7 +129,7 @@ def server_witness(log: str = SERVER_LOG) -> DaemonReport:
         heap_bytes=768 * MIB,
         collector="ZGC Minor Cycles",
         cache_file_bytes=71 * MIB,
-        stands_for={VOLUME: layout.CACHE},
+        stands_for={VOLUME: node_files.CACHE},
     )
 
 
@@ -138,12 +146,12 @@ def test_a_server_is_read_as_it_speaks() -> None:
         "cacheEvictOnClose": "false",
         "cacheDataCompressed": "true",
         "prefetchOnOpen": "true",
-        "engine": f"files:{layout.CACHE_FILE}",
+        "engine": f"files:{node_files.CACHE_FILE}",
         "capacity": "71 MB",
         "nominal block": "64.40 KB",
         "writer threads": 8.0,
         "writer queue": 256.0,
-        "persistence path": layout.INDEX_FILE,
+        "persistence path": node_files.INDEX_FILE,
         "BucketCache": 71.0,
         "whole buckets": 73_313_280.0,
         "largest bucket size": 495_360.0,
@@ -169,13 +177,13 @@ def test_a_master_is_read_as_it_speaks() -> None:
         f"{retention}.force.retries": "13",
     }
     reported = master_figures(
-        DaemonReport(log=MASTER_LOG, configuration=configuration, stands_for={VOLUME: layout.CACHE})
+        DaemonReport(log=MASTER_LOG, configuration=configuration, stands_for={VOLUME: node_files.CACHE})
     )
     assert {name: item.value for name, item in reported.items()} == {
         "balancer": "CacheAwareLoadBalancer",
         "RegionServers waited for": 10.0,
         "wait for RegionServers": 300_000.0,
-        "persistence path": layout.INDEX_FILE,
+        "persistence path": node_files.INDEX_FILE,
         "retained assignment": "forced, 13 retries",
     }
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 import pytest
 from msgspec.structs import replace
 
-from configurations.launch import Launch
-from lab.hbase.read_history import ReadHistory, Tick
+from lab.hbase.recording import ReadHistory, Tick
 from lab.hbase.scenarios.boost import FIRST_MIB_S, FULL, LimitedFill
-from sizing.units import MIB
-from sizing.warm_up import Fill
 from tests.lab.hbase.test_warm_gate import counters
+from warmbase.configurations.launch import Launch
+from warmbase.ground.units import MIB
+from warmbase.sizing.cache.warm_up import Fill
 
 SLOT_MIB = 50
 WHOLE_SECONDS = SLOT_MIB / FIRST_MIB_S

@@ -16,19 +16,18 @@ from uuid import uuid4
 import pytest
 from msgspec.structs import replace
 
-from configurations.launch import launch_of
-from environments.reader import read_environment
 from lab.hbase.cluster import LabCluster
-from lab.hbase.configuration import NOTHING_VARIED
+from lab.hbase.configuration import HDFS_ENCRYPTION, NOTHING_VARIED, Overlay, varied
 from lab.hbase.hdfs import hdfs_client, running_hdfs
 from lab.hbase.laboratory import small_of
-from lab.hbase.overlay import HDFS_ENCRYPTION, Overlay, varied
-from lab.hbase.paths import LabPaths, free_ports, home
 from lab.hbase.software import problems
-from lab.hbase.store.settings import Settings
-from lab.model.scaled_plan import Small
-from sizing.problem import OperationFailed
-from sizing.units import GIB, MIB
+from lab.hbase.store import Settings
+from lab.machine.paths import LabPaths, free_ports, home
+from lab.scaled_plan import Small
+from warmbase.configurations.launch import launch_of
+from warmbase.environments.reader import read_environment
+from warmbase.ground.errors import OperationFailed
+from warmbase.ground.units import GIB, MIB
 
 SMALL = Small(memory_bytes=GIB, data_bytes=24 * MIB)
 PROJECT = Path(__file__).parents[3]

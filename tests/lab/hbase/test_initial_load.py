@@ -11,19 +11,19 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from configurations.launch import Launch
-from configurations.table_ddl import BEFORE_KEY, initial_load
 from lab.hbase.bench import Bench
 from lab.hbase.cluster import LabServer
-from lab.hbase.jvm import FIRST_TIER, Java
+from lab.hbase.configuration import FIRST_TIER, Java
 from lab.hbase.laboratory import laboratory, small_of
 from lab.hbase.software import problems
 from lab.hbase.software.jars import SHELL, jar_sets
 from lab.hbase.software.setup import jars_directory
-from lab.hbase.store.settings import Settings
-from lab.model.scaled_plan import Small
-from sizing.units import GIB, MIB
+from lab.hbase.store import Settings
+from lab.scaled_plan import Small
 from tests.patience import HANG_SECONDS
+from warmbase.configurations.launch import Launch
+from warmbase.configurations.table_ddl import BEFORE_KEY, initial_load
+from warmbase.ground.units import GIB, MIB
 
 SMALL = Small(memory_bytes=2 * GIB, data_bytes=16 * MIB)
 OWN = {"DURABILITY": "ASYNC_WAL", "hbase.hstore.blockingStoreFiles": "33", "SPLIT_ENABLED": "false"}

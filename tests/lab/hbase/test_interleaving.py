@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.hbase.interleaving import Turns, in_turn
+from lab.hbase.experiment import Turns, in_turn
 
 
 def _on(speed: Callable[[int], float], factors: tuple[float, ...], rounds: int) -> Turns[float]:

@@ -12,15 +12,20 @@ from pathlib import Path
 
 import pytest
 
-from lab.hbase.limits import buffered, groups, machine, volume
-from lab.hbase.limits.buffered import limited_writes
-from lab.hbase.limits.groups import ControlGroups, DiskLimits
-from lab.hbase.limits.layout import GroupLayout, layout_of, pass_on_controllers
-from lab.hbase.limits.machine import IdleCpu, OwnCpu
-from lab.hbase.limits.volume import LimitedVolume, Traffic, backing_file, clean, loop_devices, traffic_of
-from lab.hbase.process import Command, start
-from sizing.problem import OperationFailed
+from lab import machine
+from lab.machine import IdleCpu, OwnCpu, control_groups, volume
+from lab.machine.control_groups import (
+    ControlGroups,
+    DiskLimits,
+    GroupLayout,
+    layout_of,
+    limited_writes,
+    pass_on_controllers,
+)
+from lab.machine.process import Command, start
+from lab.machine.volume import LimitedVolume, Traffic, backing_file, clean, loop_devices, traffic_of
 from tests.patience import HANG_SECONDS, wait_until
+from warmbase.ground.errors import OperationFailed
 
 MIB = 1 << 20
 PROJECT = Path(__file__).parents[3]
@@ -32,7 +37,7 @@ SECONDS = 1.0
 SLACK = 0.2
 """The error of a rate over so short a time, on a machine that other tests use as well."""
 
-NO_GROUP = groups.unavailable()
+NO_GROUP = control_groups.unavailable()
 with_group = pytest.mark.skipif(NO_GROUP is not None, reason=NO_GROUP or "")
 
 READER = """
@@ -51,7 +56,7 @@ print(sum(counts))
 HOLDER = """
 import sys, time
 from pathlib import Path
-from lab.hbase.limits.volume import LimitedVolume
+from lab.machine.volume import LimitedVolume
 directory = Path(sys.argv[1])
 with LimitedVolume(directory=directory, mount_point=directory / "cache", size_bytes=64 << 20):
     print("made", flush=True)
@@ -59,7 +64,7 @@ with LimitedVolume(directory=directory, mount_point=directory / "cache", size_by
 """
 OWNER = """
 import time
-from lab.hbase.limits.groups import ControlGroups
+from lab.machine.control_groups import ControlGroups
 with ControlGroups(id="test") as group:
     print(*group.paths, flush=True)
     time.sleep(3600)
@@ -182,7 +187,7 @@ def test_page_cache_answers_for_the_disk_without_a_memory_limit(disk: LimitedVol
 def test_buffered_writes_of_any_process_are_as_slow_as_the_volume(volumes: None, tmp_path: Path) -> None:
     """The page cache takes as much as may be dirty, and then each writer waits for the device."""
     assert volumes is None
-    if reason := buffered.unavailable():
+    if reason := control_groups.buffered_limit_unavailable():
         pytest.skip(reason)
     rate, seconds, piece = 8 * MIB, 4.0, bytes(64 << 10)
     with LimitedVolume(directory=tmp_path, mount_point=tmp_path / "log", size_bytes=VOLUME_BYTES) as limited:
@@ -192,7 +197,7 @@ def test_buffered_writes_of_any_process_are_as_slow_as_the_volume(volumes: None,
                 count += file.write(piece)
             device_bytes = limited.traffic.written_bytes - before.written_bytes
         assert device_bytes / seconds == pytest.approx(rate, rel=SLACK)
-        assert device_bytes <= count <= device_bytes + 1.5 * buffered.DIRTY_BYTES
+        assert device_bytes <= count <= device_bytes + 1.5 * control_groups.DIRTY_BYTES
         began = time.monotonic()
         (limited.mount_point / "unlimited").write_bytes(bytes(int(seconds) * rate))
         assert time.monotonic() - began < seconds / 2
@@ -337,7 +342,7 @@ def test_group_is_removed_afterwards_and_its_processes_are_not(group: ControlGro
 
 @with_group
 def test_group_with_processes_stays_until_it_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(groups, "EMPTY_SECONDS", 0.3)
+    monkeypatch.setattr(control_groups, "EMPTY_SECONDS", 0.3)
     group = ControlGroups(id="test")
     with subprocess.Popen(("sleep", "3600")) as sleeper:
         try:
@@ -418,23 +423,23 @@ def fake_group(path: Path, controllers: str, passed_on: str = "", processes: str
 
 def test_groups_are_unavailable_where_directories_cannot_be_written(tmp_path: Path) -> None:
     proc = fake_proc(tmp_path, v1_mounts(Path("/proc/sys")), "4:memory:/\n7:blkio:/\n0::/\n")
-    assert "the control group could not be made" in str(groups.unavailable(proc))
+    assert "the control group could not be made" in str(control_groups.unavailable(proc))
 
 
 def test_groups_are_unavailable_in_plain_directories(tmp_path: Path) -> None:
     for name in ("memory", "blkio"):
         (tmp_path / name).mkdir()
     proc = fake_proc(tmp_path, v1_mounts(tmp_path), "4:memory:/\n7:blkio:/\n0::/\n")
-    assert "holds no control groups" in str(groups.unavailable(proc))
+    assert "holds no control groups" in str(control_groups.unavailable(proc))
     assert not list(tmp_path.glob("*/warmbase-lab-*"))
 
 
 def test_groups_are_unavailable_without_proc(tmp_path: Path) -> None:
-    assert "Linux" in str(groups.unavailable(tmp_path))
+    assert "Linux" in str(control_groups.unavailable(tmp_path))
 
 
 def test_groups_are_unavailable_where_none_are_mounted(tmp_path: Path) -> None:
-    assert "mounted" in str(groups.unavailable(fake_proc(tmp_path, "", "0::/\n")))
+    assert "mounted" in str(control_groups.unavailable(fake_proc(tmp_path, "", "0::/\n")))
 
 
 def test_v1_groups_are_created_below_our_own(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from environments.reader.measurements import MEASUREMENTS
 from lab.hbase.software.setup import jars_directory
+from warmbase.environments.draft.draft_file import MEASUREMENTS
 
 pytestmark = pytest.mark.lab
 

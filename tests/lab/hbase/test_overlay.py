@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from configurations.launch import Launch
-from configurations.node_files import site_properties
-from lab.hbase.configuration import server_site, write_site
-from lab.hbase.jvm import rendered_flags
-from lab.hbase.overlay import Overlay, ServerIdentity, varied
-from lab.hbase.paths import LabPaths, Ports
+from lab.hbase.configuration import Overlay, ServerIdentity, rendered_flags, server_site, varied, write_site
 from lab.hbase.result import Substitution
+from lab.machine.paths import LabPaths, Ports
+from warmbase.configurations.launch import Launch
+from warmbase.configurations.node_files import site_properties
 
 PORTS = Ports(
     store=1, endpoint=2, control=3, zookeeper=4, master=5, master_info=6, servers=(7, 8), servers_info=(9, 10)

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from lab.hbase.process import Command, start, stop_together
-from sizing.problem import OperationFailed
+from lab.machine.process import Command, start, stop_together
 from tests.patience import HANG_SECONDS, wait_until
+from warmbase.ground.errors import OperationFailed
 
 
 def command(tmp_path: Path, script: str) -> Command:
@@ -92,7 +92,7 @@ def test_several_end_beside_each_other(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="asks Linux to end it with its parent")
 def test_it_ends_when_its_owner_is_killed(tmp_path: Path) -> None:
     script = (
-        "import sys, time\nfrom pathlib import Path\nfrom lab.hbase.process import Command, start\n"
+        "import sys, time\nfrom pathlib import Path\nfrom lab.machine.process import Command, start\n"
         "at = Path(sys.argv[1])\n"
         "running = start(Command(name='it', arguments=(sys.executable, '-c', 'import time; time.sleep(3600)'),"
         " directory=at, output=at / 'out'))\n"

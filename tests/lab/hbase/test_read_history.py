@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from lab.hbase.jmx import CacheCounters
-from lab.hbase.read_history import ReadHistory, Tick
-from operations.hbase_control import CacheReads
-from sizing.problem import OperationFailed
+from lab.hbase.recording import ReadHistory, Tick
+from warmbase.ground.errors import OperationFailed
+from warmbase.operations.cluster.hbase_control import CacheReads
 
 
 def tick(at: float, hits: int | None, misses: int = 0, gets: int = 0) -> Tick:

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from lab.hbase.cluster import decisive_line
+from lab.hbase.cluster import Restored, decisive_line, restored
 from lab.hbase.jmx import CacheCounters, hit_ratio
 from lab.hbase.scenarios.index import LINE, Histogram
-from lab.hbase.server_log import Restored, restored
-from sizing.problem import OperationFailed
+from warmbase.ground.errors import OperationFailed
 
 STARTED = "2026-11-22T01:58:{:02},{:03} INFO  [main] bucket.{}\n"
 

@@ -10,7 +10,7 @@ import pytest
 from lab.hbase.jmx import hit_ratio
 from lab.hbase.recording import Recording, Sample, recordings_of_json
 
-RECORDED = Path(__file__).parents[3] / "lab" / "preview" / "recorded"
+RECORDED = Path(__file__).parents[3] / "tests" / "dashboards" / "preview" / "recorded"
 
 
 def recordings(name: str) -> dict[str, Recording]:

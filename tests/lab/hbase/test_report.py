@@ -16,18 +16,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from lab.hbase.report.amounts import amount_text, number_text, ratio_text, target_text
-from lab.hbase.report.charts import MOST_POINTS, PALETTE, picture, thinned
-from lab.hbase.report.page import page_html, prose
-from lab.hbase.report.wording import (
+from lab.hbase.report import (
+    amount_text,
     by_case,
     difference,
     differences_by_reason,
     limits_of_the_machine,
+    number_text,
+    ratio_text,
+    target_text,
     targets_text,
     verdict,
     when,
 )
+from lab.hbase.report.charts import MOST_POINTS, PALETTE, picture, thinned
+from lab.hbase.report.page import page_html, prose
 from lab.hbase.result import Chart, Measurement, MeasurementTarget, Run, Series, Substitution, TargetKind
 from tests.lab.hbase.sample_run import HOSTILE, RUN, hostile_run
 
@@ -358,6 +361,6 @@ def test_a_run_read_back_has_the_same_page(page: str) -> None:
 
 
 def test_the_wording_loads_neither_altair_nor_jinja2() -> None:
-    code = "import sys\nimport lab.hbase.report.wording\nprint(*sys.modules)"
+    code = "import sys\nimport lab.hbase.report\nprint(*sys.modules)"
     process = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True)
     assert not {"altair", "jinja2", "vl_convert"} & set(process.stdout.split())

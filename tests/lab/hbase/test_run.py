@@ -12,16 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from cli.lab import lab
+from lab.commands.lab import lab
 from lab.hbase.jmx import CacheCounters
 from lab.hbase.recording import Recording, Sample, recordings_of_json, recordings_to_json
 from lab.hbase.run import RunFiles
 from lab.hbase.scenarios import BENCHED as WITH_A_BENCH
 from lab.hbase.scenarios import SCENARIOS, benched, question, scenarios_of, servers_of, unbenched
-from lab.hbase.store.client import StoreCounters
-from lab.model.scaled_plan import SERVERS
-from sizing.problem import InvalidInput
+from lab.hbase.store import StoreCounters
+from lab.scaled_plan import SERVERS
 from tests.lab.hbase.sample_run import RUN
+from warmbase.ground.errors import InvalidInput
 
 counts = st.integers(0, 10**9)
 caches = st.builds(CacheCounters, **dict.fromkeys(CacheCounters.__struct_fields__, counts))

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from configurations.launch import Launch
-from emr.classification import flattened
-from environments.reader import read_environment
-from facts.releases import releases
-from lab.hbase.jvm import FIRST_TIER, OPENED
+from lab.hbase.configuration import FIRST_TIER, OPENED
 from lab.hbase.software import problems, software
 from tests.configurations.variants import VARIANTS, variant_launch
+from warmbase.configurations.launch import Launch
+from warmbase.emr.cluster_spec import flattened
+from warmbase.environments.reader import read_environment
+from warmbase.facts.releases import releases
 
 pytestmark = [pytest.mark.lab, pytest.mark.skipif(bool(list(problems())), reason="the lab is not set up")]
 

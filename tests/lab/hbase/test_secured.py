@@ -17,24 +17,23 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from configurations.client_file import client_site_xml
-from configurations.launch import launch_of
-from environments.kerberos import Kerberos
-from environments.reader import read_environment
-from lab.hbase.cluster import LabServer
+from lab.hbase.cluster import DAEMON, REALM, Kdc, LabServer, jar_paths
+from lab.hbase.configuration import FIRST_TIER, Java
 from lab.hbase.jmx import SERVER_BEAN, bean
-from lab.hbase.jvm import FIRST_TIER, Java
-from lab.hbase.kdc import DAEMON, REALM, Kdc, jar_paths
 from lab.hbase.laboratory import laboratory, small_of
-from lab.hbase.paths import HOST
 from lab.hbase.software import problems
 from lab.hbase.software.jars import KDC, SHELL
-from lab.hbase.store.settings import Settings
-from lab.model.scaled_plan import Small
-from operations.cluster_step import script
-from operations.on_node import probe_hbase
-from sizing.units import GIB, MIB
+from lab.hbase.store import Settings
+from lab.machine.paths import HOST
+from lab.scaled_plan import Small
 from tests.patience import HANG_SECONDS
+from warmbase.configurations.client_file import client_site_xml
+from warmbase.configurations.launch import launch_of
+from warmbase.environments.environment import Kerberos
+from warmbase.environments.reader import read_environment
+from warmbase.ground.units import GIB, MIB
+from warmbase.operations.aws.node_command import script
+from warmbase.operations.on_node import probe_hbase
 
 SMALL = Small(memory_bytes=2 * GIB, data_bytes=16 * MIB)
 HERE = Path(__file__).parent

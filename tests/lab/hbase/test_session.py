@@ -10,23 +10,23 @@ from pathlib import Path
 
 import pytest
 
-from configurations.launch import Launch
-from facts.releases import releases
-from lab.hbase import background as standing
+from lab.hbase import background
+from lab.hbase import laboratory as run_directory
 from lab.hbase import run as running
-from lab.hbase import run_directory
 from lab.hbase.experiment import ScenarioResult
 from lab.hbase.laboratory import Laboratory
-from lab.hbase.process import began
 from lab.hbase.result import Measurement
 from lab.hbase.run import RunFiles, RunRequest, run
 from lab.hbase.scenarios import SCENARIOS
 from lab.hbase.software import Software
-from lab.hbase.store.settings import Settings
-from lab.model.scaled_plan import Small, miniature
-from sizing.problem import InvalidInput, OperationFailed, Problem
-from sizing.units import GIB, MIB
+from lab.hbase.store import Settings
+from lab.machine.process import began
+from lab.scaled_plan import Small, miniature
 from tests.patience import HANG_SECONDS
+from warmbase.configurations.launch import Launch
+from warmbase.facts.releases import releases
+from warmbase.ground.errors import InvalidInput, OperationFailed, Problem
+from warmbase.ground.units import GIB, MIB
 
 FIRST, SECOND, THIRD = SCENARIOS[:3]
 
@@ -209,12 +209,12 @@ def test_down_ends_what_a_killed_command_abandoned_on_the_way_up(home: Path) -> 
     )
     other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"], cwd=home, start_new_session=True)
     try:
-        assert standing.background_lab() is None
-        assert standing.down()
+        assert background.background_lab() is None
+        assert background.down()
         assert stray.wait(HANG_SECONDS) != 0
         assert other.poll() is None
         assert not (home / "up").exists()
-        assert not standing.down()
+        assert not background.down()
     finally:
         for process in (stray, other):
             process.kill()
@@ -225,6 +225,6 @@ def test_down_ends_what_a_killed_command_abandoned_on_the_way_up(home: Path) -> 
 def test_a_state_that_cannot_be_read_is_no_lab_that_is_up(home: Path, text: str) -> None:
     home.mkdir(parents=True)
     (home / "up.json").write_text(text)
-    assert standing.background_lab() is None
-    standing.down()
+    assert background.background_lab() is None
+    background.down()
     assert not (home / "up.json").exists()

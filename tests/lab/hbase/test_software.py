@@ -14,16 +14,13 @@ import pytest
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from facts.releases import releases
-from lab.hbase.paths import home
-from lab.hbase.software import Software, jars, problems, remove, runtime, selection, set_up, setup, software
-from lab.hbase.software.compiling import Compilation
-from lab.hbase.software.download import Repository, download
-from lab.hbase.software.jars import LOCK, Jar, hbase_sets, jar_sets
+from lab.hbase.software import Software, jars, problems, remove, set_up, setup, software
+from lab.hbase.software.jars import LOCK, Jar, Repository, download, hbase_sets, jar_sets
 from lab.hbase.software.lock import SOURCES
-from lab.hbase.software.runtime import Runtime
-from lab.hbase.software.setup import locked
-from sizing.problem import InvalidInput, OperationFailed
+from lab.hbase.software.setup import Compilation, Runtime, locked
+from lab.machine.paths import home
+from warmbase.facts.releases import releases
+from warmbase.ground.errors import InvalidInput, OperationFailed
 
 CONTENT = b"a jar, as far as anybody knows" * 5000
 
@@ -143,7 +140,7 @@ def test_no_set_brings_two_loggers_behind_slf4j() -> None:
     ],
 )
 def test_the_nearest_hbase_stands_for_a_release(hbase: tuple[int, int, int], name: str) -> None:
-    assert selection.nearest_set(hbase) == name
+    assert setup.nearest_set(hbase) == name
 
 
 @pytest.fixture
@@ -151,7 +148,7 @@ def nothing_set_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine with a runtime that cannot run, and two jars to be had; nothing of the lab is there."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     home_ = Runtime(java=tmp_path / "no-java", version="21")
-    for module in (setup, selection):
+    for module in (setup, setup):
         monkeypatch.setattr(module, "runtime", lambda: home_)
     monkeypatch.setattr(setup, "install_runtime", lambda _: None)
     sets = {"hbase-2.6.2": (jar("shared"), jar("server")), "store": (jar("shared"),), "compiler": ()}
@@ -249,7 +246,7 @@ def test_an_interrupt_leaves_only_whole_jars(tmp_path: Path, maven: Maven, monke
     def interrupt(_: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("lab.hbase.software.download.REPORT_SECONDS", -1.0)
+    monkeypatch.setattr("lab.hbase.software.jars.REPORT_SECONDS", -1.0)
     with pytest.raises(KeyboardInterrupt):
         download(wanted, tmp_path, interrupt, maven.source)
     whole = files(tmp_path)
@@ -300,7 +297,7 @@ def test_without_a_cache_directory_that_is_named_whole_it_is_in_the_home(
 
 def test_a_platform_without_a_runtime_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("platform.machine", lambda: "mips")
-    reason = runtime.unsupported()
+    reason = setup.unsupported()
     assert reason is not None
     assert reason.startswith("there is no Java runtime for ")
     assert reason in problems()
@@ -309,21 +306,21 @@ def test_a_platform_without_a_runtime_is_named(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_python_without_uv_is_reported_what_to_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtime, "runtime", lambda: None)
+    monkeypatch.setattr(setup, "runtime", lambda: None)
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
     with pytest.raises(OperationFailed, match=r"fix: run \./setup\.sh in a clone"):
-        runtime.install_runtime(silent)
+        setup.install_runtime(silent)
 
 
 def test_uv_is_requested_for_the_runtime_and_to_leave_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     uv = tmp_path / "uv"
     uv.write_text(f'#!/bin/sh\necho "$UV_PROJECT_ENVIRONMENT $*" >{tmp_path}/asked\necho no index >&2\nexit 2\n')
     uv.chmod(0o755)
-    monkeypatch.setattr(runtime, "runtime", lambda: None)
+    monkeypatch.setattr(setup, "runtime", lambda: None)
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
     monkeypatch.setattr("sys.prefix", str(tmp_path))
     with pytest.raises(OperationFailed, match="no index\n  fix: correct this, and set up again"):
-        runtime.install_runtime(silent)
+        setup.install_runtime(silent)
     command = (tmp_path / "asked").read_text().split()
     assert command[0] == str(tmp_path)
     assert {"--frozen", "--inexact", "--only-group"} < set(command)

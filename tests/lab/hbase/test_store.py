@@ -26,16 +26,24 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
 
-from lab.hbase.paths import HOST, LabPaths, free_ports
-from lab.hbase.process import RunningProcess
 from lab.hbase.software.jars import STORE, jar_sets
-from lab.hbase.software.runtime import runtime
-from lab.hbase.software.setup import jars_directory
-from lab.hbase.store import BUCKET, Program, Settings, StoreClient, StoreCounters, start_proxy, start_store, store_at
-from lab.hbase.store.framing import HEAD_BYTES, BodyLength, Malformed, RequestHead, Response, body
-from lab.hbase.store.settings import Conditions
-from sizing.problem import OperationFailed
+from lab.hbase.software.setup import jars_directory, runtime
+from lab.hbase.store import (
+    BUCKET,
+    Conditions,
+    Program,
+    Settings,
+    StoreClient,
+    StoreCounters,
+    start_proxy,
+    start_store,
+    store_at,
+)
+from lab.hbase.store.connection import HEAD_BYTES, BodyLength, Malformed, RequestHead, Response, body
+from lab.machine.paths import HOST, LabPaths, free_ports
+from lab.machine.process import RunningProcess
 from tests.patience import HANG_SECONDS, wait_until
+from warmbase.ground.errors import OperationFailed
 
 SEED = 7
 MIB = 1024 * 1024

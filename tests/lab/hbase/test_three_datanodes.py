@@ -12,24 +12,23 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from configurations.launch import launch_of
-from environments.reader import read_environment
-from lab.hbase.admin import Admin
-from lab.hbase.availability import probed
+from lab.hbase.admin import Admin, TableSpec
 from lab.hbase.cluster import LabCluster, LabServer
+from lab.hbase.configuration import HDFS_ENCRYPTION, varied
 from lab.hbase.experiment import family_of
 from lab.hbase.hdfs import running_hdfs
 from lab.hbase.laboratory import admin_command, small_of
-from lab.hbase.overlay import HDFS_ENCRYPTION, varied
-from lab.hbase.paths import LabPaths, free_ports
+from lab.hbase.scenarios.crash import probed
 from lab.hbase.software import problems
-from lab.hbase.store.settings import Settings
-from lab.hbase.table_spec import TableSpec
+from lab.hbase.store import Settings
 from lab.hbase.ycsb import Ycsb, YcsbTable
-from lab.model.scaled_plan import Small
-from sizing.units import GIB, MIB
+from lab.machine.paths import LabPaths, free_ports
+from lab.scaled_plan import Small
 from tests.lab.hbase.test_three_servers import answer_of
 from tests.patience import wait_until
+from warmbase.configurations.launch import launch_of
+from warmbase.environments.reader import read_environment
+from warmbase.ground.units import GIB, MIB
 
 SMALL = Small(memory_bytes=3 * GIB, data_bytes=24 * MIB, servers=3)
 HOSTS = ("127.0.0.1", "127.0.0.2", "127.0.0.3")

@@ -16,33 +16,30 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from configurations.launch import Launch
-from configurations.table_ddl import UNCACHED_FLAGS, planned_tables
-from lab.hbase.availability import probed
-from lab.hbase.cluster import LabCluster, LabServer
-from lab.hbase.control import LabControl, MemoryHealJournal, MemoryJournal
+from lab.hbase.cluster import LabCluster, LabServer, jar_paths
+from lab.hbase.configuration import FIRST_TIER, Java
+from lab.hbase.control import LabControl, MemoryHealJournal, MemoryJournal, prefetch, steady_cluster
 from lab.hbase.experiment import Experiment
-from lab.hbase.jvm import FIRST_TIER, Java
-from lab.hbase.kdc import jar_paths
 from lab.hbase.laboratory import laboratory, small_of
-from lab.hbase.limits.machine import memory
-from lab.hbase.read_history import ReadHistory
+from lab.hbase.recording import ReadHistory
 from lab.hbase.scenarios import benched
+from lab.hbase.scenarios.crash import probed
 from lab.hbase.scenarios.rolling import PATIENCE, client_properties
 from lab.hbase.software import problems
 from lab.hbase.software.jars import SHELL
-from lab.hbase.steady_cluster import prefetch, steady_cluster
-from lab.hbase.store.settings import Settings
+from lab.hbase.store import Settings
 from lab.hbase.ycsb import YcsbTable
-from lab.model.scaled_plan import Small
-from operations.available_restart import AvailableRestart
-from operations.cache_heal import Heal
-from operations.cluster_step import script
-from operations.heal_proposal import HealProposal
-from operations.rolling_restart import restart_order
-from sizing.problem import Refused
-from sizing.units import GIB, MIB
+from lab.machine import memory
+from lab.scaled_plan import Small
 from tests.patience import HANG_SECONDS, wait_until
+from warmbase.configurations.launch import Launch
+from warmbase.configurations.table_ddl import UNCACHED_FLAGS, planned_tables
+from warmbase.ground.errors import Refused
+from warmbase.ground.units import GIB, MIB
+from warmbase.operations.aws.node_command import script
+from warmbase.operations.hbase.cache_heal import Heal, HealProposal
+from warmbase.operations.hbase.restart import AvailableRestart
+from warmbase.operations.hbase.rolling_restart import restart_order
 
 SMALL = Small(memory_bytes=3 * GIB, data_bytes=48 * MIB, servers=3)
 

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from configurations.launch import Launch
 from lab.hbase.experiment import Experiment
 from lab.hbase.laboratory import laboratory, small_of
-from lab.hbase.limits.machine import memory
 from lab.hbase.scenarios import tables
 from lab.hbase.software import problems
-from lab.hbase.store.settings import Settings
+from lab.hbase.store import Settings
 from lab.hbase.ycsb import YcsbTable
-from lab.model.scaled_plan import Small
-from sizing.units import GIB, MIB
+from lab.machine import memory
+from lab.scaled_plan import Small
+from warmbase.configurations.launch import Launch
+from warmbase.ground.units import GIB, MIB
 
 SMALL = Small(memory_bytes=3 * GIB, data_bytes=128 * MIB)
 SECONDS = 10.0

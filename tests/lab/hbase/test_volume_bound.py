@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from lab.hbase.jmx import CacheCounters
 from lab.hbase.recording import Sample
 from lab.hbase.scenarios.volume_bound import steady_per_second
-from lab.hbase.store.client import StoreCounters
-from sizing.problem import OperationFailed
+from lab.hbase.store import StoreCounters
+from warmbase.ground.errors import OperationFailed
 
 NONE = CacheCounters(**dict.fromkeys(CacheCounters.__struct_fields__, 0))
 

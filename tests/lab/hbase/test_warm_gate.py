@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from lab.hbase.jmx import CacheCounters
-from lab.hbase.read_history import ReadHistory, Tick
+from lab.hbase.recording import ReadHistory, Tick
 from lab.hbase.scenarios.warm_gate import FIXED, GATE, OPEN, WARM, Fill, Reading, read_servers
-from sizing.units import MIB
-from sizing.warming import slowest_seconds, target
+from warmbase.ground.units import MIB
+from warmbase.sizing.recovery.warmth import slowest_seconds, target
 
 SERVERS = range(3)
 TARGET = target(100 * MIB, 60 * MIB)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lab.hbase.write_counters import WriteCounters, WriteWindow
+from lab.hbase.scenarios.writes import WriteCounters, WriteWindow
 
 LOG = {"appendCount": 1_000, "writtenBytes": 2_055_000, "slowAppendCount": 0}
 SERVER = {

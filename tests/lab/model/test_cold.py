@@ -7,12 +7,12 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from configurations.launch import Launch
-from facts.releases import releases
-from lab.model.cold import ColdLab, Course, cold_course
-from lab.model.scaled_plan import Small, miniature
-from sizing.resource import Disk
-from sizing.units import GIB, MIB
+from lab.prediction import ColdLab, Course, cold_course
+from lab.scaled_plan import Small, miniature
+from warmbase.configurations.launch import Launch
+from warmbase.facts.releases import releases
+from warmbase.ground.units import GIB, MIB
+from warmbase.sizing.service.resource import Disk
 
 DISK = Disk(kind="ebs", bytes_per_second=GIB, ios_per_second=1e5, latency_seconds=0.1e-3)
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from lab.model.crash import Crash, offline_seconds
-from sizing.restart import retention_window_seconds
+from lab.prediction import Crash, offline_seconds
+from warmbase.sizing.server.restart import retention_window_seconds
 
 LAB = Crash(session_seconds=20.0, retries=10, regions=4.0, open_region_threads=3, s3_trip_seconds=0.02)
 

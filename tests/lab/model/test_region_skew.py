@@ -12,11 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.model.prediction import LabNode
-from lab.model.region_skew import region_shares, server_shares, skewed_load
-from sizing.read import Read, Timings
-from sizing.resource import Disk
-from sizing.units import MIB
+from lab.prediction import LabNode, region_shares, server_shares, skewed_load
+from warmbase.ground.units import MIB
+from warmbase.sizing.service.resource import Disk
+from warmbase.sizing.workload.read import Read, Timings
 
 READ = Read(blocks=1.0, cached_length_bytes=65_000, on_disk_length_bytes=65_000, answer_bytes=0)
 TIMINGS = Timings(block_cpu_seconds=0.0, rpc_cpu_seconds=0.0)

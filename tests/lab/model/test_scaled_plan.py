@@ -10,17 +10,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from configurations.launch import Launch
-from facts.releases import releases
-from lab.model.first_fill import filled_by_chance
-from lab.model.prediction import LabNode, expected, expected_hit_ratio, popularity_of, read_of, swing_of, timings_of
-from lab.model.scaled_plan import SERVERS, ScaledPlan, Small, miniature
-from sizing.allocator import BucketAllocator, minimum_capacity_bytes
-from sizing.block import LengthHistogram
-from sizing.popularity import UNIFORM, YCSB_RANKS, Zipf
-from sizing.read import Hits
-from sizing.resource import Disk
-from sizing.units import GIB, MIB
+from lab.prediction import (
+    LabNode,
+    expected,
+    expected_hit_ratio,
+    filled_by_chance,
+    popularity_of,
+    read_of,
+    swing_of,
+    timings_of,
+)
+from lab.scaled_plan import SERVERS, ScaledPlan, Small, miniature
+from warmbase.configurations.launch import Launch
+from warmbase.facts.releases import releases
+from warmbase.ground.block import LengthHistogram
+from warmbase.ground.units import GIB, MIB
+from warmbase.sizing.cache.allocator import BucketAllocator, minimum_capacity_bytes
+from warmbase.sizing.service.resource import Disk
+from warmbase.sizing.workload.popularity import UNIFORM, YCSB_RANKS, Zipf
+from warmbase.sizing.workload.read import Hits
 
 DATA = Small(memory_bytes=4 * GIB, data_bytes=256 * MIB)
 

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from configurations.launch import Launch
-from configurations.node_files import site_properties
-from facts.releases import releases
-from lab.model.scaled_plan import Small, miniature
-from lab.model.writes import WritingLab, write_limit, writing_server
-from sizing.units import GIB, MIB
-from sizing.writing_server import Rates, WritingServer
+from lab.prediction import WritingLab, write_limit, writing_server
+from lab.scaled_plan import Small, miniature
+from warmbase.configurations.launch import Launch
+from warmbase.configurations.node_files import site_properties
+from warmbase.facts.releases import releases
+from warmbase.ground.units import GIB, MIB
+from warmbase.sizing.server.write_path import Rates, WritingServer
 
 
 @pytest.fixture(scope="module")

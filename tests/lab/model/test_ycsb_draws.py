@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.model.ycsb_draws import drawn_below, hashed, hot_set_drawn, zipfian_drawn
-from sizing.popularity import UNIFORM, YCSB_RANKS, Zipf, block_popularity, hot_set
+from lab.prediction import drawn_below, hashed, hot_set_drawn, zipfian_drawn
+from warmbase.sizing.workload.popularity import UNIFORM, YCSB_RANKS, Zipf, block_popularity, hot_set
 
 
 def test_the_keys_are_those_that_ycsb_writes() -> None:

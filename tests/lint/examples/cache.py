@@ -82,7 +82,8 @@ CACHE = (
     Case(
         id="WB209",
         faulty=File(
-            site={"hfile.block.cache.size": "0.1", "hbase.regionserver.global.memstore.size": "0.71"}, volume={}
+            site={"hfile.block.cache.size": "0.1", "hbase.regionserver.global.memstore.size": "0.71"},
+            volume={},
         ),
         right=File(site={"hfile.block.cache.size": "0.1", "hbase.regionserver.global.memstore.size": "0.70"}),
         at="hbase.regionserver.global.memstore.size",

@@ -10,9 +10,8 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from emr.cluster_spec import ClusterSpec
-from emr.table_coprocessor import TableCoprocessor
-from lint.reader import read_subject
+from warmbase.emr.cluster_spec import ClusterSpec, TableCoprocessor
+from warmbase.linter.reader import read_subject
 
 RELEASE = "emr-7.12.0"
 COLLECTOR = '"-XX:+UseZGC -XX:+ZGenerational"'

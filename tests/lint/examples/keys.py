@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from emr.table_coprocessor import TableCoprocessor
 from tests.lint.examples.case import Case
 from tests.lint.examples.file import APPLICATIONS, File
+from warmbase.emr.cluster_spec import TableCoprocessor
 
 INDEX = TableCoprocessor(table="orders", class_name="org.example.Index")
 PHOENIX = TableCoprocessor(table="events", class_name="org.apache.phoenix.coprocessor.ScanRegionObserver")

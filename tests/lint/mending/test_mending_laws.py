@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from emr.cluster_spec import ClusterSpec
-from lint.finding import Report, Severity
-from lint.lint import lint
-from lint.mending import Mending, mend
-from lint.reader import read_subject
+from warmbase.emr.cluster_spec import ClusterSpec
+from warmbase.linter.finding import Report, Severity
+from warmbase.linter.lint import lint
+from warmbase.linter.mending import Mending, mend
+from warmbase.linter.reader import read_subject
 
 SITE = "hbase-site"
 SOUND = {

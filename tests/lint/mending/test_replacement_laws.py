@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lint.reader import read_subject
-from lint.reader.source_text import CONTENTS
-from lint.reader.written import WRITTEN, WrittenSetting
 from tests.lint.mending.test_mending_laws import FORMS
+from warmbase.linter.reader import read_subject
+from warmbase.linter.reader.source_text import CONTENTS, WRITTEN, WrittenSetting
 
 PAIRS = [("hbase.rpc.timeout", "60000"), ("com.example.name", "plain"), ("hbase.tmp.dir", "/mnt/x")]
 TEXTS = st.text(st.sampled_from("ab1 '\"\\<>&,:={}[]#-.ü"), min_size=1, max_size=8).filter(

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from emr.cluster_spec import ClusterSpec
-from lint.reader import read_subject
-from sizing.problem import InvalidInput
+from warmbase.emr.cluster_spec import ClusterSpec
+from warmbase.ground.errors import InvalidInput
+from warmbase.linter.reader import read_subject
 
 Read = Callable[..., ClusterSpec]
 Problems = Callable[..., str]

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lint.lint import lint
-from lint.reader.hbase_shell import table_coprocessors
-from lint.reader.source_text import SourceText
 from tests.lint.reader.conftest import Problems, Read
+from warmbase.linter.lint import lint
+from warmbase.linter.reader.hbase_shell import table_coprocessors
+from warmbase.linter.reader.source_text import SourceText
 
 INDEX = "hdfs:///index.jar|org.example.Index|1001|a=b"
 ALTER = f"alter 't', METHOD => 'table_att', 'coprocessor' => '{INDEX}'"

@@ -12,12 +12,11 @@ import pytest
 from hypothesis import given
 from msgspec.structs import replace
 
-from emr.cluster_spec import ClusterSpec, InstanceGroup, Settings
-from emr.codecs.api import write_run_job_flow
-from emr.codecs.cloudformation import write_cluster
-from emr.codecs.create_cluster import write_create_cluster
-from lint.reader import read_subject
 from tests.emr.clusters import CLUSTERS
+from warmbase.emr.api import write_create_cluster, write_run_job_flow
+from warmbase.emr.cloudformation import write_cluster
+from warmbase.emr.cluster_spec import ClusterSpec, InstanceGroup, Settings
+from warmbase.linter.reader import read_subject
 
 FORMS: dict[str, Callable[[ClusterSpec], str]] = {
     "api.json": lambda spec: json.dumps(write_run_job_flow(spec)),

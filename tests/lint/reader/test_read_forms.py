@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from emr.cluster_spec import ClusterSpec
+from warmbase.emr.cluster_spec import ClusterSpec
 
 Read = Callable[..., ClusterSpec]
 

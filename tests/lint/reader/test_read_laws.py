@@ -12,12 +12,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emr.classification import Classification, flattened
-from emr.cluster_spec import ClusterSpec
-from emr.codecs.api import write_classifications
-from lint.reader import read_subject
-from lint.reader.shell_words import shell_words
-from lint.reader.source_text import SourceText
+from warmbase.emr.api import write_classifications
+from warmbase.emr.cluster_spec import Classification, ClusterSpec, flattened
+from warmbase.linter.reader import read_subject
+from warmbase.linter.reader.shell_words import shell_words
+from warmbase.linter.reader.source_text import SourceText
 
 NAMES = st.text(min_size=1, max_size=8).map(str.strip).filter(lambda name: bool(name) and "/" not in name)
 LETTERS = st.characters(exclude_categories=("Cc", "Cs"), include_characters="\t\n\r", exclude_characters="\ufffe\uffff")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from emr.cluster_spec import EbsVolume
-from lint.reader import read_subject
+from warmbase.emr.cluster_spec import EbsVolume
+from warmbase.linter.reader import read_subject
 
 RECIPE = Path(__file__).parents[3] / "docs/published-recipe.sh"
 SUBJECT = read_subject(RECIPE, None)

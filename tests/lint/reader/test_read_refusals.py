@@ -12,8 +12,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lint.reader import read_subject
-from sizing.problem import InvalidInput
+from warmbase.ground.errors import InvalidInput
+from warmbase.linter.reader import read_subject
 
 Problems = Callable[..., str]
 

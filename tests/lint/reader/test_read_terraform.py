@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from emr.cluster_spec import ClusterSpec
-from lint.finding import Severity
-from lint.lint import lint
 from tests.command import PROJECT
 from tests.lint.reader.conftest import Problems, Read
+from warmbase.emr.cluster_spec import ClusterSpec
+from warmbase.linter.finding import Severity
+from warmbase.linter.lint import lint
 
 HEAD = """# a cluster
 resource "aws_emr_cluster" "reads" {
@@ -168,7 +168,7 @@ def test_a_plan_in_json_is_read(plan: str, read: Read) -> None:
 
 
 def test_only_a_file_of_terraform_loads_its_library() -> None:
-    code = "import sys, cli.lint, lint.reader; sys.exit('hcl2' in sys.modules or 'lark' in sys.modules)"
+    code = "import sys, warmbase.cli.check.lint, warmbase.linter.reader; sys.exit('hcl2' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=PROJECT, check=False).returncode == 0
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from facts.prices import PRICES, listed_prices
-from facts.prices.catalogue import ITEMS
-from facts.table import provenance
-from operations.price_list import PriceRequest, Refresh, refresh
-from sizing.problem import OperationFailed
 from tests.operations.price_list.pricing_api import PricingApi
+from warmbase.facts.prices import PRICES, listed_prices
+from warmbase.facts.prices.price_list import ITEMS
+from warmbase.facts.table import provenance
+from warmbase.ground.errors import OperationFailed
+from warmbase.operations.aws.price_list import PriceRequest, Refresh, refresh
 
 COMPUTE, SERVICES = "us-east-1.compute.2026-10-26.csv", "us-east-1.services.2026-10-26.csv"
 

@@ -10,11 +10,11 @@ from typing import Final
 
 from msgspec import Struct
 
-from reports.explorer.server import ExplorerServer
-from reports.explorer.subject import Subject
-from sizing.units import SECONDS_PER_HOUR, format_duration, format_percent, format_usd
 from tests.browser import Observed
 from tests.command import PROJECT
+from warmbase.ground.units import SECONDS_PER_HOUR, format_duration, format_percent, format_usd
+from warmbase.reports.explorer.server import ExplorerServer
+from warmbase.reports.explorer.subject import Subject
 
 SEED: Final = 1
 

@@ -16,16 +16,16 @@ from urllib.parse import quote_plus
 import pytest
 from msgspec.structs import replace
 
-from environments.planning import plan_of
-from environments.reader import read_environment
-from reports.explorer.answer import PENDING
-from reports.explorer.day import day_plot
-from reports.explorer.server import HOST
-from sizing.units import format_usd
 from tests.browser import PHONE_PIXELS, Observed, observed
 from tests.command import PROJECT, run
 from tests.pages import DOCS, README
 from tests.reports.explorer.page_cases import CASES, HBASE, TABLES, TRINO, PageCase
+from warmbase.environments.planning import plan_of
+from warmbase.environments.reader import read_environment
+from warmbase.ground.units import format_usd
+from warmbase.reports.explorer.answer import PENDING
+from warmbase.reports.explorer.plots import day_plot
+from warmbase.reports.explorer.server import HOST
 
 PROD: Final = replace(HBASE, environment="prod")
 QUICK_STATES: Final = 3

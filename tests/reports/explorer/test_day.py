@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from reports.explorer.day import day_plot
-from sizing.calculator import plan
-from sizing.modes import HDFS
-from sizing.plan import Plan
-from sizing.units import format_duration
 from tests.sizing.clusters import CLOSED, PINNED, RELAXED, WORLD, with_core, with_workload
+from warmbase.ground.units import format_duration
+from warmbase.reports.explorer.plots import day_plot
+from warmbase.sizing.calculator import plan
+from warmbase.sizing.modes import HDFS
+from warmbase.sizing.plan import Plan
 
 PLAN = plan(PINNED, WORLD)
 

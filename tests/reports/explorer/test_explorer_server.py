@@ -20,19 +20,19 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
-from environments.reader import locate
-from environments.reader.assignment import Assignment
-from reports.explorer.answer import PENDING, answer
-from reports.explorer.hbase_inputs import OPEN_LOAD, WORKLOAD
-from reports.explorer.page_file import page_files
-from reports.explorer.planner import MOST_PAGES, Planner, Question, Superseded, _state
-from reports.explorer.server import ExplorerServer
-from reports.explorer.state import State
-from reports.explorer.subject import Subject
-from sizing.units import GIB, TIB
 from tests.command import run
 from tests.patience import HANG_SECONDS, wait_until
 from tests.reports.explorer.page_cases import EVENTS, ORDERS, TABLES
+from warmbase.environments.reader import locate
+from warmbase.environments.reader.assignment import Assignment
+from warmbase.ground.units import GIB, TIB
+from warmbase.reports.explorer.answer import PENDING, answer
+from warmbase.reports.explorer.hbase import OPEN_LOAD
+from warmbase.reports.explorer.hbase import WORKLOAD_INPUTS as WORKLOAD
+from warmbase.reports.explorer.page_file import page_files
+from warmbase.reports.explorer.planner import MOST_PAGES, Planner, Question, Superseded, _state
+from warmbase.reports.explorer.server import ExplorerServer
+from warmbase.reports.explorer.subject import State, Subject
 
 JSON = {"Content-Type": "application/json"}
 ORDERS_NAME = ORDERS.removeprefix("workload.tables.").removesuffix(".")
@@ -335,7 +335,9 @@ def test_the_verdict_and_the_prices_do_not_wait_for_the_nearest_cluster(
     values = {"targets.budget_usd_per_month": "100"}
     assert post(server, "plan", values)["verdict"].startswith("No cluster meets the targets; this is the nearest one.")
     assert post(server, "quick", {}) == post(server, "plan", {})
-    monkeypatch.setattr("sizing.calculator.relaxations", lambda *_: pytest.fail("it searches for the nearest cluster"))
+    monkeypatch.setattr(
+        "warmbase.sizing.calculator.relaxations", lambda *_: pytest.fail("it searches for the nearest cluster")
+    )
     state = State(subject=server.subject, values=values)
     assert answer("quick", state) == {"pending": PENDING}
     assert answer("price", state) == {"usd_per_month": None}

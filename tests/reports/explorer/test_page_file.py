@@ -9,7 +9,7 @@ import os
 import re
 from collections import Counter
 
-from reports.explorer.page_file import MAIN, PAGE, module_names, page_files, single_page
+from warmbase.reports.explorer.page_file import MAIN, PAGE, module_names, page_files, single_page
 
 TOP_LEVEL = re.compile(r"^(?:export )?(?:async )?(?:const|let|function|class) (\w+)", flags=re.MULTILINE)
 

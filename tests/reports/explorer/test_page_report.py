@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from reports.explorer.engines.trino.inputs import INPUTS as TRINO_INPUTS
-from reports.explorer.hbase_inputs import MODE, OPEN_LOAD, TARGETS, WORKLOAD
-from reports.explorer.report import _stops
+from warmbase.engines.trino.explorer import INPUTS as TRINO_INPUTS
+from warmbase.reports.explorer.hbase import MODE, OPEN_LOAD, TARGETS
+from warmbase.reports.explorer.hbase import WORKLOAD_INPUTS as WORKLOAD
+from warmbase.reports.explorer.page_file import _stops
 
 INPUTS = {entry.key: entry for entry in (*WORKLOAD, *OPEN_LOAD, *TARGETS)}
 

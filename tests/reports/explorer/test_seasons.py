@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from environments.reader.read import environment_of, read_ranges
-from reports.explorer.hbase_inputs import DAILY_PEAK, hbase_inputs
-from reports.explorer.report import NUMBERS
-from reports.explorer.steps import _varied
 from tests.reports.explorer.page_cases import ORDERS, TABLES
+from warmbase.environments.reader.read import environment_of, read_ranges
+from warmbase.reports.explorer.answer import _varied
+from warmbase.reports.explorer.hbase import DAILY_PEAK, hbase_inputs
+from warmbase.reports.explorer.page_file import NUMBERS
 
 
 def test_the_page_offers_the_multiple_instead_of_the_rate_of_the_peak() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from environments.reader import locate
-from environments.reader.assignment import Assignment
-from reports.explorer.subject import Subject
+from warmbase.environments.reader import locate
+from warmbase.environments.reader.assignment import Assignment
+from warmbase.reports.explorer.subject import Subject
 
 
 def test_the_name_of_a_file_is_one_word_of_the_command(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from configurations.engines.trino.layout import COORDINATOR_CACHE
 from tests.command import run as warmbase
+from warmbase.engines.trino.properties import COORDINATOR_CACHE
 
 PROJECT = Path(__file__).parents[4]
 FILE = str(PROJECT / "docs/analytics.yaml")
@@ -93,7 +93,7 @@ def test_classifications_are_rendered_for_each_group() -> None:
 
 
 def test_a_command_for_hbase_says_so() -> None:
-    result = warmbase("dashboard", FILE, *LAKE, "--preview", "x.html")
+    result = warmbase("tables", FILE, *LAKE)
     assert result.returncode == 2
     assert "Trino cluster" in result.stderr
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-import app
 from tests.command import run
 from tests.stacks.recorded import launch_record_of
+from warmbase import app
 
 PROJECT = Path(__file__).parents[4]
 FILE = str(PROJECT / "docs/analytics.yaml")

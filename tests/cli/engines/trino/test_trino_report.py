@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from reports.explorer.engines.trino.plots import PLACES
 from tests.command import run
 from tests.report_file import blocks_of
+from warmbase.engines.trino.explorer import PLACES
 
 FILE = str(Path(__file__).parents[4] / "docs/analytics.yaml")
 LAKE = ("--cluster", "lake")

@@ -6,11 +6,11 @@ from functools import cache
 
 from msgspec.structs import replace
 
-from configurations.engines.trino.rendering import TrinoLaunch, trino_launch_of
-from environments.reader import read_environment
-from sizing.engines.trino.request import TrinoChoice
 from tests.sizing.clusters import gp3_volume
 from tests.sizing.engines.trino.questions import CHOICE, with_query_targets, with_scans, with_workers
+from warmbase.engines.trino.rendering import TrinoLaunch, trino_launch_of
+from warmbase.engines.trino.request import TrinoChoice
+from warmbase.environments.reader import read_environment
 
 PINNED = with_workers(
     with_query_targets(with_scans(CHOICE, scanned_bytes=10 << 30), lost_nodes=0, query_seconds=None, hit_ratio=0.3),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from configurations.bootstrap import lasting_arguments
-from configurations.engines.trino.bootstrap import actions
-from emr.classification import flattened
-from sizing.engines.trino.request import TrinoChoice
 from tests.configurations.engines.trino.launches import PINNED, trino_launch
 from tests.sizing.engines.trino.questions import CHOICE
+from warmbase.configurations.bootstrap import lasting_arguments
+from warmbase.emr.cluster_spec import flattened
+from warmbase.engines.trino.rendering import actions
+from warmbase.engines.trino.request import TrinoChoice
 
 
 def arguments(choice: TrinoChoice, action: str) -> dict[str, str]:

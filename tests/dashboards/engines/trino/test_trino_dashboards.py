@@ -11,28 +11,24 @@ import jsonschema
 import pytest
 from msgspec.structs import replace
 
-from cli.main import COMMANDS
-from configurations.engines.trino.bootstrap import actions
-from configurations.engines.trino.metrics import TRINO_METRICS
-from dashboards.alarm import Alarm
-from dashboards.alarm_names import is_alarm_of
-from dashboards.engines.trino.alarms import trino_alarms, trino_composite_alarms
-from dashboards.engines.trino.boards import trino_boards, trino_dashboards
-from dashboards.graph import Exact, Graph
-from dashboards.query import CLUSTER_ID
-from lab.preview.cloudwatch import MetricStore, Published, evaluated, in_alarm
-from sizing.engines.trino.request import TrinoChoice
-from sizing.engines.trino.search import (
-    ALARMS,
-    ALARMS_OF_WORKERS,
-    COMPOSITE_ALARMS,
-    DASHBOARDS,
-    WORKER_METRICS,
-)
-from sizing.units import GIB
-from tests.bootstrap_actions import test_publish_trino_metrics as publisher
+from tests.bootstrap_actions import test_publish_trino_metrics
 from tests.configurations.engines.trino.launches import PINNED, trino_launch
+from tests.dashboards.preview.cloudwatch import MetricStore, Published, evaluated, in_alarm
 from tests.sizing.engines.trino.questions import CHOICE
+from warmbase.cli.main import COMMANDS
+from warmbase.dashboards.alarm import Alarm, is_alarm_of
+from warmbase.dashboards.graph import CLUSTER_ID, Exact, Graph
+from warmbase.engines.trino.boards import (
+    TRINO_METRICS,
+    trino_alarms,
+    trino_boards,
+    trino_composite_alarms,
+    trino_dashboards,
+)
+from warmbase.engines.trino.rendering import actions
+from warmbase.engines.trino.request import TrinoChoice
+from warmbase.engines.trino.search import ALARMS, ALARMS_OF_WORKERS, COMPOSITE_ALARMS, DASHBOARDS, WORKER_METRICS
+from warmbase.ground.units import GIB
 
 PLAN = trino_launch(CHOICE).plan
 SCHEMA = Path(__file__).parents[2] / "dashboard.schema.json"
@@ -81,13 +77,13 @@ def test_what_is_published_is_drawn_or_alarmed_on_and_nothing_else() -> None:
     assert drawn | queried == set(TRINO_METRICS)
 
 
-def test_the_program_publishes_these_metrics_in_these_units(worker: publisher.Worker) -> None:
-    worker.minute(publisher.beans())
-    worker.minute(publisher.beans(1_000))
+def test_the_program_publishes_these_metrics_in_these_units(worker: test_publish_trino_metrics.Worker) -> None:
+    worker.minute(test_publish_trino_metrics.beans())
+    worker.minute(test_publish_trino_metrics.beans(1_000))
     assert worker.sent("Unit") == {name: metric.unit for name, metric in TRINO_METRICS.items()}
 
 
-worker = publisher.worker
+worker = test_publish_trino_metrics.worker
 
 
 def test_the_hit_rate_of_the_cluster_is_weighted_by_bytes() -> None:

@@ -8,10 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.engines.trino.model import BUFFER_BYTES, FOOTER_BYTES, PageCache, QueryBytes, StoredObject, reads
-from lab.engines.trino.parquet import ColumnChunk, ParquetLayout
-from sizing.engines.trino.pages import PAGE_BYTES, ByteRange, usable_bytes
-from sizing.units import MIB
+from lab.trino.prediction import (
+    BUFFER_BYTES,
+    FOOTER_BYTES,
+    ColumnChunk,
+    PageCache,
+    ParquetLayout,
+    QueryBytes,
+    StoredObject,
+    reads,
+)
+from warmbase.engines.trino.cached_scan import PAGE_BYTES, ByteRange, usable_bytes
+from warmbase.ground.units import MIB
 
 FOOTER = 2_035
 LINEITEM = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.engines.trino.parquet import MAGIC, TAIL_BYTES, CompactReader, parquet_layout
+from lab.trino.prediction import MAGIC, TAIL_BYTES, CompactReader, parquet_layout
 
 NATION = Path(__file__).with_name("nation.parquet").read_bytes()
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from lab.engines.trino.run import MEMORY_BYTES, TrinoRequest, run
-from lab.engines.trino.software import problems
-from lab.hbase.limits.machine import memory
 from lab.hbase.run import RunFiles
-from lab.hbase.store.settings import Settings
-from sizing.units import GIB
+from lab.hbase.store import Settings
+from lab.machine import memory
+from lab.trino.run import MEMORY_BYTES, TrinoRequest, run
+from lab.trino.software import problems
+from warmbase.ground.units import GIB
 
 pytestmark = pytest.mark.lab
 

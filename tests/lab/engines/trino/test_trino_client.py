@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from lab.engines.trino.client import TrinoClient
-from sizing.problem import OperationFailed
+from lab.trino.cluster import TrinoClient
+from warmbase.ground.errors import OperationFailed
 
 
 @contextmanager

@@ -10,17 +10,15 @@ from typing import Any
 
 import pytest
 
-from lab.engines.trino.bench import TrinoBench, trino_bench
-from lab.engines.trino.overlay import HEAP_MIB
-from lab.engines.trino.run import MEMORY_BYTES
-from lab.engines.trino.software import SERVER, problems, trino_software
-from lab.engines.trino.tables import COLUMNS, SEVERAL_FILES
-from lab.engines.trino.trino_cache import LARGE
-from lab.hbase.limits.machine import memory
-from lab.hbase.store.settings import Settings
-from operations.on_node import probe_trino
-from sizing.units import GIB, MIB
+from lab.hbase.store import Settings
+from lab.machine import memory
+from lab.trino.bench import COLUMNS, SEVERAL_FILES, TrinoBench, trino_bench
+from lab.trino.cluster import HEAP_MIB
+from lab.trino.run import LARGE, MEMORY_BYTES
+from lab.trino.software import SERVER, problems, trino_software
 from tests.patience import HANG_SECONDS
+from warmbase.ground.units import GIB, MIB
+from warmbase.operations.on_node import probe_trino
 
 pytestmark = pytest.mark.lab
 

@@ -12,13 +12,12 @@ import pytest
 from click.testing import CliRunner
 from msgspec.structs import replace
 
-from cli.lab import lab
-from lab.engines.trino import software
-from lab.engines.trino.overlay import Catalog, properties_text, server_overlay
-from lab.hbase.software.download import Repository
-from lab.hbase.software.jars import Jar
-from lab.hbase.software.runtime import Runtime
-from sizing.problem import InvalidInput
+from lab.commands.lab import lab
+from lab.hbase.software.jars import Jar, Repository
+from lab.hbase.software.setup import Runtime
+from lab.trino import software
+from lab.trino.cluster import Catalog, properties_text, server_overlay
+from warmbase.ground.errors import InvalidInput
 
 FILES = ("bin/launcher", "lib/server.jar", "plugin/hive/hive.jar", "plugin/other/other.jar")
 

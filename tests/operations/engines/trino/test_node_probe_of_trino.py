@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from operations.engines.trino.verification import PROGRAM
-from operations.on_node import probe_trino
-from operations.verification.probe import NodeProgram
-from tests.bootstrap_actions import test_publish_trino_metrics as publisher
+from tests.bootstrap_actions import test_publish_trino_metrics
 from tests.bootstrap_actions.services import services
 from tests.operations.test_verification_probe import answer
+from warmbase.engines.trino.verification import PROGRAM
+from warmbase.operations.on_node import probe_trino
+from warmbase.operations.verify.probe import NodeProgram
 
 PAGE = b"x" * 1000
 MEMORY: dict[str, object] = {"HeapMemoryUsage": {"init": 1, "used": 2, "committed": 3, "max": 4096}}
@@ -43,17 +43,17 @@ def test_a_worker_shows_its_server_its_files_and_the_age_of_its_pages(tmp_path: 
     (tmp_path / "conf" / "catalog" / "hive.properties").write_text(f"fs.cache.directories={tmp_path}/cache\n")
     for name, age_seconds in (("old", -60), ("young", 60)):
         (cache / name).write_bytes(PAGE)
-        os.utime(cache / name, (0, publisher.STARTED / 1000 + age_seconds))
+        os.utime(cache / name, (0, test_publish_trino_metrics.STARTED / 1000 + age_seconds))
     with services() as node:
-        node.trino = publisher.beans(5_000, 3_000, used=2_000)
-        node.trino[publisher.RUNTIME]["SpecVersion"] = "24"
+        node.trino = test_publish_trino_metrics.beans(5_000, 3_000, used=2_000)
+        node.trino[test_publish_trino_metrics.RUNTIME]["SpecVersion"] = "24"
         node.trino[probe_trino.MEMORY] = MEMORY
         facts = facts_of(tmp_path, node.url, "config.properties:spill-enabled", "catalog/hive.properties:no.such")
     assert "-Xmx4g" in facts["trino"]["arguments"]
     assert facts["info"] == {"version": "476-amzn-1", "coordinator": False, "starting": False}
     assert facts["figures"] == {
         "java": "24",
-        "started_ms": publisher.STARTED,
+        "started_ms": test_publish_trino_metrics.STARTED,
         "heap_bytes": 4096,
         "cached_bytes": 5_000,
         "fetched_bytes": 3_000,
@@ -69,7 +69,9 @@ def test_a_worker_shows_its_server_its_files_and_the_age_of_its_pages(tmp_path: 
 
 def test_a_server_without_the_cache_has_no_figures_of_it(tmp_path: Path) -> None:
     with services() as node:
-        node.trino = {publisher.RUNTIME: {"StartTime": publisher.STARTED, "SpecVersion": "24"}}
+        node.trino = {
+            test_publish_trino_metrics.RUNTIME: {"StartTime": test_publish_trino_metrics.STARTED, "SpecVersion": "24"}
+        }
         figures = facts_of(tmp_path, node.url)["figures"]
     assert (figures["java"], figures["cached_bytes"], figures["space_bytes"]) == ("24", None, None)
 
@@ -85,7 +87,9 @@ def test_pages_are_not_counted_for_longer_than_systems_manager_waits(
 
 def test_it_reads_the_beans_of_the_publisher_at_the_same_port() -> None:
     constants = dict(
-        re.findall(r'^(TRINO|READS|SPACE_USED|RUNTIME) = (".*")', publisher.PROGRAM.read_text(), re.MULTILINE)
+        re.findall(
+            r'^(TRINO|READS|SPACE_USED|RUNTIME) = (".*")', test_publish_trino_metrics.PROGRAM.read_text(), re.MULTILINE
+        )
     )
     assert len(constants) == 4
     assert {name: f'"{getattr(probe_trino, name)}"' for name in constants} == constants

@@ -9,32 +9,31 @@ from pathlib import Path
 import pytest
 from moto import mock_aws
 
-import app
-from changes.engines.trino.comparison import trino_changes
-from changes.engines.trino.planned import deployable_trino_cluster, deployable_trino_clusters
-from changes.immutable_settings import EVERY_ROLE
-from changes.planned_cluster import deployable_clusters
-from cli.options import chosen_cluster
-from configurations.engines.trino.rendering import trino_launch_of
-from environments.environment import Environment
-from environments.names import stacks_around
-from environments.reader import read_environment
-from environments.record_files import launch_records
 from local_aws.extension import install
-from operations.aws import Aws
-from operations.engines.trino.tuning import trino_tuning_of
-from operations.pinning import check_pinned, pin
-from operations.plan_drift import cluster_drift
-from operations.progress import carry_out
-from operations.proposal import DeployableClusters, Work, proposed
-from operations.protection import protect, read_protection
-from operations.reconfiguration import reconfiguration
-from operations.state import state
-from operations.teardown import teardown
-from sizing.problem import InvalidInput
-from stacks.pinned import read_templates
 from tests.operations.deployed import PROJECT, Cut, synthesised
 from tests.operations.mocked_aws import clients, create
+from warmbase import app
+from warmbase.changes.planned_cluster import deployable_clusters
+from warmbase.changes.recorded_launch import EVERY_ROLE
+from warmbase.cli.options import chosen_cluster
+from warmbase.engines.trino.changes import deployable_trino_cluster, deployable_trino_clusters, trino_changes
+from warmbase.engines.trino.rendering import trino_launch_of
+from warmbase.engines.trino.tuning import trino_tuning_of
+from warmbase.environments.environment import Environment
+from warmbase.environments.launch_record import launch_records
+from warmbase.environments.names import stacks_around
+from warmbase.environments.reader import read_environment
+from warmbase.ground.errors import InvalidInput
+from warmbase.operations.aws.clients import Aws
+from warmbase.operations.aws.progress import carry_out
+from warmbase.operations.cluster.drift import cluster_drift
+from warmbase.operations.cluster.protection import protect, read_protection
+from warmbase.operations.cluster.state import state
+from warmbase.operations.deploy.deployment import DeployableClusters, Work, proposed
+from warmbase.operations.deploy.pinning import check_pinned, pin
+from warmbase.operations.deploy.teardown import teardown
+from warmbase.operations.deploy.tuning import reconfiguration
+from warmbase.stacks.pinned import read_templates
 
 TEXT = (PROJECT / "docs/analytics.yaml").read_text()
 LAKE = "lake"

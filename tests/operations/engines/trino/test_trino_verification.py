@@ -10,22 +10,22 @@ import pytest
 from click.testing import CliRunner
 from moto import mock_aws
 
-from cli.verify import _page, _report, verify
-from configurations.engines.trino.layout import cache_directories
-from configurations.engines.trino.metrics import TRINO_METRICS
-from configurations.engines.trino.rendering import TrinoLaunch, trino_launch_of
-from dashboards.graph import Graph
 from local_aws.extension import install
-from operations.caches import NAMESPACE
-from operations.engines.trino import verification as module
-from operations.engines.trino.server_checks import LEAST_JAVA, SERVER_CHECKS, rendered_properties
-from operations.engines.trino.verification import trino_verification
-from operations.unconfirmed import read_statements
-from operations.verification import CheckResult, monitoring, unsettled
-from operations.verification.nodes import NODE_CHECKS
-from sizing.units import GIB
 from tests.operations.engines.trino.test_trino_lifecycle import LAKE, Shop
 from tests.operations.mocked_aws import clients
+from warmbase.cli.prove.verify import _page, _report, verify
+from warmbase.dashboards.graph import Graph
+from warmbase.engines.trino import verification
+from warmbase.engines.trino.boards import TRINO_METRICS
+from warmbase.engines.trino.properties import cache_directories
+from warmbase.engines.trino.rendering import TrinoLaunch, trino_launch_of
+from warmbase.engines.trino.verification import LEAST_JAVA, SERVER_CHECKS, rendered_properties, trino_verification
+from warmbase.ground.units import GIB
+from warmbase.operations.cluster.caches import NAMESPACE
+from warmbase.operations.verify import services
+from warmbase.operations.verify.check import CheckResult, read_statements
+from warmbase.operations.verify.nodes import NODE_CHECKS
+from warmbase.operations.verify.verification import unsettled
 
 CACHE = "/warmbase/cache/trino"
 
@@ -41,7 +41,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
 @pytest.fixture
 def _node_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out the checks that ask AWS."""
-    monkeypatch.setattr(module, "CHECKS", (*NODE_CHECKS, *SERVER_CHECKS))
+    monkeypatch.setattr(verification, "CHECKS", (*NODE_CHECKS, *SERVER_CHECKS))
 
 
 def launch_of(lake: Shop) -> TrinoLaunch:
@@ -110,7 +110,7 @@ def results(
         if of_facts is not None:
             of_facts(facts)
     nodes = {"CORE": {"i-1": healthy, "i-2": other}, "MASTER": {"i-0": coordinator}}
-    monkeypatch.setattr(module, "probe_nodes", lambda _aws, _cluster, group, *_: nodes[group])
+    monkeypatch.setattr(verification, "probe_nodes", lambda _aws, _cluster, group, *_: nodes[group])
     return {result.check: result for result in trino_verification(lake.aws, launch, lambda _: None)}
 
 
@@ -251,13 +251,13 @@ def test_only_what_a_worker_shows_confirms_or_refutes(
     for name, values in change.items():
         facts[name].update(values)
     for nodes, expected in (({"i-1": facts}, good), ({"i-1": facts, "i-2": worker_of(launch)}, good is None)):
-        monkeypatch.setattr(module, "probe_nodes", lambda *_, workers=nodes: workers)
+        monkeypatch.setattr(verification, "probe_nodes", lambda *_, workers=nodes: workers)
         findings = {result.check: result for result in trino_verification(lake.aws, launch, lambda _: None)}
         assert findings[check].good is expected
 
 
 def test_results_are_unknown_where_no_node_answers(lake: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "probe_nodes", lambda *_: {"i-1": None})
+    monkeypatch.setattr(verification, "probe_nodes", lambda *_: {"i-1": None})
     findings = {result.check: result for result in trino_verification(lake.aws, launch_of(lake), lambda _: None)}
     assert findings["Systems Manager"].good is False
     assert {findings[name].good for name in OF_NODES | OF_COORDINATOR} == {None}
@@ -289,8 +289,8 @@ def test_the_least_java_follows_the_version_of_trino() -> None:
 
 def test_each_worker_must_publish_each_figure(lake: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     name = "cache figures"
-    monkeypatch.setattr(module, "CHECKS", (module._monitoring_checks,))
-    monkeypatch.setattr(monitoring, "_shows", lambda *_: True)
+    monkeypatch.setattr(verification, "CHECKS", (verification._monitoring_checks,))
+    monkeypatch.setattr(services, "_shows", lambda *_: True)
     assert results(lake, monkeypatch)[name].good is False
     cluster = next(one for one in lake.aws.emr.list_clusters()["Clusters"] if one["Name"] == "warmbase-shop-lake")
 
@@ -319,8 +319,8 @@ def test_a_graph_that_is_empty_is_named(lake: Shop, monkeypatch: pytest.MonkeyPa
     def shows(_: object, graph: Graph) -> bool:
         return not graph.title.startswith("Pages evicted")
 
-    monkeypatch.setattr(module, "CHECKS", (module._monitoring_checks,))
-    monkeypatch.setattr(monitoring, "_shows", shows)
+    monkeypatch.setattr(verification, "CHECKS", (verification._monitoring_checks,))
+    monkeypatch.setattr(services, "_shows", shows)
     findings = results(lake, monkeypatch)
     assert findings["graphs"].good is None
     assert "Pages evicted per second" in findings["graphs"].found
@@ -329,7 +329,7 @@ def test_a_graph_that_is_empty_is_named(lake: Shop, monkeypatch: pytest.MonkeyPa
 
 def test_the_command_verifies_it_by_name(lake: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nodes of the mocked AWS run no program, so the command says that none answers, and writes its report."""
-    monkeypatch.setattr("cli.verify.environment_aws", lambda *_: lake.aws)
+    monkeypatch.setattr("warmbase.cli.prove.verify.environment_aws", lambda *_: lake.aws)
     answer = CliRunner().invoke(verify, [str(lake.file), "--cluster", LAKE])
     words = " ".join(answer.output.split())
     assert "inspecting 5 core nodes through Systems Manager" in words

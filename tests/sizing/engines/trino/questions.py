@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from sizing.cluster import CoreChoice
-from sizing.engines.trino.calculator import TrinoQuestion
-from sizing.engines.trino.request import QueryTargets, ScanWorkload, TrinoChoice
-from sizing.popularity import Zipf
-from sizing.units import GIB, SECONDS_PER_HOUR, TIB
+from warmbase.engines.trino.calculator import TrinoQuestion
+from warmbase.engines.trino.request import QueryTargets, ScanWorkload, TrinoChoice
+from warmbase.ground.units import GIB, SECONDS_PER_HOUR, TIB
+from warmbase.sizing.requirements import CoreChoice
+from warmbase.sizing.workload.popularity import Zipf
 
 CHOICE = TrinoChoice(
     name="lake",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.engines.trino.pages import (
+from warmbase.engines.trino.cached_scan import (
     PAGE_BYTES,
     ByteRange,
     PagedRead,

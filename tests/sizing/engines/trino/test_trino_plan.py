@@ -13,18 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from sizing import gp3
-from sizing.cluster import Volume
-from sizing.engines.trino.cached_scan import CachedScan
-from sizing.engines.trino.calculator import trino_plan
-from sizing.engines.trino.pages import PAGE_BYTES
-from sizing.engines.trino.request import ScanWorkload, TrinoChoice
-from sizing.engines.trino.search import TrinoSearch
-from sizing.engines.trino.workers import COORDINATION_SECONDS, most_seconds_alone, straggler_factor
-from sizing.explanation import Kind
-from sizing.inputs import UTILISATION
-from sizing.popularity import UNIFORM, Zipf
-from sizing.units import GIB, MIB, SECONDS_PER_HOUR, TIB
 from tests.sizing.clusters import WORLD, gp3_volume
 from tests.sizing.engines.trino.questions import (
     CHOICE,
@@ -33,6 +21,17 @@ from tests.sizing.engines.trino.questions import (
     with_scans,
     with_workers,
 )
+from warmbase.engines.trino.cached_scan import PAGE_BYTES, CachedScan
+from warmbase.engines.trino.calculator import trino_plan
+from warmbase.engines.trino.request import ScanWorkload, TrinoChoice
+from warmbase.engines.trino.search import TrinoSearch
+from warmbase.engines.trino.workers import COORDINATION_SECONDS, most_seconds_alone, straggler_factor
+from warmbase.ground.units import GIB, MIB, SECONDS_PER_HOUR, TIB
+from warmbase.sizing import gp3
+from warmbase.sizing.explanation import Kind
+from warmbase.sizing.requirements import Volume
+from warmbase.sizing.service.inputs import UTILISATION
+from warmbase.sizing.workload.popularity import UNIFORM, Zipf
 
 
 @st.composite

@@ -8,16 +8,14 @@ import pytest
 from hypothesis import given, settings
 from msgspec.structs import replace
 
-from sizing.engines.trino.calculator import compared_caches, trino_plan
-from sizing.engines.trino.request import TrinoChoice
-from sizing.engines.trino.search import TrinoSearch
-from sizing.engines.trino.situation import TrinoSituation
-from sizing.frontier import FIELDS, QUERY_TARGETS, Target, frontier
-from sizing.growth import growth_steps
-from sizing.units import TIB
 from tests.sizing.clusters import WORLD
 from tests.sizing.engines.trino.questions import CHOICE, question, with_query_targets, with_workers
 from tests.sizing.engines.trino.test_trino_plan import choices
+from warmbase.engines.trino.calculator import compared_caches, trino_plan
+from warmbase.engines.trino.request import TrinoChoice
+from warmbase.engines.trino.search import TrinoSearch, TrinoSituation
+from warmbase.ground.units import TIB
+from warmbase.sizing.ranges.growth import FIELDS, QUERY_TARGETS, Target, frontier, growth_steps
 
 ONE_FAMILY = with_workers(CHOICE, families=("r8g",))
 

@@ -1,1 +1,0 @@
-"""The launches of analytics clusters."""

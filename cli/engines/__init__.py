@@ -1,1 +1,0 @@
-"""The pages of the engines beside HBase: a folder for each."""

@@ -1,1 +1,0 @@
-"""The classifications of an analytics cluster."""

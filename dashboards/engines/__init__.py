@@ -1,1 +1,0 @@
-"""The dashboards and alarms of engines other than HBase, each in a folder of its own."""

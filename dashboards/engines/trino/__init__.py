@@ -1,1 +1,0 @@
-"""The dashboard and the alarms of an analytics cluster."""

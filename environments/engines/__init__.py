@@ -1,1 +1,0 @@
-"""The engines beside HBase: a folder for each, with the keys that differ."""

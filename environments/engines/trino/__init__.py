@@ -1,1 +1,0 @@
-"""From an environment to the plan of one of its analytics clusters."""

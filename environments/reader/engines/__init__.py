@@ -1,1 +1,0 @@
-"""The sections of the engines beside HBase: a folder for each."""

@@ -1,1 +1,0 @@
-"""The section of an analytics cluster in an environment file."""

@@ -1,0 +1,1 @@
+"""The commands `warmbase demo` and `warmbase lab`, which only a checkout has."""

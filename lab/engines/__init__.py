@@ -1,1 +1,0 @@
-"""The engines other than HBase that the lab runs; an engine is a folder here."""

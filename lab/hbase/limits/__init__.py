@@ -1,1 +1,0 @@
-"""A disk and a memory of a chosen size and speed: what a cluster's nodes have, in miniature, on this machine."""

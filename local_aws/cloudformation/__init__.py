@@ -1,0 +1,1 @@
+"""CloudFormation: templates, change sets, updates, drift and stack policies."""

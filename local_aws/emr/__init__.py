@@ -1,0 +1,1 @@
+"""EMR: clusters, instance groups, steps and the programs of the nodes."""

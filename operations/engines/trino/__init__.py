@@ -1,1 +1,0 @@
-"""The operations on an analytics cluster that differ from those on HBase."""

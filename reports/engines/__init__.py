@@ -1,1 +1,0 @@
-"""The pages of engines other than HBase."""

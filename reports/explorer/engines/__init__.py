@@ -1,1 +1,0 @@
-"""The figures, inputs and plots of engines other than HBase."""

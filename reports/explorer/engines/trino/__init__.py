@@ -1,1 +1,0 @@
-"""The page of an analytics cluster: its figures, inputs and plots."""

@@ -1,1 +1,0 @@
-"""The engines besides HBase: a folder for each, with the sizing that differs."""

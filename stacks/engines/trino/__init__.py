@@ -1,1 +1,0 @@
-"""The stacks of an analytics cluster."""

@@ -1,0 +1,1 @@
+"""Generators of pages and facts, for who maintains warmbase. They are not part of the package."""

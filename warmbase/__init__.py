@@ -1,0 +1,1 @@
+"""warmbase sizes, deploys and operates cache-tuned HBase on Amazon EMR."""

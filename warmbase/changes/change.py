@@ -1,0 +1,256 @@
+"""Each difference between a cluster as it was rendered and as it is planned, and how it would be applied.
+
+Values of a property that mean the same: blanks, spelling, and the order of a list make no difference.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from warmbase.configurations.properties import CATALOGUE
+from warmbase.configurations.properties.property import (
+    Applied,
+    Decimal,
+    ListOf,
+    Property,
+    Switch,
+    Values,
+    Whole,
+    number,
+)
+from warmbase.emr.cluster_spec import ClusterSpec, EbsVolume, InstanceGroup, Setting, counted
+from warmbase.engines.trino.properties import reason_of
+from warmbase.engines.trino.request import CATALOGS
+from warmbase.ground.release import Release
+from warmbase.linter.secret import redacted
+
+RESTARTS: Final = {
+    "hbase": "HBase",
+    "hbase-site": "HBase",
+    "hbase-env": "HBase",
+    "hbase-log4j2": "HBase",
+    "hbase-metrics": "HBase",
+    "emrfs-site": "HBase and Hadoop",
+    "core-site": "Hadoop, and HBase by hand",
+    "hdfs-site": "HDFS",
+    "yarn-site": "YARN",
+    "emr-metrics": "the CloudWatch agent",
+    "trino-config": "Trino",
+    **dict.fromkeys((f"trino-connector-{name}" for name in (*CATALOGS, "jmx")), "Trino"),
+}
+"""EMR Release Guide, emr-7140-release: what a reconfiguration restarts. HBase reads core-site and is not restarted."""
+OF_THE_CLUSTER: Final = "of the cluster"
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """One difference. `before` or `after` is None where nothing is stated; `groups` are primary, core or both.
+
+    `restarts` names the daemons, empty where none is; `empties_cache` is true where the cache does not survive it.
+    """
+
+    groups: tuple[str, ...]
+    classification: str
+    key: str
+    before: str | None
+    after: str | None
+    applied: Applied
+    restarts: str
+    empties_cache: bool
+    why: str
+    overridden: bool = False
+
+    @property
+    def restarts_region_servers(self) -> bool:
+        """Return whether the change restarts every RegionServer."""
+        return self.applied is Applied.ROLLING_RESTART and "core" in self.groups and "HBase" in self.restarts
+
+
+def changes(
+    before: ClusterSpec, after: ClusterSpec, roles: Iterable[str], release: Release, further: Iterable[Change] = ()
+) -> tuple[Change, ...]:
+    """Return every difference for nodes of those roles, the most costly first; one entry where groups agree.
+
+    `further` are differences that no ClusterSpec states.
+    """
+    differences = [*_cluster_changes(before, after), *further]
+    for role in roles:
+        differences += _setting_changes(before, after, role, release)
+        differences += _node_changes(before.group(role), after.group(role), role)
+    return tuple(sorted(_together(differences), key=lambda change: (-list(Applied).index(change.applied), change.key)))
+
+
+def _together(differences: Iterable[Change]) -> Iterator[Change]:
+    """Yield each change once, with all groups that it concerns."""
+    groups_of: dict[Change, tuple[str, ...]] = {}
+    for change in differences:
+        without_groups = replace(change, groups=())
+        groups_of[without_groups] = (*groups_of.get(without_groups, ()), *change.groups)
+    return (replace(change, groups=groups) for change, groups in groups_of.items())
+
+
+def _setting_changes(before: ClusterSpec, after: ClusterSpec, role: str, release: Release) -> Iterator[Change]:
+    was, will = before.effective(role), after.effective(role)
+    for path, key in dict.fromkeys((*was, *will)):
+        old, new = was.get((path, key)), will.get((path, key))
+        if before.shows(path.partition("/")[0]) and not (old and new and _same(old, new)):
+            yield _setting_change(old, new, role, release)
+
+
+def _same(old: Setting, new: Setting) -> bool:
+    return is_equivalent(CATALOGUE.get((new.classification, new.key)), old.value, new.value)
+
+
+def _setting_change(old: Setting | None, new: Setting | None, role: str, release: Release) -> Change:
+    path, key = next((setting.classification, setting.key) for setting in (old, new) if setting)
+    catalogued = CATALOGUE.get((path, key))
+    default = Applied.LIVE if path.startswith("emr-metrics") else Applied.ROLLING_RESTART
+    applied = catalogued.applied_in(release) if catalogued else default
+    return Change(
+        groups=(role,),
+        classification=path,
+        key=key,
+        before=_display(old),
+        after=_display(new),
+        applied=applied,
+        restarts=RESTARTS.get(path.partition("/")[0], "the daemons that read it")
+        if applied is Applied.ROLLING_RESTART
+        else "",
+        empties_cache=bool(catalogued and catalogued.holds_cache and role == "core") or applied is Applied.NEW_CLUSTER,
+        why=catalogued.reason if catalogued else reason_of(path, key),
+        overridden=new.overridden if new else False,
+    )
+
+
+def _display(setting: Setting | None) -> str | None:
+    if setting is None:
+        return None
+    return redacted(setting.key, setting.value)
+
+
+def _node_changes(before: InstanceGroup | None, after: InstanceGroup | None, role: str) -> Iterator[Change]:
+    """Yield the changes of an instance group, as far as both sides state it."""
+    if before is None or after is None:
+        return
+    if before.instance_type and before.instance_type != after.instance_type:
+        yield new_cluster(
+            (role,),
+            "InstanceType",
+            before.instance_type,
+            after.instance_type,
+            "the instance type of a group is fixed at launch",
+        )
+    was, will = (", ".join(map(_volume_text, counted(group.volumes))) for group in (before, after))
+    if before.volumes and was != will:
+        yield new_cluster((role,), "EbsConfiguration", was, will, "the volumes of a group are fixed at launch")
+    if before.count is not None and before.count != after.count:
+        yield _resize(role, before.count, after.count)
+
+
+def _volume_text(volume: EbsVolume) -> str:
+    return f"{volume.count} x {volume.size_gib} GiB {volume.type}, {volume.iops} IOPS, {volume.throughput_mib_s} MiB/s"
+
+
+def _resize(role: str, before: int, after: int | None) -> Change:
+    if role == "primary":
+        return new_cluster(
+            (role,), "InstanceCount", str(before), str(after), "the number of primaries is fixed at launch"
+        )
+    why = (
+        "new nodes start with an empty cache; removed nodes lose theirs: move their regions off first. Then update "
+        "the primaries, which wait for this many servers"
+    )
+    return _live("InstanceCount", str(before), str(after), why)
+
+
+def by_reconfiguration(change: Change) -> Change:
+    """Return the change as EMR applies it: EMR restarts HBase even for what HBase could take while it runs."""
+    restarts = RESTARTS.get(change.classification.partition("/")[0], "")
+    if change.applied is not Applied.LIVE or "HBase" not in restarts:
+        return change
+    return replace(change, applied=Applied.ROLLING_RESTART, restarts=restarts)
+
+
+def new_cluster(groups: tuple[str, ...], key: str, before: str, after: str | None, why: str) -> Change:
+    """Return a change of those groups that a running cluster cannot have."""
+    return Change(
+        groups=groups,
+        classification=OF_THE_CLUSTER,
+        key=key,
+        before=before,
+        after=after,
+        applied=Applied.NEW_CLUSTER,
+        restarts="",
+        empties_cache=True,
+        why=why,
+    )
+
+
+def _cluster_changes(before: ClusterSpec, after: ClusterSpec) -> Iterator[Change]:
+    if before.release_label and before.release_label != after.release_label:
+        why = "the release is fixed at launch"
+        yield _for_all(new_cluster(("core",), "ReleaseLabel", before.release_label, after.release_label, why))
+    was, will = ", ".join(sorted(before.applications)), ", ".join(sorted(after.applications))
+    if was and was != will:
+        yield _for_all(new_cluster(("core",), "Applications", was, will, "the applications are fixed at launch"))
+    if before.fleets is not None:
+        why = "the choice of fleets or groups is fixed at launch"
+        yield _for_all(new_cluster(("core",), "InstanceFleets", "fleets", "instance groups", why))
+    if before.managed_scaling is not None:
+        why = "EMR would add and remove RegionServers by the needs of YARN"
+        yield _for_all(_live("ManagedScalingPolicy", "stated", None, why))
+    if before.group("task") is not None:
+        why = "move the regions off the task nodes, then resize the group to 0"
+        yield replace(_live("TaskInstanceGroups", "stated", None, why), groups=("task",))
+
+
+def _for_all(change: Change) -> Change:
+    return replace(change, groups=("primary", "core"))
+
+
+def _live(key: str, before: str, after: str | None, why: str) -> Change:
+    return Change(
+        groups=("core",),
+        classification=OF_THE_CLUSTER,
+        key=key,
+        before=before,
+        after=after,
+        applied=Applied.LIVE,
+        restarts="",
+        empties_cache=False,
+        why=why,
+    )
+
+
+ACCOUNT = "${AWS::AccountId}"
+
+
+def is_equivalent(catalogued: Property | None, before: str, after: str) -> bool:
+    """Return whether both values mean the same.
+
+    The order of a list does not matter. That of `files:` does, and so does that of JVM options: the last one wins.
+    """
+    values = catalogued.values if catalogued else None
+    if _normal(values, before) == _normal(values, after):
+        return True
+    return ACCOUNT in after and _fills_in(after, before)
+
+
+def _normal(values: Values | None, text: str) -> object:
+    if isinstance(values, ListOf):
+        return sorted(str(_normal(values.member, part)) for part in text.split(","))
+    if isinstance(values, (Whole, Decimal)):
+        value = number(text)
+        return text.strip() if value is None else value
+    if isinstance(values, Switch):
+        return text.strip().lower()
+    return " ".join(text.split())
+
+
+def _fills_in(pattern: str, text: str) -> bool:
+    """Return whether the text is the pattern with an account in it."""
+    return re.fullmatch(re.escape(pattern).replace(re.escape(ACCOUNT), r"\d{12}"), text.strip()) is not None

@@ -1,0 +1,405 @@
+"""The findings of lint as a page: the worst first, then by consequence, the totals last.
+
+`warmbase lint --fix` shows the corrections of a file as a diff, and writes them.
+
+`warmbase lint` checks a configuration, ours or anybody's, for mistakes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from difflib import unified_diff
+from pathlib import Path
+from textwrap import fill
+from typing import Final, TypedDict, Unpack
+
+import click
+from msgspec import Struct
+from msgspec.structs import replace
+
+from warmbase.cli.options import ANSWER_IS_NO, chosen_analytics, chosen_cluster, cluster_option, confirm, yes_option
+from warmbase.cli.terminal import echo, echo_styled, page_columns
+from warmbase.configurations.launch import launch_of, planned_spec
+from warmbase.emr.cluster_spec import ClusterSpec
+from warmbase.engines.trino.rendering import trino_launch_of, trino_spec
+from warmbase.environments.reader import read_environment
+from warmbase.ground.errors import InvalidInput, fix_line
+from warmbase.ground.whole_file import write_whole
+from warmbase.linter.finding import Consequence, LintFinding, Report, Severity
+from warmbase.linter.lint import ROLES
+from warmbase.linter.lint import lint as linted
+from warmbase.linter.mending import Mending, mend
+from warmbase.linter.reader import read_subject, with_tables
+from warmbase.linter.reader.source_text import STANDARD_INPUT
+from warmbase.linter.reader.terraform import is_terraform
+from warmbase.linter.rules import BUGS
+from warmbase.linter.secret import without_secrets
+from warmbase.reports.amounts import printable
+from warmbase.reports.json_text import json_text
+from warmbase.reports.sarif import sarif_document
+
+COLOURS: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
+GRAVITY: Final = {severity: rank for rank, severity in enumerate(Severity)}
+SHORT_OF_LINE: Final = 10
+"""A value that is longer than a line without these columns is cut, so that it fits one beside its indent."""
+WORST: Final = 3
+MOST_UNSORTED: Final = 6
+"""A page with fewer findings needs no summary of the worst."""
+
+
+class LintPage(Struct, frozen=True, kw_only=True):
+    """A report and those of its findings that are listed; bugs of HBase take one line unless `every` is true."""
+
+    report: Report
+    listed: Report
+    columns: int
+    every: bool = False
+
+    def text(self) -> str:
+        """Return the whole page."""
+        return "\n\n".join([self._head(), *self._worst(), *self._groups(), *self._bugs(), self._totals()])
+
+    def _head(self) -> str:
+        return self._filled(f"{self.report.source}, {self.report.release or 'release unknown'}")
+
+    def _singles(self) -> list[LintFinding]:
+        """Return the findings that are printed each by itself, worst first."""
+        single = [finding for finding in self.listed.findings if self.every or finding.id not in BUGS]
+        return sorted(single, key=_badness)
+
+    def _worst(self) -> Iterator[str]:
+        worst = self._singles()[:WORST]
+        if len(self._singles()) >= MOST_UNSORTED:
+            lines = [
+                self._filled(f"{rank}. {_in_short(finding)}", indent="  ", hanging="     ")
+                for rank, finding in enumerate(worst, 1)
+            ]
+            yield "\n".join([_bold("The worst three"), *lines])
+
+    def _groups(self) -> Iterator[str]:
+        singles = self._singles()
+        for consequence in Consequence:
+            group = [finding for finding in singles if finding.consequence is consequence]
+            if group:
+                yield _bold(f"{consequence.value.capitalize()} ({len(group)})")
+                yield from map(self._finding, group)
+
+    def _bugs(self) -> Iterator[str]:
+        bugs = [finding for finding in self.listed.findings if finding.id in BUGS]
+        if bugs and not self.every:
+            ids = ", ".join(sorted({finding.id for finding in bugs}))
+            what, them = ("bug", "it") if len(bugs) == 1 else ("bugs", "them")
+            text = f"{len(bugs)} {what} of this HBase version: {ids}; --all lists {them}"
+            yield self._filled(text, hanging="  ")
+
+    def _totals(self) -> str:
+        counts = Counter(finding.severity for finding in self.report.findings)
+        numbers = ", ".join(
+            f"{counts[severity]} {name}{'s' * (counts[severity] != 1 and severity is not Severity.INFO)}"
+            for severity, name in ((Severity.ERROR, "error"), (Severity.WARNING, "warning"), (Severity.INFO, "info"))
+        )
+        gaps = len(unfilled(self.report))
+        missing = f"; {gaps} {_values(gaps)} still to be filled in" if gaps else ""
+        hidden = len(self.report.findings) - len(self.listed.findings)
+        return self._filled(f"{numbers}{missing}{f'; {hidden} of them not shown' if hidden else ''}")
+
+    def _finding(self, finding: LintFinding) -> str:
+        where = f"line {finding.line}" if finding.line else ""
+        what = " ".join(filter(None, (finding.classification, finding.property)))
+        marked = "an override" if finding.overridden else ""
+        severity = click.style(finding.severity.value, fg=COLOURS[finding.severity])
+        head = "  ".join(filter(None, (f"{finding.id} {severity}", where, self._short(what), marked)))
+        value = f"is {self._short(finding.value)}" if finding.value is not None else ""
+        reason = "" if finding.severity is Severity.INFO else f"because {finding.because}"
+        lines = (value, finding.message, reason, fix_line(finding.fix))
+        return "\n".join([head, *(self._filled(line, indent="  ", hanging="  ") for line in lines if line)])
+
+    def _short(self, value: str) -> str:
+        """Return the value in one line, without characters that a terminal would take for a command."""
+        plain, most = printable(value), max(self.columns - SHORT_OF_LINE, SHORT_OF_LINE)
+        return plain if len(plain) <= most else f"{plain[: most - 3]}..."
+
+    def _filled(self, text: str, indent: str = "", hanging: str = "") -> str:
+        """Return the text in lines; a name or path is broken only where it is longer than a line."""
+        return fill(
+            printable(text), self.columns, initial_indent=indent, subsequent_indent=hanging, break_on_hyphens=False
+        )
+
+
+def unfilled(report: Report) -> Sequence[LintFinding]:
+    """Return the findings about placeholders that a person still has to fill in."""
+    return [
+        finding
+        for finding in report.findings
+        if finding.id == "WB106" and finding.consequence is Consequence.WILL_NOT_START
+    ]
+
+
+def _badness(finding: LintFinding) -> tuple[int, int, int]:
+    return list(Consequence).index(finding.consequence), GRAVITY[finding.severity], finding.line or 0
+
+
+def _in_short(finding: LintFinding) -> str:
+    place = f"{finding.id}, line {finding.line}" if finding.line else finding.id
+    return f"{finding.consequence.value.capitalize()}: {finding.message} ({place})"
+
+
+def _values(count: int) -> str:
+    return "value" if count == 1 else "values"
+
+
+def _bold(title: str) -> str:
+    return click.style(title, bold=True)
+
+
+CONTEXT_LINES: Final = 2
+NOT_TERRAFORM: Final = (
+    "--fix does not write Terraform. Change the values in the .tf file by hand, or keep the classifications in a JSON "
+    'file, configurations_json = file("emr.json"), which --fix corrects.'
+)
+
+
+class MendOptions(Struct, frozen=True, kw_only=True):
+    """The options of a correction: whether only to show it, and whether to write it without a question."""
+
+    dry_run: bool
+    yes: bool
+
+
+def mend_file(file: Path, check: Callable[[], Report], options: MendOptions) -> Report:
+    """Show and write the corrections that are certain, and return what lint then reports about the file."""
+    mending = mend(check)
+    piped = file == STANDARD_INPUT
+    echo(_page(mending), err=piped)
+    if options.dry_run:
+        return mending.earlier
+    if piped:
+        _refuse_others(mending)
+        # The text is the answer for the next program, not a page: it stays as it is, byte for byte.
+        sys.stdout.write(mending.after[file].decode())
+    elif mending.changed:
+        if not options.yes:
+            confirm("Write these corrections?")
+        for path in mending.changed:
+            _write(path, mending.before[path], mending.after[path])
+        echo(f"wrote {', '.join(map(str, mending.changed))}", err=True)
+    return mending.report
+
+
+def _refuse_others(mending: Mending) -> None:
+    """Raise InvalidInput where a correction belongs in another file than the standard input."""
+    for path in mending.changed:
+        if path != STANDARD_INPUT:
+            fix = "pass the script itself by --file"
+            raise InvalidInput.of(where=str(path), what="is not corrected", why="the script names this file", fix=fix)
+
+
+def _page(mending: Mending) -> str:
+    columns = page_columns()
+    parts = [line for path in mending.changed for line in _diff(mending, path)]
+    count = len(mending.mended)
+    title = f"{count} correction{'s' * (count > 1)}" if count else "No finding has exactly one possible correction."
+    mended = [
+        f"{finding.id}  line {finding.line}  {finding.property}: {finding.edit.action.value if finding.edit else ''}"
+        for finding in mending.mended
+    ]
+    decisions = list(_decisions(mending))
+    lines = [*parts, "", title, *(f"  {line}" for line in mended)]
+    if decisions and _has_terraform(mending):
+        lines += ["", fill(NOT_TERRAFORM, columns, break_on_hyphens=False)]
+    if decisions:
+        lines += ["", f"{len(decisions)} left for you to decide"]
+        lines += [
+            fill(printable(line), columns, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+            for line in decisions
+        ]
+    return "\n".join(lines).lstrip("\n")
+
+
+def _decisions(mending: Mending) -> Iterator[str]:
+    """Yield each error and warning that remains, with what speaks against its correction or with its fix."""
+    whys = {} if _has_terraform(mending) else {refusal.finding: refusal.why for refusal in mending.refusals}
+    for finding in mending.report.findings:
+        if finding.severity is not Severity.INFO and finding.id not in BUGS:
+            is_named = not finding.property or finding.property in finding.message
+            what = finding.sentence() if is_named else f"{finding.property}: {finding.sentence()}"
+            place = f"{finding.id}  line {finding.line}" if finding.line else finding.id
+            yield f"{place}  {what} {_capitalized(whys.get(finding) or finding.fix)}"
+
+
+def _has_terraform(mending: Mending) -> bool:
+    return any(is_terraform(content.decode("utf-8-sig")) for content in mending.before.values())
+
+
+def _capitalized(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _diff(mending: Mending, path: Path) -> Iterator[str]:
+    """Yield the lines of a unified diff, without secrets."""
+    settings = [written.setting for written in mending.settings]
+    before, after = (
+        without_secrets(contents[path].decode("utf-8-sig"), settings).splitlines()
+        for contents in (mending.before, mending.after)
+    )
+    yield from unified_diff(before, after, str(path), f"{path} (mended)", n=CONTEXT_LINES, lineterm="")
+
+
+def _write(path: Path, before: bytes, content: bytes) -> None:
+    """Replace a file at once, with its permissions. Raises InvalidInput where it changed since it was read."""
+    target = path.resolve()
+    if target.read_bytes() != before:
+        fix = "run the same command again"
+        raise InvalidInput.of(where=str(path), what="is not corrected", why="the file changed meanwhile", fix=fix)
+    write_whole(target, content, target.stat().st_mode)
+
+
+class LintOptions(TypedDict):
+    """The options of the command."""
+
+    file: Path | None
+    tables: tuple[Path, ...]
+    release: str | None
+    group: str | None
+    least: str
+    cluster: str | None
+    output: str
+    every: bool
+    strict: bool
+    fix: bool
+    dry_run: bool
+    yes: bool
+
+
+@click.command()
+@click.argument("environment", metavar="[ENV]", required=False)
+@click.option(
+    "--file",
+    type=click.Path(path_type=Path),
+    help="The file to check: EMR configurations, RunJobFlow or CloudFormation JSON, a script with `aws emr"
+    " create-cluster`, Terraform or its plan in JSON, an hbase-site.xml, or an HBase shell script with tables; - for"
+    " the standard input.",
+)
+@click.option(
+    "--tables",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="An HBase shell script, or the output of `describe`, whose tables may have coprocessors; repeatable.",
+)
+@click.option("--release", metavar="LABEL", help="The EMR release, such as emr-7.14.0; it wins over a release in FILE.")
+@click.option(
+    "--group",
+    type=click.Choice(["primary", "core"]),
+    help="The nodes that a file without instance groups is for.  [default: all nodes]",
+)
+@click.option(
+    "--least",
+    type=click.Choice([severity.value for severity in Severity]),
+    default="info",
+    show_default=True,
+    help="The lowest severity to show.",
+)
+@click.option("--all", "every", is_flag=True, help="List the bugs of the HBase version, too.")
+@click.option("--strict", is_flag=True, help="Exit with 3 for warnings, too.")
+@click.option(
+    "--fix",
+    is_flag=True,
+    help="Correct FILE where only one correction is possible, after asking you, and list the rest.",
+)
+@click.option("--dry-run", "--diff", "dry_run", is_flag=True, help="With --fix, only show the corrections.")
+@yes_option
+@cluster_option
+@click.option(
+    "--output",
+    type=click.Choice(["table", "json", "sarif"]),
+    default="table",
+    show_default=True,
+    help="Print a table for people, JSON for programs, or SARIF 2.1.0 for code scanning.",
+)
+def lint(environment: str | None, **options: Unpack[LintOptions]) -> None:
+    """Check a configuration, yours or anybody's, for mistakes.
+
+    With ENV, warmbase checks what it would deploy; with --file, it checks a configuration from elsewhere. The
+    worst findings come first; each has a reason and a fix. docs/lint-rules.md lists all rules with their sources.
+    --fix corrects FILE where only one correction is possible, and changes nothing else in it.
+    lint learns about coprocessors of tables from the inspection that ENV names, from --tables, and from FILE.
+
+    \b
+    Example:
+      warmbase lint prod
+      warmbase lint --file cluster.json --release emr-7.14.0
+      warmbase lint prod --tables tables.rb
+      warmbase lint --file cluster.json --fix --dry-run
+      cat create.sh | warmbase lint --file -
+
+    Exit codes: 3 there are errors, placeholders such as <your-jvm-heap-size> that nobody filled in, or, with
+    --strict, warnings.
+    """
+    file, output = options["file"], options["output"]
+
+    def check() -> Report:
+        subject = with_tables(_subject(environment, options), options["tables"])
+        return linted(subject, roles=_roles(subject, options["group"]))
+
+    if options["fix"] or options["dry_run"]:
+        mending = MendOptions(dry_run=options["dry_run"], yes=options["yes"])
+        report = mend_file(_file_to_mend(file, output, fix=options["fix"]), check, mending)
+    else:
+        report = check()
+        _print(report, _least(report, Severity(options["least"])), output, every=options["every"])
+    if report.replaced_release:
+        echo(
+            f"warmbase: checked as {report.release}, because of --release; the file has {report.replaced_release}",
+            err=True,
+        )
+    if report.of(Severity.ERROR) or unfilled(report) or (options["strict"] and report.of(Severity.WARNING)):
+        sys.exit(ANSWER_IS_NO)
+
+
+def _file_to_mend(file: Path | None, output: str, *, fix: bool) -> Path:
+    if not fix:
+        raise click.UsageError("--dry-run needs --fix")
+    if file is None:
+        raise click.UsageError("--fix needs --file FILE; correct an environment in its own file")
+    if output != "table":
+        raise click.UsageError("--fix prints a diff; omit --output")
+    return file
+
+
+def _print(report: Report, listed: Report, output: str, *, every: bool) -> None:
+    if output == "json":
+        echo(json_text(listed))
+    elif output == "sarif":
+        echo(json_text(sarif_document(listed)))
+    else:
+        echo_styled(LintPage(report=report, listed=listed, columns=page_columns(), every=every).text())
+
+
+def _subject(environment: str | None, options: LintOptions) -> ClusterSpec:
+    file, release, cluster = options["file"], options["release"], options["cluster"]
+    if (environment is None) == (file is None):
+        raise click.UsageError("give either ENV or --file FILE")
+    if file is not None:
+        if cluster is not None:
+            raise click.UsageError("--cluster needs ENV; a file holds one cluster")
+        return read_subject(file, release)
+    if release is not None:
+        raise click.UsageError("--release needs --file; ENV states its own release")
+    read = read_environment(environment or "")
+    if analytics := chosen_analytics(read, cluster):
+        return trino_spec(trino_launch_of(read, analytics))
+    return planned_spec(launch_of(read, chosen_cluster(read, cluster)))
+
+
+def _roles(subject: ClusterSpec, group: str | None) -> Sequence[str]:
+    if group is not None and subject.groups:
+        raise click.UsageError("--group needs a file without instance groups; this file has them")
+    return ROLES if group is None else (group,)
+
+
+def _least(report: Report, least: Severity) -> Report:
+    ranks = list(Severity)
+    findings = tuple(finding for finding in report.findings if ranks.index(finding.severity) <= ranks.index(least))
+    return replace(report, findings=findings)

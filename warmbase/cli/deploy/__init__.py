@@ -1,0 +1,1 @@
+"""The commands that deploy and change a cluster."""

@@ -1,0 +1,200 @@
+"""`warmbase status` shows an environment on one screen."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from datetime import date, timedelta
+from textwrap import wrap
+from typing import Any, Final
+
+import click
+
+from warmbase.cli.operate.warm import boost_warnings, volumes_text
+from warmbase.cli.options import environment_argument, output_option
+from warmbase.cli.terminal import echo
+from warmbase.environments.environment import Environment
+from warmbase.environments.reader import read_environment
+from warmbase.facts.releases import newest_release, release_of
+from warmbase.facts.table import today
+from warmbase.ground.errors import OperationFailed
+from warmbase.ground.units import format_duration, format_percent, format_usd
+from warmbase.operations.aws.clients import environment_aws
+from warmbase.operations.cluster.alarms import topic_faults
+from warmbase.operations.cluster.claims import NOBODY
+from warmbase.operations.cluster.state import Caches, ClusterState, EnvironmentState, state
+from warmbase.reports.json_text import json_text, plain
+
+WIDTH: Final = 80
+LABEL: Final = 11
+WATCH_SECONDS: Final = 30.0
+# judgement: a quarter to plan, launch and warm a cluster on a newer release
+SUPPORT_WARNING: Final = timedelta(days=90)
+UNKNOWN: Final = "unknown: no node has published cache metrics in the last minutes"
+
+
+@click.command()
+@environment_argument
+@click.option("--watch", is_flag=True, help=f"Refresh every {WATCH_SECONDS:.0f} seconds until Ctrl-C.")
+@output_option
+def status(environment: str, output: str, *, watch: bool) -> None:
+    """Show nodes, caches, drift, alarms and cost.
+
+    Every cluster of the environment is shown. Hit ratios cover the last ten minutes: over all requests, and of the
+    worst server.
+
+    \b
+    Example:
+      warmbase status prod
+      warmbase status prod --watch
+    """
+    read = read_environment(environment)
+    while watch:
+        try:
+            text = _text(read, output)
+        except OperationFailed as failure:
+            # The next turn reads the credentials and asks AWS again.
+            text = json_text(failure.document()) if output == "json" else str(failure)
+        click.clear()
+        echo(text)
+        time.sleep(WATCH_SECONDS)
+    echo(_text(read, output))
+
+
+def _text(environment: Environment, output: str) -> str:
+    current = state(environment_aws(environment, os.environ), environment)
+    return json_text(_document(current)) if output == "json" else "\n".join(_page(current))
+
+
+def _document(current: EnvironmentState) -> dict[str, Any]:
+    """Return the state as JSON has it, each cluster's name also under `colour`, the key's deprecated spelling."""
+    document: dict[str, Any] = plain(current)
+    for cluster, entry in zip(document["clusters"], current.clusters, strict=True):
+        until = _support_until(entry)
+        cluster["colour"] = cluster["name"]
+        cluster["standard_support_until"] = until and until.isoformat()
+        cluster["past_standard_support"] = until and until < today()
+    return document
+
+
+def _page(state: EnvironmentState) -> Iterator[str]:
+    yield f"{state.environment}, {state.at}"
+    yield from _entry("claim", _claim(state))
+    for launch in state.failed_launches:
+        ways = f"`warmbase deploy {state.environment}` and `warmbase destroy {state.environment}` ask, and then end it"
+        yield from _entry("failed", f"{launch.text}. {ways}")
+    for cluster in state.clusters:
+        yield ""
+        yield from _cluster(cluster, state.environment)
+    yield f"\nNext: `warmbase explore {state.environment}` shows the plan for other values in a browser."
+
+
+def _claim(state: EnvironmentState) -> str:
+    claim = state.claim
+    if claim is None:
+        return state.claim_why
+    if claim.cluster == NOBODY:
+        return f"free: released at {claim.claimed_at}"
+    return f"{claim.cluster}, {claim.state or 'unknown to EMR'}, since {claim.claimed_at}"
+
+
+def _cluster(state: ClusterState, environment: str) -> Iterator[str]:
+    cluster = state.cluster
+    if cluster is None or state.why:
+        yield f"{state.name}, {state.role}: {state.why}"
+        return
+    yield f"{state.name}, {state.role}: {cluster.id}, {cluster.state}, {cluster.release}"
+    yield from _entry("launched", _launch_line(state))
+    yield from _support(state)
+    nodes = (
+        f"{role} {group.running} of {group.count} {group.instance_type}, {group.state}"
+        for role, group in cluster.groups.items()
+    )
+    yield from _entry("nodes", "; ".join(nodes))
+    if state.caches is not None:
+        yield from _caches(state.caches)
+    yield from _boost(state, environment)
+    yield from _entry("drift", f"{state.differences} differences from today's plan" if state.differences else "none")
+    yield from _entry("alarms", ", ".join(state.alarms) or "none")
+    if state.silenced:
+        yield from _entry("silenced", f"{'; '.join(state.silenced)}. `warmbase deploy` ends what warmbase silenced")
+    if faults := topic_faults(state.topics):
+        yield from _entry("mails", "; ".join(faults))
+    if state.unfinished is None:
+        yield from _entry("unfinished", "unknown: these credentials may not read the journals in the log bucket")
+    elif state.unfinished:
+        advice = "If the command no longer runs, run it again to finish its work"
+        yield from _entry("unfinished", f"{'; '.join(state.unfinished)}. {advice}")
+    if state.unprotected:
+        yield from _entry("missing", f"{', '.join(state.unprotected)}. `warmbase deploy` restores it")
+    if state.usd_per_month is not None:
+        yield from _entry("cost", f"{format_usd(state.usd_per_month)} a month, as planned (estimate)")
+
+
+def _boost(state: ClusterState, environment: str) -> Iterator[str]:
+    """Yield an entry where cache volumes are raised, with a warning for those that should be back."""
+    if state.boost is None or not state.boost.raised:
+        return
+    yield from _entry("boost", volumes_text(state.boost))
+    for warning in boost_warnings(state.boost, environment):
+        yield from _entry("", warning)
+
+
+def _support(state: ClusterState) -> Iterator[str]:
+    """Yield a line where standard support has ended, or ends so soon that somebody has to plan an upgrade."""
+    until = _support_until(state)
+    if until is None or until - today() > SUPPORT_WARNING:
+        return
+    ends = f"ended on or before {until}" if until < today() else f"ends on or before {until}"
+    fix = f"launch a new cluster on {newest_release().label}"
+    yield from _entry("support", f"standard support of the release {ends}: {fix}")
+
+
+def _support_until(state: ClusterState) -> date | None:
+    """Return the last day of standard support of the release that runs; None where nothing runs, or it is unknown."""
+    release = release_of(state.cluster.release).release if state.cluster else None
+    return release.support_until if release else None
+
+
+def _launch_line(state: ClusterState) -> str:
+    if not state.recorded:
+        return "no launch record: run `warmbase pin`, or a deployment could replace the cluster"
+    return str(state.launched_at)
+
+
+def _caches(caches: Caches) -> Iterator[str]:
+    published = len(caches.servers)
+    if not published:
+        yield from _entry("caches", UNKNOWN)
+        return
+    if caches.hit_ratio is None:
+        yield from _entry("hit ratio", "no reads in the last minutes")
+    else:
+        worst = caches.worst
+        worst_server = (
+            f"; worst {format_percent(worst.hit_ratio)}, {worst.instance}"
+            if worst and worst.hit_ratio is not None
+            else ""
+        )
+        yield from _entry("hit ratio", f"{format_percent(caches.hit_ratio)} of all requests{worst_server}")
+        yield from _entry("", f"servers below 90 %: {caches.below_90}, below 80 %: {caches.below_80}")
+    yield from _entry("fill", _fill(caches))
+    if published < caches.expected_servers:
+        yield from _entry("", f"{published} of {caches.expected_servers} RegionServers have published metrics")
+
+
+def _fill(caches: Caches) -> str:
+    if caches.fill is None:
+        return UNKNOWN
+    share = f"{format_percent(caches.fill)} of the planned fill"
+    if caches.warm:
+        return f"{share}: warm"
+    if caches.warm_in_seconds is None:
+        return f"{share}: no growth in the last half hour"
+    return f"{share}: warming, {format_duration(caches.warm_in_seconds)} remaining at this rate (estimate)"
+
+
+def _entry(name: str, text: str) -> list[str]:
+    indent = " " * (LABEL + 2)
+    return wrap(text, WIDTH, initial_indent=f"  {name:<{LABEL}}", subsequent_indent=indent, break_on_hyphens=False)

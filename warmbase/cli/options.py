@@ -1,0 +1,153 @@
+"""Arguments and options that commands share.
+
+Types of command-line values that have a unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from typing import Final
+
+import click
+
+from warmbase.cli.terminal import echo, interruptible
+from warmbase.engines.trino.request import TrinoChoice
+from warmbase.environments.environment import Environment
+from warmbase.ground.errors import InvalidInput
+from warmbase.ground.units import parse_duration, parse_fraction
+from warmbase.sizing.requirements import ClusterChoice
+
+ANSWER_IS_NO: Final = 3
+
+
+def complete_environment(_context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
+    """Return the names of environments that begin with these letters, for completion in a shell."""
+    from warmbase.environments.reader.read import environment_names  # noqa: PLC0415 - only a completion needs it
+
+    return [name for name in environment_names() if name.startswith(start)]
+
+
+environment_argument: Final = click.argument("environment", metavar="ENV", shell_complete=complete_environment)
+cluster_option: Final = click.option(
+    "--cluster", metavar="NAME", help="The cluster to use.  [default: the active cluster]"
+)
+output_option: Final = click.option(
+    "--output",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="Print a table for people or JSON for programs.",
+)
+yes_option: Final = click.option("--yes", is_flag=True, help="Proceed without asking for confirmation.")
+dry_run_option: Final = click.option("--dry-run", is_flag=True, help="Show what would be done, and change nothing.")
+
+
+def chosen_cluster(environment: Environment, cluster_name: str | None) -> ClusterChoice:
+    """Return HBase's cluster of that name, or the active one.
+
+    Raises InvalidInput for a name that the file does not have, and for that of an analytics cluster.
+    """
+    if cluster_name is None:
+        return environment.active
+    if cluster_name in environment.analytics:
+        raise InvalidInput.of(
+            where=environment.source,
+            what=f"clusters.{cluster_name}",
+            why="this is a Trino cluster, and the command is for HBase clusters",
+            fix="for a Trino cluster, use warmbase plan (also with --set, --frontier, --tornado or --months), explore,"
+            " compare, diff, explain, render, lint, reconfigure, verify or teardown",
+        )
+    if cluster_name not in environment.clusters:
+        raise InvalidInput.of(
+            where=environment.source,
+            what="clusters",
+            why=f"there is no cluster {cluster_name!r}",
+            fix=f"one of: {', '.join((*environment.clusters, *environment.analytics))}",
+        )
+    return environment.clusters[cluster_name]
+
+
+def check_cluster(environment: Environment, cluster_name: str) -> None:
+    """Raise InvalidInput for a name that no cluster of the file has, of whatever engine."""
+    if cluster_name not in environment.analytics:
+        chosen_cluster(environment, cluster_name)
+
+
+def chosen_name(environment: Environment, cluster_name: str | None) -> str:
+    """Return the name of a cluster of whatever engine, or that of the active one. Raises as `check_cluster`."""
+    if cluster_name is None:
+        return environment.active.name
+    check_cluster(environment, cluster_name)
+    return cluster_name
+
+
+def chosen_analytics(environment: Environment, cluster_name: str | None) -> TrinoChoice | None:
+    """Return the analytics cluster of that name, None if it is no name of one."""
+    return environment.analytics.get(cluster_name or "")
+
+
+def confirm(question: str) -> None:
+    """Ask, and return if the answer is yes. If it is no, the command ends with exit code 3.
+
+    Raises InvalidInput where the input ends before an answer, as in a job without a terminal.
+    """
+    context = click.get_current_context()
+    try:
+        with interruptible():
+            is_confirmed = click.confirm(question, err=True)
+    except click.Abort:
+        raise InvalidInput.of(
+            where=context.command_path,
+            what="needs a confirmation",
+            why="standard input has ended, so nobody can answer; nothing was changed",
+            fix="run it on a terminal, or with --yes",
+        ) from None
+    if not is_confirmed:
+        echo("warmbase: you did not confirm, so nothing was changed", err=True)
+        context.exit(ANSWER_IS_NO)
+
+
+class UnitText(click.ParamType[float]):
+    """A command-line value with a unit, such as `4 GiB`."""
+
+    def __init__(self, name: str, parse: Callable[[str], float], least: float = 0, most: float = inf) -> None:
+        self.name = name
+        self._parse = parse
+        self._least = least
+        self._most = most
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number; a default that is a number stays."""
+        if isinstance(value, int | float):
+            return value
+        try:
+            amount = float(self._parse(str(value)))
+        except ValueError as error:
+            self.fail(f"{value!r}: {error}", param, ctx)
+        if amount < self._least:
+            self.fail(f"{value!r} is too small", param, ctx)
+        if amount > self._most:
+            self.fail(f"{value!r} is too large", param, ctx)
+        return amount
+
+
+def _share(text: str) -> float:
+    """Return the share, which may also be a number without a unit, as in an environment file."""
+    try:
+        return parse_fraction(float(text))
+    except ValueError:
+        return parse_fraction(text)
+
+
+def _growth(text: str) -> float:
+    """Return a growth per month, which may end in `a month`, as in an environment file."""
+    if ".." in text:
+        raise ValueError(f"state a range of the growth in the file or with --set, such as {GROWTH_EXAMPLE}")
+    return _share(text.strip().removesuffix("a month").strip())
+
+
+GROWTH_EXAMPLE: Final = '"workload.growth=0..10 % a month"'
+DURATION: Final = UnitText("time", parse_duration)
+SHARE: Final = UnitText("share", _share)
+GROWTH: Final = UnitText("growth", _growth)

@@ -1,0 +1,1 @@
+"""The commands that compare a cluster with the documentation."""

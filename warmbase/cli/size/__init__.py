@@ -1,0 +1,1 @@
+"""The commands that size a cluster, with the pages that they print."""

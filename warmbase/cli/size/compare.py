@@ -1,0 +1,227 @@
+"""`warmbase compare` plans the same workload in each storage mode, side by side.
+
+The plans that `warmbase compare` shows side by side: of the storage modes, or of the places of Trino's cache.
+
+The document that `warmbase plan ENV --output json` prints, and that the page of a plan has in it.
+
+The pages that `warmbase plan ENV --report FILE` and `warmbase compare ENV --report FILE` write.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from msgspec import Struct
+from msgspec.structs import replace
+
+from warmbase.cli.options import (
+    chosen_analytics,
+    chosen_cluster,
+    chosen_name,
+    cluster_option,
+    environment_argument,
+    output_option,
+)
+from warmbase.cli.terminal import answer_document, echo, echo_styled
+from warmbase.engines.trino.plan import CacheComparison
+from warmbase.engines.trino.planning import compared_caches_of, trino_infeasible, trino_plan_of
+from warmbase.engines.trino.report import cache_table
+from warmbase.engines.trino.search import CacheKind
+from warmbase.environments.environment import Environment
+from warmbase.environments.planning import advised_plan_of, compared_plans, infeasible
+from warmbase.environments.reader import read_environment
+from warmbase.environments.reader.assignment import Assignment
+from warmbase.environments.reader.read import middle_environment, read_ranges
+from warmbase.environments.uncertainty.samples import Sampling
+from warmbase.environments.unstated import unstated
+from warmbase.facts.prices import price_table
+from warmbase.ground.errors import Infeasible, InvalidInput, WarmbaseError
+from warmbase.ground.whole_file import write_whole
+from warmbase.linter.secret import redacted
+from warmbase.reports.decision_page import decision_page
+from warmbase.reports.explorer.page_file import Document, Report, is_page
+from warmbase.reports.explorer.subject import Subject
+from warmbase.reports.json_text import plain
+from warmbase.reports.plan_text import ColumnTable, mode_table
+from warmbase.sizing.modes import Mode
+from warmbase.sizing.plan import Plan
+from warmbase.sizing.requirements import ClusterChoice
+
+
+@click.command()
+@environment_argument
+@cluster_option
+@output_option
+@click.option(
+    "--report",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the comparison as an HTML page that needs no server and no network.",
+)
+def compare(environment: str, cluster: str | None, output: str, report: Path | None) -> None:
+    """Compare the storage modes for one environment.
+
+    Each column is the cheapest cluster that meets the targets in one mode: S3 with a disk cache, S3 without a cache,
+    and HDFS. The calculator chooses everything, even where the file pins the cluster. For a mode that cannot meet the
+    targets, the column shows the nearest target that it could meet.
+
+    For a Trino cluster, the columns are the cheapest clusters with the cache on EBS volumes, with the cache on the
+    instance's own NVMe drive, and without a cache.
+
+    \b
+    Example:
+      warmbase compare prod
+      warmbase compare prod --report compare.html
+      warmbase compare docs/analytics.yaml --cluster lake
+    """
+    if report:
+        if output != "table":
+            raise click.UsageError("--report writes a page, which contains the JSON: leave out --output.")
+
+        write_comparison(environment, cluster, report)
+        return
+    read = read_environment(environment)
+    plans, table = compared_columns(read, cluster)
+    if output == "json":
+        from warmbase.reports.json_text import json_text  # noqa: PLC0415 - each output loads what it needs
+
+        echo(json_text(plans))
+        return
+    _print(table)
+    note = price_table(read.region).note
+    if note.estimate:
+        echo(f"Prices are an {note.described}. To use the real prices, run: {note.refresh}")
+
+
+def _print(columns: ColumnTable) -> None:
+    from rich.console import Console  # noqa: PLC0415 - for people
+    from rich.table import Table  # noqa: PLC0415
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), width=80, header_style="bold")
+    table.add_column("")
+    for name in columns.names:
+        table.add_column(name)
+    for name, *texts in columns.rows:
+        table.add_row(f"[cyan]{name}[/cyan]", *texts)
+    console = Console(highlight=False, width=80)
+    with console.capture() as page:
+        console.print(table)
+    for line in page.get().splitlines():
+        echo_styled(line.rstrip())
+    echo()
+    for summary in columns.summaries:
+        echo(summary)
+
+
+Compared = Mapping[Mode, Plan] | Mapping[CacheKind, CacheComparison]
+
+
+def compared_columns(environment: Environment, cluster: str | None) -> tuple[Compared, ColumnTable]:
+    """Return the plan of each column, and their table. Raises InvalidInput for a name of no cluster."""
+    if choice := chosen_analytics(environment, cluster):
+        caches = compared_caches_of(environment, choice)
+        return caches, cache_table(caches)
+    plans = compared_plans(environment, chosen_cluster(environment, cluster))
+    return plans, mode_table(plans)
+
+
+def plan_document(
+    environment: Environment, cluster: ClusterChoice, plan: Plan, error: WarmbaseError | None
+) -> dict[str, Any]:
+    """Return the plan as JSON has it, with the overrides, the assumed values, and the error if there is one."""
+    overrides = [replace(override, value=redacted(override.key, override.value)) for override in environment.overrides]
+    assumed = unstated(environment, cluster)
+    return answer_document({**plain(plan), "overrides": overrides, "assumed": assumed}, error)
+
+
+SUFFIX: Final = ".html"
+COMPUTING: Final = "warmbase: computing the plans for the sliders, which takes several seconds"
+
+
+class ReportRequest(Struct, frozen=True, kw_only=True):
+    """The options of `warmbase plan` that matter to a report."""
+
+    environment: str
+    assignments: tuple[Assignment, ...]
+    cluster: str | None
+    sampling: Sampling
+    file: Path
+
+
+def write_report(request: ReportRequest) -> None:
+    """Write the page of a plan. Raises Infeasible if the plan misses its targets, after writing the page."""
+    _check_file(request.file)
+    ranged = read_ranges(request.environment, request.assignments).today
+    read = middle_environment(ranged)
+    name = chosen_name(read, request.cluster)
+    ranged = ranged.of_cluster(read, name)
+    echo(COMPUTING, err=True)
+    document, error = _planned(read, name)
+    decision = decision_page(ranged, name, request.sampling) if ranged.ranges else None
+    subject = Subject.read(request.environment, name, request.assignments)
+    document = decision.document() if decision else plain(document)
+    _write(request.file, Report(subject=subject, document=document, decision=decision))
+    if error and not decision:
+        raise error
+
+
+def _planned(environment: Environment, cluster: str) -> tuple[Document, Infeasible | None]:
+    """Return the plan as JSON has it, and the error of one that misses its targets."""
+    if cluster in environment.analytics:
+        queries = trino_plan_of(environment, environment.analytics[cluster])
+        missed = None if queries.feasible else trino_infeasible(environment.source, queries)
+        return answer_document(plain(queries), missed), missed
+    choice = environment.clusters[cluster]
+    plan = advised_plan_of(environment, choice)
+    error = None if plan.meets_targets else infeasible(environment.source, plan)
+    return plan_document(environment, choice, plan, error), error
+
+
+def write_comparison(environment: str, cluster: str | None, file: Path) -> None:
+    """Write the page of a comparison, whose nodes warmbase chooses, even if the file pins them."""
+    _check_file(file)
+    read = read_environment(environment)
+    subject = Subject.read(environment, chosen_name(read, cluster))
+    echo(COMPUTING, err=True)
+    plans, table = compared_columns(read, cluster)
+    report = Report(
+        subject=subject, document=plain(plans), columns=table, is_free=True, command=subject.compare_command
+    )
+    _write(file, report)
+
+
+def _write(file: Path, report: Report) -> None:
+    try:
+        write_whole(file, report.page().encode())
+    except OSError as failure:
+        raise OSError(failure.errno, failure.strerror, str(file)) from None
+    echo(str(file))
+
+
+def _check_file(file: Path) -> None:
+    """Raise InvalidInput if the page cannot be written to this file, or would replace a file that is no such page."""
+    if file.suffix != SUFFIX:
+        raise InvalidInput.of(
+            where="--report",
+            what=str(file),
+            why=f"the report is an HTML page, and the name of this file does not end in {SUFFIX}",
+            fix=f"name a file that ends in {SUFFIX}",
+        )
+    if not os.access(file.parent, os.W_OK):
+        raise InvalidInput.of(
+            where="--report",
+            what=str(file),
+            why="you cannot write to that directory, or there is none",
+            fix="name a file in a directory that you can write to",
+        )
+    if os.path.lexists(file) and not (file.is_file() and is_page(file)):
+        raise InvalidInput.of(
+            where="--report",
+            what=str(file),
+            why="a file with that name exists already, and warmbase overwrites only its own reports",
+            fix="name another file, or remove this one",
+        )

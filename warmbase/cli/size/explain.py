@@ -1,0 +1,141 @@
+"""`warmbase explain` shows the formula, inputs and source of one figure or property."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from textwrap import fill
+from typing import Final
+
+import click
+
+from warmbase.cli.options import chosen_analytics, chosen_cluster, cluster_option, environment_argument, output_option
+from warmbase.cli.size.explanation import (
+    LISTS,
+    SAVES,
+    WORDS,
+    indented,
+    is_word,
+    listed,
+    print_explanation,
+    word_document,
+    word_paths,
+)
+from warmbase.cli.terminal import echo, page_columns
+from warmbase.configurations.launch import classifications
+from warmbase.configurations.properties import CATALOGUE, Property
+from warmbase.emr.cluster_spec import flattened
+from warmbase.environments.environment import Environment
+from warmbase.environments.override import Override
+from warmbase.environments.planning import advised_plan_of, plan_of
+from warmbase.environments.reader import read_environment
+from warmbase.environments.unstated import Unstated, unstated
+from warmbase.facts.releases import releases
+from warmbase.ground.errors import InvalidInput, Problem
+from warmbase.linter.secret import redacted
+from warmbase.reports.json_text import json_text
+from warmbase.sizing.plan import Plan
+
+USUAL: Final = ("cold", "p99", "restart", "decides", "cache", "cost")
+"""Words that somebody who has mistyped another may want."""
+
+
+def _complete_word(_context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
+    """Return the words and properties that begin with these letters, for completion in a shell."""
+    names = [*WORDS, *LISTS, *(key for _, key in CATALOGUE)]
+    return sorted({name for name in names if name.startswith(start.lower()) and " " not in name})
+
+
+@click.command()
+@environment_argument
+@click.argument("words", metavar="FIGURE", nargs=-1, required=True, shell_complete=_complete_word)
+@cluster_option
+@output_option
+def explain(environment: str, words: tuple[str, ...], cluster: str | None, output: str) -> None:
+    """Explain one figure or property: formula, inputs, source.
+
+    FIGURE is a word that `warmbase plan` prints (cold, p99, assumed, watch), a path in the plan (heap.xmx_mib; `plan
+    --output json` lists the paths under `because`), or a property that warmbase renders (hbase.bucketcache.size).
+
+    \b
+    Example:
+      warmbase explain prod hbase.bucketcache.size
+      warmbase explain prod node lost
+      warmbase explain prod assumed
+    """
+    figure = " ".join(words)
+    read = read_environment(environment)
+    if analytics := chosen_analytics(read, cluster):
+        from warmbase.engines.trino.pages import explain_trino  # noqa: PLC0415 - most plans are of HBase
+
+        explain_trino(read, analytics, figure, output)
+        return
+    choice = chosen_cluster(read, cluster)
+    word = figure.lower()
+    plan = (advised_plan_of if word in SAVES else plan_of)(read, choice)
+    if is_word(word, plan):
+        _explain_word(word, plan, (unstated(read, choice), read.overrides), output)
+        return
+    properties = [entry for (_, key), entry in CATALOGUE.items() if key == figure]
+    path = properties[0].figure if properties else figure
+    explanation = plan.because.get(path)
+    if not properties and explanation is None:
+        raise InvalidInput([_unknown(plan, figure)])
+    if output == "json":
+        echo(json_text({"figure": figure, "path": path, "properties": properties, "because": explanation}))
+        return
+    for entry in properties[:1]:
+        _print_property(entry, read, plan)
+    if explanation is not None:
+        print_explanation(path, explanation, plan)
+
+
+def _explain_word(word: str, plan: Plan, entries: tuple[Sequence[Unstated], Sequence[Override]], output: str) -> None:
+    """Explain every figure of the plan that a word stands for, or list what it names."""
+    if output == "json":
+        echo(json_text({"figure": word, **word_document(word, plan, *entries)}))
+        return
+    for path in word_paths(word, plan):
+        print_explanation(path, plan.because[path], plan)
+    for line in listed(word, plan, *entries):
+        echo(indented(line) if line.startswith(" ") else fill(line, width=page_columns(), break_on_hyphens=False))
+
+
+def _print_property(entry: Property, environment: Environment, plan: Plan) -> None:
+    echo(f"{entry.key} = {_rendered(entry, environment, plan)}")
+    applied = entry.applied_in(releases()[plan.release])
+    groups = " and ".join(sorted(entry.groups))
+    echo(indented(f"set in {entry.classification} for {groups}; to apply a change: {applied}"))
+    for override in environment.overrides:
+        if (override.classification, override.key) == (entry.classification, entry.key):
+            echo(f"  an override: {override.where}")
+    echo(indented(entry.reason))
+    echo(indented(f"source: {entry.source}"))
+
+
+def _rendered(entry: Property, environment: Environment, plan: Plan) -> str:
+    levels = classifications(environment, plan)
+    values = [
+        value
+        for level in levels
+        for path, key, value in flattened(level)
+        if (path, key) == (entry.classification, entry.key)
+    ]
+    return (
+        f"{redacted(entry.key, values[0])} {entry.unit}".rstrip()
+        if values
+        else "not set for this cluster: the default applies"
+    )
+
+
+def _unknown(plan: Plan, figure: str) -> Problem:
+    names = [*plan.because, *(key for _, key in CATALOGUE)] if "." in figure else [*WORDS, *LISTS, *plan.because]
+    near = get_close_matches(figure, names, n=3)
+    return Problem(
+        where=figure,
+        what="figure or property",
+        why="neither a figure of the plan nor a property that warmbase knows has this name",
+        fix=f"did you mean {', '.join(near)}?"
+        if near
+        else f"use a word on the page of the plan, such as {', '.join(USUAL)}",
+    )

@@ -1,0 +1,199 @@
+"""The differences of two plans as text: a line with the price, and rows of figures before and after."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, TypeVar
+
+from warmbase.changes.change import Change
+from warmbase.changes.cost import ImpactCost
+from warmbase.changes.plan_comparison import PlanComparison, PlanFigures
+from warmbase.configurations.properties.property import Applied
+from warmbase.engines.trino.plan import TrinoWarning
+from warmbase.ground.units import MIB, SECONDS_PER_HOUR, format_duration, format_percent, format_size, format_usd
+from warmbase.sizing.plan import CoreGroup
+from warmbase.sizing.requirements import Volume
+from warmbase.sizing.warning import Warning  # noqa: A004 - the plan's own word
+
+W = TypeVar("W", Warning, TrinoWarning)
+Row = tuple[str, ...]
+"""A label, and the text of each plan."""
+NONE: Final = "none"
+SMALL_SHARE: Final = 0.1  # judgement: below it, a decimal of the percentage says something
+APPLIED: Final = {
+    Applied.LIVE: "applied live",
+    Applied.ROLLING_RESTART: "applied by a rolling restart",
+    Applied.NEW_CLUSTER: "applied by a new cluster",
+}
+
+
+def headline(before: PlanFigures | None, after: PlanFigures | None, comparison: PlanComparison) -> str:
+    """Return the answer in one line: the prices, the nodes, how the change is applied, and what the cache loses."""
+    if before is None or after is None or not (before.feasible and after.feasible):
+        return f"{_price_or_verdict(before)} → {_price_or_verdict(after)}"
+    price = f"{price_change(before.usd_per_month, after.usd_per_month)}: {nodes_change(_core(before), _core(after))}"
+    unmet = "" if after.meets_targets else "; it misses its targets"
+    return f"{price}{''.join(f'; {part}' for part in _applied(before, comparison))}{unmet}"
+
+
+def single_headline(figures: PlanFigures | None) -> str:
+    """Return one plan's price and nodes in one line."""
+    unmet = "; it misses its targets" if figures and figures.feasible and not figures.meets_targets else ""
+    return f"{_price_or_verdict(figures)}{unmet}"
+
+
+def _price_or_verdict(figures: PlanFigures | None) -> str:
+    if figures is None:
+        return "no cluster can hold this"
+    if figures.feasible:
+        return f"{format_usd(figures.usd_per_month)} a month ({_nodes(figures)})"
+    return f"no cluster meets the targets; the nearest has {figures.nearest[0]}"
+
+
+def price_change(before: float, after: float) -> str:
+    """Return two prices a month and their difference: `$3,504 → $4,156 a month (+$653, +19 %)`."""
+    was, will = format_usd(before), format_usd(after)
+    if was == will:
+        return f"{will} a month, as before"
+    return f"{was} → {will} a month ({signed_usd(after - before)}, {_signed_percent(after / before - 1)})"
+
+
+def signed_usd(usd: float) -> str:
+    """Return dollars with their sign: `+$839`, `-$0.42`."""
+    return f"{'-' if usd < 0 else '+'}{format_usd(abs(usd))}"
+
+
+def _signed_percent(share: float) -> str:
+    return f"{100 * share:+.{0 if abs(share) >= SMALL_SHARE else 1}f} %"
+
+
+def _nodes(figures: PlanFigures) -> str:
+    return f"{figures.core_nodes} x {figures.core_type}"
+
+
+def _core(figures: PlanFigures) -> CoreGroup:
+    return CoreGroup(instance_type=figures.core_type, count=figures.core_nodes, volumes=figures.core_volumes)
+
+
+def nodes_change(before: CoreGroup, after: CoreGroup, node: str = "node") -> str:
+    """Return the difference of two core groups in words; `node` is what the engine calls one of them."""
+    if before.instance_type != after.instance_type:
+        return f"{before.count} x {before.instance_type} → {after.count} x {after.instance_type}"
+    more = after.count - before.count
+    if more:
+        return f"{more:+} {node}{'s' * (abs(more) > 1)}"
+    return f"the same {node}s" if before.volumes == after.volumes else f"the same {node}s with other volumes"
+
+
+def _applied(before: PlanFigures, comparison: PlanComparison) -> Iterator[str]:
+    if comparison.unknown:
+        yield "how it is applied is unknown"
+    if comparison.application:
+        yield from applied_texts(comparison.application.cost, has_cache=bool(before.bucket_cache_mib))
+
+
+def applied_texts(cost: ImpactCost, *, has_cache: bool) -> Iterator[str]:
+    """Yield how the changes are applied, and what a cache loses."""
+    if cost.applied is None:
+        yield "nothing to apply"
+        return
+    yield APPLIED[cost.applied]
+    if has_cache:
+        yield _cache(cost)
+
+
+def _cache(cost: ImpactCost) -> str:
+    if cost.applied is Applied.NEW_CLUSTER or cost.warm_up_seconds or cost.cache_lost_bytes is None:
+        return "the cache is lost"
+    if cost.cache_lost_bytes == 0:
+        return "the cache is kept"
+    return f"{format_size(cost.cache_lost_bytes)} of cache is lost with the removed nodes"
+
+
+def applied_rows(changes: Sequence[Change]) -> Iterator[Row]:
+    """Yield each way in which changes are applied: settings that need a new cluster by name, others by number."""
+    for applied in reversed(Applied):
+        listed = [change for change in changes if change.applied is applied]
+        if applied is Applied.NEW_CLUSTER:
+            names = ", ".join(dict.fromkeys(f"{'/'.join(change.groups)} {change.key}" for change in listed))
+        else:
+            names = f"{len(listed)} setting{'s' * (len(listed) > 1)}"
+        if listed:
+            yield str(applied), names
+
+
+def figure_rows(*plans: PlanFigures) -> list[Row]:
+    """Return a row for each figure, or for each that differs where there are two plans."""
+    return distinct((label, *(text(figures) for figures in plans)) for label, text in FIGURES.items())
+
+
+def cost_rows(*bills: Mapping[str, float]) -> list[Row]:
+    """Return a row for each line of the bill, or for each that differs where there are two bills."""
+    items = dict.fromkeys(item for bill in bills for item in bill)
+    return distinct((item, *(_usd(bill, item) for bill in bills)) for item in items)
+
+
+def distinct(rows: Iterable[Row]) -> list[Row]:
+    """Return the rows whose texts differ, and all rows that have only one."""
+    return [row for row in rows if len(row) == 2 or len(set(row[1:])) > 1]  # noqa: PLR2004 - a label and one plan
+
+
+def warnings_without(warnings: Sequence[W], others: Sequence[W]) -> list[W]:
+    """Return the warnings that are not among the others, whose messages may have other figures."""
+    known = {warning.id for warning in others}
+    return [warning for warning in warnings if warning.id not in known]
+
+
+def _usd(bill: Mapping[str, float], item: str) -> str:
+    return format_usd(bill[item]) if item in bill else NONE
+
+
+def volume_text(volumes: Iterable[Volume], purpose: str) -> str:
+    """Return the size and the speed of the volumes for a purpose."""
+    return ", ".join(_volume_text(volume) for volume in volumes if volume.purpose == purpose) or NONE
+
+
+def _volume_text(volume: Volume) -> str:
+    many = f"{volume.count} x " if volume.count > 1 else ""
+    return f"{many}{volume.size_gib:,} GiB {volume.type}, {volume.iops:,} IOPS, {volume.throughput_mib_s:,} MiB/s"
+
+
+def _duration(seconds: float | None) -> str:
+    if seconds is None:
+        return NONE
+    if seconds == 0:
+        return "at once"
+    return format_duration(seconds) if math.isfinite(seconds) else "never"
+
+
+FIGURES: Final[Mapping[str, Callable[[PlanFigures], str]]] = {
+    "price a month": lambda figures: format_usd(figures.usd_per_month),
+    "meets the targets": lambda figures: "yes" if figures.meets_targets else "no",
+    "storage mode": lambda figures: figures.mode,
+    "release": lambda figures: figures.release,
+    "prices": lambda figures: figures.prices,
+    "core nodes": _nodes,
+    "cache per node": lambda figures: volume_text(figures.core_volumes, "cache"),
+    "data per node": lambda figures: volume_text(figures.core_volumes, "data"),
+    "system per node": lambda figures: volume_text(figures.core_volumes, "system"),
+    "primary nodes": lambda figures: f"{figures.primary_nodes} x {figures.primary_type}",
+    "BucketCache": lambda figures: (
+        f"{format_size(figures.bucket_cache_mib * MIB)} per server" if figures.bucket_cache_mib else NONE
+    ),
+    "heap": lambda figures: format_size(figures.heap_mib * MIB),
+    "handlers": lambda figures: f"{figures.handlers}",
+    "hit ratio, warm": lambda figures: (
+        format_percent(figures.hit_ratio) + ("" if figures.all_cached else " of reads of cached tables")
+    ),
+    "reads": lambda figures: f"{figures.reads_per_second:,.0f}/s",
+    "reads at most": lambda figures: f"{figures.saturation_reads_per_second:,.0f}/s",
+    "bottleneck": lambda figures: figures.bottleneck,
+    "mean latency": lambda figures: f"{figures.mean_latency_ms:,.0f} ms",
+    "p99 (estimate)": lambda figures: f"{figures.p99_latency_ms:,.0f} ms",
+    "warm-up": lambda figures: format_duration(figures.warm_up_seconds),
+    "carries its load, cold": lambda figures: _duration(figures.cold_seconds),
+    "restart per server": lambda figures: format_duration(figures.restart_seconds),
+    "rows offline after a crash": lambda figures: _duration(figures.offline_seconds),
+    "S3 GETs, warm": lambda figures: f"{figures.gets_per_hour_warm / SECONDS_PER_HOUR:,.0f}/s",
+}

@@ -1,0 +1,1 @@
+"""Engines beside HBase, each in a package of its own."""

@@ -1,0 +1,224 @@
+"""The pages of `warmbase plan ENV --cluster NAME` for an analytics cluster.
+
+`warmbase explain ENV FIGURE --cluster NAME` for an analytics cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from textwrap import fill
+from typing import Final
+
+from warmbase.cli.size.explanation import indented, print_explanation
+from warmbase.cli.size.plan_summary import Row, cluster_heading, command_lines, labelled_lines
+from warmbase.cli.terminal import echo, page_columns
+from warmbase.engines.trino.plan import TrinoPlan
+from warmbase.engines.trino.planning import assumed, trino_plan_of
+from warmbase.engines.trino.properties import PROPERTIES, TrinoProperty
+from warmbase.engines.trino.report import OVERLOADED, decisive, lost_text, missed_texts, query_rate
+from warmbase.engines.trino.request import TrinoChoice
+from warmbase.environments.environment import Environment
+from warmbase.ground.errors import InvalidInput, fix_line
+from warmbase.ground.units import format_duration, format_percent, format_size, format_usd
+from warmbase.reports.json_text import json_text
+from warmbase.reports.plan_text import volumes_text
+from warmbase.sizing.cost import CostLine
+
+
+def trino_summary(name: str, environment: Environment, plan: TrinoPlan, width: int) -> str:
+    """Return the page: what to buy, how long queries take, what decides, what is assumed, what to watch, what is next.
+
+    `name` is the environment as the command line names it.
+    """
+    choice = environment.analytics[plan.cluster]
+    blocks = (
+        [_head(plan)],
+        labelled_lines(_purchase(plan), width),
+        labelled_lines(_outcome(plan, choice), width),
+        labelled_lines(_reasons(environment, plan, choice), width),
+        labelled_lines(_watch(plan), width),
+        command_lines(_next(name, plan), width),
+    )
+    return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def trino_page(plan: TrinoPlan, pages: Sequence[str], width: int) -> str:
+    """Return the sections of these pages: `why`, `cost`, or `everything`."""
+    everything = "everything" in pages
+    blocks = [[_head(plan)]]
+    if everything or "why" in pages:
+        reasons = ((path, explanation.sentence) for path, explanation in plan.because.items())
+        blocks += [["Why", *(line for row in reasons for line in _paragraph(row, width))]]
+        warnings = ((one.id, f"{one.message}. {fix_line(one.fix)}") for one in plan.warnings)
+        blocks += [["Watch", *(line for row in warnings for line in _paragraph(row, width))]]
+    if everything or "cost" in pages:
+        billed = (line for line in plan.cost.lines if line.usd_per_month)
+        blocks += [["Cost per month", *map(_cost, billed), _total(plan)]]
+    if everything:
+        rejected = (
+            f"  {one.count} x {one.instance_type}: {format_usd(one.usd_per_month)} a month; {one.reason}"
+            for one in plan.rejected
+        )
+        blocks += [["Rejected: the best cluster of each other instance type", *rejected]]
+    return "\n\n".join("\n".join(block) for block in blocks)
+
+
+def _paragraph(row: Row, width: int) -> Iterator[str]:
+    label, text = row
+    yield label
+    yield from (line[2:] for line in labelled_lines(iter([("", text)]), width + 2))
+
+
+def _cost(line: CostLine) -> str:
+    return f"  {format_usd(line.usd_per_month):>9}  {line.item}: {line.because}"
+
+
+def _total(plan: TrinoPlan) -> str:
+    return f"  {format_usd(plan.cost.usd_per_month):>9}  total"
+
+
+def _head(plan: TrinoPlan) -> str:
+    place = f"{plan.release}, {plan.prices.region}"
+    head = (
+        f"{cluster_heading(plan.environment, plan.cluster)}   Trino {plan.trino} with a cache on its workers   {place}"
+    )
+    return head if plan.feasible else f"{head}\nno cluster meets its targets; this is the nearest"
+
+
+def _purchase(plan: TrinoPlan) -> Iterator[Row]:
+    workers = (
+        f"workers: {plan.workers.count} x {plan.workers.instance_type}, each with {volumes_text(plan.workers.volumes)}"
+    )
+    yield "Buy", f"{workers}; coordinator: 1 x {plan.coordinator.instance_type}"
+    basis = "estimated prices" if plan.prices.estimate else f"prices of {plan.prices.as_of}"
+    rate = f"less {format_percent(plan.prices.discount)}" if plan.prices.discount else "on demand"
+    monthly = f"{format_usd(plan.cost.usd_per_month)} a month {rate} ({basis}; --cost)"
+    yield "", f"{monthly}, in addition to the HBase clusters"
+
+
+def _outcome(plan: TrinoPlan, choice: TrinoChoice) -> Iterator[Row]:
+    queries = plan.queries
+    hits = f"{format_percent(plan.hit_ratio.predicted)} of the pages that queries read come from local disks"
+    mean = f"{query_rate(queries.per_hour)}: {_time(queries.mean_seconds)}"
+    yield "Warm", f"{mean}; {hits}; at most {query_rate(queries.most_per_hour)} (estimate)"
+    if queries.peak_per_hour != queries.per_hour:
+        yield "Peak hour", f"{query_rate(queries.peak_per_hour)}: {_time(queries.peak_mean_seconds)}"
+    warm = f"caches are warm after {plan.warmth.queries:,.0f} queries, {format_duration(plan.warmth.hours * 3600)}"
+    yield "Cold", f"at first {_time(queries.cold_seconds)}; {warm} at this rate (estimates)"
+    if choice.targets.lost_nodes:
+        yield "Lost", f"{lost_text(choice)}, in the busiest hour: {_time(queries.after_loss_seconds)}"
+    export = plan.export
+    copied = f"{format_size(export.stored_bytes)} as Parquet in {format_duration(export.hours * 3600)}"
+    yield "Export", f"{copied} for {format_usd(export.usd)} (estimates; docs/analytics.md)"
+
+
+def _time(seconds: float | None) -> str:
+    return OVERLOADED if seconds is None else f"{format_duration(seconds)} on average (estimate)"
+
+
+def _reasons(environment: Environment, plan: TrinoPlan, choice: TrinoChoice) -> Iterator[Row]:
+    yield "Decides", decisive(plan, choice)
+    yield from (("Misses", text) for text in missed_texts(plan))
+    values = ", ".join(assumed(environment, choice))
+    if values:
+        yield "Assumed", f"{values} (you did not state these)"
+
+
+def _watch(plan: TrinoPlan) -> Iterator[Row]:
+    """Yield the first thing to know before deploying; the others are counted."""
+    first, *others = plan.warnings
+    yield "Watch", first.message
+    if others:
+        yield "", f"{len(others)} more (--why)"
+
+
+def _next(environment: str, plan: TrinoPlan) -> Iterator[tuple[str, str]]:
+    yield f"warmbase plan {environment} --cluster {plan.cluster} --why", "every figure and its reason"
+
+
+WORDS = {
+    "warm": ("queries.mean_seconds", "hit_ratio.predicted", "queries.most_per_hour"),
+    "peak hour": ("queries.peak_mean_seconds",),
+    "cold": ("queries.cold_seconds",),
+    "lost": ("queries.after_loss_seconds",),
+    "cache": ("cache.size_gib", "cache.pages", "cache.working_set_pages", "cache.amplification"),
+    "s3": ("gets_per_second",),
+    "decides": ("workers.count",),
+    "memory": ("memory.heap_bytes", "memory.query_bytes_per_worker", "memory.query_bytes", "memory.page_index_bytes"),
+    "export": ("export.hours",),
+}
+"""The words of the page of a plan, with the figures that they stand for."""
+ASSUMED: Final = "assumed"
+WATCH: Final = "watch"
+
+
+def explain_trino(environment: Environment, cluster: TrinoChoice, figure: str, output: str) -> None:
+    """Print the explanation of a word, a path in the plan, or a property. Raises InvalidInput for anything else."""
+    plan = trino_plan_of(environment, cluster)
+    properties = [entry for entry in PROPERTIES if entry.at(plan)[1] == figure]
+    named = [entry.figure for entry in properties if entry.figure]
+    paths = [path for path in WORDS.get(figure.lower(), named or [figure]) if path in plan.because]
+    if figure.lower() in {ASSUMED, WATCH}:
+        _print_list(figure.lower(), plan, list(assumed(environment, cluster)), output)
+        return
+    if not (paths or properties):
+        raise _unknown(plan, figure)
+    if output == "json":
+        explanations = {path: plan.because[path] for path in paths}
+        echo(
+            json_text(
+                {"figure": figure, "properties": [_plain(entry, plan) for entry in properties], "because": explanations}
+            )
+        )
+        return
+    for entry in properties:
+        _print_property(entry, plan)
+    for path in paths:
+        print_explanation(path, plan.because[path], plan)
+
+
+def _print_list(word: str, plan: TrinoPlan, values: Sequence[str], output: str) -> None:
+    """Print all warnings of a plan, or all values that the file does not state."""
+    if output == "json":
+        listed = {"assumed": values} if word == ASSUMED else {"warnings": plan.warnings}
+        echo(json_text({"figure": word, **listed}))
+        return
+    if word == ASSUMED:
+        lines = [*values, "State a value in the environment file, or try it: warmbase plan ENV --set KEY=VALUE"]
+    else:
+        lines = [f"{warning.severity}: {warning.message}\n  {fix_line(warning.fix)}" for warning in plan.warnings]
+    for line in "\n".join(lines).splitlines():
+        echo(indented(line) if line.startswith(" ") else fill(line, width=page_columns(), break_on_hyphens=False))
+
+
+def _plain(entry: TrinoProperty, plan: TrinoPlan) -> dict[str, object]:
+    classification, key = entry.at(plan)
+    return {
+        "classification": classification,
+        "key": key,
+        "value": entry.value(plan),
+        "groups": sorted(entry.groups),
+        "reason": entry.reason,
+        "source": entry.source,
+    }
+
+
+def _print_property(entry: TrinoProperty, plan: TrinoPlan) -> None:
+    classification, key = entry.at(plan)
+    echo(f"{key} = {entry.value(plan)}")
+    groups = " and ".join(sorted(entry.groups))
+    echo(indented(f"set in {classification} for {groups}; to apply a change: {entry.applied}"))
+    echo(indented(entry.reason))
+    echo(indented(f"source: {entry.source}"))
+
+
+def _unknown(plan: TrinoPlan, figure: str) -> InvalidInput:
+    names = [*WORDS, ASSUMED, WATCH, *plan.because, *(entry.at(plan)[1] for entry in PROPERTIES)]
+    near = get_close_matches(figure, dict.fromkeys(names), n=3)
+    return InvalidInput.of(
+        where=figure,
+        what="figure or property",
+        why="neither a figure of the plan nor a property that warmbase renders for Trino has this name",
+        fix=f"did you mean {', '.join(near)}?" if near else f"use a word such as {', '.join((*WORDS, ASSUMED, WATCH))}",
+    )

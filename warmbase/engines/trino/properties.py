@@ -1,0 +1,268 @@
+"""Paths on the nodes of an analytics cluster.
+
+The properties of an analytics cluster: which value each has, why, and where the rule comes from.
+
+EMR writes jvm.config itself and does not let it be configured, so the heap and the Java of Trino are EMR's.
+Source: EMR Release Guide, emr-trino-deployment-config.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from msgspec import Struct
+
+from warmbase.configurations.node_files import HDFS_LOG, YARN_LOCAL, cache_mounts
+from warmbase.configurations.properties.hadoop import UNHEALTHY_DISK_PERCENT
+from warmbase.configurations.properties.property import (
+    BEST_PRACTICES,
+    BOTH,
+    CORE,
+    EMR_REPLACEMENT,
+    PRIMARY,
+    Applied,
+    PropertyScope,
+)
+from warmbase.emr.cluster_spec import ClassificationPath, SettingKey
+from warmbase.engines.trino.plan import TrinoPlan
+from warmbase.engines.trino.request import CATALOGS, Catalog
+from warmbase.ground.units import GIB
+
+PAGES: Final = "trino"
+"""The directory on each cache volume; the bootstrap action gives it to the user trino."""
+SPILL: Final = "/warmbase/system/trino-spill"
+COORDINATOR_CACHE: Final = "/tmp/trino-cache"  # noqa: S108 - the coordinator's own directory, on its root disk
+COORDINATOR_SPILL: Final = "/tmp/trino-spill"  # noqa: S108 - as above
+
+
+def cache_directories(plan: TrinoPlan) -> tuple[str, ...]:
+    """Return the directory of pages on each cache volume of a worker."""
+    return tuple(f"{mount}/{PAGES}" for mount in cache_mounts(plan.workers))
+
+
+CATALOG: Final = "trino-connector-CATALOG"
+"""The classification of the catalog that the environment file names."""
+METASTORE: Final = "METASTORE"
+METASTORE_KEYS: Final[Mapping[Catalog, str]] = {
+    "hive": "hive.metastore",
+    "iceberg": "iceberg.catalog.type",
+    "delta": "hive.metastore",
+}
+FS_CACHE: Final = "Trino 476 documentation, file system cache"
+MEMORY: Final = "Trino 476 documentation, resource management"
+SPILLING: Final = "Trino 476 documentation, spill to disk"
+CONNECTORS: Final[Mapping[Catalog, str]] = {"hive": "hive", "iceberg": "iceberg", "delta": "delta_lake"}
+TABLE_FORMATS: Final = "EMR Release Guide, emr-iceberg-use-trino-cluster and Deltacluster-trino"
+GLUE: Final = "EMR Release Guide, emr-trino-getting-started-launch"
+COPIES: Final = 2
+COORDINATOR_CACHE_SIZE: Final = "1GB"  # judgement: it holds the footers and manifests that planning reads
+
+
+class TrinoProperty(Struct, frozen=True, kw_only=True):
+    """One property. `value` gives it for a plan, and `figure` is the path of the plan's figure that it states."""
+
+    classification: str
+    key: str
+    value: Callable[[TrinoPlan], str]
+    reason: str
+    source: str
+    groups: frozenset[PropertyScope] = BOTH
+    figure: str = ""
+    applied: Applied = Applied.ROLLING_RESTART
+    catalogs: tuple[Catalog, ...] = CATALOGS
+    """The catalogs that have it."""
+
+    def at(self, plan: TrinoPlan) -> SettingKey:
+        """Return the classification and the key, which differ between catalogs."""
+        return self.at_catalog(plan.catalog)
+
+    def at_catalog(self, catalog: Catalog) -> SettingKey:
+        """Return the classification and the key in this catalog."""
+        return (
+            self.classification.replace("CATALOG", catalog),
+            self.key.replace(METASTORE, METASTORE_KEYS[catalog]),
+        )
+
+
+def _fixed(value: str) -> Callable[[TrinoPlan], str]:
+    return lambda _: value
+
+
+def _memory(plan: TrinoPlan) -> str:
+    """Return the size as Trino writes it: its GB is 2^30 bytes."""
+    return f"{max(1, plan.memory.query_bytes // GIB)}GB"
+
+
+def _cache_sizes(plan: TrinoPlan) -> str:
+    return ",".join([f"{plan.cache.size_gib // plan.cache.directories}GB"] * plan.cache.directories)
+
+
+PROPERTIES: Final = (
+    TrinoProperty(
+        classification="trino-config",
+        key="query.max-memory",
+        value=_memory,
+        figure="memory.query_bytes",
+        reason="the memory of one query on all workers together; Trino's default of 20 GB ignores how many there are",
+        source=MEMORY,
+    ),
+    TrinoProperty(
+        classification="trino-config",
+        key="node-scheduler.include-coordinator",
+        value=_fixed("false"),
+        groups=PRIMARY,
+        reason="the coordinator plans queries and has no cache for data",
+        source="Trino 476 documentation, cluster sizing",
+    ),
+    TrinoProperty(
+        classification="trino-config",
+        key="spill-enabled",
+        value=_fixed("true"),
+        reason="a join or an aggregation that needs more memory than a worker has continues on its disk",
+        source=SPILLING,
+    ),
+    TrinoProperty(
+        classification="trino-config",
+        key="spiller-spill-path",
+        value=_fixed(SPILL),
+        groups=CORE,
+        reason="spilled data goes to the system volume and never fills the cache volume",
+        source=SPILLING,
+    ),
+    TrinoProperty(
+        classification="trino-config",
+        key="spiller-spill-path",
+        value=_fixed(COORDINATOR_SPILL),
+        groups=PRIMARY,
+        reason="every node with spill-enabled needs a directory that it may write; a coordinator spills nothing",
+        source=SPILLING,
+    ),
+    TrinoProperty(
+        classification=CATALOG,
+        key="fs.cache.enabled",
+        value=_fixed("true"),
+        reason="workers keep the pages of files that they read from S3",
+        source=FS_CACHE,
+    ),
+    TrinoProperty(
+        classification=CATALOG,
+        key="fs.cache.directories",
+        value=lambda plan: ",".join(cache_directories(plan)),
+        groups=CORE,
+        figure="cache.directories",
+        reason="one directory on each cache volume; Alluxio spreads pages over them",
+        source=FS_CACHE,
+    ),
+    TrinoProperty(
+        classification=CATALOG,
+        key="fs.cache.max-sizes",
+        value=_cache_sizes,
+        groups=CORE,
+        figure="cache.size_gib",
+        reason="the cache stays below 85 % of its volume, and never fills it",
+        source=FS_CACHE,
+    ),
+    TrinoProperty(
+        classification=CATALOG,
+        key="fs.cache.directories",
+        value=_fixed(COORDINATOR_CACHE),
+        groups=PRIMARY,
+        reason="the directory must exist on the coordinator, too, or Trino does not start; the coordinator has no cache"
+        " volume",
+        source=FS_CACHE,
+    ),
+    TrinoProperty(
+        classification=CATALOG,
+        key="fs.cache.max-sizes",
+        value=_fixed(COORDINATOR_CACHE_SIZE),
+        groups=PRIMARY,
+        reason="the coordinator reads only metadata",
+        source=FS_CACHE,
+    ),
+    TrinoProperty(
+        classification=CATALOG,
+        key="fs.cache.preferred-hosts-count",
+        value=lambda plan: str(plan.cache.preferred_hosts),
+        figure="cache.preferred_hosts",
+        reason="each worker that Trino prefers for a file comes to hold a copy of it; the default is 2",
+        source=FS_CACHE,
+    ),
+    TrinoProperty(
+        classification=CATALOG,
+        key=METASTORE,
+        value=_fixed("glue"),
+        reason="tables are in the AWS Glue Data Catalog, which outlives the cluster",
+        source=GLUE,
+    ),
+    TrinoProperty(
+        classification=CATALOG,
+        key="connector.name",
+        value=lambda plan: CONNECTORS[plan.catalog],
+        catalogs=("iceberg", "delta"),
+        reason="the connector of the catalog; EMR states it for Hive alone",
+        source=TABLE_FORMATS,
+    ),
+    TrinoProperty(
+        classification="iceberg-defaults",
+        key="iceberg.enabled",
+        value=_fixed("true"),
+        catalogs=("iceberg",),
+        reason="EMR puts the libraries of Iceberg in place",
+        source=TABLE_FORMATS,
+    ),
+    TrinoProperty(
+        classification="delta-defaults",
+        key="delta.enabled",
+        value=_fixed("true"),
+        catalogs=("delta",),
+        reason="EMR puts the libraries of Delta Lake in place",
+        source=TABLE_FORMATS,
+    ),
+    TrinoProperty(
+        classification="trino-connector-jmx",
+        key="connector.name",
+        value=_fixed("jmx"),
+        reason="SQL can read what each worker's cache does: SELECT * FROM jmx.current",
+        source="Trino 476 documentation, JMX connector",
+    ),
+    TrinoProperty(
+        classification="hdfs-site",
+        key="dfs.datanode.data.dir",
+        value=_fixed(HDFS_LOG),
+        groups=CORE,
+        reason="HDFS stays off the cache volume",
+        source=BEST_PRACTICES,
+    ),
+    TrinoProperty(
+        classification="hdfs-site",
+        key="dfs.replication",
+        value=lambda plan: str(min(COPIES, plan.workers.count)),
+        reason="HDFS holds hardly anything here; two copies outlive a worker",
+        source=BEST_PRACTICES,
+    ),
+    TrinoProperty(
+        classification="yarn-site",
+        key="yarn.nodemanager.local-dirs",
+        value=_fixed(YARN_LOCAL),
+        groups=CORE,
+        reason="YARN stays off the cache volume: it calls a disk over 90 % unhealthy, and EMR then replaces the node",
+        source=BEST_PRACTICES,
+    ),
+    TrinoProperty(
+        classification="yarn-site",
+        key="yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage",
+        value=_fixed(str(UNHEALTHY_DISK_PERCENT)),
+        groups=CORE,
+        reason="EMR does not replace a worker and its cache because of a full system volume; broken disks still count",
+        source=EMR_REPLACEMENT,
+    ),
+)
+"""Every property that warmbase renders for an analytics cluster."""
+
+
+def reason_of(classification: ClassificationPath, key: str) -> str:
+    """Return why a property of an analytics cluster is set; for one that is not in the catalogue, say so."""
+    places = ((entry.at_catalog(catalog), entry.reason) for entry in PROPERTIES for catalog in CATALOGS)
+    known = (reason for at, reason in places if at == (classification, key))
+    return next(known, "not in our catalogue: assumed to need a restart")

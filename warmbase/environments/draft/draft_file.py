@@ -1,0 +1,263 @@
+"""A draft as a file that can be planned: checked as if it was written, and written only where no file is.
+
+A draft as the text of an environment file: each key with a comment, and each assumption marked as one.
+
+How to measure the workload on a running cluster, for each key that a person has to find out.
+
+Names of options, counters and printed lines were read from HBase 2.6.4 and 2.6.5 (`HFilePrettyPrinter`,
+`MetricsRegionServerSource`, `MetricsRegionSource`, `MetricsWALSource`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from textwrap import wrap
+from typing import Final
+
+import yaml
+from msgspec import Struct
+from msgspec.structs import replace
+
+from warmbase.environments.draft.draft import CLUSTER, REQUIRED, Draft
+from warmbase.environments.environment import Environment
+from warmbase.environments.reader.assignment import Assignment, assigned
+from warmbase.environments.reader.document import parse_document, path_text
+from warmbase.environments.reader.read import environment_of, new_path, quoted_path, shared_roots
+from warmbase.environments.reader.schema import ANY_NAME, ANY_TRINO, TABLES, SchemaKey, schema_keys
+from warmbase.ground.errors import InvalidInput, Problem
+from warmbase.ground.whole_file import written_beside
+
+SCHEMA: Final = "schema.json"
+SIZE: Final = re.compile(r"^([0-9._]+)([KMGTP]?i?B)$")
+STAND_INS: Final[Mapping[str, object]] = dict(zip(REQUIRED, ("1 TiB", 1, "1 KiB", "us-east-1"), strict=True))
+"""Values for required keys while a person has not answered yet, so that the other answers can be checked."""
+
+
+class DraftFile(Struct, frozen=True, kw_only=True):
+    """The text of a new environment file and the environment that it describes."""
+
+    path: Path
+    text: str
+    environment: Environment
+
+    @property
+    def source(self) -> str:
+        """Return the path as messages name it."""
+        return self.environment.source
+
+    @property
+    def assumed(self) -> int:
+        """Return how many values nobody stated."""
+        return self.text.count(f"# {MARK}")
+
+    def write(self) -> None:
+        """Write the whole file, or nothing. Raises InvalidInput where a file exists."""
+        self.path.parent.mkdir(exist_ok=True)
+        with written_beside(self.path, self.text.encode()) as new:
+            try:
+                os.link(new, self.path)
+            except FileExistsError:
+                raise already_there(self.path) from None
+
+
+def draft_file(path: Path, assignments: Sequence[Assignment], remarks: Mapping[str, str]) -> DraftFile:
+    """Return the file that states these values and assumes all others.
+
+    Raises InvalidInput for each value that is refused, and for a file or a root that another environment has.
+    """
+    if os.path.lexists(path):
+        raise already_there(path)
+    if not path.parent.is_dir() and path != new_path(path.stem):
+        why = f"there is no directory {path.parent}"
+        raise InvalidInput.of(where=str(path), what="cannot be written", why=why, fix="create it, or give a name")
+    source = quoted_path(path)
+    name = Assignment.at(("name",), yaml_text(path.stem), "NAME")
+    text = draft_text(_draft(path.stem, assignments, remarks), _schema(path))
+    environment = _environment(text, (name, *assignments), source)
+    problems = shared_roots(environment)
+    if problems:
+        raise InvalidInput(problems)
+    return DraftFile(path=path, text=text, environment=environment)
+
+
+def refusals(assignments: Sequence[Assignment], where: str) -> tuple[Problem, ...]:
+    """Return what is wrong with the values that have this place, while others are not yet known."""
+    known = _draft("draft", assignments, {})
+    draft = replace(known, values={**STAND_INS, **known.values})
+    try:
+        _environment(draft_text(draft), assignments, "draft")
+    except InvalidInput as error:
+        return tuple(problem for problem in error.problems if problem.where == where)
+    return ()
+
+
+def already_there(path: Path) -> InvalidInput:
+    """Return the error of a path at which there is something already."""
+    return InvalidInput.of(
+        where=quoted_path(path),
+        what="exists already",
+        why="warmbase does not overwrite an environment file",
+        fix=f"edit it, run `warmbase plan {path.stem}`, or choose another name",
+    )
+
+
+def _draft(name: str, assignments: Sequence[Assignment], remarks: Mapping[str, str]) -> Draft:
+    values = {path_text(assignment.path): _spaced(assignment.value.values) for assignment in assignments}
+    return Draft(name=name, values=values, remarks=remarks)
+
+
+def _spaced(value: object) -> object:
+    """Return a value as this project writes it: a size with a space before its unit."""
+    return SIZE.sub(r"\1 \2", value) if isinstance(value, str) else value
+
+
+def _environment(text: str, assignments: Sequence[Assignment], source: str) -> Environment:
+    """Return the environment of a text. Problems of assumptions are left out where a stated value causes them."""
+    document = assigned(parse_document(text.encode(), source, Path(source).parent), assignments)
+    try:
+        return environment_of(document)
+    except InvalidInput as error:
+        places = {assignment.where for assignment in assignments}
+        raise InvalidInput(
+            [problem for problem in error.problems if problem.where in places] or error.problems
+        ) from None
+
+
+def _schema(path: Path) -> str | None:
+    return SCHEMA if (path.parent / SCHEMA).exists() else None
+
+
+WIDTH: Final = 110
+INDENT: Final = "  "
+MARK: Final = "assumed:"
+"""Begins the comment of each value that nobody stated."""
+MEASURE: Final = "on your cluster:"
+LISTED_UNSET: Final = ("account", "tags", "discount", "workload.", "targets.", "alarms")
+"""Keys without a value that a file lists as comments. The others are on the environment page alone."""
+HEAD: Final = (
+    f"The word `{MARK}` in a comment marks a value that you did not state. Check these values first.",
+    "docs/environment.md explains every key.",
+)
+
+
+def draft_text(draft: Draft, schema: str | None = None) -> str:
+    """Return the file; `schema` is the address of the JSON schema for editors, if there is one."""
+    lines = [f"# yaml-language-server: $schema={schema}"] if schema else []
+    lines += [f"# {line}" for line in HEAD]
+    for key in (key for path, key in schema_keys().items() if "." not in path):
+        block = list(_key_lines(draft, key, ""))
+        lines += ["", *block] if block else []
+    return "\n".join(lines) + "\n"
+
+
+def _key_lines(draft: Draft, key: SchemaKey, indent: str) -> Iterator[str]:
+    """Yield the lines of a key: its comment and value, or the keys within; nothing for a key that is left out."""
+    path = key.path.replace(ANY_NAME, CLUSTER)
+    name = path.rpartition(".")[2]
+    if path == "clusters":
+        yield f"{indent}{name}:"
+        yield f"{indent}{INDENT}{CLUSTER}:"
+        yield from _section_lines(draft, key.sections, indent + 2 * INDENT)
+    elif inner := list(_inner_lines(draft, key, indent + INDENT)):
+        yield from (f"{indent}{name}:", *inner)
+    elif not key.is_section and (answer := draft.answer(key)) is not None:
+        yield from _comments((key.description, draft.remarks.get(path, "")), indent)
+        yield from _value_lines(f"{indent}{name}:{_value_text(answer.value, indent)}", answer.assumed, key.path, indent)
+    elif path.startswith(LISTED_UNSET) or path in draft.remarks:
+        yield from _comments((key.description, draft.remarks.get(path, "")), indent)
+        yield f"{indent}# {name}: {yaml_text(draft.example(key))}"
+
+
+def _value_lines(line: str, assumed: str, path: str, indent: str) -> Iterator[str]:
+    """Yield a value with the reason of an assumption: behind it where there is room, else above it."""
+    measurement = MEASUREMENTS.get(path, "")
+    marked = f"{line} # {MARK} {assumed.rstrip('.')}"
+    if assumed and not measurement and len(marked) <= WIDTH:
+        yield marked
+        return
+    if assumed:
+        yield from _comments((f"{MARK} {assumed}", f"{MEASURE} {measurement}" if measurement else ""), indent)
+    yield line
+
+
+def _inner_lines(draft: Draft, key: SchemaKey, indent: str) -> Iterator[str]:
+    """Yield the lines of the keys within a section; nothing where none of them has a value."""
+    lines = list(_section_lines(draft, key.sections, indent)) if key.is_section else []
+    yield from lines if any(not line.lstrip().startswith("#") for line in lines) else ()
+
+
+def _section_lines(draft: Draft, keys: Iterable[SchemaKey], indent: str) -> Iterator[str]:
+    for key in keys:
+        # Tables replace all other keys of the workload, and a draft has no analytics cluster.
+        if key.path == TABLES or ANY_TRINO in key.path:
+            continue
+        yield from _key_lines(draft, key, indent)
+
+
+def _comments(paragraphs: Iterable[str], indent: str) -> Iterator[str]:
+    """Yield each paragraph as comments; each begins on a line of its own."""
+    for paragraph in paragraphs:
+        yield from (f"{indent}# {line}" for line in wrap(paragraph, WIDTH - len(indent), break_on_hyphens=False))
+
+
+def _value_text(value: object, indent: str) -> str:
+    """Return a value as it follows the colon: properties by classification have a line each."""
+    if isinstance(value, dict) and any(isinstance(inner, dict) for inner in value.values()):
+        lines = yaml.safe_dump(value, default_flow_style=False, width=float("inf"), allow_unicode=True, sort_keys=False)
+        return "".join(f"\n{indent}{INDENT}{line}" for line in lines.splitlines())
+    return f" {yaml_text(value)}"
+
+
+def yaml_text(value: object) -> str:
+    """Return a value as YAML on one line, in quotes where it needs them."""
+    text = yaml.safe_dump(value, default_flow_style=True, width=float("inf"), allow_unicode=True, sort_keys=False)
+    return text.strip().removesuffix("...").strip()
+
+
+SERVER: Final = "Hadoop:service=HBase,name=RegionServer,sub=Server"
+REGIONS: Final = "Hadoop:service=HBase,name=RegionServer,sub=Regions"
+LOG: Final = "Hadoop:service=HBase,name=RegionServer,sub=WAL"
+COUNTERS: Final = (
+    "Counters are on each RegionServer at `http://SERVER:16030/jmx?qry=BEAN`, and count from its start. Take the"
+    " difference between two readings, an hour apart, and add up all RegionServers."
+)
+
+MEASUREMENTS: Final[Mapping[str, str]] = {
+    "workload.stored": "`hdfs dfs -du -s -h s3://BUCKET/PREFIX/data` (or `/user/hbase/data` on HDFS) prints it in the"
+    " first column; `warmbase inspect s3://BUCKET/PREFIX/` measures it.",
+    "workload.inspection": "`warmbase inspect s3://BUCKET/PREFIX/` writes the file.",
+    "workload.reads.per_second": f"The growth of `readRequestCount` in the JMX bean `{SERVER}`, divided by the seconds"
+    " between two readings and summed over RegionServers. It counts rows: divide it by `rows`.",
+    "workload.reads.peak_per_second": "The same as `per_second`, in the busiest hour of a week.",
+    "workload.reads.seasons.peak": "Measure the rate in the busiest hours of a day in the same way as `per_second`, and"
+    " divide it by the mean rate.",
+    "workload.reads.seasons.hours": "The number of hours a day in which the rate is close to that of the busiest"
+    " hours.",
+    "workload.reads.concurrency": "The number of threads of your benchmark that wait for an answer.",
+    "workload.reads.kind": "`rpcGetRequestCount`, `rpcMultiRequestCount` or `rpcScanRequestCount`, whichever grows most"
+    f" in the JMX bean `{SERVER}`.",
+    "workload.reads.rows": "The growth of `readRequestCount`, divided by that of `rpcScanRequestCount` or"
+    f" `rpcMultiRequestCount`, in the JMX bean `{SERVER}`.",
+    "workload.row": "`hbase hfile -s -f FILE` prints the mean under `Row size (bytes)`, for a store file of the table."
+    " If you read only some columns, count only those.",
+    "workload.cell": "`hbase hfile -m -f FILE` prints it as `avgValueLen`; `warmbase inspect` prints it as mean value.",
+    "workload.block_size": "`describe 'TABLE'` in `hbase shell` prints it as BLOCKSIZE.",
+    "workload.compression.codec": "`describe 'TABLE'` in `hbase shell` prints it as COMPRESSION.",
+    "workload.compression.ratio": "`hbase hfile -m -f FILE`: `totalUncomressedBytes` (HBase's spelling) divided by"
+    " `length`.",
+    "workload.encoding": "`describe 'TABLE'` in `hbase shell` prints it as DATA_BLOCK_ENCODING.",
+    "workload.writes.bytes_per_second": f"The growth of `writtenBytes` in the JMX bean `{LOG}`, divided by the seconds"
+    " between two readings and summed over RegionServers; it includes keys, so it is a little too high.",
+    "workload.writes.cells_per_put": "The batch size of your clients, divided by the number of regions that a batch"
+    " goes to.",
+    "workload.popularity": "HBase does not count how often a row is read. Count the row keys in a sample of your"
+    " clients' requests, and write the cumulative shares into a CSV file: {curve: FILE}.",
+    "workload.regions": f"The sum of `regionCount` in the JMX bean `{SERVER}` over RegionServers; `status` in"
+    " `hbase shell` prints the mean for a server as average load.",
+    "workload.spread": "Compare the regions' `readRequestCount`: attributes"
+    f" `Namespace_NS_table_TABLE_region_REGION_metric_readRequestCount` in the JMX bean `{REGIONS}`.",
+}
+"""Each key, and how to find its value. The table of the environment page and the drafts of `warmbase new` show it."""

@@ -1,0 +1,105 @@
+"""From an environment to what the calculator is asked: the arrow from file to plan."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from warmbase.environments.environment import Environment, Wal
+from warmbase.environments.override import pins
+from warmbase.facts.ec2 import instance_types
+from warmbase.facts.prices import price_table
+from warmbase.facts.releases import improvements_since, releases
+from warmbase.facts.table import today
+from warmbase.ground.errors import Infeasible
+from warmbase.sizing.calculator import PlanSearch, plan
+from warmbase.sizing.modes import MODES, Mode
+from warmbase.sizing.plan import Plan
+from warmbase.sizing.requirements import ClusterChoice, Requirements, World
+from warmbase.sizing.search.alternatives import alternatives, tables_with_cost
+from warmbase.sizing.warning import MISSED_TARGET
+
+
+def requirements(environment: Environment, cluster: ClusterChoice) -> Requirements:
+    """Return what one cluster of the environment must serve."""
+    return Requirements(
+        environment=environment.name,
+        root=environment.root.url,
+        mode=environment.mode,
+        workload=replace(environment.workload, reads=cluster.reads or environment.workload.reads),
+        targets=cluster.targets or environment.targets,
+        cluster=cluster,
+        new_network=environment.network.vpc is None,
+        wal_service=environment.wal is Wal.EMR_WAL,
+        encrypts_hdfs=environment.encrypt_local_disks,
+        pins=pins(environment.overrides),
+        snapshot_mappers=environment.snapshot_mappers,
+    )
+
+
+def world(environment: Environment) -> World:
+    """Return what there is to buy in the environment's region, and its release."""
+    release = releases()[environment.release]
+    return World(
+        instance_types=instance_types(),
+        prices=price_table(environment.region).discounted(environment.discount),
+        release=release,
+        improvements=improvements_since(release),
+        today=today(),
+    )
+
+
+def plan_search_of(environment: Environment, cluster: ClusterChoice) -> PlanSearch:
+    """Return the search for the sizing plan of one cluster."""
+    return PlanSearch(requirements=requirements(environment, cluster), world=world(environment))
+
+
+def plan_of(environment: Environment, cluster: ClusterChoice) -> Plan:
+    """Return the sizing plan of one cluster."""
+    return plan_search_of(environment, cluster).plan
+
+
+def advised_plan_of(environment: Environment, cluster: ClusterChoice) -> Plan:
+    """Return the plan together with what other block sizes and codecs would save, and what each table costs."""
+    needs, offered = requirements(environment, cluster), world(environment)
+    sized = plan(needs, offered)
+    tables = tables_with_cost(needs, offered, sized)
+    return replace(sized, alternatives=alternatives(needs, offered, sized), tables=tables)
+
+
+def feasible_plan_of(environment: Environment, cluster: ClusterChoice) -> Plan:
+    """A plan that may be deployed. Raises Infeasible for one that misses its targets."""
+    chosen = plan_of(environment, cluster)
+    if not chosen.feasible:
+        raise infeasible(environment.source, chosen)
+    return chosen
+
+
+def infeasible(source: str, plan: Plan) -> Infeasible:
+    """Return the error of a plan that misses its targets; its fix names the nearest changes that would meet them."""
+    if plan.feasible:
+        missed = [warning for warning in plan.warnings if warning.id.startswith(MISSED_TARGET)]
+        return Infeasible.of(
+            where=source,
+            what="the pinned cluster misses its targets",
+            why="; ".join(warning.message for warning in missed),
+            fix="leave its type, count or volumes to the calculator, or relax the targets",
+        )
+    nearest = f"the nearest is {plan.core.count} x {plan.core.instance_type}"
+    return Infeasible.of(
+        where=source,
+        what="no cluster meets the targets",
+        why=nearest,
+        fix=f"relax the requirements: {'; or '.join(plan.nearest)}",
+    )
+
+
+def compared_plans(environment: Environment, cluster: ClusterChoice) -> dict[Mode, Plan]:
+    """Return the cheapest cluster of each mode for the same workload and targets, nothing pinned.
+
+    A mode with a BucketCache is left out if no table would use it.
+    """
+    needs = requirements(environment, cluster)
+    core = replace(cluster.core, type=None, count=None, volumes=None)
+    freed = replace(needs, cluster=replace(cluster, core=core))
+    modes = [mode for mode in MODES.values() if needs.workload.cached or not mode.has_bucket_cache]
+    return {mode: plan(replace(freed, mode=mode), world(environment)) for mode in modes}

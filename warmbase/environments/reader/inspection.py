@@ -1,0 +1,147 @@
+"""An inspection file: what real store files were found to hold, as JSON. `inspections/schema.json` describes it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from warmbase.environments.regular_file import read_regular_file
+from warmbase.ground.block import FamilyTotals, Inspection, LengthHistogram
+from warmbase.ground.errors import InvalidInput, Problem
+
+Length = Annotated[int, Field(ge=1)]
+Pairs = Annotated[list[tuple[Length, Length]], Field(min_length=1)]
+"""[[bytes, blocks], …]: how many blocks have which cached length."""
+
+
+class FamilyFile(BaseModel):
+    """One column family of one table."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+    table: str
+    family: str
+    cached_lengths: Pairs
+    cached_lengths_compressed: Pairs
+    index_bytes: Annotated[int, Field(ge=0)]
+    bloom_bytes: Annotated[int, Field(ge=0)]
+    cells: Annotated[int, Field(ge=1)]
+    rows: Annotated[int, Field(ge=1)]
+    largest_cell_bytes: Length
+    codec: Literal["none", "gz", "snappy", "lz4", "zstd", "lzo", "bzip2"]
+    encoding: Literal["NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"]
+    files: Length
+    regions: Length
+    bloom: str = ""
+    key_bytes: Annotated[int, Field(ge=0)] = 0
+    value_bytes: Annotated[int, Field(ge=0)] = 0
+    block_bytes: Annotated[int, Field(ge=0)] = 0
+    files_read: Annotated[int, Field(ge=0)] = 0
+    unread_bytes: Annotated[int, Field(ge=0)] = 0
+    zstd_ratio: Annotated[float, Field(ge=0)] = 0.0
+    relative_error: Annotated[float, Field(ge=0)] = 0.0
+
+    def build(self) -> FamilyTotals:
+        """Return the section as the type that the calculator uses."""
+        return FamilyTotals(
+            table=self.table,
+            name=self.family,
+            lengths=LengthHistogram.of(self.cached_lengths),
+            compressed_lengths=LengthHistogram.of(self.cached_lengths_compressed),
+            index_bytes=self.index_bytes,
+            bloom_bytes=self.bloom_bytes,
+            cells=self.cells,
+            rows=self.rows,
+            largest_cell_bytes=self.largest_cell_bytes,
+            codec=self.codec,
+            encoding=self.encoding,
+            files=self.files,
+            regions=self.regions,
+            bloom=self.bloom,
+            key_bytes=self.key_bytes,
+            value_bytes=self.value_bytes,
+            block_bytes=self.block_bytes,
+            files_read=self.files_read,
+            unread_bytes=self.unread_bytes,
+            zstd_ratio=self.zstd_ratio,
+            relative_error=self.relative_error,
+        )
+
+    @classmethod
+    def of(cls, family: FamilyTotals) -> FamilyFile:
+        """As the file has it."""
+        return cls(
+            table=family.table,
+            family=family.name,
+            cached_lengths=list(family.lengths.pairs),
+            cached_lengths_compressed=list(family.compressed_lengths.pairs),
+            **{name: getattr(family, name) for name in cls.model_fields if name not in _OTHERWISE},
+        )
+
+
+_OTHERWISE: Final = {"table", "family", "cached_lengths", "cached_lengths_compressed"}
+"""Fields of a family's file that its type has under another name, or in another form."""
+
+
+class InspectionFile(BaseModel):
+    """A whole HBase root, family by family. Lengths are those that a persistent file engine caches."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+    root: str
+    inspected_at: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d", examples=["2026-11-20T09:00:00Z"])]
+    stored_bytes: Length
+    families: Annotated[list[FamilyFile], Field(min_length=1)]
+    coprocessors: dict[str, list[str]] = Field(default_factory=dict)
+
+    def build(self) -> Inspection:
+        """Return the section as the type that the calculator uses."""
+        return Inspection(
+            root=self.root,
+            inspected_at=self.inspected_at,
+            stored_bytes=self.stored_bytes,
+            families=tuple(family.build() for family in self.families),
+            coprocessors={table: tuple(classes) for table, classes in self.coprocessors.items()},
+        )
+
+
+def read_inspection(path: Path) -> Inspection:
+    """Raises InvalidInput with every problem of the file."""
+    try:
+        return InspectionFile.model_validate_json(read_regular_file(path).decode("utf-8")).build()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput([_problem(str(path), "cannot be read", str(error))]) from None
+    except ValidationError as error:
+        raise InvalidInput(
+            _problem(str(path), ".".join(map(str, details["loc"])) or "file", details["msg"].lower())
+            for details in error.errors()
+        ) from None
+
+
+def inspection_text(inspection: Inspection) -> str:
+    """Return the file, one pair of a histogram a line."""
+    file = InspectionFile(
+        root=inspection.root,
+        inspected_at=inspection.inspected_at,
+        stored_bytes=inspection.stored_bytes,
+        families=[FamilyFile.of(family) for family in inspection.families],
+        coprocessors={table: list(classes) for table, classes in inspection.coprocessors.items()},
+    )
+    text = json.dumps(file.model_dump(mode="json"), indent=1)
+    return re.sub(r"\[\s+(\d+),\s+(\d+)\s+\]", r"[\1, \2]", text) + "\n"
+
+
+def inspection_schema_text() -> str:
+    """The JSON schema of inspection files, as inspections/schema.json holds it."""
+    schema = InspectionFile.model_json_schema()
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["title"] = "warmbase inspection"
+    return json.dumps(schema, indent=2) + "\n"
+
+
+def _problem(where: str, what: str, why: str) -> Problem:
+    return Problem(where=where, what=what, why=why, fix="see inspections/schema.json")

@@ -1,0 +1,302 @@
+"""From a name or a path to an Environment, or to every problem in the file.
+
+Two files with one name, which would deploy the same stacks, or over one root, to which two clusters would write.
+
+An environment file as it was at a git revision, with the files that it names as they were then.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
+from pathlib import Path, PurePosixPath
+from posixpath import normpath
+
+from msgspec.structs import replace
+from pydantic import ValidationError
+
+from warmbase.environments.environment import Environment
+from warmbase.environments.reader.assignment import Assignment, assigned
+from warmbase.environments.reader.document import Document, load_document, parse_document
+from warmbase.environments.reader.messages import UNKNOWN_KEY, problem
+from warmbase.environments.reader.ranges import RangedDocument, range_error, range_keys, ranges_in
+from warmbase.environments.reader.schema import EnvironmentFile
+from warmbase.environments.reader.section import RawSection
+from warmbase.ground.errors import InvalidInput, Problem
+
+SHIPPED = Path(__file__).parents[2] / "examples"
+HOME = "environments"
+
+
+def locate(name_or_path: str) -> Path:
+    """Return the file of an environment given by name (`prod`) or by path.
+
+    A name is looked up in the folder `environments` of the current directory, then among those that come with warmbase.
+    Raises InvalidInput when there is no such file, naming the nearest environment there is.
+    """
+    if _is_path(name_or_path):
+        return Path(name_or_path)
+    environments = _environments()
+    if name_or_path in environments:
+        return environments[name_or_path]
+    near = get_close_matches(name_or_path, environments, n=1)
+    fix = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(environments)}; or give a path"
+    raise InvalidInput.of(where=name_or_path, what="environment", why="there is no such environment", fix=fix)
+
+
+def environment_names() -> tuple[str, ...]:
+    """Return the name of each file in environments/."""
+    return tuple(_environments())
+
+
+def _environments() -> dict[str, Path]:
+    folders = (SHIPPED, Path.cwd() / HOME)
+    return {file.stem: file for folder in folders for file in sorted(folder.glob("*.yaml"))}
+
+
+def new_path(name_or_path: str) -> Path:
+    """Return the file of a new environment given by name (`prod`) or by path, in the current directory."""
+    return Path(name_or_path) if _is_path(name_or_path) else Path.cwd() / HOME / f"{name_or_path}.yaml"
+
+
+def _is_path(name_or_path: str) -> bool:
+    return Path(name_or_path).suffix in {".yaml", ".yml"} or "/" in name_or_path
+
+
+def read_environment(name_or_path: str, assignments: Sequence[Assignment] = ()) -> Environment:
+    """Read an environment file, with the values that the assignments set in it.
+
+    Raises InvalidInput with every problem of the file, each with its line or with the assignment that causes it.
+    """
+    path = locate(name_or_path)
+    return environment_of(assigned(load_document(path, quoted_path(path)), assignments))
+
+
+def read_ranges(name_or_path: str, assignments: Sequence[Assignment] = ()) -> RangedDocument:
+    """Return an environment file with the inputs that are ranges. Raises InvalidInput as `read_environment` does."""
+    path = locate(name_or_path)
+    return _ranges_of(assigned(load_document(path, quoted_path(path)), assignments))
+
+
+def middle_environment(ranged: RangedDocument) -> Environment:
+    """Return the environment with the middle of each range. Raises InvalidInput as `read_environment` does."""
+    keys = {input_range.key for input_range in ranged.ranges.values()}
+    try:
+        return environment_of(ranged.middle)
+    except InvalidInput as error:
+        raise InvalidInput(
+            replace(problem, why=f"{problem.why} (the middle of the range)") if problem.what in keys else problem
+            for problem in error.problems
+        ) from None
+
+
+def environment_of(document: Document) -> Environment:
+    """Return the environment that a document describes. Raises InvalidInput for a range, and as `read_environment`."""
+    ranged = _ranges_of(document)
+    if ranged.ranges:
+        raise range_error(ranged.ranges.values())
+    document = ranged.document
+    return _file(document).build(document)
+
+
+def _ranges_of(document: Document) -> RangedDocument:
+    """Return the document with its ranges. If one is invalid, raises InvalidInput with every problem of the file."""
+    try:
+        return ranges_in(document)
+    except InvalidInput as error:
+        keys, problems = range_keys(document), list(error.problems)
+    try:
+        _file(document)
+    except InvalidInput as error:
+        # That a range is not a number, for example, is no mistake; that its key does not exist is one.
+        problems += [other for other in error.problems if other.why == UNKNOWN_KEY or not _is_within(other.what, keys)]
+    raise InvalidInput(sorted(problems, key=_line))
+
+
+def _is_within(key: str, keys: Iterable[str]) -> bool:
+    return any(key == enclosing or key.startswith(f"{enclosing}.") for enclosing in keys)
+
+
+def _file(document: Document) -> EnvironmentFile:
+    """Return the checked values of a document without ranges. Raises InvalidInput with every problem."""
+    problems = list(document.problems)
+    try:
+        file = EnvironmentFile.model_validate(document.values)
+    except ValidationError as error:
+        problems += [problem(document, EnvironmentFile, details) for details in error.errors(include_url=False)]
+    if problems:
+        raise InvalidInput(sorted(problems, key=_line))
+    return file
+
+
+def quoted_path(path: Path) -> str:
+    """Return the path as messages name it: from the current directory, where the file is below that."""
+    here = Path.cwd()
+    full = path.absolute()
+    return str(full.relative_to(here)) if full.is_relative_to(here) else str(path)
+
+
+def _line(problem: Problem) -> int:
+    """Return the line of a problem; one that an option of the command line causes comes first."""
+    line = problem.where.rpartition(":")[2]
+    return int(line) if line.isdecimal() else 0
+
+
+def shared_roots(environment: Environment) -> list[Problem]:
+    """One problem for each other file of the same directory whose name, or whose root, is this one's.
+
+    Or whose root lies in it, or holds it. A faulty file is passed over: nothing deploys it as it is. The environment's
+    own file need not exist yet.
+    """
+    source = Path(environment.source)
+    written = source.exists()
+    files = (
+        file
+        for file in sorted(source.parent.glob("*.y*ml"))
+        if file.is_file() and not (written and file.samefile(source))
+    )
+    others = [other for file in files if (other := _read(file))]
+    return [
+        *(_one_name(environment, other) for other in others if _are_one(environment, other)),
+        *(_shared(environment, other) for other in others if _shares(environment, other)),
+    ]
+
+
+def _are_one(environment: Environment, other: Environment) -> bool:
+    """Return whether their stacks have the same names in the same place."""
+    apart = environment.account and other.account and environment.account != other.account
+    return (environment.name, environment.region) == (other.name, other.region) and not apart
+
+
+def _one_name(environment: Environment, other: Environment) -> Problem:
+    return Problem(
+        where=environment.source,
+        what="name",
+        why=f"{other.source} has the same name, {other.name}, in the same region: both would be the same stacks, and"
+        " each deployment would replace what the other has made",
+        fix="give one of them another name",
+    )
+
+
+def _read(file: Path) -> Environment | None:
+    try:
+        return read_environment(str(file))
+    except InvalidInput:
+        return None
+
+
+def _shares(environment: Environment, other: Environment) -> bool:
+    if not (environment.mode.keeps_data_in_s3 and other.mode.keeps_data_in_s3) or _are_one(environment, other):
+        return False
+    return environment.root.overlaps(other.root)
+
+
+def _shared(environment: Environment, other: Environment) -> Problem:
+    return Problem(
+        where=environment.source,
+        what="storage.root" if environment.root.existing else "name",
+        why=f"its root, {environment.root.url}, and that of {other.source}, {other.root.url}, are one:"
+        " each would have a cluster that writes to it, and two writers corrupt it",
+        fix="put both clusters into one file, one active and one replica, or give one of them another root",
+    )
+
+
+def is_revision(file: Path, revision: str) -> bool:
+    """Return whether the checkout that holds the file, if there is one, knows the revision."""
+    return bool(shutil.which("git")) and _commit(file.resolve(), revision) is not None
+
+
+def environment_at(file: Path, revision: str) -> Environment:
+    """Return the environment that the file described at that revision.
+
+    Raises InvalidInput where git, the checkout, the revision or the file at that revision is missing, and as
+    `read_environment` for a file that was faulty at the time.
+    """
+    file = file.resolve()
+    prefix = _prefix(file, revision)
+    commit = _commit(file, revision)
+    if commit is None:
+        raise _refused(
+            revision,
+            "no such file and no such git revision",
+            f"the checkout that holds {file.name} has no branch, tag or commit of that name",
+            f"list its commits: git log --oneline -- {file.name}; a shallow clone has no others until you run git fetch"
+            " --unshallow",
+        )
+    content = _content(file, commit, file.name)
+    if content is None:
+        raise _refused(
+            revision,
+            f"has no file {prefix / file.name}",
+            "the file did not exist at that revision, or had another name",
+            f"show the plan alone: warmbase plan {file.stem}",
+        )
+    document = parse_document(content, f"{revision}:{prefix / file.name}", Path())
+    with tempfile.TemporaryDirectory(prefix="warmbase-") as checkout:
+        directory = Path(checkout, prefix)
+        directory.mkdir(parents=True, exist_ok=True)
+        for name in _inside(_named_files(document), prefix):
+            _write(directory / name, _content(file, commit, name))
+        return environment_of(replace(document, directory=directory))
+
+
+def _prefix(file: Path, revision: str) -> PurePosixPath:
+    """Return the file's directory, from the top of its checkout. Raises InvalidInput without git or checkout."""
+    if not shutil.which("git"):
+        raise _refused(
+            revision, "needs git", "git is not installed, and there is no file of that name", "compare with a file"
+        )
+    result = _git(file, "rev-parse", "--show-prefix")
+    if result.returncode:
+        lines = result.stderr.decode(errors="replace").strip().splitlines() or ["git does not say why"]
+        raise _refused(
+            revision,
+            "no such file, and no git checkout",
+            f"{file.parent} is not in a git checkout, or git refuses to read it: {lines[0]}",
+            "compare with a file: --against FILE",
+        )
+    return PurePosixPath(result.stdout.decode(errors="replace").strip())
+
+
+def _commit(file: Path, revision: str) -> str | None:
+    # No option of git ends in ^{commit}, so a revision is never taken for one.
+    result = _git(file, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
+    return None if result.returncode else result.stdout.decode().strip()
+
+
+def _content(file: Path, commit: str, name: str) -> bytes | None:
+    """Return the content of a file at a commit, named from the environment's directory; None where it has none."""
+    result = _git(file, "show", f"{commit}:./{name}")
+    return None if result.returncode else result.stdout
+
+
+def _git(file: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    command = [shutil.which("git") or "git", "-C", str(file.parent), *arguments]
+    return subprocess.run(command, capture_output=True, check=False, stdin=subprocess.DEVNULL)
+
+
+def _named_files(document: Document) -> Iterator[str]:
+    """Yield the files that the workload names: an inspection, and a popularity curve."""
+    workload = (RawSection.of(document.values) or RawSection({})).section("workload")
+    for section, key in ((workload, "inspection"), (workload.section("popularity"), "curve")):
+        name = section.text(key)
+        if name:
+            yield name
+
+
+def _inside(names: Iterator[str], prefix: PurePosixPath) -> Iterator[str]:
+    """Yield the names that stay in the checkout."""
+    return (name for name in names if not normpath(prefix / name).startswith(("..", "/")))
+
+
+def _write(path: Path, content: bytes | None) -> None:
+    if content is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+def _refused(revision: str, what: str, why: str, fix: str) -> InvalidInput:
+    return InvalidInput.of(where=f"--against {revision}", what=what, why=why, fix=fix)

@@ -1,0 +1,381 @@
+"""The schema of an environment file: everything a person decides and nothing a machine can work out.
+
+It is complete: a value that the project does not support yet is refused as such, never ignored. `build` turns each
+section into the type that the rest of the project uses; `schema_text` is the JSON schema for editors.
+
+Every key of an environment file with its form: the schema as a list, for pages and drafts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from ipaddress import IPv4Network
+from typing import Annotated, Any, ClassVar, Final, Literal
+
+from msgspec import Struct
+from pydantic import AfterValidator, Discriminator, Field, Tag, WithJsonSchema
+
+from warmbase.engines.trino.section import TrinoSection
+from warmbase.environments.environment import (
+    ACCOUNT_PSEUDO_PARAMETER,
+    EMR_TAG,
+    Access,
+    Environment,
+    Fencing,
+    Kerberos,
+    Root,
+    Wal,
+)
+from warmbase.environments.environment import Network as NetworkChoice
+from warmbase.environments.override import Override
+from warmbase.environments.reader import section as bounds
+from warmbase.environments.reader.cluster_schema import ClusterSection
+from warmbase.environments.reader.cross_checks import ACROSS
+from warmbase.environments.reader.descriptions import describe
+from warmbase.environments.reader.document import Document
+from warmbase.environments.reader.messages import quoted
+from warmbase.environments.reader.section import Rule, Section, Share, refuse
+from warmbase.environments.reader.security_schema import KERBEROS_RULES, Security
+from warmbase.environments.reader.workload_schema import AnyWorkload, TargetsSection
+from warmbase.facts.prices import priced_regions
+from warmbase.facts.releases import releases, unknown_release
+from warmbase.sizing.modes import MODES
+
+# What a bucket and a key may be in a bootstrap action's argument and in an IAM policy without escapes.
+# No part begins with a dot: HBase takes `a/./b` and `c/../a/b` for `a/b`, and a root must have one name.
+ROOT_FORM = r"^(new|s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/([A-Za-z0-9_=-][A-Za-z0-9._=-]*/)+)$"
+ROOT = "`new`, or s3://BUCKET/PREFIX/ with letters, digits and . _ = -, a slash at its end, and no dot after a slash"
+KEY_FORM = r"^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]+$"
+KEY = "the ARN of a KMS key, arn:aws:kms:REGION:ACCOUNT:key/ID"
+ACCOUNT_FORM = r"^[0-9]{12}$"
+OS_FORM = r"^2023\.[0-9]{1,2}\.[0-9]{8}\.[0-9]{1,2}$"
+OS = "a release of Amazon Linux 2023 that `aws emr describe-release-label` lists for the EMR release"
+GROUP_FORM = r"^sg-[0-9a-f]{8,17}$"
+CIDR = "an IPv4 network such as 10.0.0.0/16"
+DISCOUNT = "the part that a savings plan or private pricing takes off EC2's on-demand price, such as 0.28 or 28 %"
+NAME = "a name of at most 21 lower-case letters, digits and hyphens that begins with a letter"
+# The name of a bucket has at most 63 characters, and `warmbase-NAME-root-ACCOUNT-REGION` has 42 besides NAME where the
+# region has 14, like the longest ones. Role names (64) and EMR's WAL workspaces (32) would allow 24 and more.
+NAME_FORM = r"^[a-z][a-z0-9-]{0,20}$"
+WORKLOAD = {"stored": "7 TiB", "cell": "1 KiB", "row": "10 KiB", "reads": {"per_second": 900}, "regions": 240}
+REGION = r"[a-z-]{4,24}-[0-9]"
+CLUSTER_NAME = r"^[a-z]{1,12}$"
+MAIL = "hbase-oncall@example.com"
+
+
+def _priced(region: str) -> str:
+    if region not in priced_regions():
+        refresh = f"run `warmbase prices refresh --region {region}`, or " if re.fullmatch(REGION, region) else ""
+        raise refuse(f"there are no prices for {quoted(region)}", f"{refresh}use one of: {', '.join(priced_regions())}")
+    return region
+
+
+def _check_release(label: str) -> str:
+    if label not in releases():
+        unknown = unknown_release(label)
+        raise refuse(f"{quoted(label)} {unknown.why}", unknown.fix)
+    return label
+
+
+def _network(cidr: str) -> str:
+    """Return the network. Raises a refusal if it is not written with its own first address, as EC2 stores it."""
+    try:
+        network = IPv4Network(cidr, strict=False)
+    except ValueError:
+        raise refuse(f"{quoted(cidr)} is not a network", "write an IPv4 network such as 10.0.0.0/16") from None
+    if str(network) != cidr:
+        raise refuse(f"{quoted(cidr)} is an address in network {network}", f"write {network}")
+    return cidr
+
+
+def _security_group(name: str) -> str:
+    if not re.fullmatch(GROUP_FORM, name):
+        raise refuse(f"{quoted(name)} is not the id of a security group", "write it like sg-0123456789abcdef0")
+    return name
+
+
+def _not_reserved(key: str) -> str:
+    if key.lower().startswith("aws:"):
+        raise refuse("AWS keeps tag keys that begin with aws: for itself", "choose a key without aws:, such as owner")
+    if key == EMR_TAG:
+        raise refuse("every resource has it already, and without it EMR may touch none", "leave it out")
+    return key
+
+
+def _not_empty(value: str) -> str:
+    if not value.strip():
+        raise refuse("an override has a value, and this is empty", "state it, or remove the property")
+    return value
+
+
+def _cluster_name(name: str) -> str:
+    if not re.fullmatch(CLUSTER_NAME, name):
+        raise refuse(
+            f"{quoted(name)} names a cluster, and is not of lower-case letters, 12 at most",
+            "write it like blue or green",
+        )
+    return name
+
+
+ClusterName = Annotated[str, AfterValidator(_cluster_name), WithJsonSchema({"type": "string", "pattern": CLUSTER_NAME})]
+"""The name of a cluster over the environment's root."""
+
+
+class Storage(Section):
+    """The section that says where the data is stored."""
+
+    mode: Literal["s3-cached", "s3-plain", "hdfs"] = "s3-cached"
+    root: Annotated[str, Field(pattern=ROOT_FORM, examples=["new"], description=ROOT)] = "new"
+    key: Annotated[str | None, Field(pattern=KEY_FORM, description=KEY)] = None
+    owner: Annotated[
+        str | None, Field(pattern=ACCOUNT_FORM, examples=["111122223333"], description="twelve digits, in quotes")
+    ] = None
+    wal: Literal["hdfs", "emr-wal"] = "hdfs"
+
+    def build(self, name: str, account: str | None, region: str) -> Root:
+        """Return the root: a new bucket with warmbase's own name, or an existing one."""
+        if self.root == "new":
+            return Root(bucket=f"warmbase-{name}-root-{account or ACCOUNT_PSEUDO_PARAMETER}-{region}", prefix="hbase")
+        bucket, _, prefix = self.root.removeprefix("s3://").rstrip("/").partition("/")
+        return Root(bucket=bucket, prefix=prefix, existing=True, key=self.key, owner=self.owner)
+
+
+class NetworkSection(Section):
+    """The network to use, or `new`."""
+
+    vpc: Annotated[
+        str, Field(pattern=r"^(new|vpc-[0-9a-f]{8,17})$", examples=["new"], description="`new`, or the id of a VPC")
+    ] = "new"
+    subnet: Annotated[
+        str | None, Field(pattern=r"^subnet-[0-9a-f]{8,17}$", description="the id of a private subnet in that VPC")
+    ] = None
+    route_table: Annotated[
+        str | None,
+        Field(pattern=r"^rtb-[0-9a-f]{8,17}$", description="the id of that subnet's, if S3 is to be reached by it"),
+    ] = None
+    availability_zone: Annotated[
+        str, Field(pattern=r"^[a-z0-9-]{4,30}[0-9][a-z]$", description="an availability zone", examples=["us-east-1a"])
+    ]
+    endpoint_policies: bool = True
+
+    def build(self) -> NetworkChoice:
+        """Return the section as the type that the stacks use."""
+        vpc = None if self.vpc == "new" else self.vpc
+        return NetworkChoice(
+            availability_zone=self.availability_zone,
+            vpc=vpc,
+            subnet=self.subnet,
+            route_table=self.route_table,
+            endpoint_policies=self.endpoint_policies,
+        )
+
+
+class AccessSection(Section):
+    """The clients that may reach ZooKeeper, the master and the RegionServers."""
+
+    security_groups: list[
+        Annotated[str, AfterValidator(_security_group), WithJsonSchema({"type": "string", "pattern": GROUP_FORM})]
+    ] = Field(default_factory=list, description="of the same VPC", examples=[["sg-0123456789abcdef0"]])
+    cidrs: list[Annotated[str, AfterValidator(_network)]] = Field(
+        default_factory=list, description=f"each {CIDR}", examples=[["10.0.0.0/16"]]
+    )
+
+    def build(self) -> Access:
+        """Return the section as the type that the stacks use."""
+        return Access(security_groups=tuple(self.security_groups), cidrs=tuple(self.cidrs))
+
+
+class Alarms(Section):
+    """The address that is notified of alarms."""
+
+    email: Annotated[str | None, Field(pattern=r"^[^@\s]+@[^@\s]+$", examples=[MAIL], description="a mail address")] = (
+        None
+    )
+
+
+class SnapshotsSection(Section):
+    """How snapshots are copied to another root and back."""
+
+    mappers: Annotated[Annotated[int, bounds.MAPPERS] | None, Field(examples=[200])] = None
+
+
+def _engine(value: object) -> str:
+    is_trino = isinstance(value, TrinoSection) or (isinstance(value, dict) and value.get("engine") == "trino")
+    return "[trino]" if is_trino else "[hbase]"
+
+
+AnyCluster = Annotated[
+    Annotated[ClusterSection, Tag("[hbase]")] | Annotated[TrinoSection, Tag("[trino]")], Discriminator(_engine)
+]
+"""A cluster of HBase over the root, or an analytics cluster beside it."""
+
+
+class EnvironmentFile(Section):
+    """One environment: one HBase root, and the clusters over it."""
+
+    rules: ClassVar[tuple[Rule, ...]] = (*ACROSS, *KERBEROS_RULES)
+
+    name: Annotated[str, Field(pattern=NAME_FORM, examples=["prod"], description=NAME)]
+    account: Annotated[
+        str | None, Field(pattern=ACCOUNT_FORM, examples=["111122223333"], description="twelve digits, in quotes")
+    ] = None
+    region: Annotated[str, AfterValidator(_priced), Field(examples=["us-east-1"])]
+    release: Annotated[str, AfterValidator(_check_release), Field(examples=["emr-7.14.0"])]
+    os_release: Annotated[str | None, Field(pattern=OS_FORM, examples=["2023.9.20251117.1"], description=OS)] = None
+    storage: Annotated[Storage, Field(examples=[{"mode": "s3-cached"}])] = Storage.model_construct()
+    network: Annotated[NetworkSection, Field(examples=[{"availability_zone": "us-east-1a"}])]
+    access: Annotated[AccessSection, Field(examples=[{"cidrs": ["10.0.0.0/16"]}])] = AccessSection.model_construct()
+    security: Annotated[Security, Field(examples=[{"local_disks": True}])] = Security.model_construct()
+    tags: Annotated[
+        dict[Annotated[str, AfterValidator(_not_reserved)], str], Field(examples=[{"team": "data-platform"}])
+    ] = Field(default_factory=dict)
+    workload: Annotated[AnyWorkload, Field(examples=[WORKLOAD])]
+    targets: Annotated[TargetsSection, Field(examples=[{"hit_ratio": 0.95}])] = TargetsSection.model_construct()
+    clusters: Annotated[
+        dict[ClusterName, AnyCluster],
+        Field(min_length=1, examples=[{"blue": {"role": "active"}}]),
+    ]
+    fencing: Annotated[Literal["alarm", "stop"], Field(examples=["stop"])] = "alarm"
+    discount: Annotated[Share, bounds.DISCOUNT, Field(examples=[0.28], description=DISCOUNT)] = 0
+    snapshots: Annotated[SnapshotsSection, Field(examples=[{"mappers": 200}])] = SnapshotsSection.model_construct()
+    alarms: Annotated[Alarms, Field(examples=[{"email": MAIL}])] = Alarms.model_construct()
+    overrides: Annotated[
+        dict[str, dict[str, Annotated[str, AfterValidator(_not_empty)]]],
+        Field(examples=[{"hbase-site": {"hbase.regionserver.handler.count": "60"}}]),
+    ] = Field(default_factory=dict)
+
+    def build(self, document: Document) -> Environment:
+        """Return the file as the type that the rest of the project uses."""
+        return Environment(
+            source=document.source,
+            explicit_keys=document.explicit_keys,
+            name=self.name,
+            account=self.account,
+            region=self.region,
+            network=self.network.build(),
+            release=self.release,
+            os_release=self.os_release,
+            mode=MODES[self.storage.mode],
+            root=self.storage.build(self.name, self.account, self.region),
+            wal=Wal(self.storage.wal),
+            access=self.access.build(),
+            certificates=self.security.in_transit.pem if self.security.in_transit else None,
+            encrypt_local_disks=self.security.local_disks,
+            kerberos=self._kerberos(document),
+            tags=self.tags,
+            workload=self.workload.build(document.directory),
+            targets=self.targets.build(),
+            clusters={
+                cluster_name: cluster.build(cluster_name)
+                for cluster_name, cluster in self.clusters.items()
+                if isinstance(cluster, ClusterSection)
+            },
+            analytics={
+                cluster_name: cluster.build(cluster_name, document.directory)
+                for cluster_name, cluster in self.clusters.items()
+                if isinstance(cluster, TrinoSection)
+            },
+            alarm_email=self.alarms.email,
+            discount=self.discount,
+            overrides=tuple(self._overrides(document)),
+            fencing=Fencing(self.fencing),
+            snapshot_mappers=self.snapshots.mappers,
+        )
+
+    def _kerberos(self, document: Document) -> Kerberos | None:
+        kerberos = self.security.kerberos
+        return kerberos.build(document.where(("security", "kerberos"))) if kerberos else None
+
+    def _overrides(self, document: Document) -> Iterator[Override]:
+        for classification, properties in self.overrides.items():
+            for key, value in properties.items():
+                where = document.where(("overrides", classification, key))
+                yield Override(classification=classification, key=key, value=value, where=where)
+
+
+def schema_text() -> str:
+    """The JSON schema as the file holds it."""
+    schema = EnvironmentFile.model_json_schema()
+    describe(schema)
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["title"] = "warmbase environment"
+    return json.dumps(schema, indent=2) + "\n"
+
+
+ANY_NAME: Final = "NAME"
+"""Stands for the name of a cluster in a path."""
+ANY_TRINO: Final = "TRINO"
+"""Stands for the name of an analytics cluster in a path."""
+TABLES: Final = "workload.tables"
+"""The key of the tables. Each table has the keys of `workload`, which are not listed a second time."""
+REFERENCE: Final = "#/$defs/"
+
+
+class SchemaKey(Struct, frozen=True, kw_only=True):
+    """One key: its path, such as `clusters.NAME.core.count`, and its JSON schema. `sections` are the keys within."""
+
+    path: str
+    form: Mapping[str, Any]
+    description: str
+    required: bool
+    sections: tuple[SchemaKey, ...] = ()
+
+    @property
+    def is_section(self) -> bool:
+        """Return whether every form that the value may have is a section."""
+        return all("$ref" in branch for branch in self.form.get("oneOf", (self.form,)))
+
+    @property
+    def default(self) -> object:
+        """Return the default as the schema states it; None where there is none."""
+        return self.form.get("default")
+
+    @property
+    def example(self) -> object:
+        """Return the first example of the key, else of its type; None where the schema has none."""
+        forms = [self.form, *self.form.get("anyOf", ())]
+        return next((form["examples"][0] for form in forms if form.get("examples")), None)
+
+
+@cache
+def schema_keys() -> Mapping[str, SchemaKey]:
+    """Return every key by its path, in the order of the schema, sections before their keys."""
+    schema = EnvironmentFile.model_json_schema()
+    describe(schema)
+    return {key.path: key for top in _keys(schema, schema["$defs"], "") for key in _with_sections(top)}
+
+
+def _with_sections(key: SchemaKey) -> Iterator[SchemaKey]:
+    yield key
+    for section in key.sections:
+        yield from _with_sections(section)
+
+
+def _keys(section: Mapping[str, Any], known: Mapping[str, Any], prefix: str) -> Iterator[SchemaKey]:
+    for name, form in section.get("properties", {}).items():
+        path = f"{prefix}.{name}".removeprefix(".")
+        sections = () if path == TABLES else _inner(form, known, path)
+        inner = [key for at, entry in sections for key in _keys(entry, known, at)]
+        yield SchemaKey(
+            path=path,
+            form=form,
+            description=form["description"],
+            required=name in section.get("required", ()) and path != TABLES,
+            sections=tuple(inner),
+        )
+
+
+def _inner(form: Mapping[str, Any], known: Mapping[str, Any], path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the sections that a value may be, each with its path."""
+    if REFERENCE in form.get("$ref", ""):
+        section = form["$ref"].removeprefix(REFERENCE)
+        yield path.replace(ANY_NAME, ANY_TRINO) if section == TrinoSection.__name__ else path, known[section]
+    for branch in (*form.get("anyOf", ()), *form.get("oneOf", ())):
+        yield from _inner(branch, known, path)
+    if "items" in form:
+        yield from _inner(form["items"], known, f"{path}[]")
+    for entry in form.get("patternProperties", {}).values():
+        yield from _inner(entry, known, f"{path}.{ANY_NAME}")

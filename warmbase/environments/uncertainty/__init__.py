@@ -1,0 +1,1 @@
+"""Uncertainty: judgements of the model, ranges of the inputs, and growth."""

@@ -1,0 +1,422 @@
+"""A product of the AWS price list, as GetProducts of the Pricing API returns it: JSON text in, one price out.
+
+A product has a SKU, attributes, and terms. Each on-demand term has dimensions: a tier of usage from `beginRange` on,
+with a unit and a price in USD. Reserved terms need a commitment, so they are not read.
+Source: AWS Billing User Guide, "Reading the service price list file"; the same shape is in each element of PriceList.
+
+The searches of the AWS price list, and the product of each search that has the price of an item.
+
+Service codes, attributes and usage types are those of the Pricing API. A usage type carries its region's code in front
+(`USE2-Requests-Tier2`, `us-east-1-KMS-Keys`) except where us-east-1 has none. Products whose usage type only contains
+ours are others: `USE1-Tables-Requests-Tier2` is S3 Tables.
+
+Turns the offers of the price list into a table of prices and the two files that hold it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from msgspec import Struct
+
+from warmbase.facts.ec2 import instance_types
+from warmbase.facts.prices.file import PriceFile, compute_rows, service_rows
+from warmbase.ground.errors import OperationFailed, Problem
+from warmbase.ground.prices import LIST, ComputePrice, PriceTable, ServicePrice
+
+
+class Tier(Struct, frozen=True, kw_only=True):
+    """The price of one unit from an amount of usage on; free tiers cost nothing."""
+
+    begin: float
+    unit: str
+    usd: float
+
+
+class Offer(Struct, frozen=True, kw_only=True):
+    """A product with its on-demand tiers, which may be none, and dates as the price list writes them."""
+
+    service: str
+    sku: str
+    attributes: Mapping[str, str]
+    published: str
+    effective: str
+    tiers: tuple[Tier, ...]
+
+
+class Quote(Struct, frozen=True, kw_only=True):
+    """The price of one unit, with the product that has it."""
+
+    usd: float
+    offer: Offer
+
+
+class Unpriced(Struct, frozen=True, kw_only=True):
+    """The reason why there is no price."""
+
+    why: str
+
+
+def offer(text: str) -> Offer:
+    """Return one element of PriceList. Raises ValueError where it is not a product of the documented shape."""
+    try:
+        document = json.loads(text)
+        product, terms = document["product"], document.get("terms", {}).get("OnDemand", {})
+        term = _current(list(terms.values()), document["publicationDate"])
+        return Offer(
+            service=document["serviceCode"],
+            sku=product["sku"],
+            attributes=product["attributes"],
+            published=document["publicationDate"],
+            effective=term.get("effectiveDate", ""),
+            tiers=tuple(_tiers(term)),
+        )
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"not a product of the price list ({error!r}): {text[:200]}") from error
+
+
+def quote(offers: Iterable[Offer], units: Mapping[str, float]) -> Quote | Unpriced:
+    """Return the price in our unit that all offers agree on.
+
+    `units` maps the accepted units, in lower case, to the number of our units in one. The price is that of the first
+    tier that is not free, because a cluster soon uses up a free tier.
+    """
+    answers = [_quote(offer, units) for offer in offers]
+    quotes = [answer for answer in answers if isinstance(answer, Quote)]
+    if not quotes:
+        return answers[0] if answers else Unpriced(why="not in the price list")
+    if len({quote.usd for quote in quotes}) > 1:
+        prices = ", ".join(f"${quote.usd} ({quote.offer.sku})" for quote in quotes)
+        return Unpriced(why=f"several prices: {prices}")
+    return quotes[0]
+
+
+def _quote(product: Offer, units: Mapping[str, float]) -> Quote | Unpriced:
+    if not product.tiers:
+        return Unpriced(why="not sold on demand in USD")
+    understood = [tier for tier in product.tiers if tier.unit.lower() in units]
+    if not understood:
+        return Unpriced(why=f"sold by {product.tiers[0].unit}, not by {next(iter(units))}")
+    paid = [tier for tier in understood if tier.usd > 0]
+    if not paid:
+        return Unpriced(why="its price is zero")
+    first = min(paid, key=lambda tier: tier.begin)
+    return Quote(usd=first.usd / units[first.unit.lower()], offer=product)
+
+
+def _current(terms: Sequence[Mapping[str, Any]], published: str) -> Mapping[str, Any]:
+    """Return the term that is in force when the list is published; dates of one form compare as text."""
+    begun = [term for term in terms if term["effectiveDate"] <= published]
+    return max(begun, key=lambda term: str(term["effectiveDate"]), default={})
+
+
+def _tiers(term: Mapping[str, Any]) -> Iterable[Tier]:
+    for dimension in term.get("priceDimensions", {}).values():
+        if "USD" in dimension["pricePerUnit"]:
+            yield Tier(
+                begin=float(dimension.get("beginRange", 0)),
+                unit=dimension["unit"],
+                usd=float(dimension["pricePerUnit"]["USD"]),
+            )
+
+
+HOURLY: Final[Mapping[str, float]] = {"hrs": 1, "hours": 1, "hour": 1}
+
+
+class ProductFilter(Struct, frozen=True, kw_only=True):
+    """Products of a service with these attributes, in one region unless they belong to none."""
+
+    name: str
+    service: str
+    attributes: Mapping[str, str]
+    regional: bool = True
+
+    def filters(self, region: str) -> Mapping[str, str]:
+        """All attributes that a product must have."""
+        return {"regionCode": region, **self.attributes} if self.regional else self.attributes
+
+
+class ServiceItem(Struct, frozen=True, kw_only=True):
+    """An item of the services file: where its price is, and in which of the units there it may be stated."""
+
+    item: str
+    per: str
+    search: ProductFilter
+    usage_type: str
+    units: Mapping[str, float]
+
+    def has(self, offer: Offer) -> bool:
+        """Return whether this is the item's product."""
+        pattern = rf"(?:[A-Z][A-Z0-9]*-|[a-z]+(?:-[a-z]+)+-\d-)?{re.escape(self.usage_type)}"
+        return re.fullmatch(pattern, offer.attributes.get("usagetype", "")) is not None
+
+
+INSTANCES: Final = ProductFilter(
+    name="EC2 instances",
+    service="AmazonEC2",
+    attributes={
+        "operatingSystem": "Linux",
+        "tenancy": "Shared",
+        "preInstalledSw": "NA",
+        "capacitystatus": "Used",
+        "marketoption": "OnDemand",
+    },
+)
+EMR_FEES: Final = ProductFilter(
+    name="EMR fees",
+    service="ElasticMapReduce",
+    attributes={"productFamily": "Elastic Map Reduce Instance", "softwareType": "EMR"},
+)
+GP3: Final = ProductFilter(name="gp3 volumes", service="AmazonEC2", attributes={"volumeApiName": "gp3"})
+S3_STORAGE: Final = ProductFilter(
+    name="S3 storage", service="AmazonS3", attributes={"productFamily": "Storage", "volumeType": "Standard"}
+)
+S3_GETS: Final = ProductFilter(name="S3 GETs", service="AmazonS3", attributes={"group": "S3-API-Tier2"})
+S3_PUTS: Final = ProductFilter(name="S3 PUTs", service="AmazonS3", attributes={"group": "S3-API-Tier1"})
+METRICS: Final = ProductFilter(
+    name="CloudWatch metrics", service="AmazonCloudWatch", attributes={"productFamily": "Metric"}
+)
+ALARMS: Final = ProductFilter(
+    name="CloudWatch alarms", service="AmazonCloudWatch", attributes={"productFamily": "Alarm"}
+)
+DASHBOARDS: Final = ProductFilter(
+    name="CloudWatch dashboards",
+    service="AmazonCloudWatch",
+    attributes={"usagetype": "DashboardsUsageHour"},
+    regional=False,
+)
+ENDPOINTS: Final = ProductFilter(
+    name="interface endpoints", service="AmazonVPC", attributes={"productFamily": "VpcEndpoint"}
+)
+KEYS: Final = ProductFilter(name="KMS keys", service="awskms", attributes={})
+
+ITEMS: Final = (
+    ServiceItem(
+        item="gp3-gib-month",
+        per="GiB-month",
+        search=GP3,
+        usage_type="EBS:VolumeUsage.gp3",
+        units={"gb-mo": 1, "gb-month": 1},  # EBS writes GB and means GiB
+    ),
+    ServiceItem(
+        item="gp3-iops-month",
+        per="provisioned IOPS-month above 3000",
+        search=GP3,
+        usage_type="EBS:VolumeP-IOPS.gp3",
+        units={"iops-mo": 1},
+    ),
+    ServiceItem(
+        item="gp3-mib-s-month",
+        per="provisioned MiB/s-month above 125",
+        search=GP3,
+        usage_type="EBS:VolumeP-Throughput.gp3",
+        units={"gibps-mo": 1024, "mibps-mo": 1},
+    ),
+    ServiceItem(
+        item="s3-gb-month",
+        per="GB-month (of 2^30 bytes)",
+        search=S3_STORAGE,
+        usage_type="TimedStorage-ByteHrs",
+        units={"gb-mo": 1},
+    ),
+    ServiceItem(
+        item="s3-get",
+        per="GET or HEAD request",
+        search=S3_GETS,
+        usage_type="Requests-Tier2",
+        units={"requests": 1},
+    ),
+    ServiceItem(
+        item="s3-put",
+        per="PUT request",
+        search=S3_PUTS,
+        usage_type="Requests-Tier1",
+        units={"requests": 1},
+    ),
+    ServiceItem(
+        item="cloudwatch-metric-month",
+        per="custom metric-month (first 10000)",
+        search=METRICS,
+        usage_type="CW:MetricMonitorUsage",
+        units={"metrics": 1},
+    ),
+    ServiceItem(
+        item="cloudwatch-dashboard-month",
+        per="dashboard-month",
+        search=DASHBOARDS,
+        usage_type="DashboardsUsageHour",
+        units={"dashboards": 1},
+    ),
+    ServiceItem(
+        item="cloudwatch-alarm-month",
+        per="standard-resolution alarm-month",
+        search=ALARMS,
+        usage_type="CW:AlarmMonitorUsage",
+        units={"alarms": 1},
+    ),
+    ServiceItem(
+        item="interface-endpoint-hour",
+        per="interface endpoint-hour in one zone",
+        search=ENDPOINTS,
+        usage_type="VpcEndpoint-Hours",
+        units=HOURLY,
+    ),
+    ServiceItem(
+        item="kms-key-month",
+        per="customer-managed key-month",
+        search=KEYS,
+        usage_type="KMS-Keys",
+        units={"keys": 1},
+    ),
+)
+
+SEARCHES: Final = tuple(
+    {search.name: search for search in (INSTANCES, EMR_FEES, *(item.search for item in ITEMS))}.values()
+)
+"""Each search once, by names that differ."""
+
+
+SearchOffers = Mapping[str, Sequence[Offer]]
+"""Offers by the name of their search."""
+
+WRITTEN: Final = "Written by `warmbase prices refresh --region {region}` from the AWS Pricing API."
+
+
+class FreshPrices(Struct, frozen=True, kw_only=True):
+    """The prices of a region in today's price list.
+
+    `omitted` gives the reason for each instance type without a price; `unchanged` gives the reason for each service
+    item whose current row stays, because the price list has none.
+    """
+
+    table: PriceTable
+    files: tuple[PriceFile, ...]
+    omitted: Mapping[str, str]
+    unchanged: Mapping[str, str]
+
+
+def fresh_prices(region: str, offers: SearchOffers, current: PriceTable | None) -> FreshPrices:
+    """Return the prices of a region among the offers, for the types of warmbase/facts/instance-types.csv.
+
+    Raises OperationFailed when no instance has a price, or an item has none and had none.
+    """
+    compute, omitted = _compute(region, offers)
+    items = {item.item: quote(filter(item.has, offers[item.search.name]), item.units) for item in ITEMS}
+    unchanged = {name: item.why for name, item in items.items() if isinstance(item, Unpriced)}
+    quoted = [item for item in items.values() if isinstance(item, Quote)]
+    compute_date, services_date = _date(price for pair in compute.values() for price in pair), _date(quoted)
+    table = PriceTable(
+        region=region,
+        as_of=min(compute_date, services_date),
+        compute={
+            name: ComputePrice(ec2_usd_per_hour=ec2.usd, emr_fee_usd_per_hour=fee.usd, emr_fee_confidence=LIST)
+            for name, (ec2, fee) in compute.items()
+        },
+        services={item.item: _service_price(item, items[item.item], current) for item in ITEMS},
+    )
+    # Services first: a region counts as priced as soon as it has a compute file.
+    files = (
+        PriceFile(
+            region=region,
+            kind="services",
+            date=services_date,
+            provenance=_services_provenance(region, quoted, unchanged),
+            rows=service_rows(table),
+        ),
+        PriceFile(
+            region=region,
+            kind="compute",
+            date=compute_date,
+            provenance=_compute_provenance(region, compute.values()),
+            rows=compute_rows(table),
+        ),
+    )
+    return FreshPrices(table=table, files=files, omitted=omitted, unchanged=unchanged)
+
+
+def _compute(region: str, offers: SearchOffers) -> tuple[dict[str, tuple[Quote, Quote]], dict[str, str]]:
+    """Return EC2's price and EMR's fee of each type that has both, and the reason for each other type."""
+    by_type = {search.name: _by_type(offers[search.name]) for search in (INSTANCES, EMR_FEES)}
+    priced: dict[str, tuple[Quote, Quote]] = {}
+    omitted: dict[str, str] = {}
+    for name in instance_types():
+        ec2 = quote(by_type[INSTANCES.name].get(name, ()), HOURLY)
+        fee = quote(by_type[EMR_FEES.name].get(name, ()), HOURLY)
+        if isinstance(ec2, Unpriced):
+            omitted[name] = f"EC2: {ec2.why}"
+        elif isinstance(fee, Unpriced):
+            omitted[name] = f"EMR fee: {fee.why}"
+        else:
+            priced[name] = (ec2, fee)
+    if not priced:
+        raise OperationFailed(
+            Problem(
+                where="the AWS price list",
+                what=f"has no price for any instance type in {region!r}",
+                why=", ".join(sorted(set(omitted.values()))),
+                fix="check the region's name, as in us-east-1, and that EMR is offered there",
+            )
+        )
+    return priced, omitted
+
+
+def _by_type(offers: Iterable[Offer]) -> dict[str, list[Offer]]:
+    by_type: dict[str, list[Offer]] = {}
+    for offer in offers:
+        by_type.setdefault(offer.attributes.get("instanceType", ""), []).append(offer)
+    return by_type
+
+
+def _service_price(item: ServiceItem, price: Quote | Unpriced, current: PriceTable | None) -> ServicePrice:
+    if isinstance(price, Quote):
+        usage, effective = price.offer.attributes["usagetype"], price.offer.effective[:10]
+        source = f"AWS Pricing API, {price.offer.service} {usage}, SKU {price.offer.sku}, effective {effective}"
+        return ServicePrice(usd=price.usd, per=item.per, confidence=LIST, source=source)
+    if current is None or item.item not in current.services:
+        raise OperationFailed(
+            Problem(
+                where="the AWS price list",
+                what=f"has no price for {item.item}, and no earlier file has one",
+                why=f"{item.search.service} {item.usage_type}: {price.why}",
+                fix="mend its entry in warmbase/facts/prices/price_list.py",
+            )
+        )
+    return current.services[item.item]
+
+
+def _compute_provenance(region: str, compute: Iterable[tuple[Quote, Quote]]) -> tuple[str, ...]:
+    instances, fees = zip(*compute, strict=True)
+    return (
+        f"Prices of instances in {region}, USD per hour. {WRITTEN.format(region=region)}",
+        f"ec2_usd_per_hour: {INSTANCES.service}, on-demand Linux, shared tenancy; {_dated(instances)}.",
+        f"emr_fee_usd_per_hour: {EMR_FEES.service}, software EMR; {_dated(fees)}.",
+        "emr_fee_confidence: list = EMR's published fee; estimate = a quarter of on demand, where no list was read.",
+    )
+
+
+def _services_provenance(region: str, quotes: Sequence[Quote], unchanged: Mapping[str, str]) -> tuple[str, ...]:
+    origins = sorted({quote.offer.service for quote in quotes})
+    return (
+        f"Prices of services in {region}, USD. {WRITTEN.format(region=region)}",
+        "confidence: list = published by the vendor; secondary = somebody's copy; estimate = remembered or derived.",
+        *(f"{name}: {_dated([quote for quote in quotes if quote.offer.service == name])}." for name in origins),
+        *(f"{item}: not from there ({why}); its row is older." for item, why in unchanged.items()),
+    )
+
+
+def _date(quotes: Iterable[Quote]) -> str:
+    """Return the latest date of publication; some services publish once in years."""
+    return max((quote.offer.published for quote in quotes), default="")[:10]
+
+
+def _dated(quotes: Sequence[Quote]) -> str:
+    published = _span(quote.offer.published for quote in quotes)
+    return f"published {published}, effective {_span(quote.offer.effective[:10] for quote in quotes)}"
+
+
+def _span(dates: Iterable[str]) -> str:
+    ordered = sorted(dates)
+    return ordered[0] if ordered[0] == ordered[-1] else f"{ordered[0]} to {ordered[-1]}"

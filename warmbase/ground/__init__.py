@@ -1,0 +1,1 @@
+"""The types that every room stands on: errors, units, releases, instances, prices and blocks."""

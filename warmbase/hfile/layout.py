@@ -1,0 +1,235 @@
+"""The meaning of the paths below an HBase root.
+
+Source: HBase 2.6.2 HConstants, StoreFileInfo, HFileLink, FSTableDescriptors.
+
+An HBase root in a directory of this machine.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final, NamedTuple, Protocol
+
+from msgspec import Struct, field
+
+from warmbase.ground.errors import InvalidInput
+from warmbase.hfile.cursor import LocalFile, Readable
+
+SYSTEM_NAMESPACE: Final = "hbase"
+DATA: Final = "data"
+APART: Final = {
+    "archive": "archive",
+    ".tmp": "temporary",
+    "staging": "temporary",
+    "WALs": "write-ahead logs",
+    "oldWALs": "write-ahead logs",
+    "MasterData": "the master's own",
+    "mobdir": "MOB files",
+    ".hbase-snapshot": "snapshots",
+    "corrupt": "moved aside as corrupt",
+    ".corrupt": "moved aside as corrupt",
+}
+"""First directories below the root beside `data`, by what lies there."""
+REGION: Final = re.compile(r"[0-9a-f]{32}|[0-9]{1,10}")
+NAME: Final = r"[0-9a-f]+(?:_SeqId_[0-9]+_|_del)?"
+STORE_FILE: Final = re.compile(NAME)
+REFERENCE: Final = re.compile(rf"(?:{NAME}|[^/]+=[0-9a-f]+-{NAME})\.(?P<region>.+)")
+LINK: Final = re.compile(rf"(?:(?P<namespace>[^=]+)=)?(?P<table>[^=]+)=(?P<region>[0-9a-f]+)-(?P<file>{NAME})")
+LIST_DIRECTORY: Final = ".filelist"
+LIST: Final = re.compile(r"f[12](?:\.(?P<number>[0-9]+))?")
+DESCRIPTOR: Final = re.compile(r"\.tableinfo(?:\.(?P<number>[0-9]+))?(?:\..*)?")
+REGION_PARTS: Final = 3  # region, family, file
+
+
+class FileEntry(NamedTuple):
+    """One file: its path below the root, and its bytes. `stamp` changes when it does."""
+
+    path: str
+    size_bytes: int
+    stamp: str
+
+
+class RootStore(Protocol):
+    """Where an HBase root lies."""
+
+    @property
+    def url(self) -> str:
+        """Return the location of the root as a person writes it."""
+
+    def files(self) -> Iterator[FileEntry]:
+        """Return every file below the root, in any order."""
+
+    def readable(self, stored: FileEntry) -> Readable:
+        """One of them, to be read in pieces."""
+
+
+class FamilyFiles(Struct):
+    """One column family of one table: its store files, and the lists of live ones by directory of a region's family."""
+
+    table: str
+    name: str
+    files: list[FileEntry] = field(default_factory=list)
+    lists: dict[str, list[FileEntry]] = field(default_factory=dict)
+    links: list[tuple[FileEntry, str]] = field(default_factory=list)
+
+    @property
+    def regions(self) -> int:
+        """That have a store file of it."""
+        return len({region_of(file.path) for file in self.files})
+
+
+class Listing(Struct):
+    """A whole root: families by table and name, and what else lies there, by kind: files and bytes.
+
+    `archived` are store files of the archive, to which links may lead; `descriptors` the newest of each table.
+    """
+
+    families: dict[tuple[str, str], FamilyFiles] = field(default_factory=dict)
+    apart: dict[str, list[int]] = field(default_factory=dict)
+    archived: dict[str, FileEntry] = field(default_factory=dict)
+    descriptors: dict[str, FileEntry] = field(default_factory=dict)
+    files: int = 0
+    size_bytes: int = 0
+
+    def put_apart(self, kind: str, stored: FileEntry) -> None:
+        """Count a file that is not read."""
+        counted = self.apart.setdefault(kind, [0, 0])
+        counted[0] += 1
+        counted[1] += stored.size_bytes
+
+
+def region_of(path: str) -> str:
+    """Return the directory of a store file's region."""
+    return path.rsplit("/", 2)[0]
+
+
+def listing(files: Iterable[FileEntry]) -> Listing:
+    """Return every file of a root in its place."""
+    contents = Listing()
+    for stored in files:
+        # What a console or Hadoop leaves for a directory is none.
+        if stored.path.endswith(("/", "_$folder$")):
+            continue
+        contents.files += 1
+        contents.size_bytes += stored.size_bytes
+        _place(contents, stored)
+    return contents
+
+
+def _place(listing: Listing, stored: FileEntry) -> None:
+    first, _, rest = stored.path.partition("/")
+    if first == DATA:
+        namespace, _, rest = rest.partition("/")
+        table, _, rest = rest.partition("/")
+        _of_table(listing, stored, (namespace, table), rest.split("/"))
+        return
+    if first == "archive" and STORE_FILE.fullmatch(stored.path.rpartition("/")[2]):
+        listing.archived[stored.path] = stored
+    listing.put_apart(APART.get(first, "others"), stored)
+
+
+def _of_table(listing: Listing, stored: FileEntry, place: tuple[str, str], parts: list[str]) -> None:
+    namespace, name = place
+    table = name if namespace == "default" else f"{namespace}:{name}"
+    if namespace == SYSTEM_NAMESPACE:
+        listing.put_apart("HBase's own tables", stored)
+    elif parts[0] == ".tabledesc":
+        _keep_newest(listing.descriptors, table, stored, parts[-1])
+    elif not REGION.fullmatch(parts[0]) or len(parts) < REGION_PARTS:
+        listing.put_apart("descriptors and temporary files", stored)
+    elif len(parts) == REGION_PARTS + 1 and parts[2] == LIST_DIRECTORY and LIST.fullmatch(parts[3]):
+        lists = _family(listing, table, parts[1]).lists
+        lists.setdefault(stored.path.rsplit("/", 2)[0], []).append(stored)
+    elif len(parts) == REGION_PARTS and not parts[1].startswith(".") and parts[1] != "recovered.edits":
+        _in_family(listing, stored, _family(listing, table, parts[1]), parts[2])
+    else:
+        listing.put_apart("descriptors and temporary files", stored)
+
+
+def _in_family(listing: Listing, stored: FileEntry, family: FamilyFiles, name: str) -> None:
+    """A reference stands for half of a file, which lies in the region that was split, and is counted there."""
+    if STORE_FILE.fullmatch(name):
+        family.files.append(stored)
+    elif link := LINK.fullmatch(name):
+        namespace = link["namespace"] or "default"
+        target = f"data/{namespace}/{link['table']}/{link['region']}/{family.name}/{link['file']}"
+        family.links.append((stored, target))
+    elif REFERENCE.fullmatch(name):
+        listing.put_apart("references to files of split regions", stored)
+    else:
+        listing.put_apart("others", stored)
+
+
+def _family(listing: Listing, table: str, name: str) -> FamilyFiles:
+    return listing.families.setdefault((table, name), FamilyFiles(table, name))
+
+
+def _keep_newest(descriptors: dict[str, FileEntry], table: str, stored: FileEntry, name: str) -> None:
+    if not DESCRIPTOR.fullmatch(name):
+        return
+    before = descriptors.get(table)
+    if before is None or _number(before.path.rpartition("/")[2]) < _number(name):
+        descriptors[table] = stored
+
+
+def _number(name: str) -> int:
+    match = DESCRIPTOR.fullmatch(name)
+    return int(match["number"] or 0) if match else -1
+
+
+def follow_links(listing: Listing) -> None:
+    """A table that was cloned names files of another: in place they are counted there, in the archive here."""
+    if not any(family.links for family in listing.families.values()):
+        return
+    there = {stored.path.removeprefix("archive/") for family in listing.families.values() for stored in family.files}
+    for family in listing.families.values():
+        for link, target in family.links:
+            if target in there:
+                listing.put_apart("links to files that are counted elsewhere", link)
+            elif archived := listing.archived.pop(f"archive/{target}", None):
+                family.files.append(archived)
+                there.add(target)
+                listing.apart["archive"][0] -= 1
+                listing.apart["archive"][1] -= archived.size_bytes
+            else:
+                listing.put_apart("links that lead nowhere", link)
+
+
+class LocalRoot(Struct, frozen=True):
+    """An HBase root in a local directory."""
+
+    directory: Path
+
+    @property
+    def url(self) -> str:
+        """Return the path of the directory."""
+        return str(self.directory)
+
+    def files(self) -> Iterator[FileEntry]:
+        """Yield every regular file below it that is still there when its turn comes."""
+        for directory, _, names in os.walk(self.directory, onerror=_refuse):
+            for name in names:
+                path = Path(directory, name)
+                try:
+                    status = path.stat()
+                except FileNotFoundError:
+                    continue
+                if not stat.S_ISREG(status.st_mode):
+                    continue
+                relative = path.relative_to(self.directory).as_posix()
+                yield FileEntry(relative, status.st_size, str(status.st_mtime_ns))
+
+    def readable(self, stored: FileEntry) -> LocalFile:
+        """Open one of the files."""
+        return LocalFile(self.directory / stored.path)
+
+
+def _refuse(error: OSError) -> None:
+    """A directory that cannot be listed would be missing without a word."""
+    if not isinstance(error, FileNotFoundError):
+        fix = "run it as somebody who may read the whole root"
+        raise InvalidInput.of(where=str(error.filename), what="cannot be listed", why=str(error), fix=fix)

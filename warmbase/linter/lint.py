@@ -1,0 +1,138 @@
+"""Applies all rules to a cluster and returns the findings.
+
+A launch that may be rendered and deployed: lint finds no error in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from msgspec.structs import replace
+
+from warmbase.configurations.launch import Launch, launch_of, planned_spec
+from warmbase.emr.cluster_spec import ClusterSpec
+from warmbase.environments.environment import Environment
+from warmbase.environments.reader import shared_roots
+from warmbase.facts.releases import release_of
+from warmbase.ground.errors import Infeasible, InvalidInput, Problem
+from warmbase.linter.finding import EditAction, LintFinding, Report, Severity
+from warmbase.linter.node import LintedNode
+from warmbase.linter.rule import Rule, findings_of
+from warmbase.linter.rules import RULES
+from warmbase.linter.secret import REDACTED, is_secret
+from warmbase.sizing.requirements import ClusterChoice
+
+LEAST_SECRET: Final = 8
+"""Shorter secrets are not replaced in messages, because many words contain them."""
+ROLES: Final = ("primary", "core")
+GRAVITY: Final = {severity: rank for rank, severity in enumerate(Severity)}
+GENERAL: Final = frozenset({"WB103", "WB104"})
+"""Rules about any key and value; a finding of a more specific rule about the same setting replaces theirs."""
+
+
+def lint(subject: ClusterSpec, rules: Sequence[Rule] = RULES, roles: Sequence[str] = ROLES) -> Report:
+    """Return the findings of all rules about nodes of these roles, errors first, then by line."""
+    linted = release_of(subject.release_label)
+    nodes = [
+        LintedNode(
+            subject=subject,
+            role=role,
+            release=linted.release,
+            exact=linted.exact,
+            settings=subject.effective(role),
+        )
+        for role in roles
+    ]
+    findings = _once(finding for rule in rules for node in nodes for finding in findings_of(rule, node))
+    return Report(
+        source=subject.source,
+        release=subject.release_label,
+        findings=tuple(sorted(map(_without_secret, _without_repeats(findings)), key=_order)),
+        replaced_release=subject.replaced_label,
+    )
+
+
+def _once(findings: Iterable[LintFinding]) -> list[LintFinding]:
+    """Return findings without duplicates, which settings of the whole cluster cause for each role."""
+    return list(dict.fromkeys(findings))
+
+
+def _without_repeats(findings: Sequence[LintFinding]) -> Iterator[LintFinding]:
+    explained = {
+        (finding.classification, finding.property)
+        for finding in findings
+        if finding.severity is Severity.ERROR and finding.id not in GENERAL and finding.value is not None
+    }
+    return (
+        finding
+        for finding in findings
+        if finding.id not in GENERAL or (finding.classification, finding.property) not in explained
+    )
+
+
+def _without_secret(finding: LintFinding) -> LintFinding:
+    """Return a finding that shows no credential, because logs keep the output of lint."""
+    if finding.value is None or not is_secret(finding.property, finding.value):
+        return finding
+    message, fix = (text.replace(finding.value.strip(), REDACTED) for text in (finding.message, finding.fix))
+    if len(finding.value) < LEAST_SECRET:
+        message, fix = finding.message, finding.fix
+    edit = finding.edit if finding.edit and finding.edit.action is not EditAction.REPLACE_VALUE else None
+    return replace(finding, value=REDACTED, message=message, fix=fix, edit=edit)
+
+
+def _order(finding: LintFinding) -> tuple[int, int, str, str]:
+    return GRAVITY[finding.severity], finding.line or 0, finding.id, finding.property
+
+
+def deployable_launch(environment: Environment, cluster: ClusterChoice) -> Launch:
+    """Return the launch of a cluster, in which lint finds no error.
+
+    Raises InvalidInput for each error, and for a root that another environment file has too.
+    """
+    launch = launch_of(environment, cluster)
+    check_deployable(launch)
+    return launch
+
+
+def check_deployable(launch: Launch) -> None:
+    """Raise InvalidInput for each error that lint finds, and for a root that another environment file has too."""
+    problems = shared_roots(launch.environment)
+    if problems:
+        raise InvalidInput(problems)
+    refuse_errors(launch)
+
+
+def refuse_errors(launch: Launch) -> None:
+    """Raise InvalidInput with every error that lint finds in a launch: only overrides of the environment cause them."""
+    errors = lint(planned_spec(launch)).of(Severity.ERROR)
+    if errors:
+        raise InvalidInput([_problem(launch.environment, finding) for finding in errors])
+
+
+def refused_settings(environment: Environment, cluster: ClusterChoice) -> frozenset[tuple[str, str]]:
+    """Return each property in which lint finds an error, with its classification; an empty name stands for all of it.
+
+    Returns none where no cluster meets the targets, because there is no configuration to check.
+    """
+    try:
+        launch = launch_of(environment, cluster)
+    except Infeasible:
+        return frozenset()
+    errors = lint(planned_spec(launch)).of(Severity.ERROR)
+    return frozenset((finding.classification, finding.property) for finding in errors)
+
+
+def _problem(environment: Environment, finding: LintFinding) -> Problem:
+    """Return the problem with the line of the override, or with all overrides: one of them caused it."""
+    return Problem(
+        where=f"{environment.source}:{finding.line}" if finding.line else _overrides(environment),
+        what=f"{finding.id} {finding.classification} {finding.property}".strip(),
+        why=f"{finding.message}: {finding.because}",
+        fix=finding.fix,
+    )
+
+
+def _overrides(environment: Environment) -> str:
+    return ", ".join(override.where for override in environment.overrides) or environment.source

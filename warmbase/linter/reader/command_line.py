@@ -1,0 +1,403 @@
+"""`aws emr create-cluster …` in a script, as the object that RunJobFlow takes.
+
+The options of `aws emr create-cluster`: their values as nodes, and the object of RunJobFlow that they make.
+
+A value is JSON, the name of a file with JSON, or the shorthand of the AWS CLI.
+
+The option --emrfs of `aws emr create-cluster`, from which the AWS CLI makes a classification.
+
+The shorthand of the AWS CLI, `Name=HBase` or `a=1,b=[{c=2}]`, as the same nodes as JSON.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from warmbase.ground.errors import InvalidInput, Problem
+from warmbase.linter.reader.cluster import ReadProblems
+from warmbase.linter.reader.node import MOST_LEVELS, Array, Member, Node, Object, Scalar, json_node
+from warmbase.linter.reader.shell_words import shell_words
+from warmbase.linter.reader.source_text import (
+    BLANK,
+    Notation,
+    SourceSpan,
+    SourceText,
+    TextCursor,
+    Written,
+    heredoc_file,
+    load_source,
+    quoted,
+    refusal,
+)
+
+COMMAND: Final = re.compile(r"(?<![\w-])emr(?:[ \t]|\\\n)+create-cluster(?=(?:\s|\\\n)+-)")
+BEFORE: Final = re.compile(r"(?P<backtick>`?)(?<![\w-])aws(?![\w-])[^`]*$")
+COMMENT: Final = re.compile(r"(?:^|\s)#")
+# judgement: global options between `aws` and `emr` are shorter.
+FARTHEST_AWS: Final = 1_000
+
+
+def command_offsets(text: str) -> list[tuple[int, bool]]:
+    """Return the offset after each such command, and whether it is in backticks; comments are skipped."""
+    offsets = []
+    for command in COMMAND.finditer(text):
+        nearby = text[max(0, command.start() - FARTHEST_AWS) : command.start()]
+        line = nearby.replace("\\\n", "  ").rpartition("\n")[2]
+        before = BEFORE.search(line)
+        if before and not COMMENT.search(line[: before.start()]):
+            offsets.append((command.end(), bool(before["backtick"])))
+    return offsets
+
+
+def command_object(script: SourceText, folder: Path) -> Object:
+    """Return the object of the one command of a script, whose `file://` paths are relative to `folder`.
+
+    Raises InvalidInput with all problems.
+    """
+    (offset, in_backticks), *more = command_offsets(script.text)
+    if more:
+        why = f"another create-cluster is in line {script.place(offset).line}"
+        fix = "put each command in a file of its own"
+        raise refusal(script.place(more[0][0]), what="is a second cluster", why=why, fix=fix)
+    collected = ReadProblems()
+    words = shell_words(script, offset, in_backticks=in_backticks)
+    options = _options(words, collected.problems)
+    members = launch_object(options, folder, collected.problems)
+    collected.refuse()
+    return Object(members=members, place=script.place(offset))
+
+
+def _options(words: list[SourceText], problems: list[Problem]) -> dict[str, Option]:
+    """Return each option that lint reads, with the words that follow it."""
+    options: dict[str, Option] = {}
+    for option in _option_values(words):
+        if option.name in OPTIONS:
+            problems += _option_problems(option, options)
+            options[option.name] = option
+    return {name: option for name, option in options.items() if option.values}
+
+
+def _option_values(words: list[SourceText]) -> Iterator[Option]:
+    """Yield each option in either spelling: `--option value` and `--option=value`."""
+    starts = [index for index, word in enumerate(words) if word.text.startswith("--")]
+    for start, end in zip(starts, [*starts[1:], len(words)], strict=False):
+        word = words[start]
+        name, equals, _ = word.text.partition("=")
+        values = [word.after(len(name) + 1)] if equals else []
+        yield Option(name=name, place=word.place(0), values=(*values, *words[start + 1 : end]))
+
+
+def _option_problems(option: Option, before: Mapping[str, Option]) -> Iterator[Problem]:
+    where = str(option.place)
+    if not option.values:
+        yield Problem(
+            where=where, what=option.name, why="the option has no value", fix="add the value, or remove the option"
+        )
+    if option.name in before:
+        why = f"the option is already in line {before[option.name].place.line}, and only the last would count"
+        yield Problem(where=where, what=option.name, why=why, fix="remove one of the two")
+
+
+FILE: Final = re.compile(r"fileb?://(.+)", re.DOTALL)
+ELSEWHERE: Final = re.compile(r"(?:https?|s3)://")
+GAP: Final = re.compile(r"<[^<>]+>|\$\{[^{}]*\}")
+
+
+class Option(Struct, frozen=True, kw_only=True):
+    """An option with the words of its value; `place` is where its name stands."""
+
+    name: str
+    place: SourceSpan
+    values: tuple[SourceText, ...]
+
+
+def _scalar_node(option: Option, folder: Path) -> Node:
+    """Return the first word, unchanged."""
+    del folder
+    return Scalar(text=option.values[0].text, place=option.values[0].place(0))
+
+
+def _array_node(option: Option, folder: Path) -> Node:
+    """Return the value as a list. Raises InvalidInput, as _object_node does, where it cannot be read."""
+    document = _document(option, folder)
+    if document is not None:
+        return document
+    return Array(items=tuple(shorthand_object(value) for value in option.values), place=option.place)
+
+
+def _object_node(option: Option, folder: Path) -> Node:
+    """Return the value as an object."""
+    document = _document(option, folder)
+    return shorthand_object(option.values[0]) if document is None else document
+
+
+def _document(option: Option, folder: Path) -> Node | None:
+    """Return the JSON of the value, or of the file that it names; None for shorthand."""
+    value = option.values[0]
+    text = value.text.strip()
+    if ELSEWHERE.match(text):
+        fix = f"download it, then pass it by --file, or as {option.name} file://NAME"
+        raise refusal(value.place(0), what=option.name, why=f"lint does not download {quoted(text)}", fix=fix)
+    if file := FILE.fullmatch(text):
+        written = heredoc_file(value.script, file[1]) if value.script else None
+        return json_node(written or load_source(folder / file[1], cited=value.place(0)))
+    if text.startswith(("[", "{")):
+        _refuse_more(option)
+        return json_node(value)
+    if GAP.fullmatch(text):
+        return _placeholder(option)
+    return None
+
+
+def _placeholder(option: Option) -> Scalar:
+    """Return a placeholder as a scalar. Raises InvalidInput where a shell variable holds all configurations."""
+    value = option.values[0]
+    if option.name == "--configurations" and value.text.strip().startswith("$"):
+        fix = "write the JSON in the command in single quotes, or name its file with file://"
+        raise refusal(
+            value.place(0), what=option.name, why="the value is a shell variable, which lint cannot expand", fix=fix
+        )
+    return Scalar(text=value.text.strip(), place=value.place(0))
+
+
+def _refuse_more(option: Option) -> None:
+    if len(option.values) > 1:
+        why = f"the shell ends the JSON before {quoted(option.values[1].text)}"
+        fix = "put the JSON in single quotes, and write '\\'' for an apostrophe inside it"
+        raise refusal(option.values[1].place(0), what=option.name, why=why, fix=fix)
+
+
+Members = tuple[Member, ...]
+EC2_ATTRIBUTES: Final = {"KeyName": "Ec2KeyName", "SubnetId": "Ec2SubnetId", "SubnetIds": "Ec2SubnetIds"}
+"""Names of `--ec2-attributes`, and what RunJobFlow calls them."""
+
+
+class OptionTarget(NamedTuple):
+    """The keys that an option sets, at the top or inside `Instances`, and how to read its value."""
+
+    shape: Callable[[Option, Path], Node]
+    keys: tuple[str, ...]
+    in_instances: bool = False
+
+
+OPTIONS: Final[Mapping[str, OptionTarget]] = {
+    "--release-label": OptionTarget(_scalar_node, ("ReleaseLabel",)),
+    "--configurations": OptionTarget(_array_node, ("Configurations",)),
+    "--applications": OptionTarget(_array_node, ("Applications",)),
+    "--managed-scaling-policy": OptionTarget(_object_node, ("ManagedScalingPolicy",)),
+    "--auto-termination-policy": OptionTarget(_object_node, ("AutoTerminationPolicy",)),
+    "--emrfs": OptionTarget(_object_node, ("Configurations",)),
+    "--instance-groups": OptionTarget(_array_node, ("InstanceGroups",), in_instances=True),
+    "--instance-fleets": OptionTarget(_array_node, ("InstanceFleets",), in_instances=True),
+    "--instance-type": OptionTarget(_scalar_node, ("MasterInstanceType", "SlaveInstanceType"), in_instances=True),
+    "--instance-count": OptionTarget(_scalar_node, ("InstanceCount",), in_instances=True),
+    "--ec2-attributes": OptionTarget(_object_node, ("Ec2KeyName",), in_instances=True),
+    "--security-configuration": OptionTarget(_scalar_node, ("SecurityConfiguration",)),
+    "--cli-input-json": OptionTarget(_object_node, ()),
+}
+
+
+def launch_object(options: Mapping[str, Option], folder: Path, problems: list[Problem]) -> Members:
+    """Return the members of the object; an option overrides --cli-input-json.
+
+    Adds a problem for each value that cannot be read.
+    """
+    below: Members = ()
+    top: list[Member] = []
+    instances: list[Member] = []
+    for name, option in options.items():
+        target = OPTIONS[name]
+        try:
+            node = target.shape(option, folder)
+            if name == "--cli-input-json":
+                below = _input(option, node)
+            (instances if target.in_instances else top).extend(_members(option, target, node))
+        except InvalidInput as error:
+            problems += error.problems
+    return _laid_over(below, with_one_list(top), instances)
+
+
+def _members(option: Option, target: OptionTarget, node: Node) -> Iterable[Member]:
+    if option.name == "--ec2-attributes":
+        return _placement(node) if isinstance(node, Object) else ()
+    if option.name == "--emrfs":
+        node = emrfs_classification(node, option.place)
+    return (Member(key=key, value=node, place=option.place) for key in target.keys)
+
+
+def _placement(attributes: Object) -> Iterator[Member]:
+    """Yield the members of `Instances` that the EC2 attributes set, under RunJobFlow's names."""
+    for member in attributes.members:
+        if member.key in EC2_ATTRIBUTES:
+            yield replace(member, key=EC2_ATTRIBUTES[member.key])
+        elif member.key == "AvailabilityZone":
+            yield replace(member, key="Placement", value=Object(members=(member,), place=member.place))
+
+
+def _input(option: Option, node: Node) -> Members:
+    if isinstance(node, Object):
+        return node.members
+    fix = "pass an object such as --generate-cli-skeleton prints"
+    raise refusal(node.place, what=option.name, why="the JSON is not an object", fix=fix)
+
+
+def _laid_over(below: Members, top: list[Member], instances: list[Member]) -> Members:
+    """Return both sets of members; `Instances` is one object, whose keys may come from either."""
+    if instances:
+        under = next((member.value for member in below if member.key == "Instances"), None)
+        members = _without(under.members, instances) if isinstance(under, Object) else ()
+        place = instances[0].place
+        value = Object(members=(*members, *instances), place=place)
+        top = [*top, Member(key="Instances", value=value, place=place)]
+    return (*_without(below, top), *top)
+
+
+def _without(below: Members, above: Iterable[Member]) -> Members:
+    keys = {member.key for member in above}
+    return tuple(member for member in below if member.key not in keys)
+
+
+KEYS: Final = {
+    "Consistent": "fs.s3.consistent",
+    "RetryCount": "fs.s3.consistent.retryCount",
+    "RetryPeriod": "fs.s3.consistent.retryPeriodSeconds",
+    "SSE": "fs.s3.enableServerSideEncryption",
+}
+"""The keys that the AWS CLI writes for parts of the option; Encryption and Args are not read."""
+
+
+def emrfs_classification(node: Node, place: SourceSpan) -> Node:
+    """Return a list with the classification emrfs-site, whose settings are those of the option."""
+    members = node.members if isinstance(node, Object) else ()
+    properties = tuple(
+        Member(key=KEYS[member.key], value=_lower(member.value), place=place)
+        for member in members
+        if member.key in KEYS
+    )
+    name = Member(key="Classification", value=Scalar(text="emrfs-site", place=place), place=place)
+    values = Member(key="Properties", value=Object(members=properties, place=place), place=place)
+    return Array(items=(Object(members=(name, values), place=place),), place=place)
+
+
+def with_one_list(members: list[Member]) -> list[Member]:
+    """Return members in which all lists of classifications are one."""
+    lists = [member for member in members if member.key == "Configurations"]
+    arrays = [member.value for member in lists if isinstance(member.value, Array)]
+    if len(lists) < 2 or len(arrays) < len(lists):  # noqa: PLR2004 - one list needs nothing
+        return members
+    items = tuple(item for array in arrays for item in array.items)
+    whole = Member(key="Configurations", value=Array(items=items, place=lists[0].place), place=lists[0].place)
+    return [*(member for member in members if member.key != "Configurations"), whole]
+
+
+def _lower(value: Node) -> Node:
+    if not isinstance(value, Scalar):
+        return value
+    return Scalar(text=value.text.lower(), place=value.place)
+
+
+KEY: Final = re.compile(r"([\w.\-#/:]+)\s*@?=")
+QUOTED: Final = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"", re.DOTALL)
+BARE: Final = re.compile(r"(?:<[^<>]*>|\$\{[^{}]*\}|[^,\[\]{}<$]|[<$])+")
+ESCAPED: Final = re.compile(r"\\(['\"\\])")
+
+
+def shorthand_object(passage: SourceText) -> Object:
+    """Return the object that one word of an argument is. Raises InvalidInput where it is not shorthand."""
+    reader = _Reader(passage=passage)
+    node = reader.members(closing="", level=0)
+    if reader.at < len(passage.text):
+        raise reader.refusal("expected a comma")
+    return node
+
+
+class _Reader(TextCursor, kw_only=True):
+    def refusal(self, why: str) -> InvalidInput:
+        """Return the problem of the text that stands here."""
+        here = self.passage.text[self.at : self.at + 20]
+        what = f"is not AWS CLI shorthand at {quoted(here)}" if here else "is AWS CLI shorthand that ends too early"
+        fix = "write Key=Value pairs separated by commas, or JSON in single quotes"
+        return refusal(self.passage.place(self.at), what=what, why=why, fix=fix)
+
+    def members(self, closing: str, level: int) -> Object:
+        """Return the pairs up to the closing brace, or to the end."""
+        place = self.passage.place(self.at)
+        members = []
+        while True:
+            self.peek()
+            key = KEY.match(self.passage.text, self.at)
+            if not key:
+                raise self.refusal("expected Key=Value")
+            here = self.passage.place(self.at)
+            self.at = key.end()
+            written = self._written(*key.span(1))
+            members.append(Member(key=key[1], value=self._values(level + 1), place=here, written=written))
+            if self.peek() != ",":
+                break
+            self.at += 1
+        self._take(closing)
+        return Object(members=tuple(members), place=place)
+
+    def _values(self, level: int) -> Node:
+        """Return a value, or several that commas separate, as in `Args=a,b`."""
+        first = self._value(level)
+        items = [first]
+        while isinstance(first, Scalar) and self.peek() == "," and not self._key_follows():
+            self.at += 1
+            items.append(self._value(level))
+        return Array(items=tuple(items), place=first.place) if len(items) > 1 else first
+
+    def _key_follows(self) -> bool:
+        blank = BLANK.match(self.passage.text, self.at + 1)
+        return bool(blank and KEY.match(self.passage.text, blank.end()))
+
+    def _value(self, level: int) -> Node:
+        if level > MOST_LEVELS:
+            raise self.refusal(f"it nests deeper than {MOST_LEVELS} levels")
+        match self.peek():
+            case "{":
+                self.at += 1
+                return self.members("}", level)
+            case "[":
+                return self._list(level)
+            case _:
+                return self._scalar()
+
+    def _list(self, level: int) -> Array:
+        place = self.passage.place(self.at)
+        self.at += 1
+        items: list[Node] = []
+        while self.peek() != "]":
+            items.append(self._value(level + 1))
+            if self.peek() != ",":
+                break
+            self.at += 1
+        self._take("]")
+        return Array(items=tuple(items), place=place)
+
+    def _scalar(self) -> Scalar:
+        place = self.passage.place(self.at)
+        text = self.passage.text
+        if quote := QUOTED.match(text, self.at):
+            self.at = quote.end()
+            plain = ESCAPED.sub(r"\1", quote[1] if quote[1] is not None else quote[2])
+            return Scalar(text=plain, place=place, written=self._written(*quote.span()))
+        bare = BARE.match(text, self.at)
+        self.at = bare.end() if bare else self.at
+        plain = bare[0].strip() if bare else ""
+        start = text.find(plain, bare.start()) if bare else self.at
+        return Scalar(text=plain, place=place, written=self._written(start, start + len(plain)) if plain else None)
+
+    def _written(self, start: int, end: int) -> Written:
+        return Written(passage=self.passage, start=start, end=end, notation=Notation.SHORTHAND)
+
+    def _take(self, closing: str) -> None:
+        if self.peek() != closing and closing:
+            raise self.refusal(f"expected {closing}")
+        self.at += len(closing)

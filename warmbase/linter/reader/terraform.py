@@ -1,0 +1,423 @@
+"""Terraform's `aws_emr_cluster`, in a file or in the JSON of a plan, as the object that RunJobFlow takes.
+
+Terraform's language as the same nodes as JSON: blocks are lists of objects, and a reference is `${ … }`.
+
+python-hcl2 parses it. It is imported when a file of Terraform is read, because nothing else needs it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from lark import Token, Tree
+from lark.exceptions import LarkError
+from msgspec import Struct
+
+from warmbase.ground.errors import InvalidInput
+from warmbase.linter.reader.node import (
+    MOST_LEVELS,
+    Array,
+    Member,
+    Node,
+    Object,
+    Scalar,
+    is_gap,
+    json_node,
+    with_capitals,
+)
+from warmbase.linter.reader.source_text import Notation, SourceSpan, SourceText, Written, load_source, quoted, refusal
+
+Expression = Tree[Token]
+
+
+RESOURCE: Final = re.compile(r'^[ \t]*resource[ \t]+"aws_emr_(?:cluster|instance_group)"', re.MULTILINE)
+CLUSTER, GROUP, SCALING = "aws_emr_cluster", "aws_emr_instance_group", "aws_emr_managed_scaling_policy"
+PLAN_KEYS: Final = ("planned_values", "resource_changes", "values")
+TOP: Final = {
+    "release_label": "ReleaseLabel",
+    "kerberos_attributes": "KerberosAttributes",
+    "auto_termination_policy": "AutoTerminationPolicy",
+    "security_configuration": "SecurityConfiguration",
+}
+ATTRIBUTES: Final = {"key_name": "Ec2KeyName", "subnet_id": "Ec2SubnetId", "subnet_ids": "Ec2SubnetIds"}
+GROUPS: Final = {"master_instance_group": "MASTER", "core_instance_group": "CORE"}
+FLEETS: Final = {"master_instance_fleet": "MasterInstanceFleet", "core_instance_fleet": "CoreInstanceFleet"}
+VOLUME: Final = {"type": "VolumeType", "size": "SizeInGB", "iops": "Iops", "throughput": "Throughput"}
+ONE: Final = "1"
+"""Terraform's default for the number of nodes of a group, and of volumes."""
+
+
+def is_terraform(text: str) -> bool:
+    """Return whether a text is a file of Terraform with a cluster or an instance group."""
+    return RESOURCE.search(text) is not None
+
+
+def is_plan(node: Object) -> bool:
+    """Return whether the object is the JSON of a plan or a state, as `terraform show -json` prints it."""
+    return any(node.get(key) for key in PLAN_KEYS) and node.get("format_version") is not None
+
+
+def plan_object(plan: Object) -> Object:
+    """Return the cluster of a plan. Raises InvalidInput unless there is exactly one."""
+    modules = (member.value for key in ("planned_values", "values") if (member := plan.get(key)))
+    resources = [entry for values in modules for entry in _of_module(values, "root_module")]
+    resources = resources or list(_changed(plan))
+    return _cluster_object(resources, plan.place)
+
+
+def file_object(file: Object) -> Object:
+    """Return the cluster of a file of Terraform. Raises InvalidInput unless there is exactly one."""
+    blocks = file.get("resource")
+    items = blocks.value.items if blocks and isinstance(blocks.value, Array) else ()
+    resources = [(_text(item, "0"), item) for item in items if isinstance(item, Object)]
+    return _cluster_object(resources, file.place)
+
+
+def _of_module(values: Node, key: str) -> Iterator[tuple[str, Object]]:
+    """Yield the resources of a module and of those inside it, each with its type."""
+    module = values.get(key) if isinstance(values, Object) else None
+    modules = module.value.items if module and isinstance(module.value, Array) else (module.value,) if module else ()
+    for node in modules:
+        for resource in _items(node, "resources"):
+            planned = resource.get("values")
+            if planned and isinstance(planned.value, Object):
+                yield _text(resource, "type"), planned.value
+        yield from _of_module(node, "child_modules")
+
+
+def _changed(plan: Object) -> Iterator[tuple[str, Object]]:
+    for change in _items(plan, "resource_changes"):
+        details = change.get("change")
+        after = details.value.get("after") if details and isinstance(details.value, Object) else None
+        if after and isinstance(after.value, Object):
+            yield _text(change, "type"), after.value
+
+
+def _cluster_object(resources: list[tuple[str, Object]], place: SourceSpan) -> Object:
+    clusters = [resource for kind, resource in resources if kind == CLUSTER]
+    groups = [resource for kind, resource in resources if kind == GROUP]
+    policies = [resource for kind, resource in resources if kind == SCALING]
+    if len(clusters) > 1 or not (clusters or groups):
+        why = f"it has {len(clusters)} resources of type {CLUSTER}"
+        raise refusal(place, what="is not one cluster", why=why, fix="pass a file or a plan with one cluster")
+    cluster = clusters[0] if clusters else Object(members=(), place=place)
+    top = list(_top(cluster))
+    top += [Member(key="ManagedScalingPolicy", value=one, place=one.place) for one in policies[:1]]
+    return Object(members=(*top, _instances(cluster, groups)), place=cluster.place)
+
+
+def _top(cluster: Object) -> Iterator[Member]:
+    for member in _set(cluster):
+        if member.key in TOP:
+            yield _as(member, TOP[member.key], member.value)
+        elif member.key == "applications" and isinstance(member.value, Array):
+            names = tuple(_object(name.place, {"Name": name}) for name in member.value.items)
+            yield _as(member, "Applications", Array(items=names, place=member.place))
+    yield from _configurations(cluster)
+
+
+def _configurations(resource: Object) -> Iterator[Member]:
+    """Yield the classifications, which `configurations_json` and `configurations` hold as a text of JSON."""
+    for key in ("configurations_json", "configurations"):
+        member = resource.get(key)
+        if member and (document := _document(member.value)):
+            yield _as(member, "Configurations", with_capitals(document))
+            return
+
+
+def _document(node: Node) -> Node | None:
+    """Return the JSON of a text; None for a reference, an address and an empty list of blocks."""
+    if not isinstance(node, Scalar):
+        return node if isinstance(node, Array) and node.items else None
+    text = node.text.strip()
+    if node.is_null or not text.startswith(("[", "{")):
+        return None
+    passage = node.written.passage if node.written and _is_own(node) else None
+    return json_node(passage or SourceText(text=text, source=node.place.source, breaks=(), first_line=node.place.line))
+
+
+def _is_own(node: Scalar) -> bool:
+    """Return whether the text is a passage of its own: a heredoc, or a file."""
+    return node.written is not None and node.text == node.written.passage.text
+
+
+def _instances(cluster: Object, groups: list[Object]) -> Member:
+    listed = [_group(block, role) for key, role in GROUPS.items() for block in _items(cluster, key)]
+    listed += [_group(group, "TASK") for group in groups]
+    place = listed[0].place if listed else cluster.place
+    members = (
+        [Member(key="InstanceGroups", value=Array(items=tuple(listed), place=place), place=place)] if listed else []
+    )
+    members += [_as(member, FLEETS[member.key], member.value) for member in _set(cluster) if member.key in FLEETS]
+    for attributes in _items(cluster, "ec2_attributes"):
+        members += [
+            _as(member, ATTRIBUTES[member.key], member.value) for member in _set(attributes) if member.key in ATTRIBUTES
+        ]
+    return Member(key="Instances", value=Object(members=tuple(members), place=place), place=place)
+
+
+def _group(group: Object, role: str) -> Object:
+    count = group.get("instance_count")
+    values: dict[str, Node] = {
+        "InstanceRole": Scalar(text=role, place=group.place),
+        "InstanceCount": count.value if count and not _is_null(count) else Scalar(text=ONE, place=group.place),
+    }
+    kind = group.get("instance_type")
+    if kind:
+        values["InstanceType"] = kind.value
+    volumes = tuple(map(_volume, _items(group, "ebs_config")))
+    if volumes:
+        devices = Array(items=volumes, place=volumes[0].place)
+        values["EbsConfiguration"] = _object(group.place, {"EbsBlockDeviceConfigs": devices})
+    return Object(
+        members=(*_object(group.place, values).members, *_configurations(group)),
+        place=group.place,
+    )
+
+
+def _volume(block: Object) -> Object:
+    fields = {VOLUME[member.key]: member.value for member in _set(block) if member.key in VOLUME}
+    count = block.get("volumes_per_instance")
+    volumes = count.value if count and not _is_null(count) else Scalar(text=ONE, place=block.place)
+    specification = _object(block.place, fields)
+    return _object(block.place, {"VolumeSpecification": specification, "VolumesPerInstance": volumes})
+
+
+def _object(place: SourceSpan, values: Mapping[str, Node]) -> Object:
+    return Object(
+        members=tuple(Member(key=key, value=value, place=place) for key, value in values.items()), place=place
+    )
+
+
+def _as(member: Member, key: str, value: Node) -> Member:
+    return Member(key=key, value=value, place=member.place)
+
+
+def _set(resource: Object) -> Iterator[Member]:
+    """Yield the members that are set: a plan has null, or an empty list, for others."""
+    for member in resource.members:
+        empty = isinstance(member.value, Array) and not member.value.items
+        if not empty and not _is_null(member):
+            yield member
+
+
+def _is_null(member: Member) -> bool:
+    return isinstance(member.value, Scalar) and member.value.is_null
+
+
+def _items(node: Node, key: str) -> Iterator[Object]:
+    """Yield the objects of a list of blocks."""
+    member = node.get(key) if isinstance(node, Object) else None
+    items = member.value.items if member and isinstance(member.value, Array) else ()
+    return (item for item in items if isinstance(item, Object))
+
+
+def _text(node: Object, key: str) -> str:
+    member = node.get(key)
+    return member.value.text if member and isinstance(member.value, Scalar) and not is_gap(member.value) else ""
+
+
+HEREDOC: Final = re.compile(r"<<(?P<indented>-?)(?P<end>\w+)\n(?P<text>.*?)[ \t]*(?P=end)\s*\Z", re.DOTALL)
+REFERENCE: Final = re.compile(r"(?<!\$)\$\{")
+DIRECTIVE: Final = re.compile(r"(?<!%)%\{")
+ESCAPES: Final = {"\\n": "\n", "\\t": "\t", "\\r": "\r", '\\"': '"', "\\\\": "\\"}
+ESCAPE: Final = re.compile(r'\\[ntr"\\]')
+LITERALS: Final = frozenset({"int_lit", "float_lit", "literal_value", "identifier"})
+CLOSING: Final = {
+    "RBRACE": "closing brace",
+    "RSQB": "closing bracket",
+    "RPAR": "closing parenthesis",
+    "DBLQUOTE": "quote",
+}
+LONGEST_QUOTE: Final = 40
+MODULE_PATH: Final = "${ path.module}/"
+
+
+def hcl_object(passage: SourceText, folder: Path) -> Object:
+    """Return the blocks of a file, by type. Files that it names are relative to `folder`.
+
+    Raises InvalidInput where the text is not Terraform's language.
+    """
+    from hcl2.api import parses  # noqa: PLC0415 - only files of Terraform need it
+    from lark.exceptions import LarkError as ParseError  # noqa: PLC0415
+
+    try:
+        tree = parses(passage.text if passage.text.endswith("\n") else f"{passage.text}\n")
+    except ParseError as error:
+        raise _syntax_refusal(passage, error) from None
+    reader = _Reader(passage=passage, folder=folder, locals={})
+    body = _parts(tree)[0]
+    reader = _Reader(passage=passage, folder=folder, locals=dict(reader.local_values(body)))
+    return reader.body(body)
+
+
+def _syntax_refusal(passage: SourceText, error: LarkError) -> InvalidInput:
+    """Return the error of a text that does not parse, with its line, its column and the text there."""
+    line, column = (getattr(error, name, None) for name in ("line", "column"))
+    if not isinstance(line, int) or not isinstance(column, int) or line < 1:
+        why, line = "it cannot be parsed", 1
+    elif getattr(getattr(error, "token", None), "type", "") == "$END":
+        # The parser names what it would accept in no order, and a quote wherever a text could begin.
+        closing = next((word for name, word in CLOSING.items() if name in getattr(error, "expected", ())), None)
+        why = f"the file ends before the {closing or 'end of the block'} of what begins here"
+    else:
+        rest = passage.text.splitlines()[line - 1][column - 1 :].strip()
+        why = f"column {column}: {quoted(rest[:LONGEST_QUOTE])} is not valid here"
+    where = SourceSpan(source=passage.source, line=line)
+    fix = "correct this line; `terraform validate` checks the whole file"
+    return refusal(where, what="is not valid Terraform", why=why, fix=fix)
+
+
+class _Reader(Struct, frozen=True, kw_only=True):
+    passage: SourceText
+    folder: Path
+    locals: Mapping[str, Expression]
+    """The expressions of `locals` by name; a reference to one of them is read as the expression."""
+
+    def body(self, body: Expression) -> Object:
+        """Return the attributes and blocks of a body; labels of a block are its members `0` and `1`."""
+        members = [member for part in _parts(body) for member in self._member(part)]
+        return Object(members=_gathered(members), place=self._place(body))
+
+    def local_values(self, body: Expression) -> Iterator[tuple[str, Expression]]:
+        """Yield the name and the expression of each local value."""
+        for block in _parts(body):
+            if block.data == "block" and _name(block) == "locals":
+                for attribute in _parts(_body_of(block)):
+                    if attribute.data == "attribute":
+                        yield _name(attribute), _parts(attribute)[-1]
+
+    def _member(self, part: Expression) -> Iterator[Member]:
+        place = self._place(part)
+        if part.data == "attribute":
+            yield Member(key=_name(part), value=self._value(_parts(part)[-1], 0), place=place)
+        elif part.data == "block":
+            labels = [label for label in _parts(part)[1:] if label.data in {"string", "identifier"}]
+            members = [
+                Member(key=str(index), value=self._string(label), place=place) for index, label in enumerate(labels)
+            ]
+            inside = self.body(_body_of(part))
+            value = Object(members=(*members, *inside.members), place=place)
+            yield Member(key=_name(part), value=Array(items=(value,), place=place), place=place)
+
+    def _value(self, expression: Expression, level: int) -> Node:
+        """Return the node of an expression; a placeholder for one that only Terraform can compute."""
+        while expression.data == "expr_term" and len(_parts(expression)) == 1:
+            expression = _parts(expression)[0]
+        name = self._text(expression)
+        if (
+            name.startswith("local.")
+            and (local := self.locals.get(name.removeprefix("local.")))
+            and level < MOST_LEVELS
+        ):
+            return self._value(local, level + 1)
+        kind = str(expression.data)
+        if kind in LITERALS and _is_literal(name):
+            return Scalar(text=name, place=self._place(expression), is_null=name == "null", quoted=name == "null")
+        composed: dict[str, Callable[[Expression, int], Node]]
+        composed = {"tuple": self._tuple, "object": self._object, "function_call": self._call}
+        if kind in composed:
+            return composed[kind](expression, level)
+        scalar = {"string": self._string, "heredoc_template": self._heredoc, "heredoc_template_trim": self._heredoc}
+        return scalar.get(kind, self._reference)(expression)
+
+    def _tuple(self, expression: Expression, level: int) -> Array:
+        items = tuple(self._value(item, level + 1) for item in _parts(expression))
+        return Array(items=items, place=self._place(expression))
+
+    def _object(self, expression: Expression, level: int) -> Object:
+        members = []
+        for element in _parts(expression):
+            if element.data == "object_elem":
+                key, value = _parts(element)[0], _parts(element)[-1]
+                strings = list(key.find_data("string"))
+                text = self._string(strings[0]).text if strings else self._text(key)
+                members.append(Member(key=text, value=self._value(value, level + 1), place=self._place(element)))
+        return Object(members=tuple(members), place=self._place(expression))
+
+    def _call(self, expression: Expression, level: int) -> Node:
+        """Return what `jsonencode` encodes and what the file of `file` holds; a placeholder for other functions."""
+        name = self._text(_parts(expression)[0])
+        arguments = [part for call in _parts(expression)[1:] for part in _parts(call)]
+        if len(arguments) == 1 and name == "jsonencode":
+            return self._value(arguments[0], level + 1)
+        if len(arguments) == 1 and name == "file":
+            path = self._value(arguments[0], level + 1)
+            if isinstance(path, Scalar) and "${" not in path.text.removeprefix(MODULE_PATH):
+                file = load_source(self.folder / path.text.removeprefix(MODULE_PATH), cited=self._place(expression))
+                return _document_of_hcl_node(file, self._place(expression))
+        return self._reference(expression)
+
+    def _string(self, expression: Expression) -> Scalar:
+        raw = self._text(expression).strip('"') if expression.data == "identifier" else self._text(expression)[1:-1]
+        text = ESCAPE.sub(lambda escape: ESCAPES[escape[0]], _with_references(raw))
+        return Scalar(text=text, place=self._place(expression))
+
+    def _heredoc(self, expression: Expression) -> Scalar:
+        """Return the text as a passage of its own, in which each line has its number."""
+        place = self._place(expression)
+        heredoc = HEREDOC.match(self._text(expression))
+        if heredoc is None or DIRECTIVE.search(heredoc["text"]):
+            return Scalar(text="${ heredoc }", place=place)
+        text = _with_references(heredoc["text"])
+        breaks = tuple(line_end.end() for line_end in re.finditer("\n", text))
+        passage = SourceText(text=text, source=place.source, breaks=breaks, first_line=place.line + 1)
+        return _document_of_hcl_node(passage, place)
+
+    def _reference(self, expression: Expression) -> Scalar:
+        text = " ".join(re.sub(r"[{}]", " ", self._text(expression)).split())
+        return Scalar(text=f"${{ {text} }}", place=self._place(expression))
+
+    def _text(self, expression: Expression) -> str:
+        return self.passage.text[expression.meta.start_pos : expression.meta.end_pos]
+
+    def _place(self, expression: Expression) -> SourceSpan:
+        return self.passage.place(0 if expression.meta.empty else expression.meta.start_pos)
+
+
+def _document_of_hcl_node(passage: SourceText, place: SourceSpan) -> Scalar:
+    """Return a text that may be JSON, with the passage in which it stands."""
+    written = Written(passage=passage, start=0, end=len(passage.text), notation=Notation.JSON)
+    return Scalar(text=passage.text, place=place, written=written)
+
+
+def _with_references(text: str) -> str:
+    """Return a text whose references are placeholders, unlike `${hbase.tmp.dir}`, which `$${…}` stands for."""
+    return REFERENCE.sub("${ ", text).replace("$${", "${").replace("%%{", "%{")
+
+
+def _parts(expression: Expression) -> list[Expression]:
+    """Return the parts of an expression without punctuation, line ends and comments."""
+    return [part for part in expression.children if not isinstance(part, str) and part.data != "new_line_or_comment"]
+
+
+def _name(part: Expression) -> str:
+    return str(_parts(part)[0].children[0])
+
+
+def _body_of(block: Expression) -> Expression:
+    return next(part for part in _parts(block) if part.data == "body")
+
+
+def _is_literal(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _gathered(members: list[Member]) -> tuple[Member, ...]:
+    """Return the members with the blocks of one type as one list."""
+    blocks: dict[str, Member] = {}
+    for member in members:
+        before = blocks.get(member.key)
+        if before and isinstance(before.value, Array) and isinstance(member.value, Array):
+            items = (*before.value.items, *member.value.items)
+            member = Member(key=member.key, value=Array(items=items, place=before.place), place=before.place)  # noqa: PLW2901
+        blocks[member.key] = member
+    return tuple(blocks.values())

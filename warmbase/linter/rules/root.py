@@ -1,0 +1,187 @@
+"""The root in S3, its store file tracker and its client."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from warmbase.configurations.properties.property import Span
+from warmbase.linter.finding import Consequence, Severity, new_value
+from warmbase.linter.node import LintedNode
+from warmbase.linter.rule import NO_AWS, Violation, rule
+
+ROOT: Final = "hbase.rootdir"
+TRACKER: Final = "hbase.store.file-tracker.impl"
+READ_POLICY: Final = "fs.s3a.experimental.input.fadvise"
+MAJOR: Final = "hbase.hregion.majorcompaction"
+ON_S3: Final = "EMR Release Guide, emr-hbase-s3"
+BOTH: Final = ("primary", "core")
+FILE_SYSTEM_CACHE: Final = {
+    "hive.cache.enabled": "fs.cache.enabled",
+    "hive.cache.location": "fs.cache.directories",
+    "hive.cache.disk-usage-percentage": "fs.cache.max-disk-usage-percentages",
+    "hive.cache.ttl": "fs.cache.ttl",
+}
+"""The key of Trino's file-system cache for each key of RubiX that has one (Trino 476 AlluxioFileSystemCacheConfig)."""
+
+
+@rule(
+    id="WB603",
+    severity=Severity.WARNING,
+    consequence=Consequence.WILL_NOT_START,
+    title="hbase.rootdir that is a bucket without a slash at its end",
+    because="a root that is a whole bucket works only with the slash",
+    fix="add a slash",
+    source=ON_S3,
+    proof=NO_AWS,
+    of_hbase_1=True,
+)
+def _bucket_without_slash(node: LintedNode) -> Iterator[Violation]:
+    root = node.text(ROOT)
+    if root is not None and root.startswith("s3") and "/" not in root.partition("://")[2]:
+        yield Violation(
+            at=node.setting(ROOT),
+            message=f"{root} lacks a slash at its end",
+            fix=f"write {root}/",
+            edit=new_value(f"{root}/"),
+        )
+
+
+@rule(
+    id="WB604",
+    severity=Severity.ERROR,
+    consequence=Consequence.NOT_SAFE,
+    title="hbase.rootdir and storage mode that contradict each other",
+    because="EMR sets up the file system, the cache and the shutdown according to the storage mode",
+    fix="set hbase.emr.storageMode=s3 with a root in S3, or neither",
+    source=ON_S3,
+    proof=NO_AWS,
+    of_hbase_1=True,
+)
+def _root_and_mode_differ(node: LintedNode) -> Iterator[Violation]:
+    mode, root = node.text("hbase.emr.storageMode", "hbase"), node.text(ROOT)
+    elsewhere = mode == "hdfs" or node.unstated("hbase.emr.storageMode", "hbase")
+    if mode == "s3" and root is not None and not root.startswith("s3"):
+        yield Violation(at=node.setting(ROOT), message=f"the storage mode is s3, but the root is {root}")
+    elif elsewhere and root is not None and root.startswith("s3"):
+        yield Violation(at=node.setting(ROOT), message="the root is in S3, but hbase.emr.storageMode is not s3")
+    elif mode == "s3" and node.unstated(ROOT):
+        yield Violation(property=ROOT, message="the storage mode is s3, but hbase.rootdir is not set")
+
+
+@rule(
+    id="WB605",
+    severity=Severity.WARNING,
+    title="S3A read policy left at its default (fs.s3a.experimental.input.fadvise)",
+    because="flushes then block and regions become too busy; EMR asks for this setting on all nodes",
+    fix=f"set {READ_POLICY}=sequential in hbase-site, for the whole cluster",
+    source=ON_S3,
+    proof=NO_AWS,
+    roles=BOTH,
+    emr=Span(since=(7, 10, 0), until=(7, 14, 0)),
+)
+def _read_policy(node: LintedNode) -> Iterator[Violation]:
+    policy = node.text(READ_POLICY)
+    gap = node.setting(READ_POLICY) is not None and policy is None
+    if node.in_s3 and not node.on_emrfs and not gap and policy != "sequential":
+        yield Violation(
+            at=node.setting(READ_POLICY),
+            property=READ_POLICY,
+            message="S3A can switch to random reads, which slows scans and compactions down",
+        )
+
+
+@rule(
+    id="WB606",
+    severity=Severity.ERROR,
+    title="store file tracker that the release does not have",
+    because="EMR offers the tracker FILE from 7.4 on",
+    fix="remove it, or use emr-7.4.0 or later",
+    source=ON_S3,
+    proof=NO_AWS,
+    emr=Span(until=(7, 4, 0)),
+    of_hbase_1=True,
+)
+def _tracker_too_early(node: LintedNode) -> Iterator[Violation]:
+    tracker = node.text(TRACKER)
+    if tracker is not None and "FILE" in tracker.upper() and "DEFAULT" not in tracker.upper():
+        yield Violation(
+            at=node.setting(TRACKER),
+            message="this release does not have FILE: it lists store files in the table hbase:storefile",
+        )
+
+
+@rule(
+    id="WB607",
+    severity=Severity.WARNING,
+    consequence=Consequence.NOT_SAFE,
+    title="store file tracker that renames files in S3",
+    because="a rename in S3 is a copy and a delete, and is not atomic",
+    fix="use FILE",
+    source=ON_S3,
+    proof=NO_AWS,
+    emr=Span(since=(7, 4, 0)),
+)
+def _tracker_renames(node: LintedNode) -> Iterator[Violation]:
+    tracker = node.text(TRACKER)
+    if node.in_s3 and tracker is not None and "default" in tracker.lower():
+        yield Violation(
+            at=node.setting(TRACKER), message="each flush and compaction renames its files, which makes S3 copy them"
+        )
+
+
+@rule(
+    id="WB608",
+    severity=Severity.INFO,
+    title="root that may need a migration",
+    because="with the tracker FILE, HBase would not see the files of such a root",
+    fix="if the root is new, do nothing; otherwise, before this release uses it, disable and drop hbase:storefile, "
+    "flush hbase:meta, start with DEFAULT, then run change_sft to FILE",
+    source="EMR Release Guide, emr-hbase-migrate",
+    proof=NO_AWS,
+    emr=Span(since=(7, 4, 0)),
+)
+def _migration(node: LintedNode) -> Iterator[Violation]:
+    if node.in_s3 and node.text(ROOT) is not None:
+        yield Violation(
+            at=node.setting(ROOT),
+            message="if EMR 7.3 or earlier wrote this root, its store files are listed in hbase:storefile",
+        )
+
+
+@rule(
+    id="WB612",
+    severity=Severity.ERROR,
+    consequence=Consequence.IGNORED,
+    title="RubiX key",
+    because="EMR no longer ships RubiX; Trino has its own file-system cache",
+    fix="use fs.cache.enabled in the Trino catalog",
+    source="EMR Release Guide, Trino release notes for 7.3.0",
+    proof=NO_AWS,
+    roles=BOTH,
+    emr=Span(since=(7, 3, 0)),
+    of_hbase=False,
+)
+def _rubix(node: LintedNode) -> Iterator[Violation]:
+    for (path, key), setting in node.settings.items():
+        in_catalog = path.startswith(("presto", "trino")) and key.startswith("hive.cache.")
+        if in_catalog or key.startswith(("rubix.", "fs.rubix.")) or setting.value.startswith("rubix://"):
+            successor = FILE_SYSTEM_CACHE.get(key)
+            message = f"{key} in {path} configures RubiX, which EMR removed in 7.3"
+            yield Violation(at=setting, message=f"{message}; now it is {successor}" if successor else message)
+
+
+@rule(
+    id="WB614",
+    severity=Severity.INFO,
+    title="weekly major compactions (hbase.hregion.majorcompaction)",
+    because="a compaction writes new blocks, and HBase drops those that they replace",
+    fix="set hbase.hregion.majorcompaction=0 and run major compactions at a quiet hour",
+    source="HBase 2.6.2 default of 7 days",
+    proof=NO_AWS,
+)
+def _weekly_loss(node: LintedNode) -> Iterator[Violation]:
+    if node.caches and node.unstated(MAJOR):
+        yield Violation(
+            property=MAJOR, message="once a week HBase rewrites every store, and so drops every cached block"
+        )

@@ -1,0 +1,222 @@
+"""Answers of an endpoint: what a refusal concerns, and answers that do not come from AWS.
+
+Errors of AWS calls, translated to errors with what, why and fix.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final
+
+from botocore import exceptions
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    HTTPClientError,
+    IncompleteReadError,
+    NoRegionError,
+    ProfileNotFound,
+)
+from botocore.parsers import ResponseParserError
+from botocore.session import Session
+
+from warmbase.ground.errors import OperationFailed
+
+ACTION: Final = "Action"
+PRINCIPAL: Final = "Principal"
+"""Keys that warmbase adds to the error of an answer; AWS states neither in a form that all services share."""
+
+DENIED: Final = frozenset(
+    {"403", "AccessDenied", "AccessDeniedException", "AuthorizationError", "UnauthorizedOperation"}
+)
+PREFIXES: Final = {"monitoring": "cloudwatch"}
+"""The prefix of IAM's actions where it is not the name with which requests are signed."""
+IAM_NAMES: Final = {
+    "s3:GetBucketEncryption": "s3:GetEncryptionConfiguration",
+    "s3:GetBucketLifecycleConfiguration": "s3:GetLifecycleConfiguration",
+    "s3:GetBucketMetricsConfiguration": "s3:GetMetricsConfiguration",
+    "s3:GetPublicAccessBlock": "s3:GetBucketPublicAccessBlock",
+    "s3:HeadBucket": "s3:ListBucket",
+    "s3:HeadObject": "s3:GetObject",
+    "s3:ListBuckets": "s3:ListAllMyBuckets",
+    "s3:ListObjectVersions": "s3:ListBucketVersions",
+    "s3:ListObjectsV2": "s3:ListBucket",
+    "s3:PutBucketLifecycleConfiguration": "s3:PutLifecycleConfiguration",
+    "s3:PutBucketMetricsConfiguration": "s3:PutMetricsConfiguration",
+}
+"""The names of IAM's actions where they are not those of the API."""
+FOREIGN: Final = re.compile(rb"\s*(<!doctype html|<html|(?P<text>[^\s<{\[]))", re.IGNORECASE)
+XML_PROTOCOLS: Final = frozenset({"ec2", "query", "rest-xml"})
+LONGEST_QUOTE: Final = 40
+SERVER_FAULT: Final = 500
+"""The first HTTP status by which a service says that it failed itself; a load balancer of AWS says so in HTML."""
+
+
+class ForeignAnswer(BotoCoreError):
+    """An answer that is neither XML nor JSON, as all of AWS's are: from a proxy, a portal, or another server."""
+
+    fmt = "HTTP status {status} with {text!r} instead of an answer of {service}"
+
+
+def explain_answers(session: Session, principal: Callable[[], str | None]) -> None:
+    """Make the session refuse foreign answers, and add the action and the principal to each denial."""
+
+    def refuse_foreign(*, operation_model: Any, response_dict: Mapping[str, Any], **_: object) -> None:  # noqa: ANN401
+        status, body = response_dict["status_code"], response_dict["body"]
+        service = operation_model.service_model.service_name
+        if isinstance(body, bytes):
+            _refuse_part(body, response_dict["headers"])
+            _refuse_text(status, body, operation_model)
+        elif service == "s3" and "etag" not in response_dict["headers"]:
+            # An object may hold anything, but S3 never sends one without its ETag.
+            raise ForeignAnswer(status=status, text="an object without an ETag", service=service)
+
+    def explain(*, http_response: Any, parsed: dict[str, Any], model: Any, **_: object) -> None:  # noqa: ANN401
+        if parsed.get("Error", {}).get("Code") == str(SERVER_FAULT):
+            # botocore makes an answer of S3 that it cannot parse an error of the server.
+            _refuse_text(http_response.status_code, http_response.content, model)
+        if parsed.get("Error", {}).get("Code") in DENIED:
+            action = f"{_prefix(model)}:{model.name}"
+            # Asking for the principal would be denied as well.
+            name = None if action.startswith("sts:") else principal()
+            parsed["Error"] |= {ACTION: IAM_NAMES.get(action, action), PRINCIPAL: name}
+
+    events = session.get_component("event_emitter")
+    events.register("before-parse", refuse_foreign)
+    events.register("after-call", explain)
+
+
+def _refuse_part(body: bytes, headers: Mapping[str, str]) -> None:
+    """Refuse an answer that broke off; a compressed one has another length, and the answer to HEAD has no body."""
+    announced = int(headers.get("content-length") or 0)
+    if body and announced > len(body) and "content-encoding" not in headers:
+        raise IncompleteReadError(actual_bytes=len(body), expected_bytes=announced)
+
+
+def _refuse_text(status: int, body: bytes, model: Any) -> None:  # noqa: ANN401 - botocore's own type
+    foreign = FOREIGN.match(body)
+    is_page = foreign is not None and (status < SERVER_FAULT or bool(foreign["text"]))
+    if is_page or (_answers_in_xml(model) and body.lstrip().startswith((b"{", b"["))):
+        text = body.lstrip()[:LONGEST_QUOTE].decode("utf-8", errors="replace")
+        raise ForeignAnswer(status=status, text=text, service=model.service_model.service_name)
+
+
+def _answers_in_xml(model: Any) -> bool:  # noqa: ANN401 - botocore's own type
+    """Return whether an operation answers in XML; a document of JSON that S3 stores, such as a policy, is a payload."""
+    shape = model.output_shape
+    has_payload = shape is not None and "payload" in shape.serialization
+    return model.service_model.protocol in XML_PROTOCOLS and not has_payload
+
+
+def _prefix(model: Any) -> str:  # noqa: ANN401 - botocore's own type
+    name = str(model.service_model.signing_name)
+    return PREFIXES.get(name, name)
+
+
+EXPIRED: Final = frozenset(
+    {
+        "AuthFailure",
+        "ExpiredToken",
+        "ExpiredTokenException",
+        "InvalidAccessKeyId",
+        "InvalidClientTokenId",
+        "InvalidToken",
+        "RequestExpired",
+        "TokenRefreshRequired",
+        "UnrecognizedClientException",
+    }
+)
+SKEWED: Final = frozenset({"InvalidSignatureException", "RequestTimeTooSkewed", "SignatureDoesNotMatch"})
+THROTTLED: Final = frozenset(
+    {
+        "429",
+        "RequestLimitExceeded",
+        "RequestThrottled",
+        "RequestThrottledException",
+        "SlowDown",
+        "ThrottledException",
+        "Throttling",
+        "ThrottlingException",
+        "TooManyRequestsException",
+    }
+)
+MISSING: Final = frozenset(
+    {"404", "NoSuchKey", "NoSuchBucket", "NoSuchConfiguration", "NoSuchLifecycleConfiguration", "ParameterNotFound"}
+)
+"""Codes by which S3 and Systems Manager say that something is not there."""
+
+AGAIN: Final = "run the same command again"
+ENDPOINT: Final = "check AWS_ENDPOINT_URL and the proxy settings (HTTPS_PROXY)"
+
+
+def error_code(error: ClientError) -> str:
+    """Return the service's own code."""
+    return str(error.response.get("Error", {}).get("Code", ""))
+
+
+@contextmanager
+def translated(what: str, fix: str) -> Iterator[None]:
+    """Translate each failure within the block to an OperationFailed; `fix` is for a refusal that is not known here."""
+    try:
+        yield
+    except ClientError as error:
+        raise OperationFailed.of(
+            where=f"AWS {error.operation_name}", what=what, why=str(error), fix=_refusal_fix(error, fix)
+        ) from error
+    except (BotoCoreError, ResponseParserError) as error:
+        raise OperationFailed.of(where="AWS", what=what, why=_reason(error), fix=_failure_fix(error, fix)) from error
+    except KeyError as error:
+        raise _incomplete(error, what) from error
+
+
+def _incomplete(error: KeyError, what: str) -> OperationFailed:
+    """Return the error of an answer that lacks a key; a key that does not begin as AWS's do is a fault of ours."""
+    key = str(error.args[0])
+    if not key[:1].isupper():
+        raise error
+    why = f"the endpoint answered without {key}"
+    return OperationFailed.of(
+        where="AWS", what=what, why=why, fix=f"{ENDPOINT}: another server answers in place of AWS"
+    )
+
+
+def _refusal_fix(error: ClientError, otherwise: str) -> str:
+    """Return what to do about an answer that refuses a request."""
+    code, response = error_code(error), error.response
+    if code in EXPIRED:
+        return f"get new credentials (for example, aws sso login) and {AGAIN} to continue"
+    if code in SKEWED:
+        return f"check the clock of this machine and the secret access key; then {AGAIN}"
+    if code in DENIED:
+        principal = response["Error"].get(PRINCIPAL) or "these credentials"
+        action = response["Error"].get(ACTION) or "named above"
+        return f"allow {principal} the action {action}, or use other credentials; then {AGAIN}"
+    if code in THROTTLED:
+        return f"AWS is throttling requests: wait a minute, and {AGAIN} to continue"
+    if response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0) >= SERVER_FAULT:
+        return f"the service failed: wait a few minutes, and {AGAIN}; the AWS Health Dashboard lists outages"
+    return otherwise
+
+
+def _reason(error: Exception) -> str:
+    """Return the message; botocore puts an answer that it cannot parse into it whole, and that is left out."""
+    if isinstance(error, ResponseParserError):
+        return "the endpoint did not answer as AWS does"
+    return str(error)
+
+
+def _failure_fix(error: Exception, otherwise: str) -> str:
+    """Return what to do if there is no answer, or one that is not from AWS."""
+    if isinstance(error, (ForeignAnswer, ResponseParserError)):
+        return f"{ENDPOINT}: another server answers in place of AWS"
+    if isinstance(error, (exceptions.IncompleteReadError, exceptions.ResponseStreamingError)):
+        return f"the connection was lost before the answer was complete: {AGAIN}"
+    if isinstance(error, (exceptions.ConnectionError, HTTPClientError)):
+        return f"check that this machine reaches that address, and {ENDPOINT}; then {AGAIN}"
+    if isinstance(error, ProfileNotFound):
+        return otherwise
+    if isinstance(error, NoRegionError):
+        return "set AWS_REGION"
+    return f"set AWS_PROFILE or other credentials (for example, aws sso login), and {AGAIN}"

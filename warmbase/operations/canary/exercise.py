@@ -1,0 +1,389 @@
+"""Stage 3: each operation of warmbase is tried on the canary's cluster, and timed.
+
+The parts are independent: one that fails leaves its rows open, and the next one begins. Times are measured by a clock
+that stands still while this machine sleeps, or on the node itself.
+
+Stage 4: a second cluster with three primary nodes over the same root must refuse to start, and is removed again.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from threading import Event, Thread
+from typing import Any, Final
+
+import msgspec
+from botocore.exceptions import BotoCoreError, ClientError
+from msgspec import Struct
+from msgspec.structs import replace
+
+from warmbase.environments.names import cluster_stack, emr_cluster_name
+from warmbase.environments.reader import read_environment
+from warmbase.ground.errors import OperationFailed, Refused, WarmbaseError
+from warmbase.ground.units import format_duration
+from warmbase.operations.aws.errors import AGAIN, translated
+from warmbase.operations.aws.node_command import run_on_node
+from warmbase.operations.canary.launch import SECOND_MINUTES, Backstop, synthesise
+from warmbase.operations.canary.run import CHANGED, SECOND, Canary, StageOutcome, is_interruption
+from warmbase.operations.cluster.boost import BoostEnd, BoostPatience, CacheBoost, ClusterBoost, cluster_boost, moment
+from warmbase.operations.cluster.claims import claim_of
+from warmbase.operations.cluster.drift import read_running_cluster
+from warmbase.operations.cluster.failed_launch import NEVER_SERVED, end_failed_launch, find_failed_launches
+from warmbase.operations.cluster.stack import delete_stack, status_of
+from warmbase.operations.deploy.change_set import deploy_stack
+from warmbase.operations.deploy.tuning import reconfiguration, tuning_of
+from warmbase.operations.hbase.restart import emr_hbase, refuse_unkept, rolling_restart
+from warmbase.operations.hbase.rolling_restart import Patience
+from warmbase.operations.verify.check import Check, CheckResult
+from warmbase.operations.verify.verification import verification
+
+TABLE: Final = "warmbase_canary"
+BOOST_SECONDS: Final = 900.0
+# judgement: nobody reads, so a hit ratio may never appear; the rest of the checks of a restart do not wait for it.
+PATIENCE: Final = Patience(home=900.0, warm=180.0)
+KILL_SECONDS: Final = 420.0
+KILL: Final = """\
+set -eu
+unit=hbase-regionserver.service
+before=$(systemctl show --property=MainPID --value "$unit")
+systemctl kill --signal=SIGKILL "$unit"
+start=$(date +%s)
+for _ in $(seq 150); do
+  sleep 2
+  after=$(systemctl show --property=MainPID --value "$unit")
+  if [ "$after" != 0 ] && [ "$after" != "$before" ]; then break; fi
+done
+printf '{"before": %s, "after": %s, "seconds": %s, "restart": "%s", "restarts": %s}\\n' "$before" "$after" \\
+  $(($(date +%s) - start)) "$(systemctl show --property=Restart --value "$unit")" \\
+  "$(systemctl show --property=NRestarts --value "$unit")"
+"""
+
+
+class KilledServer(Struct, frozen=True, kw_only=True):
+    """The process ids of a RegionServer before and after it was killed, and how systemd supervises it."""
+
+    before: int
+    after: int
+    seconds: int
+    restart: str
+    restarts: int
+
+
+Part = Callable[[Canary], Iterator[CheckResult | str]]
+
+
+def exercise(canary: Canary) -> StageOutcome:
+    """Try each operation, and return what it showed. Raises Refused where the cluster does not run."""
+    canary.running_cluster()
+    lines, results, failures = list[str](), list[CheckResult](), list[str]()
+    for title, part in PARTS.items():
+        try:
+            for outcome in part(canary):
+                if isinstance(outcome, str):
+                    lines.append(outcome)
+                else:
+                    results.append(outcome)
+        except WarmbaseError as error:
+            if is_interruption(error):
+                raise
+            failures.append(f"{title}: {error.summary}")
+    headline = f"{len(PARTS) - len(failures)} of {len(PARTS)} operations succeeded"
+    return StageOutcome(lines=(headline, *lines, *failures), results=tuple(results))
+
+
+def _boost(canary: Canary) -> ClusterBoost:
+    launch = canary.planned.launch
+    return cluster_boost(canary.aws, launch, read_running_cluster(canary.aws, launch).cluster)
+
+
+def _raised_volumes(canary: Canary) -> Iterator[str]:
+    """Raise the throughput of the cache volumes for 15 minutes; a repeated stage finds it raised already."""
+    control = _boost(canary)
+    control.refuse_undeployed()
+    throughput_mib_s, iops = control.launch_provision
+    boost = CacheBoost(control=control, provision=(2 * throughput_mib_s, iops), seconds=BOOST_SECONDS)
+    canary.carry_out(boost.stages())
+    yield f"boost: {len(control.state().raised)} volumes raised to {2 * throughput_mib_s} MiB/s"
+
+
+def _table(canary: Canary) -> Iterator[CheckResult]:
+    """Write a table, and count the store files in the root, where the node's role alone has written."""
+    aws, environment = canary.aws, canary.environment
+    hbase = emr_hbase(aws, canary.planned.launch, canary.running_cluster().id)
+    with canary.progress.step(f"write table {TABLE}") as say:
+        hbase.primary.run("write-table", say, TABLE)
+        bucket, prefix = environment.root.bucket_in(aws.account), f"{environment.root.prefix}/data/default/{TABLE}/"
+        with translated("could not list the table's files", AGAIN):
+            pages = aws.s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
+            count = sum(entry["Size"] > 0 for page in pages for entry in page.get("Contents", ()))
+        say(f"{count} files in the root")
+    yield Check(
+        "table in the root",
+        "S3 passes `aws:ResourceAccount` for each request of a node",
+        "a flushed table has files in the root",
+        "leave the condition in_account out of stacks/roles.py",
+    ).result(f"{count} files", good=True if count else None)
+
+
+def _restart(canary: Canary) -> Iterator[CheckResult | str]:
+    """Restart the RegionServers in place; the operation itself checks that caches and regions return."""
+    launch = canary.planned.launch
+    refuse_unkept(launch)
+    rolled = replace(
+        rolling_restart(canary.aws, launch, canary.running_cluster().id, available=False), patience=PATIENCE
+    )
+    with canary.progress.step("ask the master for its regions") as say:
+        state = rolled.hbase.state(say)
+        rolled.check(state, say)
+        say(f"{len(state.servers)} servers")
+    yield Check("program in the shell", "EMR's HBase shell runs a Ruby program", "an answer", "").result(
+        f"{len(state.servers)} servers", good=True
+    )
+    began = time.monotonic()
+    canary.carry_out(rolled.stages(state))
+    duration = format_duration((time.monotonic() - began) / max(1, len(state.servers)))
+    yield Check("names of servers", "A RegionServer on EMR is known to the master by the private", "", "").result(
+        ", ".join(state.servers), good=True
+    )
+    yield Check(
+        "restart in place",
+        "`systemctl restart hbase-regionserver` on a core node stops",
+        "cache and regions return",
+        "",
+    ).result(f"{duration} a server", good=True)
+    yield f"restart: {duration} a server; its cache and its regions came back"
+
+
+def _reconfigure(canary: Canary) -> Iterator[str]:
+    """Set one property that costs no cache."""
+    text = canary.run.file.read_text(encoding="utf-8")
+    if CHANGED not in text:
+        canary.run.write(canary.run.file, text + CHANGED)
+    tuning = tuning_of(canary.aws, canary.planned, everything=True)
+    nodes = sum(group.running for group in tuning.running.cluster.groups.values())
+    began = time.monotonic()
+    canary.carry_out(reconfiguration(canary.aws, tuning))
+    duration = format_duration((time.monotonic() - began) / nodes)
+    applied = f"{duration} a node" if tuning.group_changes else "was applied before"
+    yield f"reconfigure: {applied}; EMR reverted nothing"
+
+
+def _kill(canary: Canary) -> Iterator[str]:
+    """Kill one RegionServer, and watch on its node when and by whom it is started again."""
+    cluster = canary.running_cluster().id
+    with canary.progress.step("kill a RegionServer") as say, translated("could not list the core nodes", AGAIN):
+        pages: Any = canary.aws.emr.get_paginator("list_instances").paginate(
+            ClusterId=cluster, InstanceGroupTypes=["CORE"], InstanceStates=["RUNNING"]
+        )
+        node = min(one["Ec2InstanceId"] for page in pages for one in page["Instances"])
+        printed = run_on_node(canary.aws, node, KILL, KILL_SECONDS)
+        server = msgspec.json.decode(printed, type=KilledServer)
+        back = f"was back after {server.seconds} s" if server.after not in {0, server.before} else "did not come back"
+        line = f"kill -9: the RegionServer {back}; Restart={server.restart}, started {server.restarts} times by systemd"
+        say(line)
+    yield line
+
+
+def _restored_volumes(canary: Canary) -> Iterator[CheckResult | str]:
+    """Find the volumes restored by their schedules, or restore them now."""
+    control = _boost(canary)
+    state = control.state()
+    check = Check(
+        "schedule of a boost", "An EventBridge schedule restores a volume", "restored", "restore with warm boost --end"
+    )
+    if not state.raised and not state.ways_back:
+        yield check.result("nothing was raised", good=None)
+        return
+    if not state.raised:
+        yield check.result(f"{len(state.volumes)} volumes restored", good=True)
+    patience = BoostPatience(modifiable=0.0) if canary.is_rehearsal else BoostPatience()
+    canary.carry_out(BoostEnd(control=control, patience=patience).stages())
+    yield f"boost: taken back{' by its schedules' if not state.raised else ''}"
+
+
+def _verify_again(canary: Canary) -> Iterator[CheckResult]:
+    """Verify the cluster once more: by now its metrics have arrived, and it was restarted and reconfigured."""
+    with canary.progress.step("verify the cluster again") as say:
+        yield from verification(canary.aws, canary.planned.launch, say)
+
+
+PARTS: Final[dict[str, Part]] = {
+    "boost": _raised_volumes,
+    "table": _table,
+    "restart": _restart,
+    "reconfigure": _reconfigure,
+    "kill": _kill,
+    "end of the boost": _restored_volumes,
+    "verify": _verify_again,
+}
+"""Every part, in order: the boost lasts while the others run."""
+
+
+NEW: Final = frozenset({None, "REVIEW_IN_PROGRESS"})
+CLAIM: Final = "claim-root"
+"""The name of the bootstrap action that refuses."""
+FAILED_ACTION: Final = re.compile(r"bootstrap action (\d+)")
+"""EMR: `On the master instance (i-…), bootstrap action 2 returned a non-zero return code`."""
+SIGHTING_SECONDS: Final = 15.0  # judgement: EMR needs minutes for each state of a launch
+SECOND_CLUSTER: Final = Check(
+    "second cluster",
+    "A cluster with three primaries whose claim fails keeps its nodes",
+    "protected, with its nodes, in a state that warmbase recognises",
+    "correct NEVER_SERVED in operations/cluster/failed_launch.py, and what docs/deploy.md says of such a cluster",
+)
+HEADLINES: Final = {
+    True: "was refused",
+    False: "was NOT refused",
+    None: "did not start, but nothing shows that its claim refused it",
+}
+
+
+class Sighting(Struct, frozen=True, kw_only=True):
+    """How the second cluster looked at some moment."""
+
+    cluster: str
+    state: str
+    reason: str
+    is_protected: bool
+    nodes: int
+    actions: tuple[str, ...]
+
+    @property
+    def keeps_nodes(self) -> bool:
+        """Return whether a refused cluster is protected and has its nodes, in a state that a failed launch may have."""
+        return self.is_protected and self.nodes > 0 and self.state in NEVER_SERVED
+
+    @property
+    def text(self) -> str:
+        """Return the sighting in words."""
+        protection = "protected" if self.is_protected else "not protected"
+        return f"{self.cluster} is {self.state}, {protection}, {self.nodes} nodes; {self.reason}"
+
+
+def refusal(canary: Canary) -> StageOutcome:
+    """Launch the second cluster behind schedules of its own, say what became of it, and remove it.
+
+    Raises Refused where the first cluster, whose claim must refuse it, ends too soon.
+    """
+    aws, name, first = canary.aws, canary.environment.name, canary.running_cluster()
+    stack, backstop = cluster_stack(name, SECOND), Backstop(aws=aws, environment=name, cluster=SECOND)
+    with translated("could not read what a second cluster left", AGAIN):
+        status = status_of(aws, stack)
+    outcome = f"an earlier attempt ended {status}"
+    sightings: list[Sighting] = []
+    if status in NEW:
+        _refuse_late(canary)
+        with (
+            canary.progress.step(f"deploy {stack}, which its claim must refuse") as say,
+            canary.work(canary.run.second_file) as work,
+        ):
+            say(backstop.arm(SECOND_MINUTES))
+            synthesise(work, say)
+            with _watched(canary, sightings):
+                try:
+                    outcome = deploy_stack(work.assembly, stack, say)
+                except OperationFailed as failed:
+                    if is_interruption(failed):
+                        raise
+                    outcome = failed.summary
+            say(outcome)
+    with translated("could not read what became of the second cluster", AGAIN):
+        results = tuple(_observed(canary, stack, first.id, sightings))
+    second = read_environment(str(canary.run.second_file))
+    remnants = find_failed_launches(aws, second)
+    for launch in remnants:
+        canary.carry_out(end_failed_launch(aws, second, launch))
+    with canary.progress.step("make sure that nothing of it is left") as say, translated("could not remove it", AGAIN):
+        backstop.end(say)
+        say(delete_stack(aws, stack, say))
+    headline = f"a second cluster {HEADLINES[results[0].good]}, and was removed"
+    lines = (f"{result.check}: {result.found}" for result in results)
+    return StageOutcome(lines=(headline, outcome, *lines, *(launch.text for launch in remnants)), results=results)
+
+
+def _refuse_late(canary: Canary) -> None:
+    """Raise Refused where the backstop of the first cluster fires while the second one would still be needed."""
+    with translated("could not read the schedules of the backstop", AGAIN):
+        at = Backstop(aws=canary.aws, environment=canary.environment.name).fires_at()
+    if at is None or at < time.time() + 60 * SECOND_MINUTES:
+        raise Refused.of(
+            where=f"canary {canary.environment.name}",
+            what="has no time for a second cluster",
+            why=f"every cluster ends at {moment(at)}" if at else "no schedule is ahead",
+            fix="finish this run with --stages 5; in another run, use --stages 0,1,4,5",
+        )
+
+
+@contextmanager
+def _watched(canary: Canary, sightings: list[Sighting]) -> Iterator[None]:
+    """Note how the second cluster looks while CloudFormation waits: before the wait ends, its backstop may end it."""
+    ended = Event()
+
+    def watch() -> None:
+        while not ended.wait(SIGHTING_SECONDS):
+            with suppress(ClientError, BotoCoreError, OperationFailed):
+                if (sighting := _sight(canary)) is not None and sighting not in sightings:
+                    sightings.append(sighting)
+
+    watcher = Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join()
+
+
+def _sight(canary: Canary) -> Sighting | None:
+    """Return how the latest second cluster looks; None where there is none."""
+    emr, name = canary.aws.emr, emr_cluster_name(canary.environment.name, SECOND)
+    clusters: Any = [
+        emr.describe_cluster(ClusterId=cluster["Id"])["Cluster"]
+        for page in emr.get_paginator("list_clusters").paginate()
+        for cluster in page["Clusters"]
+        if cluster["Name"] == name
+    ]
+    latest = max(clusters, key=lambda one: one["Status"]["Timeline"]["CreationDateTime"], default=None)
+    if latest is None:
+        return None
+    identity = latest["Id"]
+    nodes = emr.get_paginator("list_instances").paginate(ClusterId=identity, InstanceStates=["RUNNING"])
+    return Sighting(
+        cluster=identity,
+        state=latest["Status"]["State"],
+        reason=latest["Status"].get("StateChangeReason", {}).get("Message") or "no reason",
+        is_protected=latest["TerminationProtected"],
+        nodes=sum(len(page["Instances"]) for page in nodes),
+        actions=tuple(one["Name"] for one in emr.list_bootstrap_actions(ClusterId=identity)["BootstrapActions"]),
+    )
+
+
+def _observed(canary: Canary, stack: str, first: str, sightings: Sequence[Sighting]) -> Iterator[CheckResult]:
+    """Judge by the first sighting at which EMR gave a reason: whatever came later may be our own doing."""
+    claim = claim_of(canary.aws, canary.environment.root)
+    holder = claim.cluster if claim else "nobody"
+    check = Check("claim", "", first, "do not use this account until the claim is understood")
+    latest = _sight(canary)
+    if latest is None:
+        yield check.result(holder, good=None if holder == first else False)
+        return
+    status = status_of(canary.aws, stack)
+    refused = next((one for one in (*sightings, latest) if is_refused(one.reason, one.actions)), latest)
+    has_started = status == "CREATE_COMPLETE" or any(
+        one.state in {"RUNNING", "WAITING"} and not is_refused(one.reason, one.actions) for one in (*sightings, latest)
+    )
+    good = False if has_started or holder != first else is_refused(refused.reason, refused.actions)
+    yield check.result(f"{holder}; the second cluster is {refused.state}: {refused.reason}", good=good)
+    yield SECOND_CLUSTER.result(
+        f"{refused.text}; its stack is {status}", good=refused.keeps_nodes if good and latest.is_protected else None
+    )
+
+
+def is_refused(reason: str, actions: Sequence[str]) -> bool | None:
+    """Return whether EMR names the claim as what failed; None for another reason, such as a quota or capacity."""
+    failed = FAILED_ACTION.search(reason)
+    named = failed is not None and list(actions[int(failed[1]) - 1 : int(failed[1])]) == [CLAIM]
+    return True if named else None

@@ -1,0 +1,1 @@
+"""The state of a running cluster, and the operations that change its regions, volumes and alarms."""

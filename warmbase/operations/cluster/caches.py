@@ -1,0 +1,267 @@
+"""The latest figures of the caches of a cluster's RegionServers, as their nodes published them.
+
+How full each cache of a cluster is: the core nodes that EMR lists, with the minutes that they published.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from msgspec import Struct
+
+from warmbase.configurations.launch import Launch
+from warmbase.ground.errors import Infeasible, Refused
+from warmbase.operations.aws.clients import Aws
+from warmbase.operations.aws.errors import AGAIN, translated
+from warmbase.operations.aws.progress import turns
+from warmbase.operations.cluster.hbase_control import CacheReads
+from warmbase.sizing.recovery.warmth import RATE_MINUTES, CacheMinute, Gate, Progress, progress, target_of
+
+NAMESPACE: Final = "warmbase"
+FIGURES: Final = {
+    "Fill": "Average",
+    "Answering": "Minimum",
+    "Hits": "Sum",
+    "Misses": "Sum",
+    "Evictions": "Sum",
+    "FreeBytes": "Average",
+}
+"""Each with how its minutes are put together."""
+# judgement: long enough for a publisher that missed a minute or two, short enough to be called now.
+WINDOW_MINUTES: Final = 10
+PERIOD_SECONDS: Final = 60  # the publisher's timer runs each minute
+MOST_QUERIES: Final = 500  # of one request: CloudWatch API Reference, GetMetricData
+
+
+class ServerCache(Struct, frozen=True, kw_only=True):
+    """The figures of one RegionServer over the window; None if none were published. `at` is the time of the newest."""
+
+    instance: str
+    at: datetime
+    fill: float | None
+    answering: float | None
+    free_bytes: float | None
+    hits: float | None
+    misses: float | None
+
+    @property
+    def hit_ratio(self) -> float | None:
+        """Return the hit ratio of the window; None where nothing was read."""
+        if self.hits is None or self.misses is None or self.hits + self.misses == 0:
+            return None
+        return self.hits / (self.hits + self.misses)
+
+
+def caches(aws: Aws, cluster_id: str, until: datetime | None = None) -> tuple[ServerCache, ...]:
+    """By instance; empty where none has published in the window before `until`, which is now unless said.
+
+    Raises botocore's errors.
+    """
+    instances = _instances(aws, cluster_id)
+    end = until or datetime.now(UTC)
+    latest = _figures(aws, cluster_id, instances, Period(end - timedelta(minutes=WINDOW_MINUTES), end))
+    return tuple(
+        ServerCache(
+            instance=instance,
+            at=max(at for at, _ in figures.values()),
+            fill=_value(figures, "Fill"),
+            answering=_value(figures, "Answering"),
+            free_bytes=_value(figures, "FreeBytes"),
+            hits=_value(figures, "Hits"),
+            misses=_value(figures, "Misses"),
+        )
+        for instance, figures in sorted(latest.items())
+    )
+
+
+def cache_minutes(aws: Aws, cluster_id: str, until: datetime | None = None) -> Mapping[str, tuple[CacheMinute, ...]]:
+    """Return the published minutes of each instance before `until`, now by default: those of a rate, in order.
+
+    An instance without a fill in that time is missing. Raises botocore's errors.
+    """
+    end = until or datetime.now(UTC)
+    # One more for the first point of a rate, and one for a publisher that is late.
+    period = Period(end - timedelta(minutes=RATE_MINUTES + 2), end)
+    names = ("Fill", "Hits", "Misses", "Evictions")
+    series: dict[str, dict[str, Mapping[datetime, float]]] = {}
+    for instance, name, values in _series(aws, cluster_id, _instances(aws, cluster_id), period, names):
+        series.setdefault(instance, {})[name] = values
+    return {
+        instance: tuple(_minute(at, figures) for at in sorted(figures["Fill"]))
+        for instance, figures in series.items()
+        if "Fill" in figures
+    }
+
+
+def _minute(at: datetime, figures: Mapping[str, Mapping[datetime, float]]) -> CacheMinute:
+    hits, misses, evictions = (figures.get(name, {}).get(at, 0.0) for name in ("Hits", "Misses", "Evictions"))
+    return CacheMinute(
+        at_seconds=at.timestamp(), fill=figures["Fill"][at], hits=hits, misses=misses, evictions=evictions
+    )
+
+
+def reads_since(aws: Aws, cluster_id: str, instances: Iterable[str], since: datetime) -> Mapping[str, CacheReads]:
+    """Return the reads of each instance that has published since; a minute counts if all of it is after `since`.
+
+    A figure is of the minute before its time, and CloudWatch files it under the minute that has begun by then.
+    Raises botocore's errors.
+    """
+    whole = (since + timedelta(seconds=2 * PERIOD_SECONDS)).replace(second=0, microsecond=0)
+    period = Period(whole, max(datetime.now(UTC), whole) + timedelta(seconds=PERIOD_SECONDS))
+    figures = _figures(aws, cluster_id, instances, period, ("Hits", "Misses"))
+    return {
+        instance: CacheReads(hits=totals["Hits"][1], misses=totals["Misses"][1])
+        for instance, totals in figures.items()
+        if totals.keys() >= {"Hits", "Misses"}
+    }
+
+
+class Period(Struct, frozen=True):
+    """A time in which figures were published."""
+
+    start: datetime
+    end: datetime
+
+
+Figures = Mapping[str, tuple[datetime, float]]
+
+
+def _value(figures: Figures, name: str) -> float | None:
+    return figures[name][1] if name in figures else None
+
+
+def _instances(aws: Aws, cluster_id: str) -> list[str]:
+    pages: Any = aws.cloudwatch.get_paginator("list_metrics").paginate(
+        Namespace=NAMESPACE, MetricName="Fill", Dimensions=[{"Name": "ClusterId", "Value": cluster_id}]
+    )
+    dimensions = [
+        {dimension["Name"]: dimension["Value"] for dimension in metric["Dimensions"]}
+        for page in pages
+        for metric in page["Metrics"]
+    ]
+    return sorted({dimension["InstanceId"] for dimension in dimensions if "InstanceId" in dimension})
+
+
+def _figures(
+    aws: Aws, cluster_id: str, instances: Iterable[str], period: Period, names: Iterable[str] = tuple(FIGURES)
+) -> dict[str, dict[str, tuple[datetime, float]]]:
+    figures: dict[str, dict[str, tuple[datetime, float]]] = {}
+    for instance, name, values in _series(aws, cluster_id, instances, period, names):
+        newest = max(values)
+        total = sum(values.values()) if FIGURES[name] == "Sum" else values[newest]
+        figures.setdefault(instance, {})[name] = (newest, total)
+    return figures
+
+
+def _series(
+    aws: Aws, cluster_id: str, instances: Iterable[str], period: Period, names: Iterable[str]
+) -> Iterator[tuple[str, str, Mapping[datetime, float]]]:
+    """Yield each figure of each instance that was published in the period, by its time."""
+    wanted = [(instance, name) for instance in instances for name in tuple(names)]
+    for first in range(0, len(wanted), MOST_QUERIES):
+        some = wanted[first : first + MOST_QUERIES]
+        values: dict[tuple[str, str], dict[datetime, float]] = {}
+        pages: Any = aws.cloudwatch.get_paginator("get_metric_data").paginate(
+            MetricDataQueries=[_query(number, cluster_id, *query) for number, query in enumerate(some)],
+            StartTime=period.start,
+            EndTime=period.end,
+        )
+        for page in pages:
+            for result in page["MetricDataResults"]:
+                query = some[int(result["Id"].removeprefix("q"))]
+                values.setdefault(query, {}).update(zip(result["Timestamps"], result["Values"], strict=True))
+        yield from ((*query, pairs) for query, pairs in values.items() if pairs)
+
+
+def _query(number: int, cluster_id: str, instance: str, name: str) -> Any:  # noqa: ANN401 - the API's own form
+    return {
+        "Id": f"q{number}",
+        "MetricStat": {
+            "Metric": {
+                "Namespace": NAMESPACE,
+                "MetricName": name,
+                "Dimensions": [
+                    {"Name": "ClusterId", "Value": cluster_id},
+                    {"Name": "InstanceId", "Value": instance},
+                ],
+            },
+            "Period": PERIOD_SECONDS,
+            "Stat": FIGURES[name],
+        },
+    }
+
+
+Servers = tuple[Progress, ...]
+HOPELESS: Final = ("turning over", "not filling")
+
+
+def refuse_uncached(launch: Launch) -> None:
+    """Raise Refused for a mode in which no RegionServer has a cache on disk."""
+    plan = launch.plan
+    if not plan.mode.has_bucket_cache:
+        raise Refused.of(
+            where=f"cluster {plan.cluster} of {plan.environment}",
+            what="has no cache on disk that could get warm",
+            why=f"in mode {plan.mode} its data is read without one",
+            fix="to see the cluster, use warmbase status",
+        )
+
+
+def read_progress(aws: Aws, launch: Launch, cluster_id: str, gate: Gate) -> Servers:
+    """Return the progress of each running core node, by its instance. Raises OperationFailed."""
+    target = target_of(launch.plan)
+    with translated("could not read the figures of the caches", AGAIN):
+        minutes = cache_minutes(aws, cluster_id)
+        return tuple(
+            progress(instance, minutes.get(instance, ()), target, gate)
+            for instance in sorted(core_instances(aws, cluster_id))
+        )
+
+
+def core_instances(aws: Aws, cluster_id: str) -> list[str]:
+    """Return the EC2 ids of the core nodes that run. Raises botocore's errors."""
+    pages: Any = aws.emr.get_paginator("list_instances").paginate(
+        ClusterId=cluster_id, InstanceGroupTypes=["CORE"], InstanceStates=["RUNNING"]
+    )
+    return [instance["Ec2InstanceId"] for page in pages for instance in page["Instances"]]
+
+
+def wait_until_warm(
+    read: Callable[[], Servers],
+    seconds: float,
+    watch: Callable[[Servers], None],
+    period_seconds: float = PERIOD_SECONDS,
+) -> bool:
+    """Read once a period until every cache is warm, and return True; return False when the time is over.
+
+    `watch` gets each reading. Raises Infeasible where a cache will not get warmer.
+    """
+    for _ in turns(seconds, period_seconds, period_seconds):
+        servers = read()
+        watch(servers)
+        if servers and all(server.verdict == "warm" for server in servers):
+            return True
+        if hopeless := [server for server in servers if server.verdict in HOPELESS]:
+            raise Infeasible.of(
+                where=", ".join(server.instance for server in hopeless),
+                what="will not get warmer",
+                why="\n".join(dict.fromkeys(server.reason for server in hopeless)),
+                fix=FIXES[hopeless[0].verdict],
+            )
+    return False
+
+
+FIXES: Final = {
+    "turning over": "the data that is read exceeds the caches: add core nodes or larger caches (warmbase plan), or"
+    " accept a lower --hit-ratio",
+    "not filling": "look whether prefetch is on and whether all regions are open; if the data is smaller than the plan"
+    " expects, wait for a --hit-ratio instead",
+}
+
+
+def clock() -> str:
+    """Return the time of day in UTC, for lines of progress."""
+    return time.strftime("%H:%M", time.gmtime())

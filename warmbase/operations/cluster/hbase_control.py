@@ -1,0 +1,144 @@
+"""A running HBase as the commands see it that restart servers and move regions: what they read, and what they do.
+
+A server is named by its address, `host:port`, which stays the same over a restart; a region by its encoded name.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, Protocol
+
+from msgspec import Struct
+
+from warmbase.ground.errors import Refused
+from warmbase.hfile.cache_index import CachedFile
+from warmbase.operations.aws.progress import Say
+
+META_TABLE: Final = "hbase:meta"
+
+
+class Region(Struct, frozen=True, kw_only=True):
+    """A region of an enabled table. `server` is None while no server has it open.
+
+    `moved` is true where the server before this one was another: until the region is closed and opened in place, the
+    master would assign it to that other server when this one restarts.
+    """
+
+    table: str
+    server: str | None
+    moved: bool = False
+
+
+class HBaseState(Struct, frozen=True, kw_only=True):
+    """The regions and servers that the master knows. `servers` has the start time of each, in ms since 1970."""
+
+    servers: Mapping[str, int]
+    regions: Mapping[str, Region]
+    in_transition: int
+    balancer_is_on: bool
+
+    @property
+    def homes(self) -> dict[str, str]:
+        """Return the server of each open region."""
+        return {name: region.server for name, region in self.regions.items() if region.server is not None}
+
+    @property
+    def closed(self) -> int:
+        """Return the number of regions that no server has open."""
+        return len(self.regions) - len(self.homes)
+
+    @property
+    def region_counts(self) -> Mapping[str, int]:
+        """Return the number of regions of each server that has any."""
+        return Counter(self.homes.values())
+
+    @property
+    def moved_tables(self) -> tuple[str, ...]:
+        """Return the tables with regions that would not return to their server after a restart."""
+        return tuple(sorted({region.table for region in self.regions.values() if region.moved}))
+
+
+class RegionMove(Struct, frozen=True, kw_only=True):
+    """The move of one region from the server that has it open to another."""
+
+    region: str
+    table: str
+    source: str
+    target: str
+
+
+class CacheContents(Struct, frozen=True, kw_only=True):
+    """The files that a server's cache holds, by its persisted index: of each the blocks and bytes.
+
+    `age_seconds` is the age of the index. The cache may have differed from it for `behind_seconds`; past
+    `longest_seconds`, HBase should have written a new one.
+    """
+
+    age_seconds: float
+    behind_seconds: float
+    longest_seconds: float
+    files: Mapping[str, CachedFile]
+
+
+class CacheReads(Struct, frozen=True, kw_only=True):
+    """Block reads of one server that its BucketCache answered, and those that it did not."""
+
+    hits: float
+    misses: float
+
+    @property
+    def hit_ratio(self) -> float | None:
+        """Return the share that the cache answered; None where nothing was read."""
+        reads = self.hits + self.misses
+        return self.hits / reads if reads else None
+
+
+class RegionControl(Protocol):
+    """Reads and reopens the regions of a running HBase. Every method raises OperationFailed where that fails."""
+
+    def state(self, say: Say) -> HBaseState:
+        """Return what the master knows now."""
+
+    def switch_balancer(self, say: Say, *, on: bool) -> None:
+        """Switch the balancer, and wait for the moves that it has begun."""
+
+    def reopen(self, tables: Sequence[str], say: Say) -> None:
+        """Close and open every region of these tables on the server that has it."""
+
+
+class HBaseControl(RegionControl, Protocol):
+    """Restarts servers too, and reads their caches. Every method raises OperationFailed where that fails."""
+
+    def unready(self, servers: Sequence[str], say: Say) -> Mapping[str, str]:
+        """Return the servers that would lose their cache if they restarted now, each with the reason."""
+
+    def lost_servers(self, servers: Iterable[str]) -> frozenset[str]:
+        """Return those of these servers that never return, because their node has been terminated."""
+
+    def restart(self, server: str, say: Say) -> None:
+        """Stop the process of one RegionServer in order and start it again; return once it has been started."""
+
+    def cache_reads(self, since: float) -> Mapping[str, CacheReads]:
+        """Return the reads of each server since that time (seconds since 1970), for the servers that are known.
+
+        Only whole periods count: a server whose figures are published by the minute is missing until one whole minute
+        after that time is published.
+        """
+
+
+def refuse_unquiet(state: HBaseState, why: str) -> None:
+    """Refuse to act, for this reason, while regions are in transition or not open. Raises Refused."""
+    counts = {
+        "regions are in transition": state.in_transition,
+        "regions of enabled tables are not open": state.closed,
+    }
+    for reason, count in counts.items():
+        if count:
+            raise Refused.of(
+                where="HBase",
+                what=f"is not quiet: {count} {reason}",
+                why=why,
+                fix="wait until every region is open (the master's page, or warmbase status), then run the same command"
+                " again",
+            )

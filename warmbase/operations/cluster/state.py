@@ -1,0 +1,271 @@
+"""One environment as it is now: each cluster with its caches, its claim, its alarms, its drift and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from botocore.exceptions import ClientError
+from msgspec import Struct
+
+from warmbase.changes.change import changes
+from warmbase.changes.planned_cluster import planned_cluster
+from warmbase.configurations.launch import Launch
+from warmbase.dashboards.alarms import NO_FAULT
+from warmbase.emr.cluster_state import is_running
+from warmbase.engines.trino.changes import replanned_trino
+from warmbase.engines.trino.rendering import trino_launch_of, trino_spec
+from warmbase.engines.trino.request import TrinoChoice
+from warmbase.environments.environment import ANALYTICS, Environment
+from warmbase.environments.launch_record import LaunchRecord, launch_records
+from warmbase.facts.releases import releases
+from warmbase.ground.errors import Infeasible, OperationFailed
+from warmbase.operations.aws.clients import Aws
+from warmbase.operations.aws.errors import MISSING, error_code, translated
+from warmbase.operations.aws.lock import unfinished_commands
+from warmbase.operations.cluster.alarms import AlarmTopic, described_alarms, read_silence, read_topics
+from warmbase.operations.cluster.boost import BoostState, read_boost
+from warmbase.operations.cluster.caches import ServerCache, caches
+from warmbase.operations.cluster.claims import Claim, claim_of
+from warmbase.operations.cluster.description import DescribedCluster, described_cluster
+from warmbase.operations.cluster.drift import read_running_cluster
+from warmbase.operations.cluster.failed_launch import CREATION_FAILED, FailedLaunch, find_failed_launches
+from warmbase.operations.cluster.protection import read_protection
+from warmbase.sizing.recovery.warmth import target_of
+
+COLD, COOL = 0.80, 0.90  # hit ratios that a node counts itself under, bootstrap-actions/programs
+# judgement: long enough for a trend that a minute's pause does not hide.
+TREND_MINUTES: Final = 30
+# judgement: what a bucket's end and regions that are not quite even leave empty.
+WARM_FRACTION: Final = 0.95
+
+
+class Caches(Struct, frozen=True, kw_only=True):
+    """The caches of one cluster over the last minutes; hit ratios are weighted by requests, the worst is a server's.
+
+    `fill` is of what the plan expects to be filled; `warm_in_seconds` goes by the last half hour, None where nothing
+    grows. `servers` are those that have published.
+    """
+
+    servers: tuple[ServerCache, ...]
+    expected_servers: int
+    hit_ratio: float | None
+    worst: ServerCache | None
+    below_90: int
+    below_80: int
+    fill: float | None
+    warm: bool
+    warm_in_seconds: float | None
+
+
+class ClusterState(Struct, frozen=True, kw_only=True):
+    """One named cluster. `cluster` is None where none was launched; `why` says why nothing more is known.
+
+    `unfinished` are the commands that are changing it now, or were interrupted before they had ended, and `topics` are
+    those of its alarms; None if that is unknown.
+    """
+
+    name: str
+    role: str
+    cluster: DescribedCluster | None
+    launched_at: str | None
+    recorded: bool
+    caches: Caches | None
+    boost: BoostState | None
+    differences: int | None
+    alarms: tuple[str, ...]
+    silenced: tuple[str, ...]
+    topics: tuple[AlarmTopic, ...] | None
+    unprotected: tuple[str, ...]
+    unfinished: tuple[str, ...] | None
+    usd_per_month: float | None
+    why: str = ""
+
+
+class EnvironmentState(Struct, frozen=True, kw_only=True):
+    """The environment at one moment. `claim` is None where nobody has claimed the root, or there is none to claim.
+
+    `failed_launches` are what remains of launches that failed and that no record keeps.
+    """
+
+    environment: str
+    at: str
+    claim: Claim | None
+    claim_why: str
+    clusters: tuple[ClusterState, ...]
+    failed_launches: tuple[FailedLaunch, ...] = ()
+
+
+def state(aws: Aws, environment: Environment) -> EnvironmentState:
+    """Raises OperationFailed where AWS does not answer, InvalidInput for a launch record that was edited."""
+    records = launch_records(environment)
+    claim, why = _claim(aws, environment)
+    failed = find_failed_launches(aws, environment)
+    unusable = {launch.cluster_name for launch in failed if launch.stack_status in CREATION_FAILED}
+    return EnvironmentState(
+        environment=environment.name,
+        at=datetime.now(UTC).isoformat(timespec="seconds"),
+        claim=claim,
+        claim_why=why,
+        clusters=tuple(
+            _nothing(cluster_name, environment.role(cluster_name), records.get(cluster_name), "its launch failed")
+            if cluster_name in unusable
+            else _cluster(aws, environment, cluster_name, records.get(cluster_name))
+            for cluster_name in environment.cluster_names
+        ),
+        failed_launches=failed,
+    )
+
+
+def _claim(aws: Aws, environment: Environment) -> tuple[Claim | None, str]:
+    if not environment.mode.keeps_data_in_s3:
+        return None, "in mode hdfs the data is on the nodes: there is no root to claim"
+    try:
+        claim = claim_of(aws, environment.root)
+    except OperationFailed as failure:
+        return None, failure.summary
+    return claim, "" if claim else "no cluster has claimed the root"
+
+
+def _cluster(aws: Aws, environment: Environment, cluster_name: str, record: LaunchRecord | None) -> ClusterState:
+    role = environment.role(cluster_name)
+    cluster = _described(aws, environment.name, cluster_name)
+    if cluster is None:
+        return _nothing(cluster_name, role, record, "no cluster runs")
+    if not is_running(cluster.state):
+        return _nothing(cluster_name, role, record, f"{cluster.id} is {cluster.state}", cluster)
+    if (choice := environment.analytics.get(cluster_name)) is not None:
+        return _analytics(aws, environment, choice, record, cluster)
+    try:
+        launch = planned_cluster(environment, cluster_name, record).launch
+    except Infeasible as infeasible:
+        return _nothing(cluster_name, role, record, infeasible.summary, cluster)
+    with translated(f"could not read the state of cluster {cluster_name}", "run the same command again"):
+        return ClusterState(
+            name=cluster_name,
+            role=role,
+            cluster=cluster,
+            launched_at=record.launched_at if record else None,
+            recorded=record is not None,
+            caches=_caches(aws, cluster, launch) if launch.plan.mode.has_bucket_cache else None,
+            boost=read_boost(aws, launch, cluster),
+            differences=len(read_running_cluster(aws, launch).changes(launch)),
+            alarms=_alarms(aws, environment.name, cluster_name),
+            silenced=read_silence(aws, environment.name, cluster_name).lines,
+            topics=read_topics(aws, environment.name, cluster_name, environment.alarm_email),
+            unprotected=read_protection(aws, environment.name, cluster_name).missing,
+            unfinished=unfinished_commands(aws, launch, cluster.id),
+            usd_per_month=launch.plan.cost.usd_per_month,
+        )
+
+
+def _analytics(
+    aws: Aws, environment: Environment, choice: TrinoChoice, record: LaunchRecord | None, cluster: DescribedCluster
+) -> ClusterState:
+    """Return the state of a running analytics cluster; what its caches hold is on its dashboard."""
+    try:
+        launch = (
+            trino_launch_of(environment, choice) if record is None else replanned_trino(environment, choice, record)
+        )
+    except Infeasible as infeasible:
+        return _nothing(choice.name, ANALYTICS, record, infeasible.summary, cluster)
+    with translated(f"could not read the state of cluster {choice.name}", "run the same command again"):
+        return ClusterState(
+            name=choice.name,
+            role=ANALYTICS,
+            cluster=cluster,
+            launched_at=record.launched_at if record else None,
+            recorded=record is not None,
+            caches=None,
+            boost=None,
+            differences=len(
+                changes(cluster.spec, trino_spec(launch), ("primary", "core"), releases()[launch.plan.release])
+            ),
+            alarms=_alarms(aws, environment.name, choice.name),
+            silenced=read_silence(aws, environment.name, choice.name).lines,
+            topics=read_topics(aws, environment.name, choice.name, environment.alarm_email),
+            unprotected=read_protection(aws, environment.name, choice.name).missing,
+            unfinished=(),
+            usd_per_month=launch.plan.cost.usd_per_month,
+        )
+
+
+def _nothing(
+    cluster_name: str, role: str, record: LaunchRecord | None, why: str, cluster: DescribedCluster | None = None
+) -> ClusterState:
+    return ClusterState(
+        name=cluster_name,
+        role=role,
+        cluster=cluster,
+        launched_at=record.launched_at if record else None,
+        recorded=record is not None,
+        caches=None,
+        boost=None,
+        differences=None,
+        alarms=(),
+        silenced=(),
+        topics=(),
+        unprotected=(),
+        unfinished=(),
+        usd_per_month=None,
+        why=why,
+    )
+
+
+def _described(aws: Aws, environment: str, cluster_name: str) -> DescribedCluster | None:
+    with translated(
+        f"could not read cluster {cluster_name}", "use credentials of the account in which it was deployed"
+    ):
+        try:
+            return described_cluster(aws, environment, cluster_name)
+        except ClientError as error:
+            if error_code(error) not in MISSING:
+                raise
+            return None
+
+
+def _alarms(aws: Aws, environment: str, cluster_name: str) -> tuple[str, ...]:
+    """Those in ALARM, and the calls that are out; a cache that warms is shown as such and is no fault."""
+    alarms = described_alarms(aws, environment, cluster_name)
+    in_alarm = (name for name, alarm in alarms.items() if alarm.state == "ALARM")
+    return tuple(sorted(name for name in in_alarm if not name.endswith(NO_FAULT)))
+
+
+def _caches(aws: Aws, cluster: DescribedCluster, launch: Launch) -> Caches:
+    now = caches(aws, cluster.id)
+    before = caches(aws, cluster.id, datetime.now(UTC) - timedelta(minutes=TREND_MINUTES))
+    ratios: Mapping[str, float] = {server.instance: ratio for server in now if (ratio := server.hit_ratio) is not None}
+    hits, misses = (sum(getattr(server, name) or 0.0 for server in now) for name in ("hits", "misses"))
+    fill, earlier = _of_plan(now, launch), _of_plan(before, launch)
+    return Caches(
+        servers=now,
+        expected_servers=cluster.groups["core"].count,
+        hit_ratio=hits / (hits + misses) if hits + misses else None,
+        worst=min(
+            (server for server in now if server.instance in ratios),
+            key=lambda server: ratios[server.instance],
+            default=None,
+        ),
+        below_90=sum(ratio < COOL for ratio in ratios.values()),
+        below_80=sum(ratio < COLD for ratio in ratios.values()),
+        fill=fill,
+        warm=fill is not None and fill >= WARM_FRACTION,
+        warm_in_seconds=_remaining(fill, earlier),
+    )
+
+
+def _of_plan(servers: tuple[ServerCache, ...], launch: Launch) -> float | None:
+    """Mean fill beside what the planned caches hold when they are warm; at most 1."""
+    fills = [server.fill for server in servers if server.fill is not None]
+    if not fills:
+        return None
+    target = target_of(launch.plan)
+    expected = target.warm_bytes / target.cache_bytes
+    return min(1.0, sum(fills) / len(fills) / expected)
+
+
+def _remaining(now: float | None, before: float | None) -> float | None:
+    if now is None or before is None or now <= before:
+        return None
+    return max(0.0, (WARM_FRACTION - now) / (now - before)) * TREND_MINUTES * 60

@@ -1,0 +1,1 @@
+"""Proposals and the operations that apply them: deployment, tuning, pinning, teardown."""

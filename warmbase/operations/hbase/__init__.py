@@ -1,0 +1,1 @@
+"""HBase on a running cluster: restarts, regions, caches and tables."""

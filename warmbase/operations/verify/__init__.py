@@ -1,0 +1,1 @@
+"""The comparison of a running cluster with our documentation."""

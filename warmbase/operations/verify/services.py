@@ -1,0 +1,460 @@
+"""Checks of the cluster's groups, security and volumes, and of edits since the deployment, on every cluster.
+
+Checks that the policies of a new VPC's endpoints are in force, and that the cluster runs behind them.
+
+Checks that CloudWatch has every metric of the dashboards and alarms, and can draw every graph.
+
+Checks that the notifications of alarms reach somebody: the subscriptions of their topic, and a test of one alarm.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from botocore.exceptions import ClientError
+from msgspec.structs import replace
+
+from warmbase.configurations.metrics import METRICS, OF_AGENT, MetricSource
+from warmbase.dashboards.boards import REQUESTS_TITLE, boards
+from warmbase.dashboards.graph import CLUSTER_ID, Graph
+from warmbase.environments.names import cluster_stack, emr_cluster_name, network_stack
+from warmbase.ground.errors import Drifted, OperationFailed
+from warmbase.operations.cluster.alarms import METRIC_SECONDS, AlarmTest, read_topics, topic_faults
+from warmbase.operations.cluster.caches import NAMESPACE
+from warmbase.operations.cluster.drift import stack_edits
+from warmbase.operations.deploy.pinning import check_pinned
+from warmbase.operations.verify.check import Check, CheckResult, Facts, HBaseContext, VerificationContext
+
+READY: Final = frozenset({"RUNNING", "WAITING"})
+EBS: Final = "gp3"
+OLD_RANGE_GIB: Final = 1024
+"""The largest volume that EMR's pages once named."""
+
+
+def _launch_is_as_pinned(context: VerificationContext) -> Iterator[CheckResult]:
+    row = "EMR describes a cluster's applications, volumes"
+    expected = "EMR describes the cluster as the stacks launched it"
+    try:
+        launch = check_pinned(context.aws, context.launch.environment, context.launch.plan.cluster)
+    except Drifted as drifted:
+        yield Check("launch", row, expected, "warmbase diff --against live").result(
+            "; ".join(drifted.differences[:3]), good=False
+        )
+        return
+    yield Check("launch", row, expected, "nothing").result(f"{launch.confirmed} facts confirmed", good=True)
+
+
+def _nodes_answer(context: VerificationContext) -> Iterator[CheckResult]:
+    silent = [instance for instance, facts in context.nodes.items() if facts is None]
+    yield Check(
+        "Systems Manager",
+        "A node needs only `ssm:UpdateInstanceInformation`",
+        f"{len(context.nodes)} core nodes answer",
+        "check that the SSM Agent runs, and that the subnet has a route to ssm and ssmmessages",
+    ).result(f"no answer from {', '.join(silent)}" if silent else "all answer", good=not silent and bool(context.nodes))
+
+
+def _protection_stays(context: VerificationContext) -> Iterator[CheckResult]:
+    """Check that termination protection outlasts an update, which only a stack that was updated can show."""
+    cluster = context.aws.emr.describe_cluster(ClusterId=context.cluster.id)["Cluster"]
+    name = cluster_stack(context.launch.plan.environment, context.launch.plan.cluster)
+    [stack] = context.aws.cloudformation.describe_stacks(StackName=name)["Stacks"]
+    created = cluster["Status"]["Timeline"]["CreationDateTime"]
+    updated = stack.get("LastUpdatedTime", stack["CreationTime"]) > created
+    protected = cluster["TerminationProtected"]
+    yield Check(
+        "termination protection",
+        "An update of the cluster's stack that does not state" if updated else "",
+        "termination protection is on",
+        "run warmbase pin, which turns it on again; tell us which update turned it off",
+    ).result("on" if protected else "off", good=protected)
+
+
+def _settings_are_applied(context: VerificationContext) -> Iterator[CheckResult]:
+    """Check the version of each group's settings."""
+    groups: Any = context.aws.emr.list_instance_groups(ClusterId=context.cluster.id)["InstanceGroups"]
+    versions = {
+        group["Id"]: (group.get("ConfigurationsVersion"), group.get("LastSuccessfullyAppliedConfigurationsVersion"))
+        for group in groups
+    }
+    reconfigured = {name: pair for name, pair in versions.items() if pair[0]}
+    yield Check(
+        "version of the settings",
+        "`ConfigurationsVersion` of an instance group moves",
+        "the requested version is applied in every instance group",
+        "wait until a running reconfiguration ends; otherwise correct warmbase/operations/deploy/tuning.py",
+    ).result(
+        "; ".join(
+            f"{group}: requested {requested}, applied {applied}" for group, (requested, applied) in versions.items()
+        ),
+        good=all(requested == applied for requested, applied in reconfigured.values()) if reconfigured else None,
+    )
+
+
+def runs(context: VerificationContext) -> bool:
+    """Return whether EMR says that the cluster runs."""
+    return context.cluster.state in READY
+
+
+def _security_is_understood(context: VerificationContext) -> Iterator[CheckResult]:
+    """Check on the nodes that EMR understands our security configuration."""
+    if not context.instances:
+        return
+    pages: Any = context.aws.ec2.get_paginator("describe_instances").paginate(
+        Filters=[{"Name": "instance-id", "Values": context.instances}]
+    )
+    nodes = [node for page in pages for reservation in page["Reservations"] for node in reservation["Instances"]]
+    lax = [node["InstanceId"] for node in nodes if node.get("MetadataOptions", {}).get("HttpTokens") != "required"]
+    # A cluster that does not encrypt its disks uses only one of the two names.
+    both = context.launch.environment.encrypt_local_disks
+    yield Check(
+        "instance metadata",
+        "EMR knows the names `EnableEbsEncryption` and `InstanceMetadataServiceConfiguration`" if both else "",
+        "every core node requires IMDSv2",
+        "correct the name in stacks/emr_cluster.py, and launch a new cluster: EMR applies it only at launch",
+    ).result(f"{len(lax)} of {len(nodes)} core nodes also accept IMDSv1", good=not lax and bool(nodes))
+    if context.launch.environment.certificates is not None:
+        yield Check(
+            "encryption in transit",
+            "EMR unpacks a zip of PEM files",
+            "the cluster runs",
+            "read the reason for the cluster's state in the EMR console",
+        ).result(context.cluster.state, good=runs(context))
+
+
+def _network_suffices(context: VerificationContext) -> Iterator[CheckResult]:
+    if context.launch.environment.network.subnet is None:
+        yield Check(
+            "private subnet",
+            "Five interface endpoints and the S3 gateway endpoint",
+            "the cluster runs",
+            "read in the EMR console which service the nodes could not reach; add its endpoint in stacks/network.py",
+        ).result(context.cluster.state, good=runs(context))
+
+
+def _accepts_large_volumes(context: VerificationContext) -> Iterator[CheckResult]:
+    largest = max(volume.size_gib for volume in context.core.volumes if volume.type == EBS)
+    if largest > OLD_RANGE_GIB:
+        yield Check(
+            "large volumes",
+            "EMR accepts cache volumes larger than 1,024 GiB",
+            f"a cluster with volumes of {largest:,} GiB runs",
+            "configure more and smaller volumes",
+        ).result(context.cluster.state, good=runs(context))
+
+
+def _volumes_are_encrypted(context: VerificationContext) -> Iterator[CheckResult]:
+    if not context.launch.environment.encrypt_local_disks or not context.instances:
+        return
+    pages: Any = context.aws.ec2.get_paginator("describe_volumes").paginate(
+        Filters=[{"Name": "attachment.instance-id", "Values": context.instances}]
+    )
+    volumes = [volume for page in pages for volume in page["Volumes"]]
+    plain = [volume["VolumeId"] for volume in volumes if not volume["Encrypted"]]
+    yield Check(
+        "encryption of volumes",
+        "With `EnableEbsEncryption`, EBS itself encrypts the volumes",
+        "every volume of a core node is encrypted",
+        "launch a new cluster: EMR sets encryption only at launch",
+    ).result(f"{len(plain)} of {len(volumes)} volumes are not encrypted", good=not plain and bool(volumes))
+    yield from Check(
+        "LUKS mappers",
+        "With `EnableEbsEncryption`, EBS itself encrypts the volumes",
+        "no volume has a LUKS mapper",
+        "no harm: the bootstrap action handles both; correct the comment in bootstrap-actions/disks.sh",
+    ).results_by_node(context.nodes, _no_mapper)
+
+
+def _no_mapper(facts: Facts) -> tuple[bool, str]:
+    devices = facts["devices"]
+    if devices is None:
+        return False, "no answer from lsblk"
+    mappers = [device["name"] for device in devices if device["type"] == "crypt"]
+    return not mappers, ", ".join(mappers) or "no mapper"
+
+
+def _nothing_was_edited(context: VerificationContext) -> Iterator[CheckResult]:
+    plan = context.launch.plan
+    check = Check(
+        "edits since the deployment",
+        "CloudFormation's drift detection looks at security groups",
+        "CloudFormation detects no drift of a resource",
+        "if somebody edited the resource, run warmbase deploy; otherwise correct warmbase/operations/cluster/drift.py",
+    )
+    try:
+        stacks = tuple(stack_edits(context.aws, plan.environment, plan.cluster))
+    except OperationFailed as failed:
+        yield check.result(failed.summary, good=None)
+        return
+    differences = [line for stack in stacks for line in stack.differences]
+    resources = sum(stack.facts for stack in stacks)
+    observed = "; ".join(differences[:3]) or f"{resources} resources of {len(stacks)} stacks are as deployed"
+    yield check.result(observed, good=not differences and resources > 0)
+
+
+LAUNCH_CHECKS = (
+    _launch_is_as_pinned,
+    _nodes_answer,
+    _protection_stays,
+    _settings_are_applied,
+    _security_is_understood,
+    _network_suffices,
+    _accepts_large_volumes,
+    _volumes_are_encrypted,
+    _nothing_was_edited,
+)
+"""Every check, in the order of the report."""
+
+
+ENDPOINT: Final = "AWS::EC2::VPCEndpoint"
+CONDITION: Final = '"Condition"'
+"""The element that AWS's default policy, which allows everything, does not have."""
+RUNNING: Final = frozenset({"RUNNING", "WAITING"})
+
+
+def _endpoints_are_limited(context: VerificationContext) -> Iterator[CheckResult]:
+    network = context.launch.environment.network
+    if network.vpc is not None or not network.endpoint_policies:
+        return
+    check = Check(
+        "endpoint policies",
+        "The policies of a new VPC's endpoints let through",
+        "every endpoint has a policy with a condition, and the cluster runs",
+        "run warmbase deploy if a policy is missing; if nodes cannot reach something, add it to"
+        " stacks/network.py, or write `network: {endpoint_policies: false}`",
+    )
+    name = network_stack(context.launch.environment.name)
+    resources = context.aws.cloudformation.describe_stack_resources(StackName=name)["StackResources"]
+    ids = [resource["PhysicalResourceId"] for resource in resources if resource["ResourceType"] == ENDPOINT]
+    endpoints = context.aws.ec2.describe_vpc_endpoints(VpcEndpointIds=ids)["VpcEndpoints"]
+    free = [
+        endpoint["ServiceName"].rpartition(".")[2]
+        for endpoint in endpoints
+        if CONDITION not in endpoint.get("PolicyDocument", "")
+    ]
+    observed = f"without: {', '.join(free)}" if free else f"{len(endpoints)} endpoints have one"
+    yield check.result(
+        f"{observed}; the cluster is {context.cluster.state}",
+        good=not free and bool(endpoints) and context.cluster.state in RUNNING,
+    )
+
+
+ENDPOINT_CHECKS = (_endpoints_are_limited,)
+"""Every check, in order."""
+
+
+OF_READS: Final = frozenset({"HitRatio", "Below90", "Below80", "MissesOver90", "MissesOver80", "GetP99"})
+"""The figures that a node publishes only after the first reads."""
+DRAWN, EMPTY = "drawn", "empty"
+GRAPH_REMEDY: Final = "try the expression of the graph in the CloudWatch console, and correct it in dashboards/"
+PERIOD: Final = timedelta(minutes=30)  # judgement: request metrics of S3 arrive ten minutes late
+
+
+def published_figures(
+    context: VerificationContext, wanted: Collection[str], of_reads: frozenset[str], unit: str
+) -> CheckResult:
+    """Return whether this unit publishes each figure on each node; those `of_reads` may be missing before reads."""
+    dimensions: Any = [{"Name": "ClusterId", "Value": context.cluster.id}]
+    pages: Any = context.aws.cloudwatch.get_paginator("list_metrics").paginate(
+        Namespace=NAMESPACE, Dimensions=dimensions
+    )
+    publishers: dict[str, set[str]] = {}
+    for metric in (metric for page in pages for metric in page["Metrics"]):
+        publishers.setdefault(metric["MetricName"], set()).update(
+            dimension["Value"] for dimension in metric["Dimensions"] if dimension["Name"] == "InstanceId"
+        )
+    silent = {name: sorted({*context.instances} - publishers.get(name, set())) for name in wanted}
+    missing = {name: nodes for name, nodes in silent.items() if nodes and name not in of_reads}
+    unread = sorted(name for name in of_reads if silent[name])
+    if missing:
+        name, nodes = next(iter(missing.items()))
+        observed = f"{len(missing)} figures are incomplete: {name} is missing from {', '.join(nodes)}"
+    else:
+        observed = f"all but {', '.join(unread)}: there have been no reads yet" if unread else "all are published"
+    return Check(
+        "cache figures",
+        "",
+        f"{len(context.nodes)} core nodes publish {len(wanted)} figures in namespace {NAMESPACE}",
+        f"run journalctl -u {unit} on a node whose figures are missing",
+    ).result(observed, good=not missing and bool(context.instances))
+
+
+def emr_metrics(context: VerificationContext) -> Iterator[CheckResult]:
+    """Check that EMR publishes the metrics of its cluster under the dimension that the alarms use."""
+    dimensions: Any = [{"Name": "JobFlowId", "Value": context.cluster.id}]
+    pages: Any = context.aws.cloudwatch.get_paginator("list_metrics").paginate(
+        Namespace="AWS/ElasticMapReduce", MetricName="CoreNodesRunning", Dimensions=dimensions
+    )
+    count = sum(len(page["Metrics"]) for page in pages)
+    yield Check(
+        "EMR's own metrics",
+        "`AWS/ElasticMapReduce` spells its dimension `JobFlowId`",
+        "CoreNodesRunning has the dimension JobFlowId",
+        "run aws cloudwatch list-metrics --namespace AWS/ElasticMapReduce, and correct DIMENSIONS in "
+        "configurations/metrics.py",
+    ).result("published" if count else "not published", good=count > 0)
+
+
+def graph_outcomes(context: VerificationContext, graphs: Sequence[Graph]) -> Mapping[str, str]:
+    """Evaluate each graph in CloudWatch itself; return `DRAWN`, `EMPTY` or CloudWatch's refusal by its title."""
+    return {graph.title: _outcome(context, graph) for graph in graphs}
+
+
+def graphs_with_data(outcomes: Mapping[str, str]) -> CheckResult:
+    """Return whether all graphs of the dashboards have data; a graph is also empty when nothing has happened."""
+    refused = [f"{title}: {why}" for title, why in outcomes.items() if why not in {DRAWN, EMPTY}]
+    empty = [title for title, why in outcomes.items() if why == EMPTY]
+    observed = f"refused: {refused[0]}" if refused else f"empty: {'; '.join(empty[:3])}" if empty else "all have data"
+    return Check(
+        "graphs",
+        "",
+        f"{len(outcomes)} graphs have data from the last {PERIOD.total_seconds() / 60:.0f} minutes",
+        f"nothing if the cluster was idle; otherwise {GRAPH_REMEDY}",
+    ).result(observed, good=False if refused or len(empty) == len(outcomes) else None if empty else True)
+
+
+def _outcome(context: VerificationContext, graph: Graph) -> str:
+    try:
+        return DRAWN if _shows(context, graph) else EMPTY
+    except ClientError as error:
+        return str(error.response["Error"]["Message"])
+
+
+def _shows(context: VerificationContext, graph: Graph) -> bool:
+    now = datetime.now(UTC)
+    template = json.dumps([line.metric_data_query(graph.period_seconds) for line in graph.lines])
+    queries: Any = json.loads(template.replace(CLUSTER_ID, context.cluster.id))
+    pages: Any = context.aws.cloudwatch.get_paginator("get_metric_data").paginate(
+        MetricDataQueries=queries, StartTime=now - PERIOD, EndTime=now
+    )
+    return any(series["Values"] for page in pages for series in page["MetricDataResults"])
+
+
+def query_alarm(context: VerificationContext, alarm: str, expected: str) -> CheckResult:
+    """Return whether an alarm on a Metrics Insights query has data; `alarm` is the end of its name."""
+    name = f"{emr_cluster_name(context.launch.plan.environment, context.launch.plan.cluster)}-{alarm}"
+    alarms = context.aws.cloudwatch.describe_alarms(AlarmNames=[name])["MetricAlarms"]
+    states = [alarm["StateValue"] for alarm in alarms]
+    return Check(
+        "alarms on Metrics Insights queries",
+        "A Metrics Insights query names our namespace",
+        f"{name} is {expected}",
+        "try the query of the alarm in the CloudWatch console, and correct it in dashboards/graph.py",
+    ).result(
+        states[0] if states else "the alarm does not exist", good=bool(states) and states[0] != "INSUFFICIENT_DATA"
+    )
+
+
+def _agent_publishes(context: HBaseContext) -> Iterator[CheckResult]:
+    """Check the names and dimensions of the metrics that EMR's CloudWatch agent publishes."""
+    dimensions: Any = [{"Name": "cluster.id", "Value": context.cluster.id}]
+    pages: Any = context.aws.cloudwatch.get_paginator("list_metrics").paginate(
+        Namespace="CWAgent", Dimensions=dimensions
+    )
+    metrics = [metric for page in pages for metric in page["Metrics"]]
+    names = {metric["MetricName"] for metric in metrics}
+    for daemon in sorted(OF_AGENT):
+        mode = context.launch.plan.mode
+        wanted = {metric.cloudwatch for metric in METRICS if metric.source is daemon and metric.is_published_in(mode)}
+        missing = sorted(wanted - names)
+        row = {
+            MetricSource.REGION_SERVER: "JMX metrics are named",
+            MetricSource.SYSTEM: "`emr-system-metrics` with `cpu`, `mem` and `disk`",
+            MetricSource.MASTER: "`emr-metrics` can be set for an instance group",
+        }[daemon]
+        yield Check(
+            f"metrics, {daemon}",
+            row,
+            ", ".join(sorted(wanted)),
+            "run aws cloudwatch list-metrics, and correct the names in configurations/metrics.py",
+        ).result(f"missing: {', '.join(missing)}" if missing else "all are published", good=not missing)
+    keys = {tuple(sorted(dimension["Name"] for dimension in metric["Dimensions"])) for metric in metrics}
+    expected = ("cluster.id", "instance.id", "node.type", "service.name")
+    yield Check(
+        "dimensions of JMX metrics",
+        "JMX metrics are named",
+        ", ".join(expected),
+        "correct DIMENSIONS in configurations/metrics.py",
+    ).result("; ".join(", ".join(key) for key in sorted(keys)) or "no metric is published", good=expected in keys)
+
+
+def _nodes_publish(context: HBaseContext) -> Iterator[CheckResult]:
+    if context.launch.plan.mode.has_bucket_cache:
+        wanted = [figure.cloudwatch for figure in METRICS if figure.source is MetricSource.NODE]
+        yield published_figures(context, wanted, OF_READS, "warmbase-cache-metrics")
+
+
+def _graphs_show_something(context: HBaseContext) -> Iterator[CheckResult]:
+    root = context.launch.environment.root
+    root = replace(root, bucket=root.bucket_in(context.aws.account))
+    graphs = [graph for board in boards(context.launch.plan, root).values() for graph in board]
+    outcomes = graph_outcomes(context, graphs)
+    yield Check(
+        "graph of requests",
+        "`RATE` and `SUM` take the array that `SEARCH` returns",
+        "the graph has lines",
+        GRAPH_REMEDY,
+    ).result(outcomes[REQUESTS_TITLE], good=outcomes[REQUESTS_TITLE] == DRAWN)
+    yield graphs_with_data(outcomes)
+
+
+def _queries_find_nodes(context: HBaseContext) -> Iterator[CheckResult]:
+    if context.launch.plan.mode.has_bucket_cache:
+        expected = "OK, or in ALARM for half an hour after a RegionServer starts"
+        yield query_alarm(context, "server-young", expected)
+
+
+MONITORING_CHECKS = (
+    _agent_publishes,
+    _nodes_publish,
+    emr_metrics,
+    _graphs_show_something,
+    _queries_find_nodes,
+)
+"""Every check, in the order of the report."""
+
+
+def subscriptions(context: VerificationContext) -> Iterator[CheckResult]:
+    """Check that each topic of the alarms has subscriptions, and that all of them are confirmed."""
+    environment = context.launch.environment
+    topics = read_topics(context.aws, environment.name, context.launch.plan.cluster, environment.alarm_email)
+    faults = topic_faults(topics)
+    observed = "; ".join(faults) or f"{sum(topic.reaches for topic in topics or ())} confirmed"
+    yield Check(
+        "subscriptions of the alarms",
+        "",
+        "every subscription of the alarms' topic is confirmed, and somebody is subscribed",
+        "set alarms.email and run warmbase deploy, or subscribe somebody to the topic; then follow the link in the mail"
+        " from SNS. SNS deletes an unconfirmed subscription after 48 hours: subscribe the address again",
+    ).result(observed if topics else observed if faults else "no alarm has a topic", good=_verdict(topics, faults))
+
+
+def _verdict(topics: object, faults: tuple[str, ...]) -> bool | None:
+    return None if topics is None else bool(topics) and not faults
+
+
+def alarm_test_results(test: AlarmTest) -> tuple[CheckResult, ...]:
+    """Return what a test of an alarm has shown: whether CloudWatch may publish, and whether SNS has delivered."""
+    action = Check(
+        "action of an alarm",
+        "CloudWatch passes its account (`aws:SourceAccount`)",
+        "CloudWatch publishes the notification to the encrypted topic",
+        "read the history of the alarm in the CloudWatch console; the policies of the topic and of its key must admit"
+        " cloudwatch.amazonaws.com (stacks/monitoring.py)",
+    ).result(test.why_not or test.history, good=None if test.why_not else bool(test.executed))
+    if not test.executed:
+        return (action,)
+    counts = {"published": test.published, "delivered": test.delivered, "failed": test.failed}
+    known = ", ".join(f"{count:,.0f} {name}" for name, count in counts.items() if count is not None)
+    unknown = f"{METRIC_SECONDS / 60:.0f} minutes after the action, SNS has counted neither a delivery nor a failure"
+    good = False if test.failed else True if test.delivered else None
+    delivery = Check(
+        "delivery of a notification",
+        "",
+        "SNS counts a delivery, and no failure; it cannot say whether a mail arrived in the mailbox",
+        "confirm the subscriptions; then run the same command again, and check the mailbox",
+    ).result(f"{known}{'; ' * bool(known)}{unknown}" if good is None else known, good=good)
+    return (action, delivery)

@@ -1,0 +1,276 @@
+"""Checks of what only a cluster of HBase has: units of the RegionServer, a claim, Kerberos, and a master.
+
+Checks of a boost: no cache volume stays raised, schedules restore raised ones, and EMR tolerates them.
+
+Verifies a running cluster against our documentation: each check has an expected value, a result and a remedy.
+
+A check names the row of docs/unconfirmed.md that it confirms by the words with which the row begins. The report lists
+the rows that no check confirms, with the check that you make by hand.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from warmbase.configurations.launch import Launch
+from warmbase.emr.cluster_spec import flattened
+from warmbase.operations.aws.clients import Aws
+from warmbase.operations.aws.errors import translated
+from warmbase.operations.aws.node_command import PrimaryShell
+from warmbase.operations.aws.progress import Say
+from warmbase.operations.cluster.boost import BoostState, moment, read_boost
+from warmbase.operations.cluster.claims import claim_of
+from warmbase.operations.cluster.description import described_cluster
+from warmbase.operations.cluster.stack import FORGOTTEN
+from warmbase.operations.verify.check import HARMS, Check, CheckResult, Facts, HBaseContext, Statement, read_statements
+from warmbase.operations.verify.nodes import (
+    DROP_IN,
+    NODE_CHECKS,
+    READ_ONLY,
+    REGION_SERVER_CHECKS,
+    SITES,
+    active_timer,
+    completed_actions,
+    in_unit,
+)
+from warmbase.operations.verify.probe import (
+    NodeProgram,
+    probe_caches,
+    probe_nodes,
+    probe_primary,
+    read_effective_settings,
+    settings_in_force,
+)
+from warmbase.operations.verify.services import (
+    ENDPOINT_CHECKS,
+    LAUNCH_CHECKS,
+    MONITORING_CHECKS,
+    runs,
+    subscriptions,
+)
+
+FIXED_HEAP: Final = "hbase.regionserver.fixed.heap.enabled"
+REGION_SERVER: Final = "hbase-regionserver.service"
+DAEMON: Final = "hbase-daemon.sh"
+
+
+def _heap_is_of_the_group(context: HBaseContext) -> Iterator[CheckResult]:
+    """Check a property that is set for one group."""
+    if any(FIXED_HEAP in setting.properties for setting in context.launch.settings.core):
+        has = any(FIXED_HEAP in setting.properties for setting in context.cluster.groups["core"].settings)
+        yield Check(
+            "heap of the core group",
+            "`hbase.regionserver.fixed.heap.enabled` can be set",
+            f"the cluster runs, and EMR lists {FIXED_HEAP} for its core group",
+            "set the property for the whole cluster",
+        ).result(
+            f"{'listed' if has else 'not listed'}; the cluster is {context.cluster.state}", good=has and runs(context)
+        )
+
+
+def _strangers_are_refused(context: HBaseContext) -> Iterator[CheckResult]:
+    """Check that HBase ends the connection of a client without credentials."""
+    if context.launch.security.kerberos is None:
+        return
+    yield from Check(
+        "client without a ticket",
+        "EMR sets `hbase.security.authentication` to `kerberos`",
+        "the RegionServer refuses it",
+        "close the ports of HBase (`access`), and read hbase.security.* in /etc/hbase/conf/hbase-site.xml of that node",
+    ).results_by_node(context.nodes, lambda facts: (facts["stranger"] == "refused", facts["stranger"] or "no answer"))
+
+
+def _claim_is_ours(context: HBaseContext) -> Iterator[CheckResult]:
+    environment = context.launch.environment
+    if not environment.mode.keeps_data_in_s3 or environment.clusters[context.launch.plan.cluster].role != "active":
+        return
+    claim = claim_of(context.aws, environment.root)
+    holder = claim.cluster if claim else "nobody"
+    yield Check("claim of the root", "", context.cluster.id, "warmbase claim").result(
+        holder, good=holder == context.cluster.id
+    )
+
+
+def _distinguishes_unknown_clusters(context: HBaseContext) -> Iterator[CheckResult]:
+    """Check how EMR answers for an unknown cluster, by which warmbase judges whether a claim is stale."""
+    yield Check(
+        "unknown cluster id",
+        "EMR answers `DescribeCluster` for an id that it has forgotten",
+        " and ".join(FORGOTTEN),
+        "correct FORGOTTEN in warmbase/operations/cluster/stack.py and in bootstrap-actions/programs/claim_root.py",
+    ).result_of_primary(
+        context.primary,
+        lambda facts: (all(part in facts["forgotten"] for part in FORGOTTEN), facts["forgotten"].strip()[:200]),
+    )
+
+
+def _the_master_has_no_cache(context: HBaseContext) -> Iterator[CheckResult]:
+    if not context.launch.plan.mode.has_bucket_cache:
+        return
+
+    def verdict(facts: Facts) -> tuple[bool | None, str]:
+        lines = facts["master_caches"]
+        if lines is None:
+            return None, "the log of the master cannot be read"
+        return lines == 0, f"{lines} lines mention a BucketCache"
+
+    yield Check(
+        "cache of the master",
+        "The master ignores `hbase.bucketcache.persistent.path`",
+        "the log of the master mentions no BucketCache",
+        "read the log of the master; set the cache properties for the core group only",
+    ).result_of_primary(context.primary, verdict)
+
+
+def _unit_checks(context: HBaseContext) -> Iterator[CheckResult]:
+    """Check the drop-in and the command of the RegionServer's unit."""
+    yield from Check(
+        "systemd drop-in of the RegionServer",
+        "The systemd unit is named `hbase-regionserver.service`",
+        DROP_IN,
+        "correct the unit's name in bootstrap-actions/guard-regionserver.sh",
+    ).results_by_node(context.nodes, in_unit(REGION_SERVER, "DropInPaths", DROP_IN))
+    yield from Check(
+        "stop command of the RegionServer",
+        "EMR's unit stops a RegionServer with `hbase-daemon.sh`",
+        DAEMON,
+        "set only TimeoutStopSec: HBASE_STOP_TIMEOUT has no effect",
+    ).results_by_node(context.nodes, in_unit(REGION_SERVER, "ExecStop", DAEMON))
+
+
+def _action_checks(context: HBaseContext) -> Iterator[CheckResult]:
+    """Check that every bootstrap action is complete, and that the node watches the claim."""
+    yield from completed_actions(context.nodes, "Java 21 is on the node when bootstrap actions run")
+    yield from Check(
+        "watch of the claim",
+        "",
+        "the timer is active",
+        "run systemctl enable --now warmbase-claim.timer on that node",
+    ).results_by_node(context.nodes, _claim_watched)
+
+
+def _claim_watched(facts: Facts) -> tuple[bool, str]:
+    """Return whether the node reads the claim each minute; a node that was launched without the watch may not."""
+    if "watch-claim" not in facts["actions"]:
+        return True, "none: this cluster was launched without it"
+    return active_timer("warmbase-claim.timer")(facts)
+
+
+HBASE_CHECKS = (
+    _heap_is_of_the_group,
+    _strangers_are_refused,
+    _claim_is_ours,
+    _distinguishes_unknown_clusters,
+    _the_master_has_no_cache,
+    _unit_checks,
+    _action_checks,
+)
+"""Every check, in the order of the report."""
+
+
+RUNNING: Final = "RUNNING"
+
+
+def _boost_ends(context: HBaseContext) -> Iterator[CheckResult]:
+    """Check the volumes and schedules; the row about EMR is confirmed only while volumes are raised."""
+    state = read_boost(context.aws, context.launch, context.cluster)
+    if state is None:
+        return
+    environment = context.launch.plan.environment
+    late = _late(state)
+    yield Check(
+        "end of a boost",
+        "",
+        "no cache volume is raised beyond its announced end",
+        f"run warmbase warm boost {environment} --end; EC2 may still apply the last modification of a volume, and"
+        " refuses another one until it has ended",
+    ).result("; ".join(late) or f"{len(state.raised)} of {len(state.volumes)} are raised", good=not late)
+    if not state.raised:
+        return
+    missing = [*state.unscheduled, *(name for name, way in state.ways_back.items() if not way.is_complete)]
+    yield Check(
+        "schedules of a boost",
+        "",
+        "each raised cache volume has all schedules that are still to fire",
+        f"run warmbase warm boost {environment} again to write them anew, or run it with --end",
+    ).result(f"missing for {', '.join(missing)}" if missing else "all exist", good=not missing)
+    group = context.cluster.groups["core"]
+    yield Check(
+        "raised volumes and EMR",
+        "EMR tolerates that a volume which it created has more throughput",
+        "the core group is RUNNING while cache volumes are raised",
+        f"run warmbase warm boost {environment} --end, and read the group's reason in EMR's console",
+    ).result(f"{group.state} {group.why}".strip(), good=group.state == RUNNING)
+
+
+def _late(state: BoostState) -> list[str]:
+    """Return a text for each volume that should have been restored."""
+    ways = state.ways_back
+    overdue = [f"{name} was due at {moment(ways[name].announced_end)}" for name in state.overdue(time.time())]
+    return [*overdue, *(f"{name} is raised, and no schedule restores it" for name in state.unscheduled)]
+
+
+VOLUME_CHECKS: Final = (_boost_ends,)
+"""Every check, in the order of the report."""
+
+
+PROGRAM: Final = "probe_hbase.py"
+CHECKS: Final[tuple[Callable[[HBaseContext], Iterator[CheckResult]], ...]] = (
+    *LAUNCH_CHECKS,
+    *HBASE_CHECKS,
+    *ENDPOINT_CHECKS,
+    *VOLUME_CHECKS,
+    *MONITORING_CHECKS,
+    subscriptions,
+    *NODE_CHECKS,
+    *REGION_SERVER_CHECKS,
+    settings_in_force,
+)
+
+
+def verification(aws: Aws, launch: Launch, say: Say) -> tuple[CheckResult, ...]:
+    """Return the result of every check. Raises OperationFailed where AWS does not answer at all."""
+    plan = launch.plan
+    with translated(f"cluster {plan.cluster} could not be verified", "run the same command again"):
+        cluster = described_cluster(aws, plan.environment, plan.cluster)
+        nodes = probe_nodes(aws, cluster.id, "CORE", NodeProgram(PROGRAM, _keys(launch)), say)
+        logs = launch.environment.in_account(launch.environment.log_bucket, aws.account)
+        shell = PrimaryShell(aws=aws, cluster_id=cluster.id, log_bucket=logs)
+        context = HBaseContext(
+            aws=aws,
+            launch=launch,
+            core=plan.core,
+            cluster=cluster,
+            nodes=nodes,
+            primary=probe_primary(shell, say),
+            caches=probe_caches(shell, launch, nodes, say),
+            effective=read_effective_settings(aws, cluster.id, say),
+        )
+        say("querying EMR, CloudWatch and CloudFormation")
+        return tuple(finding for check in CHECKS for finding in check(context))
+
+
+def unsettled(findings: tuple[CheckResult, ...], *, on_trino: bool) -> tuple[Statement, ...]:
+    """Return the statements of docs/unconfirmed.md that no check confirms or refutes, the most harmful first.
+
+    They are the statements about Trino, or all others.
+    """
+    rows = [finding.row for finding in findings if finding.row and finding.good is not None]
+    return tuple(
+        sorted(
+            (
+                statement
+                for statement in read_statements()
+                if statement.on_trino == on_trino and not any(statement.what.startswith(row) for row in rows)
+            ),
+            key=lambda statement: HARMS.index(statement.harm),
+        )
+    )
+
+
+def _keys(launch: Launch) -> list[str]:
+    """Return the properties that a RegionServer should have."""
+    core = launch.settings.effective("core")
+    return sorted({READ_ONLY, *(key for path, key, _ in flattened(core) if path in SITES)})

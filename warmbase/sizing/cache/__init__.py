@@ -1,0 +1,1 @@
+"""The BucketCache: its allocator, its bucket sizes, its hit ratio and its fill."""

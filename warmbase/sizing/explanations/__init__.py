@@ -1,0 +1,1 @@
+"""The formula, inputs and source of each figure of a plan."""

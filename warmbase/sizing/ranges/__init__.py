@@ -1,0 +1,1 @@
+"""Plans for inputs that are ranges, and for growth."""

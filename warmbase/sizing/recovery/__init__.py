@@ -1,0 +1,1 @@
+"""The hours after a failure or a launch: lost nodes, boosts, exports, warm-up."""

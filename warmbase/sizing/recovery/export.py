@@ -1,0 +1,191 @@
+"""How long a snapshot takes to leave a cluster, and to come to one.
+
+`ExportSnapshot` copies store files with as many mappers as it is given; each is one stream. A copy into HDFS
+sends every byte again for each further replica, and that network is what a restore of a large table is bound
+by.
+
+An export of a table by a scan that goes through the RegionServers but does not fill their caches.
+
+The client sets `setCacheBlocks(false)`. HBase then takes each block from the cache if it is there, and otherwise from
+S3, and does not cache it (HBase 2.6.2, HFileReaderImpl.readBlock). After the first blocks of a region, HBase reads the
+store file as a stream, so with S3A's policy `sequential`, which warmbase sets, neighbouring blocks that are not cached
+come with one GET. The export uses what the load leaves of every resource.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from warmbase.ground.units import MIB
+from warmbase.sizing.search.candidate import Candidate
+from warmbase.sizing.service.inputs import UTILISATION, TableRead
+from warmbase.sizing.service.resource import Resource, resources, seconds_alone
+from warmbase.sizing.workload.popularity import EVEN
+from warmbase.sizing.workload.read import Hits, Read
+from warmbase.sizing.workload.workload import StoredBlocks
+
+Limit = Literal["network", "disk", "streams"]
+
+# judgement: 40-90 MB/s for one stream to or from S3; the low end.
+STREAM_BYTES_PER_SECOND: Final = 40e6
+# judgement: mappers share the node with RegionServers that serve; a quarter of the network is left to these.
+NETWORK_FRACTION: Final = 0.75
+
+
+class Copy(Struct, frozen=True, kw_only=True):
+    """A copy of `copied_bytes` by `mappers` over `servers` nodes, writing each byte `replicas` times.
+
+    `replicas` is 1 into S3 and the replication of HDFS into HDFS: the first copy is local to its mapper.
+    `disk_bytes_per_second` per node is what its HDFS volumes read or write; None where none takes part.
+    """
+
+    copied_bytes: int
+    servers: int
+    mappers: int
+    network_bytes_per_second: float
+    disk_bytes_per_second: float | None = None
+    replicas: int = 1
+    stream_bytes_per_second: float = STREAM_BYTES_PER_SECOND
+    network_fraction: float = NETWORK_FRACTION
+
+
+class Eta(Struct, frozen=True, kw_only=True):
+    """Estimated time of a copy, its rate over the cluster, and what binds it."""
+
+    seconds: float
+    bytes_per_second: float
+    limit: Limit
+
+
+def eta(copy: Copy) -> Eta:
+    """Divide bytes by min(network / replicas, disks / replicas, mappers x stream rate).
+
+    A node receives each byte once from where it comes and once for each replica that another node sends it.
+    What leaves HDFS by short-circuit reads takes the network once. Source: HBase reference guide,
+    ExportSnapshot.
+    """
+    rates: dict[Limit, float] = {
+        "network": copy.servers * copy.network_bytes_per_second * copy.network_fraction / copy.replicas,
+        "streams": copy.mappers * copy.stream_bytes_per_second,
+    }
+    if copy.disk_bytes_per_second is not None:
+        rates["disk"] = copy.servers * copy.disk_bytes_per_second / copy.replicas
+    limit = min(rates, key=lambda name: rates[name])
+    return Eta(seconds=copy.copied_bytes / rates[limit], bytes_per_second=rates[limit], limit=limit)
+
+
+def export_copy(candidate: Candidate) -> Copy:
+    """Return the copy of all data to another bucket, with one mapper per node or as many as the environment states."""
+    return Copy(
+        copied_bytes=candidate.question.requirements.workload.stored_bytes,
+        servers=candidate.count,
+        mappers=candidate.question.requirements.snapshot_mappers or candidate.count,
+        network_bytes_per_second=candidate.instance.network_sustained_bytes_per_second,
+    )
+
+
+def import_copy(candidate: Candidate) -> Copy:
+    """Return the copy of all data into the cluster; HDFS receives every byte as often as it keeps copies."""
+    return replace(export_copy(candidate), replicas=candidate.question.mode.data_copies if candidate.disk else 1)
+
+
+ANSWER_BYTES: Final = 2 * MIB  # hbase.client.scanner.max.result.size: one scanner call returns about this much
+GETS_TO_OPEN: Final = 2  # measured: 1.6 to 1.9 GETs to open the store file of a region for its stream
+REGIONS: Final = "regions"
+"""The limit of an export that reads every region with one scanner, block after block."""
+
+
+class ScanExport(Struct, frozen=True, kw_only=True):
+    """An export of all `blocks` of a table, or of all data if the workload has no tables: `table` is then empty.
+
+    `cached_fraction` is the share of the blocks that are read from disks; the others come with about `gets`, which
+    cost `gets_usd`. While the cluster serves `beside_reads_per_second`, it can export `blocks_per_second`: load and
+    export then use the whole share of the resource `limit` that a plan may use, unless the limit is `regions`.
+    `seconds` is the time of the whole export; None if the load leaves no capacity.
+    """
+
+    table: str
+    blocks: int
+    cached_fraction: float
+    beside_reads_per_second: float
+    blocks_per_second: float
+    limit: str
+    seconds: float | None
+    gets: float
+    gets_usd: float
+
+
+def scan_exports(candidate: Candidate) -> tuple[ScanExport, ...]:
+    """Return the export of each table while all nodes are warm; none for a closed load, which leaves no capacity.
+
+    The export runs beside the load outside the peak. A table whose peak has no stated length counts with its peak load.
+    """
+    question = candidate.question
+    beside = question.outside_peak.offered_reads_per_second
+    if beside is None:
+        return ()
+    tables = zip(question.demand.blocks.parts, question.table_reads, _cached_fractions(candidate), strict=True)
+    return tuple(_export(candidate, beside, *table) for table in tables)
+
+
+def _cached_fractions(candidate: Candidate) -> Iterator[float]:
+    """Yield the share of each table's blocks that is on the nodes' disks."""
+    question, blocks = candidate.question, candidate.question.demand.blocks
+    if not question.mode.has_bucket_cache:
+        yield from (candidate.hit_ratio(candidate.count) for _ in blocks.parts)
+        return
+    in_cache = question.tables_in_cache(candidate.hit_ratio(candidate.count))
+    for part, (_, cached_blocks) in zip(blocks.parts, in_cache, strict=True):
+        # The curves count cached blocks in units of the mean length over all tables.
+        cached_bytes = cached_blocks * question.demand.cacheable.cached_bytes
+        yield min(1.0, cached_bytes / (part.count * part.cached_bytes))
+
+
+def _export(candidate: Candidate, beside: float, blocks: StoredBlocks, table: TableRead, cached: float) -> ScanExport:
+    cluster = replace(candidate.cluster(candidate.count), imbalance=EVEN)
+    read, hits = _block(table.read, blocks, cached), Hits(ratio=1.0 if cached else 0.0)
+    missing = blocks.count * (1 - cached) if candidate.question.mode.keeps_data_in_s3 else 0.0
+    gets = min(missing, blocks.count * cached * (1 - cached) + GETS_TO_OPEN * blocks.workload.regions)
+    gets_per_block = gets / missing if missing else 1.0
+    timings = replace(
+        table.timings,
+        rpc_cpu_seconds=table.timings.rpc_cpu_seconds * read.answer_bytes / ANSWER_BYTES,
+        get_cpu_seconds=table.timings.get_cpu_seconds * gets_per_block,
+        s3_first_byte_seconds=table.timings.s3_first_byte_seconds * gets_per_block,
+    )
+    needs = {one.name: one for one in resources(cluster, read, hits, timings)}
+    requests = needs["s3-requests"]
+    needs["s3-requests"] = replace(requests, demand_per_read=gets_per_block * requests.demand_per_read)
+    rates: dict[str, float] = {
+        load.name: _spare_fraction(load, beside) * needs[load.name].max_reads_per_second
+        for load in candidate.resources_outside_peak(candidate.count)
+        if needs[load.name].demand_per_read
+    }
+    rates[REGIONS] = blocks.workload.regions / seconds_alone(cluster, read, hits, timings)
+    limit = min(rates, key=lambda name: rates[name])
+    return ScanExport(
+        table=blocks.workload.name,
+        blocks=blocks.count,
+        cached_fraction=cached,
+        beside_reads_per_second=beside,
+        blocks_per_second=rates[limit],
+        limit=limit,
+        seconds=blocks.count / rates[limit] if rates[limit] else None,
+        gets=gets,
+        gets_usd=gets * candidate.question.world.prices.usd("s3-get"),
+    )
+
+
+def _block(read: Read, blocks: StoredBlocks, cached: float) -> Read:
+    """Return the read of the next block of an export; one that is not cached does not fill the cache, either."""
+    return replace(read, blocks=1.0, cacheable=cached, answer_bytes=math.ceil(blocks.payload_bytes))
+
+
+def _spare_fraction(load: Resource, reads_per_second: float) -> float:
+    """Return the fraction of a resource of the busiest server that the load leaves to an export."""
+    return max(0.0, UTILISATION - reads_per_second / load.max_reads_per_second)

@@ -1,0 +1,159 @@
+"""Other block sizes and a codec that would save money, as advice in addition to the plan for the table as it is.
+
+Each trial is a search of its own, limited to clusters that are cheaper than the plan's, so it ends early where none is.
+A longer search is cut short; what it has found is advice, too, although a cheaper cluster may exist.
+The blocks of inspected store files are known, so nothing else is tried for them. Nothing else is tried for several
+tables either, because each of them could have its own setting.
+
+The cost of each table: how much less a cluster that never had it would cost.
+
+The price of the cache volumes of a cluster if its caches had another size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec.structs import replace
+
+from warmbase.ground.prices import PriceTable
+from warmbase.ground.units import KIB, MIB
+from warmbase.sizing import gp3
+from warmbase.sizing.plan import Alternative, CoreGroup, Plan, PlannedTable
+from warmbase.sizing.requirements import Requirements, Targets, World
+from warmbase.sizing.search.evaluation import Evaluation
+from warmbase.sizing.search.search import cheapest_serving
+from warmbase.sizing.server.memory import NotEnoughMemory
+from warmbase.sizing.service.inputs import SizingInputs
+from warmbase.sizing.workload.workload import Workload, stored_blocks
+
+BLOCK_SIZES: Final = tuple(kibibytes * KIB for kibibytes in (8, 16, 32, 64, 128))
+WORTHWHILE_FRACTION: Final = 0.05  # judgement: less than 5 % of the bill is not worth a major compaction of every table
+# judgement: the ratio is not known before a table is compressed; text and JSON shrink to half their size or less.
+ASSUMED_RATIO: Final = 2.0
+ASSUMED_CODEC: Final = "zstd"
+CANDIDATES: Final = 900  # judgement: about 0.2 s; nine in ten searches end sooner, and others return their best so far
+
+
+def alternatives(requirements: Requirements, world: World, sized: Plan) -> tuple[Alternative, ...]:
+    """Return the settings that save at least 5 % of the bill, the cheapest first; none for a pinned cluster."""
+    if requirements.cluster.core.pinned or not sized.feasible or requirements.workload.has_names:
+        return ()
+    limit_usd = sized.cost.usd_per_month * (1 - WORTHWHILE_FRACTION)
+    targets = replace(requirements.targets, budget_usd_per_month=limit_usd)
+    cheaper = []
+    for setting, workload in _trials(requirements.workload):
+        best = _cheapest(replace(requirements, workload=workload, targets=targets), world)
+        if best is not None:
+            cheaper.append(_alternative(setting, workload, best, sized.cost.usd_per_month))
+    return tuple(sorted(cheaper, key=lambda alternative: alternative.usd_per_month))
+
+
+def _trials(workload: Workload) -> Iterator[tuple[str, Workload]]:
+    """Yield the attribute and the workload for block sizes of more than one cell, and for a codec."""
+    for block_bytes in BLOCK_SIZES:
+        if block_bytes != workload.block_bytes and block_bytes > workload.cell_bytes:
+            yield "BLOCKSIZE", replace(workload, block_bytes=block_bytes)
+    if not workload.compressed:
+        stored_bytes = round(workload.stored_bytes / ASSUMED_RATIO)
+        compressed = replace(workload, codec=ASSUMED_CODEC, compression_ratio=ASSUMED_RATIO, stored_bytes=stored_bytes)
+        yield "COMPRESSION", compressed
+
+
+def _cheapest(requirements: Requirements, world: World) -> Evaluation | None:
+    try:
+        return cheapest_serving(SizingInputs.new(requirements, world), CANDIDATES)
+    except NotEnoughMemory:
+        return None
+
+
+def _alternative(setting: str, workload: Workload, best: Evaluation, usd_per_month: float) -> Alternative:
+    server = best.candidate.region_server
+    return Alternative(
+        setting=setting,
+        block_bytes=workload.block_bytes,
+        codec=workload.codec,
+        compression_ratio=workload.compression_ratio,
+        instance_type=best.candidate.instance.name,
+        count=best.candidate.count,
+        heap_mib=server.heap.xmx_mib,
+        restart_seconds=server.restart.seconds,
+        usd_per_month=best.usd_per_month,
+        saving_usd_per_month=usd_per_month - best.usd_per_month,
+    )
+
+
+SLACK: Final = 1e-3
+"""judgement: a hit ratio or a p99 that is worse by a thousandth counts as the same, because both are estimates."""
+
+
+def tables_with_cost(requirements: Requirements, world: World, sized: Plan) -> tuple[PlannedTable, ...]:
+    """Return the tables of a plan, each with how much less the cheapest cluster for the others would cost.
+
+    The others keep the hit ratio and the p99 that they have in the plan. Tables share nodes and cache, so these costs
+    do not add up to the bill. They stay None for a pinned cluster, whose bill is always the same, for a plan that
+    misses its targets, and if there is only one table.
+    """
+    if len(sized.tables) == 1 or requirements.cluster.core.pinned or not sized.meets_targets:
+        return sized.tables
+    return tuple(
+        replace(planned, usd_per_month=_usd_saved(planned.name, requirements, world, sized)) for planned in sized.tables
+    )
+
+
+def _usd_saved(name: str, requirements: Requirements, world: World, sized: Plan) -> float | None:
+    others = [table for table in requirements.workload.tables if table.name != name]
+    planned = {table.name: table for table in sized.tables}
+    needs = replace(
+        requirements,
+        workload=Workload.of(others),
+        targets=_as_planned(requirements.targets, others, planned),
+    )
+    try:
+        best = cheapest_serving(SizingInputs.new(needs, world))
+    except NotEnoughMemory:
+        return None
+    return None if best is None else max(0.0, sized.cost.usd_per_month - best.usd_per_month)
+
+
+def _as_planned(targets: Targets, tables: list[Workload], planned: dict[str, PlannedTable]) -> Targets:
+    """Return targets that keep the planned hit ratio of these tables and, if there is a target for it, their p99."""
+    reads = [table.cached * planned[table.name].reads_per_second * stored_blocks(table).per_read for table in tables]
+    hits = sum(read * planned[table.name].hit_ratio for read, table in zip(reads, tables, strict=True))
+    slowest_seconds = max(planned[table.name].p99_latency_ms for table in tables) / 1000
+    return replace(
+        targets,
+        hit_ratio=hits / (sum(reads) or 1.0) * (1 - SLACK),
+        p99_seconds=None if targets.p99_seconds is None else max(targets.p99_seconds, slowest_seconds * (1 + SLACK)),
+    )
+
+
+def cache_price(plan: Plan, prices: PriceTable) -> tuple[tuple[int, float], ...]:
+    """Return (bytes of cache, dollars a month) for no bytes and for the largest useful cache of the whole cluster.
+
+    The result is empty without a cache on EBS volumes.
+    """
+    if plan.bucket_cache is None:
+        return ()
+    planned_bytes = plan.core.count * plan.bucket_cache.size_mib * MIB
+    return group_cache_price(plan.core, planned_bytes, plan.hit_ratio.curve[-1][0], prices)
+
+
+def group_cache_price(
+    group: CoreGroup, planned_bytes: int, useful_bytes: int, prices: PriceTable
+) -> tuple[tuple[int, float], ...]:
+    """Return (bytes of cache, dollars a month) for no bytes and for the larger of both sizes.
+
+    The price is linear between them: nodes, IOPS and throughput of the volumes are those of the group, whose caches
+    have `planned_bytes`, and the volumes grow with the cache. The result is empty without a cache on EBS volumes,
+    because the price of an instance includes its NVMe drives.
+    """
+    if (volume := group.volume("cache")).type == "nvme":
+        return ()
+    planned_usd = group.count * gp3.usd_per_month(volume, prices)
+    larger = replace(volume, size_gib=volume.size_gib + 1)
+    usd_per_gib = group.count * gp3.usd_per_month(larger, prices) - planned_usd
+    usd_per_byte = usd_per_gib * volume.size_gib / planned_bytes
+    most_bytes = max(planned_bytes, useful_bytes)
+    return tuple((size, planned_usd + (size - planned_bytes) * usd_per_byte) for size in (0, most_bytes))

@@ -1,0 +1,476 @@
+"""One cluster that could be bought, and what it would do: evaluated the same whether searched or pinned.
+
+The targets that a candidate misses, each with the value that it reaches and the value that was asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cached_property
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from warmbase.ground.instance import InstanceType
+from warmbase.ground.units import format_duration, format_percent, format_rate, format_size
+from warmbase.ground.values import memoized
+from warmbase.sizing.cache.bucket_cache import first_file_hit_ratio, useful_volumes
+from warmbase.sizing.requirements import Layout, Volume
+from warmbase.sizing.server.cold_start import ColdStart
+from warmbase.sizing.server.memory import NotEnoughMemory
+from warmbase.sizing.server.region_server import (
+    S3_TRIP_SECONDS,
+    RegionServer,
+    ServerShare,
+    cold_start,
+    has_room,
+    region_server,
+)
+from warmbase.sizing.server.restart import SESSION_TIMEOUT_MS, Crash, Offline, offline
+from warmbase.sizing.server.system_volume import LONGEST_RECOVERY_SECONDS, HdfsLoad, with_disks, writing_server
+from warmbase.sizing.server.write_path import WritingServer
+from warmbase.sizing.server.writes import Writes, without_writes, write_load
+from warmbase.sizing.service.inputs import UTILISATION, SizingInputs
+from warmbase.sizing.service.performance import Performance, performance, reads_in_progress
+from warmbase.sizing.service.resource import (
+    GBIT_BYTES,
+    Disk,
+    EbsLimits,
+    Resource,
+    ServingCluster,
+    bottleneck,
+    ebs_disk,
+    resources,
+)
+from warmbase.sizing.workload.read import Hits
+
+MB: Final = 10**6
+FEWEST_SURVIVORS: Final = 1  # a cluster that loses every node serves nothing, whatever its targets
+
+
+class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
+    """`count` core nodes of a type with one layout of volumes and cache; compared by identity, as a key of caches.
+
+    Hit ratios are estimated by straight lines between points of the curve while searching, and `exact` for a plan.
+    """
+
+    question: SizingInputs
+    instance: InstanceType
+    count: int
+    layout: Layout
+    exact: bool = False
+
+    @cached_property
+    def survivors(self) -> int:
+        """Nodes left when the nodes that may be lost are gone; the targets must hold with these."""
+        return max(FEWEST_SURVIVORS, self.count - self.question.requirements.targets.lost_nodes)
+
+    @property
+    def cache_mib(self) -> int:
+        """Return the size of one RegionServer's BucketCache."""
+        return self.layout.cache_mib
+
+    @cached_property
+    def hit_ratio(self) -> Callable[[int], float]:
+        """Return a function of the number of warm nodes: the share of block reads that their own disks answer."""
+        return memoized(self._hit_ratio_of)
+
+    def _hit_ratio_of(self, servers: int) -> float:
+        if not self.question.mode.keeps_data_in_s3:
+            return 1.0
+        if not self.cache_mib:
+            return 0.0
+        if self.exact:
+            return self.question.demand.hit_ratio(self.question.demand.useful_bytes(self.cache_mib, servers))
+        return self.question.demand.estimated_hit_ratio(self.cache_mib, servers)
+
+    @cached_property
+    def data_volume(self) -> Volume | None:
+        """The volume that reads are served from; None where nothing but S3 serves them."""
+        return next((volume for volume in self.layout.volumes if volume.purpose in {"cache", "data"}), None)
+
+    @property
+    def disk(self) -> Disk | None:
+        """Return what that volume and the instance sustain together in a survivor; None without a volume."""
+        return self.disk_of(self.survivors)
+
+    @cached_property
+    def disk_of(self) -> Callable[[int], Disk | None]:
+        """Return a function of the number of warm nodes: the disk of each; cache volumes carry less than their sum."""
+        return memoized(self._disk_of)
+
+    def _disk_of(self, servers: int) -> Disk | None:
+        volume = self.data_volume
+        if volume is None:
+            return None
+        if volume.type == "nvme":
+            return Disk(kind="nvme", bytes_per_second=volume.bytes_per_second, ios_per_second=volume.iops)
+        limits = EbsLimits(
+            volumes=volume.count,
+            volume_mib_per_second=volume.throughput_mib_s,
+            volume_iops=volume.iops,
+            instance_mb_per_second=self.instance.ebs_sustained_bytes_per_second / MB,
+            instance_iops=self.instance.ebs_sustained_iops,
+            files=volume.count,
+        )
+        if volume.purpose == "cache" and volume.count > 1:
+            hit_ratio = self.hit_ratio(servers)
+            volumes = useful_volumes(hit_ratio, self.first_file_hit_ratio(servers), volume.count)
+            limits = replace(limits, volumes=volumes, warm_hit_ratio=hit_ratio)
+        return ebs_disk(limits)
+
+    def first_file_hit_ratio(self, servers: int) -> float:
+        """Return the share of block reads that the first file of each warm node's cache answers."""
+        demand, files = self.question.demand, self.layout.volume("cache").count
+        total_bytes = demand.useful_bytes(self.cache_mib, servers)
+        return first_file_hit_ratio(demand, total_bytes, files, exact=self.exact)
+
+    def share_of(self, servers: int) -> ServerShare:
+        """Return the share of the data and the load that each of this many nodes carries."""
+        return ServerShare.of(self.question.demand, self.cache_mib, servers)
+
+    @cached_property
+    def share(self) -> ServerShare:
+        """Return what each survivor carries when nodes are lost, which is what memory must hold."""
+        return replace(self.share_of(self.survivors), reads_in_progress=self._reads_in_progress())
+
+    def _reads_in_progress(self) -> float:
+        """Return how many reads one survivor works on at once: the larger number of a warm and of a cold cluster."""
+        warmths = {self.hit_ratio(self.survivors)} | ({0.0} if self.question.mode.keeps_data_in_s3 else set())
+        load, servers = self.question.at_peak.requirements.workload.load, self.survivors
+        return max(reads_in_progress(load, servers, self.hardware_limits(servers, ratio)) for ratio in warmths)
+
+    @cached_property
+    def region_server(self) -> RegionServer:
+        """Raises NotEnoughMemory where the instance is too small."""
+        disk_bytes_per_second = self.disk.fill_bytes_per_second if self.disk else 0.0
+        return region_server(self.instance, self.share, self.question, disk_bytes_per_second)
+
+    @property
+    def fits_memory(self) -> bool:
+        """Return whether the instance has room for the heap and the cache's index."""
+        return has_room(self.instance, self.share_of(self.survivors), self.question)
+
+    @cached_property
+    def cluster(self) -> Callable[[int], ServingCluster]:
+        """Return a function of the number of nodes: the cluster for the queueing model. Raises NotEnoughMemory."""
+        handlers = self.region_server.call_queues.read_handlers
+        return memoized(lambda servers: replace(self._hardware(servers), handlers=handlers))
+
+    @cached_property
+    def _hardware(self) -> Callable[[int], ServingCluster]:
+        """Return a function of the number of nodes: the cluster with one handler each, before their number is known."""
+        return memoized(self._hardware_of)
+
+    def _hardware_of(self, servers: int) -> ServingCluster:
+        """Return this many nodes with the resources that writes leave."""
+        cluster = ServingCluster(
+            servers=servers,
+            vcpus=self.instance.vcpus,
+            network_gbit_per_second=self.instance.network_sustained_bytes_per_second / GBIT_BYTES,
+            disk=self.disk_of(servers),
+            handlers=1,
+            imbalance=self.question.at_peak.imbalance(servers),
+        )
+        written = self.question.requirements.workload.write_bytes_per_second
+        return without_writes(cluster, self.writing_server, written) if written else cluster
+
+    @cached_property
+    def writing_server(self) -> WritingServer:
+        """Return one RegionServer from the point of view of writes, with the memstore that the survivors need."""
+        server = writing_server(self.question, self.instance, self.cache_mib, self.survivors)
+        return with_disks(server, self.disk, self.layout)
+
+    def writes(self, servers: int) -> Writes:
+        """Return the writes that this many nodes carry beside the reads of the peak hour."""
+        offered, reads = self.question.requirements.workload.write_bytes_per_second, self.resources(servers)
+        reads_per_second = self.question.at_peak.offered_reads_per_second or 0.0
+        return write_load(self.writing_server, servers, offered, reads, reads_per_second)
+
+    @cached_property
+    def resources(self) -> Callable[[int], tuple[Resource, ...]]:
+        """Return a function of the number of warm nodes: what a read needs of each resource."""
+        return memoized(self._resources_of)
+
+    def resources_outside_peak(self, servers: int) -> tuple[Resource, ...]:
+        """Return what a read needs of each resource of this many warm nodes in the hours outside the peak."""
+        question = self.question.outside_peak
+        hits = Hits(ratio=self._hits(question, servers).ratio)
+        cluster = replace(self.cluster(servers), imbalance=question.imbalance(servers))
+        return resources(cluster, question.read, hits, question.timings)
+
+    def _resources_of(self, servers: int) -> tuple[Resource, ...]:
+        *others, one_handler = self.hardware_limits(servers, self._hits(self.question.at_peak, servers).ratio)
+        return (*others, replace(one_handler, capacity=servers * self.cluster(servers).handlers))
+
+    @cached_property
+    def hardware_limits(self) -> Callable[[int, float], tuple[Resource, ...]]:
+        """Return a function of the number of nodes and the hit ratio: the resources with one handler on each node."""
+        return memoized(self._hardware_limits_of)
+
+    def _hardware_limits_of(self, servers: int, hit_ratio: float) -> tuple[Resource, ...]:
+        busiest_hour = self.question.at_peak
+        return resources(self._hardware(servers), busiest_hour.read, Hits(ratio=hit_ratio), busiest_hour.timings)
+
+    def performance(self, servers: int) -> Performance:
+        """Return the performance of this many warm nodes at the mean load."""
+        return self._performance(self.question, servers)
+
+    def peak_performance(self, servers: int) -> Performance:
+        """Return the performance of this many warm nodes in the peak hour."""
+        return self._performance(self.question.at_peak, servers)
+
+    def _performance(self, question: SizingInputs, servers: int) -> Performance:
+        hits = self._hits(question, servers)
+        return performance(question, self.cluster(servers), hits, self.instance.vcpus)
+
+    def _hits(self, question: SizingInputs, servers: int) -> Hits:
+        """Return the hits of this many warm nodes under the load of a question.
+
+        In the peak hour, the cache holds what the mean load has read, whatever mixture of tables is read in that hour.
+        """
+        ratio = self.hit_ratio(servers)
+        if question is self.question or not question.demand.blocks.tables:
+            return Hits(ratio=ratio)
+        tables, shares = self.question.table_hit_ratios(ratio), question.demand.blocks.read_shares
+        hits = sum(share * hits for share, hits in zip(shares, tables, strict=True))
+        return Hits(ratio=hits / question.read.cacheable if hits else 0.0, tables=tables)
+
+    def from_disks(self, question: SizingInputs) -> float:
+        """Return the share of all blocks that come from disks at the mean load or in the peak hour."""
+        return question.read.cacheable * self._hits(question, self.count).ratio
+
+    @cached_property
+    def cold(self) -> ColdStart | None:
+        """Return all nodes with empty caches under the workload; None without a cache."""
+        return self.cold_start(self.count)
+
+    @property
+    def cold_outside_peak(self) -> ColdStart | None:
+        """Return all nodes with empty caches in the hours outside the peak; None without a cache."""
+        return self._cold_start(self.question.outside_peak, self.count)
+
+    def cold_start(self, servers: int) -> ColdStart | None:
+        """Return this many nodes with empty caches under the workload; None without a cache."""
+        return self._cold_start(self.question, servers)
+
+    def _cold_start(self, question: SizingInputs, servers: int) -> ColdStart | None:
+        if not self.cache_mib or self.disk is None:
+            return None
+        return cold_start(question, self.share_of(servers), self.cluster(servers), self.prefetch_threads)
+
+    def warm_up_seconds(self, servers: int) -> float:
+        """Return how long this many cold nodes take to prefetch what fits while they serve reads; 0 without a cache."""
+        cold = self.cold_start(servers)
+        return cold.course.prefetch_seconds if cold else 0.0
+
+    @property
+    def offline(self) -> Offline:
+        """Return how long rows are offline after the crash of one node, whose log and regions the others take over."""
+        server, share = self.region_server, self.share_of(self.count)
+        retains = self.question.mode.has_bucket_cache
+        return offline(
+            Crash(
+                session_seconds=SESSION_TIMEOUT_MS / 1000,
+                retention_seconds=server.restart.retention_window_seconds if retains else 0.0,
+                unflushed_bytes=server.heap_needs.memstore_bytes if share.write_bytes_per_second else 0,
+                regions_of_survivor=share.regions / max(FEWEST_SURVIVORS, self.count - 1),
+                open_region_threads=server.open_region_threads,
+                s3_trip_seconds=S3_TRIP_SECONDS,
+            )
+        )
+
+    @property
+    def prefetch_threads(self) -> int:
+        """Return `hbase.hfile.thread.prefetch`."""
+        return self.region_server.prefetch_threads
+
+    @property
+    def hdfs_load(self) -> HdfsLoad | None:
+        """Return HDFS with the data of HBase; None where the data is in S3."""
+        volume = self.data_volume
+        if self.question.mode.keeps_data_in_s3 or volume is None or self.disk is None:
+            return None
+        workload, copies = self.question.requirements.workload, self.question.mode.data_copies
+        return HdfsLoad(
+            nodes=self.count,
+            copies=copies,
+            node_bytes=workload.stored_bytes * copies / self.count,
+            disk_bytes_per_second=self.disk.bytes_per_second,
+            volumes=volume.count,
+            regions=workload.regions,
+        )
+
+
+ROUNDING: Final = 1e-9  # of a ratio interpolated forwards and backwards
+COLD_TARGETS: Final = frozenset({"warm_up", "carries_load_within"})
+"""The targets that are checked on a cluster with empty caches."""
+
+
+class Shortfall(Struct, frozen=True, kw_only=True):
+    """A target that a candidate misses: `actual` is on the wrong side of `limit`, both in `unit`.
+
+    `bottleneck` is None where memory or disk size is short.
+    """
+
+    target: str
+    reason: str
+    bottleneck: str | None
+    actual: float
+    limit: float
+    unit: str
+
+
+def shortfalls(candidate: Candidate, cold: AbstractSet[str] = COLD_TARGETS) -> Sequence[Shortfall]:
+    """Return every target that the candidate misses after it has lost `lost_nodes` nodes; empty if it serves.
+
+    The p99 takes a simulation, so it is computed only where nothing else is missed. The course of cold caches takes
+    even longer and comes last: of the targets that it decides, only those in `cold` are checked.
+    """
+    try:
+        limit = bottleneck(candidate.resources(candidate.survivors))
+    except NotEnoughMemory as error:
+        return [
+            Shortfall(
+                target="memory",
+                reason=str(error),
+                bottleneck=None,
+                actual=error.page_cache_bytes,
+                limit=error.least_bytes,
+                unit="B",
+            )
+        ]
+    quick = [
+        *_hit_ratio_missed(candidate),
+        *_load_missed(candidate, limit),
+        *_writes_missed(candidate),
+        *_recovery_missed(candidate),
+        *_offline_long(candidate),
+    ]
+    late = quick or _p99_missed(candidate, limit)
+    warm_up = _warm_up_missed(candidate) if not late and "warm_up" in cold else []
+    carried = _carried_late(candidate) if not late and "carries_load_within" in cold else []
+    return [*late, *warm_up, *carried]
+
+
+def misses_hit_ratio(candidate: Candidate) -> bool:
+    """Return whether the caches of the survivors answer too few block reads."""
+    question = candidate.question
+    wanted, got = question.requirements.targets.hit_ratio, candidate.hit_ratio(candidate.survivors)
+    return question.mode.has_bucket_cache and got < wanted - ROUNDING
+
+
+def _recovery_missed(candidate: Candidate) -> list[Shortfall]:
+    load, limit = candidate.hdfs_load, LONGEST_RECOVERY_SECONDS
+    if load is None or load.recovery_seconds <= limit:
+        return []
+    reason = (
+        f"HDFS takes {format_duration(load.recovery_seconds)} to copy the {format_size(load.node_bytes)} of a lost"
+        f" node again; the limit is {format_duration(limit)}"
+    )
+    return [
+        Shortfall(
+            target="recovery", reason=reason, bottleneck=None, actual=load.recovery_seconds, limit=limit, unit="s"
+        )
+    ]
+
+
+def _hit_ratio_missed(candidate: Candidate) -> list[Shortfall]:
+    if not misses_hit_ratio(candidate):
+        return []
+    wanted, got = candidate.question.requirements.targets.hit_ratio, candidate.hit_ratio(candidate.survivors)
+    caches = f"caches of {candidate.cache_mib / 1024:,.0f} GiB on {candidate.survivors} nodes"
+    reason = f"{caches} answer {format_percent(got)} of block reads; the target is {format_percent(wanted)}"
+    return [Shortfall(target="hit_ratio", reason=reason, bottleneck=None, actual=got, limit=wanted, unit="fraction")]
+
+
+def _load_missed(candidate: Candidate, limit: Resource) -> list[Shortfall]:
+    offered, carried = candidate.question.at_peak.offered_reads_per_second, UTILISATION * limit.max_reads_per_second
+    if offered is None or offered <= carried:
+        return []
+    reason = (
+        f"{limit.name} saturates at {limit.max_reads_per_second:,.0f} reads/s on {candidate.survivors} nodes; "
+        f"{offered:,.0f} reads/s would use {offered / limit.max_reads_per_second:.0%} of it, and the plan allows "
+        f"{UTILISATION:.0%}"
+    )
+    return [
+        Shortfall(target="reads", reason=reason, bottleneck=limit.name, actual=carried, limit=offered, unit="reads/s")
+    ]
+
+
+def _writes_missed(candidate: Candidate) -> list[Shortfall]:
+    offered = candidate.question.requirements.workload.write_bytes_per_second
+    if not offered:
+        return []
+    writes = candidate.writes(candidate.survivors)
+    carried = UTILISATION * writes.saturation_bytes_per_second
+    if offered <= carried * (1 + ROUNDING):
+        return []
+    reason = (
+        f"beside the reads, {writes.bottleneck} saturates at {format_rate(writes.saturation_bytes_per_second)} of "
+        f"writes on {candidate.survivors} nodes; {format_rate(offered)} would use "
+        f"{offered / writes.saturation_bytes_per_second:.0%} of it, and the plan allows {UTILISATION:.0%}"
+    )
+    return [
+        Shortfall(
+            target="writes", reason=reason, bottleneck=writes.bottleneck, actual=carried, limit=offered, unit="B/s"
+        )
+    ]
+
+
+def _warm_up_missed(candidate: Candidate) -> list[Shortfall]:
+    wanted = candidate.question.requirements.targets.warm_up_seconds
+    cold = candidate.cold_start(candidate.survivors) if wanted else None
+    got = cold.prefetch_seconds_against(wanted) if cold and wanted else 0.0
+    if wanted is None or got <= wanted:
+        return []
+    reason = f"prefetch takes {format_duration(got)}; the target is {format_duration(wanted)}"
+    return [Shortfall(target="warm_up", reason=reason, bottleneck=None, actual=got, limit=wanted, unit="s")]
+
+
+def _offline_long(candidate: Candidate) -> list[Shortfall]:
+    wanted = candidate.question.requirements.targets.offline_after_crash_seconds
+    if wanted is None or (got := candidate.offline.seconds) <= wanted:
+        return []
+    waits = format_duration(candidate.offline.retention_seconds)
+    reason = (
+        f"after a crash, rows are offline for {format_duration(got)} (estimate), of which the master waits {waits} for "
+        f"the server to return; the target is {format_duration(wanted)}"
+    )
+    return [Shortfall(target="offline_after_crash", reason=reason, bottleneck=None, actual=got, limit=wanted, unit="s")]
+
+
+def _carried_late(candidate: Candidate) -> list[Shortfall]:
+    wanted = candidate.question.requirements.targets.carries_load_within_seconds
+    cold = candidate.cold_start(candidate.survivors) if wanted else None
+    got = cold.carried_seconds_against(wanted) if cold and wanted else 0.0
+    if wanted is None or cold is None or got <= wanted:
+        return []
+    now = cold.served(0.0)
+    reason = (
+        f"with cold caches, the cluster serves {now.reads_per_second:,.0f} of {now.offered_per_second:,.0f} reads/s at "
+        f"first, and all of them after {format_duration(got)} or more; the target is {format_duration(wanted)}"
+    )
+    return [
+        Shortfall(
+            target="carries_load_within",
+            reason=reason,
+            bottleneck=now.bottleneck,
+            actual=got,
+            limit=wanted,
+            unit="s",
+        )
+    ]
+
+
+def _p99_missed(candidate: Candidate, limit: Resource) -> list[Shortfall]:
+    wanted = candidate.question.requirements.targets.p99_seconds
+    if wanted is None:
+        return []
+    got = candidate.peak_performance(candidate.survivors).p99_beyond(wanted)
+    if got is None:
+        return []
+    reason = f"p99 is {format_duration(got)} (estimate); the target is {format_duration(wanted)}"
+    return [Shortfall(target="p99", reason=reason, bottleneck=limit.name, actual=got, limit=wanted, unit="s")]

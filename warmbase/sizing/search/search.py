@@ -1,0 +1,532 @@
+"""The points of one grid of clusters, tried from the cheapest up, without those that a law rules out.
+
+Slower volumes never carry more, and a smaller cache never has more hits. A larger cache never takes less memory, and
+never less time to warm up.
+
+The cheapest cluster that meets the targets, over every instance type, count, cache size and volume speed.
+
+Clusters are tried in the order of the least that they can cost. For a type, that is the cost of its nodes and of the
+cheapest volumes that hold enough cache; for a count of nodes, it is that of its cheapest grid point; and for a grid
+point, it is its bill. The first cluster that meets the targets is therefore the cheapest. Laws, each with a test, leave
+out clusters that cannot win.
+"""
+
+from __future__ import annotations
+
+import bisect
+import heapq
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from warmbase.ground.instance import InstanceType
+from warmbase.sizing.search.candidate import COLD_TARGETS, FEWEST_SURVIVORS, Candidate, shortfalls
+from warmbase.sizing.search.cost_grid import (
+    SPEED_INDEPENDENT_TARGETS,
+    WARM_UP,
+    CostGrid,
+    Cure,
+    NodeChoice,
+    cost_grid,
+    cures,
+    cures_of,
+    instances_usd,
+    least_storage_usd,
+    may_serve_reads,
+    may_serve_writes,
+    serves_reads_alone,
+)
+from warmbase.sizing.search.disks import Storage, storages
+from warmbase.sizing.search.evaluation import (
+    Evaluation,
+    SearchResult,
+    Unevaluated,
+    budget_missed,
+    candidate_usd,
+    fixed_usd,
+)
+from warmbase.sizing.service.inputs import SizingInputs
+
+ROUNDING_USD: Final = 0.01  # two sums of the same prices in another order
+FINEST_FRACTION: Final = 0.1  # judgement: if any cache serves beside many writes, a tenth of all sizes do
+
+
+class Bounds(Struct, dict=True):
+    """The least monthly cost of a cluster that is known to serve, or the budget: nothing more expensive can win.
+
+    `best` is that cluster. `candidates` counts the clusters that were looked at, as a measure of time.
+    """
+
+    usd: float
+    best: Candidate | None = None
+    candidates: int = 0
+
+    def offer(self, candidate: Candidate) -> None:
+        """Remember a cluster that serves, if it is the cheapest so far."""
+        usd = candidate_usd(candidate)
+        if usd < self.usd:
+            self.usd, self.best = usd, candidate
+
+
+class GridPoints(Struct, kw_only=True, eq=False, dict=True):
+    """The points of one grid that are still to be tried: those whose cost is finite.
+
+    `common_usd` is the part of their cost that the grid leaves out.
+    """
+
+    grid: CostGrid
+    common_usd: float
+    evaluate: Callable[[Candidate], Evaluation]
+    bounds: Bounds
+    screened_usd: float = math.nan
+    candidates: dict[tuple[int, int], Candidate] = field(default_factory=dict)
+    counted: set[tuple[int, int]] = field(default_factory=set)
+
+    @property
+    def instance_name(self) -> str:
+        """Return the EC2 instance type."""
+        return self.grid.nodes.instance.name
+
+    def least_usd(self) -> float:
+        """Return the least cost of the cheapest point."""
+        return self.common_usd + float(self.grid.usd.min())
+
+    def advance(self) -> Iterator[GridPoints]:
+        """Try the cheapest point and leave out the points that miss the same targets; then yield the rest."""
+        usd = self.grid.usd
+        size, speed = (int(index) for index in np.unravel_index(usd.argmin(), usd.shape))
+        least = self.least_usd() + ROUNDING_USD
+        candidate = self._candidate(size, speed)
+        exact = candidate_usd(candidate)
+        # The part that the grid left out is added to the cost of all its points.
+        self.common_usd = max(self.common_usd, exact - float(usd[size, speed]))
+        if exact <= least:
+            self._leave_out(self.evaluate(candidate), size, speed)
+        if np.isfinite(usd.min()):
+            yield self
+
+    def _leave_out(self, tried: Evaluation, size: int, speed: int) -> None:
+        usd = self.grid.usd
+        usd[size, speed] = math.inf
+        missed = [shortfall for shortfall in tried.shortfalls if shortfall.target != "budget"]
+        if not missed:
+            return
+        self._screen()
+        helpful = cures(tried.candidate, missed)
+        if "no cache" in helpful:
+            usd[:, : speed + 1] = math.inf
+        slower = np.flatnonzero((self._affordable & np.isfinite(usd))[:, : speed + 1].any(axis=1))
+        if not len(slower):
+            return
+        first, last = int(slower[0]), int(slower[-1])
+        if any(shortfall.target in SPEED_INDEPENDENT_TARGETS for shortfall in missed):
+            smaller = range(first, size)
+            usd[_first(smaller, lambda row: self._misses(row, speed, SPEED_INDEPENDENT_TARGETS)) :] = math.inf
+        if "smaller cache" in helpful:
+            smaller = range(first, size)
+            usd[_first(smaller, lambda row: "smaller cache" in self._cures(row, speed)) :, : speed + 1] = math.inf
+        if "larger cache" in helpful:
+            larger = range(size + 1, last + 1)
+            served = _first(larger, lambda row: "larger cache" not in self._cures(row, speed, cold=frozenset()))
+            usd[:served, : speed + 1] = math.inf
+        if "another cache" in helpful:
+            usd[self._overloaded_rows(size, speed), : speed + 1] = math.inf
+        usd[size, : speed + 1] = math.inf
+
+    @property
+    def _affordable(self) -> NDArray[np.bool_]:
+        """Return the points that cost no more than a cluster that is known to serve."""
+        affordable: NDArray[np.bool_] = self.common_usd + self.grid.usd <= self.bounds.usd + ROUNDING_USD
+        return affordable
+
+    def _screen(self) -> None:
+        """Leave out the affordable points on volumes so slow that no affordable cache serves on them."""
+        if self.bounds.usd >= self.screened_usd:  # never at first
+            return
+        self.screened_usd = self.bounds.usd
+        affordable = self._affordable & np.isfinite(self.grid.usd)
+        if not affordable.any():
+            return
+        most, fastest = (int(np.flatnonzero(affordable.any(axis=axis))[-1]) for axis in (1, 0))
+        speeds = range(fastest + 1)
+        slow = fastest + 1
+        if self.any_serves(fastest, most):
+            slow = bisect.bisect_left(speeds, 1, key=lambda speed: self.any_serves(speed, most))
+        self.grid.usd[:, :slow][affordable[:, :slow]] = math.inf
+
+    def _overloaded_rows(self, size: int, speed: int) -> slice:
+        """Return the range of caches around this one beside which the writes do not fit."""
+        first = last = size
+        for step in (-1, 1):
+            end, distance = size, 1
+            while 0 <= (edge := size + step * distance) < len(self.grid.cache_mib):
+                low, high = sorted((edge, end))
+                if not self._overloads(low, high, speed):
+                    break
+                end, distance = edge, 2 * distance
+            first, last = min(first, end), max(last, end)
+        return slice(first, last + 1)
+
+    def _overloads(self, low: int, high: int, speed: int) -> bool:
+        """Return whether no cache between two rows serves, because neither end leaves enough for the writes."""
+        for one in (self.grid.throughput_mib_s, self.grid.iops):
+            rates = self.grid.volumes[low : high + 1] * one[low : high + 1, speed]
+            if rates.max() > max(rates[0], rates[-1]):
+                return False
+        return not may_serve_writes(self._candidate(low, speed), self._candidate(high, speed))
+
+    def any_serves(self, speed: int, most: int | None = None) -> bool:
+        """Return whether some cache, up to row `most`, on volumes of this speed meets all targets but the budget."""
+        last = self._largest if most is None else min(most, self._largest)
+        smallest, largest = self._candidate(0, speed), self._candidate(last, speed)
+        if not may_serve_reads(smallest, largest):
+            return False
+        helpful = cures_of(largest, COLD_TARGETS)
+        if not helpful:
+            self.bounds.offer(largest)
+            return True
+        if helpful & {"larger cache", "no cache"} or "smaller cache" in cures_of(smallest):
+            return False
+        if not serves_reads_alone(largest) or not may_serve_writes(smallest, largest):
+            return False
+        return self._any_serves(range(last + 1), speed)
+
+    def _any_serves(self, sizes: range, speed: int) -> bool:
+        """Bisect the sizes; where both halves may serve, try the larger ones as far as a tenth of all sizes."""
+        if not sizes:
+            return False
+        middle = len(sizes) // 2
+        helpful = self._cures(sizes[middle], speed, cold=COLD_TARGETS)
+        if not helpful:
+            self.bounds.offer(self._candidate(sizes[middle], speed))
+            return True
+        if "no cache" in helpful or helpful >= {"larger cache", "smaller cache"}:
+            return False
+        smaller, larger = sizes[:middle], sizes[middle + 1 :]
+        if "smaller cache" in helpful:
+            return self._any_serves(smaller, speed)
+        if "larger cache" in helpful:
+            return self._any_serves(larger, speed)
+        if len(sizes) < FINEST_FRACTION * len(self.grid.cache_mib):
+            larger = range(0)
+        return any(self._any_serves(half, speed) for half in (smaller, larger) if self._may_serve(half, speed))
+
+    def _may_serve(self, sizes: range, speed: int) -> bool:
+        return bool(sizes) and may_serve_writes(self._candidate(sizes[0], speed), self._candidate(sizes[-1], speed))
+
+    def _cures(self, size: int, speed: int, cold: AbstractSet[str] = WARM_UP) -> set[Cure]:
+        return cures_of(self._candidate(size, speed), cold)
+
+    def _misses(self, size: int, speed: int, targets: AbstractSet[str]) -> bool:
+        missed = shortfalls(self._candidate(size, speed), cold=frozenset())
+        return any(shortfall.target in targets for shortfall in missed)
+
+    def least_p99_seconds(self) -> float | None:
+        """Return the p99 of the strongest cluster; None where it does not carry the load."""
+        strongest = self.strongest(self.fastest)
+        if not strongest.fits_memory:
+            return None
+        p99_seconds = strongest.peak_performance(strongest.survivors).p99_seconds
+        return p99_seconds if math.isfinite(p99_seconds) else None
+
+    @property
+    def fastest(self) -> int:
+        """Return the column of the fastest volumes."""
+        return len(self.grid.usd[0]) - 1
+
+    def strongest(self, speed: int) -> Candidate:
+        """Return the largest cache that memory allows, on volumes of that speed."""
+        return self._candidate(self._largest, speed)
+
+    @cached_property
+    def _largest(self) -> int:
+        """Return the row of the largest cache that memory allows, or of the smallest cache if it allows none."""
+        largest = len(self.grid.cache_mib) - 1
+        if self._fits_memory(largest):
+            return largest
+        return max(0, _first(range(largest), lambda size: not self._fits_memory(size)) - 1)
+
+    def _fits_memory(self, size: int) -> bool:
+        self._count(size, 0)
+        return self.grid.fits_memory(size)
+
+    def _candidate(self, size: int, speed: int) -> Candidate:
+        """Return a cluster of the grid, always the same one, because it remembers what it has computed."""
+        if (size, speed) not in self.candidates:
+            self.candidates[size, speed] = self.grid.candidate(size, speed)
+            self._count(size, speed)
+        return self.candidates[size, speed]
+
+    def _count(self, size: int, speed: int) -> None:
+        """Count a cluster of the grid, once."""
+        if (size, speed) not in self.counted:
+            self.counted.add((size, speed))
+            self.bounds.candidates += 1
+
+
+def _first(sizes: range, holds: Callable[[int], bool]) -> int:
+    """Return the smallest size that obeys a law, or the end of the range; all larger sizes then obey it, too."""
+    return sizes.start + bisect.bisect_left(sizes, 1, key=holds)
+
+
+MOST_NODES: Final = 200  # judgement: past this, split the cluster (one NameNode, one master)
+# judgement: the runner-up only explains the winner, and is not worth more time than the winner itself.
+RUNNER_UP_CANDIDATES: Final = 100
+
+
+class Search(Struct, kw_only=True, dict=True):
+    """The state of one search: the branches that are still to be tried, in the order of their least cost."""
+
+    question: SizingInputs
+    evaluated: int = 0
+    nearest: dict[str, Evaluation] = field(default_factory=dict)
+    serving: dict[str, Evaluation] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Start with every type, at the least cost of its nodes and volumes."""
+        self.fixed_usd = fixed_usd(self.question)
+        self.budget_usd = self.question.requirements.targets.budget_usd_per_month or math.inf
+        self.bounds = Bounds(self.budget_usd)
+        self.order = itertools.count()
+        self.queue: list[tuple[float, int, _Branch]] = []
+        self.storage_usd: dict[Storage, float] = {}
+        counts = node_counts(self.question)
+        self.branches = [
+            _Counts(search=self, instance=instance, storages=alike, counts=counts, screened=len(counts) == 1)
+            for instance in _instances(self.question)
+            for alike in storages(self.question, instance)
+        ]
+        for branch in self.branches:
+            self._push(branch)
+
+    def _push(self, branch: _Branch) -> None:
+        """Try a branch after all cheaper ones."""
+        heapq.heappush(self.queue, (branch.least_usd(), next(self.order), branch))
+
+    def run(self) -> SearchResult:
+        """Return the winner and the nearest of the others. Raises LookupError if no type has room for the data."""
+        self.bounds.usd = math.inf  # the nearest cluster may cost more than the budget
+        best = self.cheapest_serving()
+        while self.queue and not (self.nearest or self.serving):
+            self._advance(heapq.heappop(self.queue)[-1])
+        limit = self.bounds.candidates + RUNNER_UP_CANDIDATES
+        if best is not None and len(self.branches) > 1:
+            winner = best.candidate.instance.name
+            self.bounds.usd = min(
+                (tried.usd_per_month for name, tried in self.serving.items() if name != winner), default=math.inf
+            )
+            self._cheapest(math.inf, of_types_beside=winner, most=limit)
+        nearest = {**self.nearest, **self.serving}
+        if not nearest:
+            raise LookupError("no instance type has room for this")
+        first, *others = sorted(nearest.values(), key=lambda tried: tried.rank)
+        return SearchResult(
+            best=first,
+            others=tuple(others),
+            dearer=tuple(self._unevaluated(set(nearest))),
+            evaluated=self.evaluated,
+            pruned=sum(branch.untried for branch in self.branches),
+        )
+
+    def any_serves(self) -> bool:
+        """Return whether any cluster within the budget meets the targets. This is faster than finding the cheapest."""
+        while self.bounds.best is None and self.queue and self.queue[0][0] <= self.budget_usd:
+            self._advance(heapq.heappop(self.queue)[-1])
+        return self.bounds.best is not None
+
+    def cheapest_serving(self, candidates: float = math.inf) -> Evaluation | None:
+        """Return the cheapest of so many candidates that meets the targets; None if none does within the budget."""
+        best = self._cheapest(self.budget_usd, most=candidates)
+        return self.evaluate(self.bounds.best) if best is None and self.bounds.best is not None else best
+
+    def _cheapest(
+        self, limit_usd: float, of_types_beside: str | None = None, most: float = math.inf
+    ) -> Evaluation | None:
+        """Advance the cheapest branch until the cheapest candidate that serves is known, or for `most` candidates."""
+        while self.queue and self.queue[0][0] <= limit_usd and self.bounds.candidates < most:
+            candidates = (tried for name, tried in self.serving.items() if name != of_types_beside)
+            best = min(candidates, key=lambda tried: tried.rank, default=None)
+            if best is not None and best.usd_per_month <= self.queue[0][0]:
+                return best
+            _, _, branch = heapq.heappop(self.queue)
+            if branch.instance_name != of_types_beside:
+                self._advance(branch)
+        return min(self.serving.values(), key=lambda tried: tried.rank, default=None)
+
+    def _advance(self, branch: _Branch) -> None:
+        for following in branch.advance():
+            self._push(following)
+
+    def evaluate(self, candidate: Candidate) -> Evaluation:
+        """Return a candidate with its bill and its shortfalls; it is remembered if it is the nearest of its type."""
+        usd_per_month = candidate_usd(candidate)
+        # The estimated hit ratio of a cache of nearly all data can be a little too high.
+        missed = shortfalls(candidate) or shortfalls(replace(candidate, exact=True))
+        missed = (*missed, *budget_missed(self.question, usd_per_month))
+        tried = Evaluation(candidate=candidate, usd_per_month=usd_per_month, shortfalls=missed)
+        self.evaluated += 1
+        if tried.serves:
+            self.bounds.offer(candidate)
+        ranking = self.serving if tried.serves else self.nearest
+        name = candidate.instance.name
+        if name not in ranking or tried.rank < ranking[name].rank:
+            ranking[name] = tried
+        return tried
+
+    def _unevaluated(self, evaluated: set[str]) -> Iterator[Unevaluated]:
+        for branch in self.branches:
+            if branch.instance.name not in evaluated and branch.nodes is not None:
+                evaluated.add(branch.instance.name)
+                yield Unevaluated(
+                    instance=branch.instance,
+                    count=branch.nodes.count,
+                    least_usd_per_month=branch.least_usd(),
+                )
+
+
+class _Counts(Struct, kw_only=True, eq=False, dict=True):
+    """One type with kinds of storage of one least cost: the counts of nodes still to be tried, fewest first."""
+
+    search: Search
+    instance: InstanceType
+    storages: tuple[Storage, ...]
+    counts: range
+    screened: bool
+    grids: dict[tuple[int, Storage], GridPoints | None] = field(default_factory=dict)
+
+    @property
+    def instance_name(self) -> str:
+        return self.instance.name
+
+    @property
+    def nodes(self) -> NodeChoice | None:
+        """The fewest nodes that are still to be tried; None where all are."""
+        return self._nodes(self.counts[0], self.storages[0]) if self.counts else None
+
+    @property
+    def untried(self) -> int:
+        return len(self.counts)
+
+    def least_usd(self) -> float:
+        """Return the least cost of the fewest nodes."""
+        return self._least_usd(self.counts[0]) if self.counts else math.inf
+
+    def _least_usd(self, count: int) -> float:
+        search, storage = self.search, self.storages[0]
+        if storage not in search.storage_usd:
+            search.storage_usd[storage] = least_storage_usd(search.question, storage)
+        nodes_usd = instances_usd(search.question, self.instance, count)
+        return search.fixed_usd + search.storage_usd[storage] + nodes_usd
+
+    def advance(self) -> Iterator[_Branch]:
+        """Leave out the next counts if they are too small, or else yield the fewest nodes; then yield the rest."""
+        if not self.screened:
+            self._leave_out_too_few()
+        elif self.nodes is not None:
+            yield from self._points(self.counts[0])
+            self.counts = self.counts[1:]
+        if self.counts:
+            yield self
+
+    def _leave_out_too_few(self) -> None:
+        """Look as far as twice the fewest nodes for a count whose largest cache and fastest volumes carry the load.
+
+        If there is none, or none that could cost less than a cluster that is known to serve, larger counts wait for all
+        cheaper branches.
+        """
+        nearest = self.counts[: self.counts[0] + 1]
+        nearest = nearest[: bisect.bisect_right(nearest, self.search.bounds.usd, key=self._least_usd)] or nearest
+        if self._is_strong_enough(nearest[0]):
+            self.screened = True
+        elif self._is_strong_enough(nearest[-1]):
+            self.counts = self.counts[bisect.bisect_left(nearest, 1, lo=1, key=self._is_strong_enough) :]
+            self.screened = True
+        else:
+            if nearest == self.counts:
+                self._record_strongest()
+            self.counts = self.counts[len(nearest) :]
+
+    def _is_strong_enough(self, count: int) -> bool:
+        """Return whether the fastest volumes serve; those of `gp3-throughput` are slower than those of `gp3`."""
+        tried = (points for points in self._points(count, beside="gp3-throughput") if points.grid.has_own_fastest)
+        return any(points.any_serves(points.fastest) for points in tried)
+
+    def _record_strongest(self) -> None:
+        """Remember the targets that even the most nodes miss."""
+        if points := self.strongest():
+            self.search.evaluate(points.strongest(points.fastest))
+
+    def strongest(self) -> GridPoints | None:
+        """Return the clusters of the most nodes."""
+        return next(self._points(self.counts[-1]), None)
+
+    def _points(self, count: int, beside: Storage | None = None) -> Iterator[GridPoints]:
+        """Yield the clusters of this many nodes, always the same; none if no volume is large or fast enough."""
+        for storage in self.storages:
+            if storage == beside:
+                continue
+            if (count, storage) not in self.grids:
+                grid = cost_grid(self._nodes(count, storage))
+                self.grids[count, storage] = None if grid is None else self._points_of(grid)
+            if points := self.grids[count, storage]:
+                yield points
+
+    def _points_of(self, grid: CostGrid) -> GridPoints:
+        search, common_usd = self.search, self.search.fixed_usd + grid.nodes.instances_usd
+        return GridPoints(grid=grid, common_usd=common_usd, evaluate=search.evaluate, bounds=search.bounds)
+
+    def _nodes(self, count: int, storage: Storage) -> NodeChoice:
+        return NodeChoice(question=self.search.question, instance=self.instance, storage=storage, count=count)
+
+
+_Branch = _Counts | GridPoints
+
+
+def search(question: SizingInputs) -> SearchResult:
+    """The cheapest that serves; of equal cost the fewest nodes. Without one, the one that misses fewest targets.
+
+    Raises LookupError where no type has room for the data.
+    """
+    return Search(question=question).run()
+
+
+def cheapest_serving(question: SizingInputs, candidates: float = math.inf) -> Evaluation | None:
+    """Return the cheapest of so many candidates that meets the targets; None if none does within the budget."""
+    return Search(question=question).cheapest_serving(candidates)
+
+
+def least_p99_seconds(question: SizingInputs) -> float | None:
+    """Return the lowest p99 of any cluster, whatever its cost; None if none carries the load."""
+    tried = Search(question=question)
+    strongest = (points for branch in tried.branches if (points := branch.strongest()) is not None)
+    return min((p99 for points in strongest if (p99 := points.least_p99_seconds()) is not None), default=None)
+
+
+def _instances(question: SizingInputs) -> Sequence[InstanceType]:
+    choice, world = question.requirements.cluster.core, question.world
+    if choice.type is not None:
+        return [world.instance_types[choice.type]]
+    return world.offered_in(choice.families)
+
+
+def fewest_nodes(question: SizingInputs) -> int:
+    """Return the fewest core nodes that meet `lost_nodes` and the mode's own minimum."""
+    return max(question.mode.min_core_nodes, question.requirements.targets.lost_nodes + FEWEST_SURVIVORS)
+
+
+def node_counts(question: SizingInputs) -> range:
+    """Return the counts that can lose this many nodes and still have a region for every survivor."""
+    core, lost_nodes = question.requirements.cluster.core, question.requirements.targets.lost_nodes
+    if core.count is not None:
+        return range(core.count, core.count + 1)
+    fewest = fewest_nodes(question)
+    most = min(MOST_NODES, question.requirements.workload.regions + lost_nodes)
+    return range(fewest, max(fewest, most) + 1)

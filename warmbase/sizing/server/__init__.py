@@ -1,0 +1,1 @@
+"""One RegionServer: its memory, writes, restart and volumes."""

@@ -1,0 +1,358 @@
+"""The reads and the prefetch of a cluster at one hit ratio, while its caches warm up.
+
+At each hit ratio the resources bound the reads: handlers that wait for S3, S3's own limit, disks, network and CPU.
+Prefetch uses the same disks, network, CPU and requests. If they need more than there is, each gets at least half, so
+reads slow down the warm-up and the warm-up slows down reads, but neither stops the other.
+
+The course of a cluster with cold caches: the reads that it serves and how it warms up, step by step in time.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterator
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from warmbase.ground.units import SECONDS_PER_HOUR
+from warmbase.sizing.cache.warm_up import CPU_SECONDS_PER_BLOCK, CacheCapacity, Warming, Warmth
+from warmbase.sizing.service.resource import (
+    DISK_RESOURCES,
+    EBS_IO_BYTES,
+    Resource,
+    ServingCluster,
+    concurrency,
+    resources,
+    seconds_alone,
+)
+from warmbase.sizing.workload.popularity import Popularity
+from warmbase.sizing.workload.read import Hits, Read, Timings, missing_blocks
+from warmbase.sizing.workload.workload import ClosedLoad, Load
+
+Floats = NDArray[np.float64]
+
+# judgement: the kernel and the volume queue reads and writes alike, and neither has priority.
+LEAST_SHARE: Final = 0.5
+SAMPLES: Final = 5  # the hit ratios at which capacities and demands are computed
+BISECTIONS: Final = 30
+RATIOS: Final = 17  # the hit ratios at which the rate of prefetch is bounded
+
+
+class Prefetching(Struct, frozen=True, kw_only=True):
+    """The prefetch of a whole cluster: its blocks, its rate without reads, and the bytes of a block."""
+
+    blocks: float
+    blocks_per_second: float
+    s3_bytes: float
+    slot_bytes: float
+    get_bytes: float
+
+    def use(self, resource: str) -> float:
+        """Return how much of a resource one block takes; writes to a new cache file are merged into long IOs."""
+        throughputs, iops = zip(*DISK_RESOURCES.values(), strict=True)
+        if resource in throughputs:
+            return self.slot_bytes
+        if resource in iops:
+            return self.slot_bytes / EBS_IO_BYTES
+        uses = {"cpu": CPU_SECONDS_PER_BLOCK, "s3-requests": self.s3_bytes / self.get_bytes}
+        return uses.get(resource, 0.0)
+
+
+class Contest(NamedTuple):
+    """One resource that reads and prefetch share: its capacity, and how much a read and a prefetched block take."""
+
+    name: str
+    capacity: float
+    per_read: float
+    per_block: float
+
+
+class Moment(NamedTuple):
+    """The offered reads, the possible reads and the prefetched blocks per second; `bottleneck` limits the reads."""
+
+    offered_per_second: float
+    possible_per_second: float
+    prefetched_per_second: float
+    bottleneck: str
+
+    @property
+    def reads_per_second(self) -> float:
+        """Reads that are served."""
+        return min(self.offered_per_second, self.possible_per_second)
+
+    @property
+    def carries(self) -> bool:
+        """Return whether every read that is offered is served."""
+        return self.possible_per_second >= self.offered_per_second
+
+
+class ColdRates(Struct, frozen=True, kw_only=True, dict=True):
+    """A cluster whose caches warm up, its load, and the prefetch that fills the caches."""
+
+    cluster: ServingCluster
+    read: Read
+    timings: Timings
+    load: Load
+    prefetching: Prefetching
+
+    def served(self, hit_ratio: float, *, prefetches: bool = True) -> Moment:
+        """Return the rates of reads and of prefetch at this hit ratio.
+
+        Reads get what prefetch leaves, but at least half of each resource; prefetch gets what these reads leave.
+        """
+        wish = self.undisturbed_blocks_per_second if prefetches else 0.0
+        contests = self.contests(hit_ratio)
+        bound, bottleneck = min(
+            (max(LEAST_SHARE * one.capacity, one.capacity - wish * one.per_block) / one.per_read, one.name)
+            for one in contests
+            if one.per_read > 0
+        )
+        offered = self._offered(hit_ratio)
+        reads = min(bound, offered)
+        rest = ((one.capacity - reads * one.per_read) / one.per_block for one in contests if one.per_block > 0)
+        return Moment(
+            offered_per_second=offered,
+            possible_per_second=bound,
+            prefetched_per_second=min(wish, *rest) if prefetches else 0.0,
+            bottleneck=bottleneck,
+        )
+
+    @cached_property
+    def undisturbed_blocks_per_second(self) -> float:
+        """Return the blocks a second that prefetch brings while no reads are served."""
+        ends = (resource.capacity / per_block for resource, per_block in self._demands(1.0) if per_block > 0)
+        return min(self.prefetching.blocks_per_second, *ends)
+
+    def contests(self, hit_ratio: float) -> list[Contest]:
+        """Return every resource at this hit ratio; the network is full duplex, so prefetch competes with arriving data.
+
+        Capacities and demands are interpolated linearly between samples. They are linear there, except at one kink,
+        where another of a handler's waits becomes the longest.
+        """
+        ratios, cells = self._cells
+        cell = min(bisect.bisect_right(ratios, hit_ratio), len(ratios) - 1)
+        low, high = ratios[cell - 1], ratios[cell]
+        part = (hit_ratio - low) / (high - low)
+        return [
+            Contest(
+                name,
+                capacity + part * (later_capacity - capacity),
+                per_read + part * (later_per_read - per_read),
+                per_block,
+            )
+            for (name, capacity, per_read, per_block), (_, later_capacity, later_per_read, _) in cells[cell - 1]
+        ]
+
+    @cached_property
+    def _cells(self) -> tuple[tuple[float, ...], tuple[tuple[tuple[Contest, Contest], ...], ...]]:
+        """Return hit ratios in ascending order from 0 to 1, and between two of them the contests at both ends."""
+        disk = self.cluster.disk
+        ratios = tuple(sorted({*np.linspace(0.0, 1.0, SAMPLES).tolist(), *(disk.kinks if disk else ())}))
+        samples = [tuple(self._sampled(ratio)) for ratio in ratios]
+        return ratios, tuple(tuple(zip(before, after, strict=True)) for before, after in pairwise(samples))
+
+    def _sampled(self, hit_ratio: float) -> Iterator[Contest]:
+        for resource, per_block in self._demands(hit_ratio):
+            per_read = resource.demand_per_read * resource.imbalance
+            yield Contest(name=resource.name, capacity=resource.capacity, per_read=per_read, per_block=per_block)
+
+    def _demands(self, hit_ratio: float) -> Iterator[tuple[Resource, float]]:
+        """Yield the resources of reads, incoming data and answers apart, and what a prefetched block takes of each."""
+        for resource in resources(self.cluster, self.read, Hits(ratio=hit_ratio), self.timings):
+            if resource.name != "network":
+                yield resource, self.prefetching.use(resource.name)
+                continue
+            missed = missing_blocks(self.read, Hits(ratio=hit_ratio)) * self.read.on_disk_length_bytes
+            imbalance = self.cluster.imbalance
+            yield replace(resource, demand_per_read=missed, imbalance=imbalance.blocks), self.prefetching.s3_bytes
+            yield replace(resource, demand_per_read=self.read.answer_bytes, imbalance=imbalance.requests), 0.0
+
+    def _offered(self, hit_ratio: float) -> float:
+        """Return the reads a second that clients send; in a closed load, each client waits for its answers."""
+        if isinstance(self.load, ClosedLoad):
+            seconds = seconds_alone(self.cluster, self.read, Hits(ratio=hit_ratio), self.timings)
+            return concurrency(self.load.concurrency, seconds).max_reads_per_second
+        return self.load.reads_per_second
+
+    @cached_property
+    def prefetch_rates(self) -> tuple[Floats, Floats]:
+        """Return the least and the most blocks a second that prefetch brings from each hit ratio on.
+
+        Both have shape (RATIOS,), for hit ratios at equal distances from 0 to 1.
+        """
+        rates = np.array([self.served(ratio).prefetched_per_second for ratio in np.linspace(0.0, 1.0, RATIOS)])
+        return np.minimum.accumulate(rates[::-1])[::-1], np.maximum.accumulate(rates[::-1])[::-1]
+
+    @cached_property
+    def least_hit_ratio(self) -> float | None:
+        """Return the hit ratio from which every read is served after prefetch; None for a closed or too large load."""
+        if isinstance(self.load, ClosedLoad) or not self.carries(1.0, prefetches=False):
+            return None
+        low, high = -1.0, 1.0
+        for _ in range(BISECTIONS):
+            middle = (low + high) / 2
+            low, high = (low, middle) if self.carries(max(0.0, middle), prefetches=False) else (middle, high)
+        return max(0.0, high)
+
+    def carries(self, hit_ratio: float, *, prefetches: bool) -> bool:
+        """Return whether every read is served at this hit ratio, beside prefetch or after it."""
+        return self.served(hit_ratio, prefetches=prefetches).carries
+
+
+STEP_ERROR: Final = 0.02  # the relative error of a time that is counted in steps
+# Steps grow with time, because reads warm a cache quickly at first and slowly later; a test compares them with steps a
+# tenth as long.
+FIRST_STEP_SECONDS: Final = 2.0
+STEP_FRACTION: Final = 0.08
+# judgement: the fraction of the final hit ratio that the course leaves out.
+NEARLY_WARM: Final = 1e-4
+LONGEST_HOURS: Final = 24.0  # judgement: nobody looks at a course of more than a day
+CURVE_POINTS: Final = 48
+ROUNDING: Final = 1e-9
+LONGER: Final = 1.1
+
+
+class ColdCourse(Struct, frozen=True, kw_only=True):
+    """The course: `points` of (hours, hit ratio, reads a second), and its two milestones.
+
+    After `prefetch_seconds`, everything that fits has been prefetched. After `carried_seconds`, every read of an open
+    load is served; None if that never happens, and for a closed load, which never exceeds what is served.
+    """
+
+    points: tuple[tuple[float, float, float], ...]
+    prefetch_seconds: float
+    carried_seconds: float | None
+
+    def hit_ratios(self, hours: float, points: int = CURVE_POINTS) -> tuple[tuple[float, float], ...]:
+        """Return the hit ratio at equal intervals of time."""
+        at = np.linspace(0.0, hours, points + 1)
+        times, ratios, _ = zip(*self.points, strict=True)
+        return tuple(zip(at.tolist(), np.interp(at, times, ratios).tolist(), strict=True))
+
+
+class ColdStart(ColdRates, frozen=True, kw_only=True, dict=True):
+    """A cluster with empty caches, and the order in which its load and its prefetch fill them."""
+
+    popularity: Popularity
+    room: CacheCapacity
+
+    @property
+    def lookups(self) -> float:
+        """Return how many blocks of a read may be in the cache."""
+        return self.read.cacheable * self.read.blocks
+
+    def prefetch_seconds_against(self, wanted_seconds: float) -> float:
+        """Return the time of the prefetch, or the earliest or latest end of it where that decides."""
+        alone = self.prefetching.blocks / self.undisturbed_blocks_per_second
+        if alone > wanted_seconds or alone <= (1 - STEP_ERROR) * LEAST_SHARE * wanted_seconds:
+            return alone
+        stepper = _Stepper(self)
+        while not stepper.prefetched:
+            earliest, latest = stepper.ends_of_prefetch
+            if earliest > (1 + STEP_ERROR) * wanted_seconds:
+                return earliest
+            if latest <= (1 - STEP_ERROR) * wanted_seconds:
+                return latest
+            stepper.advance()
+        return stepper.prefetch_seconds
+
+    def carried_seconds_against(self, wanted_seconds: float) -> float:
+        """Return the time until every read is served, exact where that decides, and otherwise a bound that decides.
+
+        No cache warms faster than one that receives every read and that prefetch fills undisturbed, and none slower
+        than one that keeps the rates of the start.
+        """
+        if isinstance(self.load, ClosedLoad):
+            return 0.0
+        seconds, longest = wanted_seconds, max(LONGER * wanted_seconds, LONGEST_HOURS * SECONDS_PER_HOUR)
+        if not self.carries(1.0, prefetches=False):
+            return longest
+        fastest = self.load.reads_per_second * self.lookups, self.prefetching.blocks_per_second
+        while not self.carries(self._hit_ratio_after(seconds, fastest), prefetches=False):
+            seconds *= LONGER
+            if seconds >= longest:
+                return longest
+        if seconds > wanted_seconds:
+            return seconds
+        slowest = self.served(0.0).reads_per_second * self.lookups, float(self.prefetch_rates[0][0])
+        latest = self._hit_ratio_after((1 - STEP_ERROR) * wanted_seconds, slowest)
+        if self.carries(latest, prefetches=True):
+            return wanted_seconds
+        stepper = _Stepper(self)
+        while stepper.carried_seconds is None and stepper.seconds <= wanted_seconds:
+            stepper.advance()
+        return stepper.seconds if stepper.carried_seconds is None else stepper.carried_seconds
+
+    def _hit_ratio_after(self, seconds: float, rates: tuple[float, float]) -> float:
+        """Return the hit ratio after this time at constant rates of block accesses and of prefetch."""
+        return Warming(popularity=self.popularity, room=self.room).after(Warmth(), seconds, lambda _: rates).hit_ratio
+
+    @cached_property
+    def course(self) -> ColdCourse:
+        """Step through time until the caches are as warm as they get, or for a day."""
+        stepper = _Stepper(self)
+        while not stepper.prefetched:
+            stepper.advance()
+        while stepper.seconds < LONGEST_HOURS * SECONDS_PER_HOUR and stepper.warmth.hit_ratio < 1 - NEARLY_WARM:
+            stepper.advance()
+        return ColdCourse(
+            points=tuple(stepper.points),
+            prefetch_seconds=stepper.prefetch_seconds,
+            carried_seconds=None if isinstance(self.load, ClosedLoad) else stepper.carried_seconds,
+        )
+
+
+class _Stepper:
+    """One walk through time: the state of the caches, and the milestones that it has passed."""
+
+    def __init__(self, start: ColdStart) -> None:
+        """Start with empty caches and a prefetch."""
+        self.start = start
+        self.warming = Warming(popularity=start.popularity, room=start.room)
+        self.warmth, self.seconds, self.prefetch_seconds = Warmth(), 0.0, 0.0
+        self.now = start.served(0.0)
+        self.points = [(0.0, 0.0, self.now.reads_per_second)]
+        self.carried_seconds = 0.0 if self.now.carries else None
+
+    @property
+    def prefetched(self) -> bool:
+        """Return whether prefetch has brought everything that fits."""
+        return self.warmth.prefetched_blocks >= (1 - ROUNDING) * self.start.prefetching.blocks
+
+    @property
+    def ends_of_prefetch(self) -> tuple[float, float]:
+        """Return the earliest and the latest time at which prefetch can end, whatever the hit ratio is until then."""
+        rest = self.start.prefetching.blocks - self.warmth.prefetched_blocks
+        least, most = (float(rates[int(self.warmth.hit_ratio * (RATIOS - 1))]) for rates in self.start.prefetch_rates)
+        return self.seconds + rest / most, self.seconds + rest / least
+
+    def advance(self) -> None:
+        """Go one step further; a step ends at the latest when prefetch ends."""
+        step, before, prefetches = max(FIRST_STEP_SECONDS, STEP_FRACTION * self.seconds), self.now, not self.prefetched
+        if prefetches:
+            rest = self.start.prefetching.blocks - self.warmth.prefetched_blocks
+            step = min(step, rest / before.prefetched_per_second)
+        self.warmth = self.warming.after(self.warmth, step, partial(self._rates, prefetches))
+        self.now = self.start.served(self.warmth.hit_ratio, prefetches=prefetches)
+        if self.carried_seconds is None and self.now.carries:
+            rise = self.now.possible_per_second - before.possible_per_second
+            self.carried_seconds = self.seconds + step * (before.offered_per_second - before.possible_per_second) / rise
+        self.seconds += step
+        if prefetches:
+            self.prefetch_seconds = self.seconds
+        if prefetches and self.prefetched:
+            self.now = self.start.served(self.warmth.hit_ratio, prefetches=False)
+            if self.carried_seconds is None and self.now.carries:
+                self.carried_seconds = self.seconds
+        self.points.append((self.seconds / SECONDS_PER_HOUR, self.warmth.hit_ratio, self.now.reads_per_second))
+
+    def _rates(self, prefetches: bool, hit_ratio: float) -> tuple[float, float]:  # noqa: FBT001 - a partial's first
+        is_now = hit_ratio == self.warmth.hit_ratio
+        moment = self.now if is_now else self.start.served(hit_ratio, prefetches=prefetches)
+        return moment.reads_per_second * self.start.lookups, moment.prefetched_per_second

@@ -1,0 +1,243 @@
+"""The system volume of a core node: the write-ahead log in HDFS, uploads on their way to S3, YARN, and logs.
+
+It has the size and the rates that gp3 includes, or what the writes need. HBase leaves a log in HDFS until no memstore
+needs it, and then moves it to `oldWALs`. The master deletes it there in its next round after ten minutes.
+
+Source: HBase 2.6.2 AbstractFSWAL, TimeToLiveLogCleaner, HMaster.
+
+HDFS as the store of the data: how long it takes to copy a lost node's data again, and the threads of its daemons.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from warmbase.ground.instance import InstanceType
+from warmbase.ground.units import GIB, MIB, SECONDS_PER_HOUR
+from warmbase.sizing import gp3
+from warmbase.sizing.cost import EMR_ROOT_VOLUME
+from warmbase.sizing.requirements import Layout, Pins, Volume
+from warmbase.sizing.server.write_path import (
+    LOG_IO_BYTES,
+    FileWriting,
+    Memstore,
+    Rates,
+    WritingServer,
+    flush_size_bytes,
+    memstore_bytes,
+    write_settings,
+)
+from warmbase.sizing.service.inputs import UTILISATION, SizingInputs, WriteShare
+from warmbase.sizing.service.resource import DISK_LATENCY_SECONDS, Disk
+
+# judgement: HBase keeps some 32 WALs of 128 MiB for each RegionServer, in two copies, and EMR's logs and YARN's local
+# files take as much again.
+SYSTEM_GIB: Final = 64
+RESERVED_SIZES_GIB: Final = frozenset({SYSTEM_GIB, EMR_ROOT_VOLUME.size_gib})
+"""Sizes by which a node knows its other disks."""
+HEAP_DUMP_GIB: Final = 24  # judgement: the JVM writes one dump and never overwrites it; most heaps are smaller
+OTHER_FILES_GIB: Final = HEAP_DUMP_GIB + 16  # judgement: EMR's logs, YARN's local files, and uploads
+FILL_FRACTION: Final = 0.85  # judgement: room for what nobody planned; EMR by itself replaces a node above 90 %
+LIVE_LOGS_BYTES: Final = 32 * 128 * MIB  # hbase.regionserver.maxlogs, where the memstore is small
+LOGS_OF_A_MEMSTORE: Final = 2  # AbstractFSWAL.calculateMaxLogFiles
+CLEANER_MS: Final = 600_000  # hbase.master.logcleaner.ttl and hbase.master.cleaner.interval, each
+ARCHIVE_SECONDS: Final = 2 * CLEANER_MS // 1000
+FEWEST_LOG_COPIES: Final = 2  # judgement: a write-ahead log on one disk is lost with it; EMR's own default is 1
+SPARE_COPIES: Final = 1  # one copy is left when as many nodes are lost as may be
+SERVERS: Final = 1_024  # whose results are cached: a search asks for each at every speed of the volumes
+UNLIMITED: Final = Rates(bytes_per_second=math.inf, ios_per_second=math.inf)
+
+
+def hdfs_replication(question: SizingInputs, count: int) -> int:
+    """Return the copies in HDFS: those of the mode for data, and one more than nodes that may be lost for a log."""
+    of_log = max(FEWEST_LOG_COPIES, question.requirements.targets.lost_nodes + SPARE_COPIES)
+    return min(count, max(question.mode.data_copies, of_log))
+
+
+def distinct_size(size_gib: int) -> int:
+    """Return the size, or 1 GiB more if another disk of the node has it: a node identifies its disks by size."""
+    return size_gib + (size_gib in RESERVED_SIZES_GIB)
+
+
+def heap_dump_bytes(size_gib: int) -> int:
+    """Return the largest heap dump that a system volume of this size takes beside the logs in HDFS and other files.
+
+    A volume larger than the smallest one has its extra room for the logs, so it takes no larger dump.
+    """
+    return min(size_gib, SYSTEM_GIB) * GIB * HEAP_DUMP_GIB // SYSTEM_GIB
+
+
+@lru_cache(maxsize=SERVERS)
+def write_share(question: SizingInputs, servers: int) -> WriteShare:
+    """Return the share of the writes that each of this many RegionServers receives."""
+    workload = question.requirements.workload
+    return WriteShare.of(question.demand.blocks, workload.write_bytes_per_second / servers, workload.regions / servers)
+
+
+def file_writing(question: SizingInputs, cache_mib: int, servers: int) -> FileWriting:
+    """Return how a thread writes store files: to S3 and the cache, to S3 only, or to HDFS."""
+    demand, compresses = question.demand, question.requirements.workload.compressed
+    if not question.mode.keeps_data_in_s3:
+        return FileWriting(
+            cached_fraction=1.0, caches=False, first_byte_seconds=DISK_LATENCY_SECONDS, compresses=compresses
+        )
+    blocks = demand.blocks_prefetched(cache_mib, servers) * servers if cache_mib else 0
+    return FileWriting(
+        cached_fraction=min(1.0, blocks / demand.blocks.count), caches=cache_mib > 0, compresses=compresses
+    )
+
+
+@lru_cache(maxsize=SERVERS)
+def writing_server(
+    question: SizingInputs, instance: InstanceType, cache_mib: int, servers: int, size_bytes: float | None = None
+) -> WritingServer:
+    """Return one of this many RegionServers with a memstore of this size, or of the size that its writes need.
+
+    It has no disks yet, and its log has no limit.
+    """
+    share, files = write_share(question, servers), file_writing(question, cache_mib, servers)
+    memstore = Memstore(
+        size_bytes=memstore_bytes(share, files) if size_bytes is None else size_bytes,
+        flush_size_bytes=flush_size_bytes(share),
+        regions=share.regions,
+    )
+    in_hdfs = not question.mode.keeps_data_in_s3
+    nodes = servers + question.requirements.targets.lost_nodes
+    return WritingServer(
+        cells=share.cells,
+        memstore=memstore,
+        settings=write_settings(share, memstore, files, instance.vcpus, question.requirements.pins),
+        files=files,
+        vcpus=instance.vcpus,
+        network_bytes_per_second=instance.network_sustained_bytes_per_second,
+        ebs=Rates(bytes_per_second=instance.ebs_sustained_bytes_per_second, ios_per_second=instance.ebs_sustained_iops),
+        disk=None,
+        log=None if in_hdfs else UNLIMITED,
+        log_copies=0 if question.requirements.wal_service else hdfs_replication(question, nodes),
+        data_copies=question.mode.data_copies if in_hdfs else 0,
+        block_bytes=round(question.demand.cacheable.cached_bytes),
+        encrypts_hdfs=question.requirements.encrypts_hdfs,
+    )
+
+
+def with_disks(server: WritingServer, disk: Disk | None, layout: Layout) -> WritingServer:
+    """Return the server with the disk of its cache or data, and with the log on the system volume of its layout."""
+    volume = next((volume for volume in layout.volumes if volume.purpose == "system"), None)
+    if server.log is not None and volume is not None:
+        server = replace(server, log=Rates(bytes_per_second=volume.bytes_per_second, ios_per_second=volume.iops))
+    return replace(server, disk=disk)
+
+
+@lru_cache(maxsize=SERVERS)
+def system_volume(question: SizingInputs, instance: InstanceType, cache_mib: int, servers: int) -> Volume:
+    """Return the system volume of each of this many nodes, with what gp3 includes if that carries the writes.
+
+    If the instance sustains less than the writes need, the volume has what the instance sustains.
+    """
+    server = writing_server(question, instance, cache_mib, servers)
+    cells = write_share(question, servers).cells_per_second
+    needed = cells * server.log_volume_bytes / UTILISATION
+    throughput, iops = gp3.Provisions.of(instance).sufficient(np.array(needed / MIB), np.array(needed / LOG_IO_BYTES))
+    size_gib = max(_size_gib(server, cells), int(gp3.least_gib(iops)))
+    return gp3.gp3_volume("system", size_gib, (int(throughput), int(iops)))
+
+
+def _size_gib(server: WritingServer, cells: float) -> int:
+    """Return the size that holds the logs in use, the logs that wait for deletion, and everything else."""
+    if server.log is None or not server.log_copies:
+        return SYSTEM_GIB
+    live = max(LIVE_LOGS_BYTES, LOGS_OF_A_MEMSTORE * server.memstore.size_bytes)
+    log_bytes = server.log_copies * live + cells * server.log_bytes * ARCHIVE_SECONDS
+    return max(SYSTEM_GIB, math.ceil((OTHER_FILES_GIB + log_bytes / GIB) / FILL_FRACTION))
+
+
+# judgement: until then, another lost node leaves a single copy of some blocks; within four hours that is rare.
+LONGEST_RECOVERY_SECONDS: Final = 4.0 * SECONDS_PER_HOUR
+RECOVERY_FRACTION: Final = (
+    0.5  # judgement: meanwhile, the other half of every disk serves reads, flushes and compactions
+)
+# judgement: the usual rule of operators for dfs.namenode.handler.count, 20 x ln(nodes).
+NAMENODE_HANDLERS_PER_LN: Final = 20
+FEWEST_HANDLERS: Final = 10  # dfs.namenode.handler.count and dfs.datanode.handler.count
+# HBase reference guide, "dfs.datanode.max.transfer.threads": 4,096 or more; an open file of a region may take one.
+TRANSFER_THREADS: Final = 4_096
+# judgement: four store files, each read and written by two threads at the worst moment.
+TRANSFERS_PER_REGION: Final = 16
+STORE_FILES_PER_REGION: Final = 4  # judgement: a compaction begins at three files, and a flush adds one while it runs
+# dfs.client.refresh.read-block-locations.ms of the RegionServers: HubSpot's interval (HDFS-16262).
+LOCATION_REFRESH_MS: Final = 30_000
+# Source: HubSpot, NNThroughputBenchmark on a NameNode with four vCPUs, which were 30 to 40 % idle.
+NAMENODE_REQUESTS_PER_SECOND: Final = 22_000
+
+
+class HdfsLoad(Struct, frozen=True, kw_only=True):
+    """HDFS with the data of HBase on `nodes` DataNodes: one node's bytes, and how fast its disks move them."""
+
+    nodes: int
+    copies: int
+    node_bytes: float
+    disk_bytes_per_second: float
+    volumes: int
+    regions: int
+
+    @property
+    def recovery_seconds(self) -> float:
+        """Return how long it takes until every block of a lost node has all its copies again.
+
+        Every surviving node reads its part of the lost blocks from its disks, and writes as much. If fewer nodes than
+        copies survive, the node with which EMR replaces the lost one writes all of them.
+        """
+        survivors = self.nodes - 1
+        moved_bytes = 2 * self.node_bytes / survivors if survivors >= self.copies else self.node_bytes
+        return moved_bytes / (RECOVERY_FRACTION * self.disk_bytes_per_second)
+
+    @property
+    def namenode_handlers(self) -> int:
+        """Return `dfs.namenode.handler.count`."""
+        return max(FEWEST_HANDLERS, math.ceil(NAMENODE_HANDLERS_PER_LN * math.log(self.nodes)))
+
+    @property
+    def datanode_handlers(self) -> int:
+        """Return `dfs.datanode.handler.count`: the default, or one for each volume."""
+        return max(FEWEST_HANDLERS, self.volumes)
+
+    @property
+    def transfer_threads(self) -> int:
+        """Return `dfs.datanode.max.transfer.threads`."""
+        return max(TRANSFER_THREADS, TRANSFERS_PER_REGION * math.ceil(self.regions / self.nodes))
+
+    @property
+    def refreshes_per_second(self) -> float:
+        """Return how often the RegionServers ask the NameNode for block locations when no block is local.
+
+        An open store file asks once in each interval, and only if one of its blocks is not local. Source: Hadoop 3.4,
+        LocatedBlocksRefresher.
+        """
+        return 1000 * STORE_FILES_PER_REGION * self.regions / LOCATION_REFRESH_MS
+
+
+class Hdfs(Struct, frozen=True, kw_only=True):
+    """The figures of HDFS in a plan in which HDFS stores the data."""
+
+    recovery_seconds: float
+    namenode_handlers: int
+    datanode_handlers: int
+    transfer_threads: int
+    refreshes_per_second: float
+
+    @classmethod
+    def of(cls, load: HdfsLoad, pins: Pins) -> Hdfs:
+        """Return the figures for this load; overrides may pin some of them."""
+        return cls(
+            recovery_seconds=load.recovery_seconds,
+            namenode_handlers=pins.namenode_handlers or load.namenode_handlers,
+            datanode_handlers=pins.datanode_handlers or load.datanode_handlers,
+            transfer_threads=pins.transfer_threads or load.transfer_threads,
+            refreshes_per_second=load.refreshes_per_second,
+        )

@@ -1,0 +1,1 @@
+"""The latency and throughput of reads under load."""

@@ -1,0 +1,1 @@
+"""The workload: what is stored, how it is read, and how popular each block is."""

@@ -1,0 +1,475 @@
+"""The distinct values of an array.
+
+`numpy.unique` loads the masked arrays of numpy, which takes longer than it takes to plan many a cluster.
+
+How reads spread over blocks, given how they spread over rows.
+
+A cache holds blocks, and a block is as popular as its rows together. Rows of one rank lie anywhere in the key
+space (YCSB hashes them; most key designs do), so a block draws its rows at random, and many rows in a block
+flatten the skew. Blocks are told apart by the rank of their hottest row, and within a rank by two values that
+match the first three moments of what their other rows add. That makes a thousand classes of 10⁹ rows.
+
+Error: hit ratios are within 0.15 points of those of blocks drawn one by one for zipf, within 1 point for a hot set
+(worst at 30 rows a block); `tests/sizing/test_popularity.py` holds both.
+
+How much more the busiest RegionServer of a cluster serves than the mean.
+
+How much more the busiest RegionServer is read than the mean, because regions are not equally popular.
+
+HBase's balancer gives every server the same number of regions, give or take one, and does not know their popularity. A
+server with a popular region, or with one region more, is used up first. Regions are placed at random a few hundred
+times, with a fixed seed, and the plan uses the mean of the busiest server's share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from functools import cache, cached_property, lru_cache
+from typing import Final, Literal, NoReturn, Protocol, TypeVar
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from warmbase.ground.errors import InvalidInput, Problem
+from warmbase.ground.units import MIB
+
+Number = TypeVar("Number", np.float64, np.int64)
+
+
+def distinct(values: NDArray[Number]) -> NDArray[Number]:
+    """Return each value once, in ascending order; none may be NaN."""
+    ascending = np.sort(values)
+    first = np.ones(len(ascending), dtype=bool)
+    first[1:] = ascending[1:] != ascending[:-1]
+    return ascending[first]
+
+
+Floats = NDArray[np.float64]
+
+YCSB_RANKS: Final = 10**10  # YCSB ScrambledZipfianGenerator.ITEM_COUNT: ranks it draws from, whatever the table
+SINGLE_RANKS: Final = 64  # judgement: the hottest rows are classes of their own
+RANK_RATIO: Final = 1.05  # judgement: below them a class spans 5 % of ranks, and so at most 5 % of popularity
+WEIGHT_RATIO: Final = 1.02  # judgement: blocks within 2 % of each other's popularity are one class
+NEGLIGIBLE_BLOCKS: Final = 1e-9  # of a class, by expectation
+ALIKE: Final = 1e-9  # relative variance below which rows are equally popular; float64 leaves 1e-16
+
+
+class RowPopularity(Hashable, Protocol):
+    """How reads spread over rows, hottest first."""
+
+    def reads_of_hottest(self, ranks: Floats, rows: float) -> Floats:
+        """Return the share of all reads that go to the hottest rows, for this number of them among all rows."""
+
+    def breaks(self, rows: float) -> Sequence[float]:
+        """Ranks at which popularity drops at once."""
+
+    def ranks_of(self, rows: float) -> float:
+        """Return how many ranks reads are drawn from, if this many rows are stored."""
+
+
+class Curve(Struct, frozen=True, kw_only=True):
+    """A measured curve: `points` of (share of rows, share of reads), cumulative, hottest rows first.
+
+    It runs straight between points and from (0, 0) to (1, 1), and must rise and flatten: raises InvalidInput.
+    """
+
+    points: tuple[tuple[float, float], ...]
+
+    def __post_init__(self) -> None:
+        rows, reads = self._axes()
+        widths, rises = np.diff(rows), np.diff(reads)
+        slopes = rises / np.where(widths > 0, widths, np.nan)
+        if not (np.all(widths > 0) and np.all(rises >= 0) and np.all(np.diff(slopes) <= ALIKE * slopes[:-1])):
+            raise InvalidInput([_bad_curve(self.points)])
+
+    def _axes(self) -> tuple[Floats, Floats]:
+        inner = [point for point in self.points if point not in {(0, 0), (1, 1)}]
+        rows, reads = np.array([(0.0, 0.0), *inner, (1.0, 1.0)]).T
+        return rows, reads
+
+    def reads_of_hottest(self, ranks: Floats, rows: float) -> Floats:
+        """Interpolate straight between the points."""
+        return np.asarray(np.interp(ranks / rows, *self._axes()))
+
+    def breaks(self, rows: float) -> Sequence[float]:
+        """Return the points themselves."""
+        return [share * rows for share, _ in self.points]
+
+    def ranks_of(self, rows: float) -> float:
+        """Return one for each row."""
+        return rows
+
+
+class Zipf(Struct, frozen=True, kw_only=True):
+    """The row of rank i is read in proportion to i^-theta.
+
+    `ranks` is how many ranks the generator draws from before it hashes them over the rows; None for one to each
+    row. YCSB's `zipfian` is Zipf(theta=0.99, ranks=YCSB_RANKS), flatter than a zipf over the rows themselves.
+    """
+
+    theta: float
+    ranks: int | None = None
+
+    def reads_of_hottest(self, ranks: Floats, rows: float) -> Floats:
+        """Generalised harmonic numbers, the first SINGLE_RANKS summed, the others by the midpoint integral."""
+        harmonic = self._harmonic(np.append(ranks, rows))
+        return np.asarray(harmonic[:-1] / harmonic[-1])
+
+    def _harmonic(self, ranks: Floats) -> Floats:
+        single = np.concatenate(([0.0], np.cumsum(np.arange(1, SINGLE_RANKS + 1) ** -self.theta)))
+        summed = np.interp(ranks, np.arange(SINGLE_RANKS + 1), single)
+        begin, end = SINGLE_RANKS + 0.5, np.maximum(ranks, SINGLE_RANKS) + 0.5
+        power = 1 - self.theta
+        tail = np.log(end / begin) if power == 0 else (end**power - begin**power) / power
+        return np.asarray(summed + tail)
+
+    def breaks(self, rows: float) -> Sequence[float]:  # noqa: ARG002 - the protocol's parameter
+        """None: popularity falls smoothly."""
+        return ()
+
+    def ranks_of(self, rows: float) -> float:
+        """As many as the generator has, however few rows they are hashed over."""
+        return max(self.ranks or rows, rows)
+
+
+UNIFORM: Final = Curve(points=())
+
+
+class TablesPopularity(Struct, frozen=True):
+    """Stands for the popularities of several tables, which have no common one: every method raises LookupError."""
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise LookupError("each table has a popularity of its own")
+
+    reads_of_hottest = breaks = ranks_of = _refuse
+
+
+BY_TABLE: Final = TablesPopularity()
+
+
+def hot_set(*, rows_fraction: float, reads_fraction: float) -> Curve:
+    """That share of the rows gets that share of the reads; the others share what is left."""
+    return Curve(points=((rows_fraction, reads_fraction),))
+
+
+class Popularity(Struct, frozen=True, kw_only=True, eq=False, dict=True):
+    """Classes of blocks: `blocks` is the number in each, `weights` the chance that a read is of one given block.
+
+    Shapes (classes,); blocks may be fractions (expected counts); weights x blocks sum to 1. The classes of a
+    table are in order of popularity, the most popular first. `tables` is the index of each class's table, or None for
+    one table. `room` is the length of a block divided by the mean length, or None if all blocks are equally long.
+    """
+
+    weights: Floats
+    blocks: Floats
+    tables: NDArray[np.int64] | None = None
+    room: Floats | None = None
+
+    def by_table(self, values: Floats) -> Floats:
+        """Return these values of classes, summed over each table; from shape (..., classes) to (..., tables)."""
+        if self.tables is None:
+            return np.asarray(values.sum(axis=-1, keepdims=True))
+        return np.asarray(np.add.reduceat(values, np.flatnonzero(np.diff(self.tables, prepend=-1)), axis=-1))
+
+    @cached_property
+    def claims(self) -> Floats:
+        """Return the cache space of the blocks of each class, in blocks of mean length; shape (classes,)."""
+        return self.blocks if self.room is None else self.blocks * self.room
+
+    @property
+    def total_blocks(self) -> float:
+        """Return the cache space of all blocks that are ever read, in blocks of mean length."""
+        return float(self.claims[self.weights > 0].sum())
+
+
+def mixed_popularity(
+    tables: Sequence[Popularity], read_shares: Sequence[float], block_bytes: Sequence[float]
+) -> Popularity:
+    """Return the blocks of several tables, which have these shares of all block reads and blocks of these mean bytes.
+
+    A cache that holds all blocks holds as many as if each had the mean length; one with small blocks only holds more.
+    """
+    weights = [table.weights * share for table, share in zip(tables, read_shares, strict=True)]
+    counts = [table.blocks.sum() for table in tables]
+    mean_bytes = np.dot(counts, block_bytes) / sum(counts)
+    classes = [len(table.blocks) for table in tables]
+    return Popularity(
+        weights=np.concatenate(weights),
+        blocks=np.concatenate([table.blocks for table in tables]),
+        tables=np.repeat(np.arange(len(tables)), classes),
+        room=np.repeat(np.asarray(block_bytes) / mean_bytes, classes),
+    )
+
+
+def block_popularity(rows: RowPopularity, blocks: float, rows_per_block: float) -> Popularity:
+    """Return how reads spread over `blocks` blocks of `rows_per_block` rows each.
+
+    A row larger than a block (below 1 row per block) has blocks of its own, which share its popularity. Raises
+    InvalidInput unless both are positive.
+    """
+    if not (blocks > 0 and rows_per_block > 0):
+        raise InvalidInput([_no_blocks(blocks, rows_per_block)])
+    stored = max(1.0, blocks * rows_per_block)
+    ranks = rows.ranks_of(stored)
+    draws = max(1.0, rows_per_block) * ranks / stored
+    edges = _edges(ranks, rows.breaks(ranks))
+    counts, reads = np.diff(edges), np.diff(rows.reads_of_hottest(edges, ranks))
+    chance = _hottest_in(edges / ranks, draws)
+    weights, split = _weights(counts, np.maximum(reads, 0) / counts, draws)
+    return _merged(weights.ravel(), (chance[:, None] * split).ravel(), blocks)
+
+
+def _edges(rows: float, breaks: Sequence[float]) -> Floats:
+    """Ranks that part classes: every one up to SINGLE_RANKS, then 5 % apart, and the breaks."""
+    steps = max(0, int(np.log(max(rows / SINGLE_RANKS, 1.0)) / np.log(RANK_RATIO)))
+    wide = SINGLE_RANKS * RANK_RATIO ** np.arange(1, steps + 1)
+    edges = distinct(np.concatenate((np.arange(SINGLE_RANKS + 1.0), wide, breaks, [rows])))
+    return np.asarray(edges[edges <= rows])
+
+
+def _hottest_in(shares: Floats, draws: float) -> Floats:
+    """Chance that the hottest of `draws` rows lies between neighbouring shares of all rows."""
+    with np.errstate(divide="ignore"):
+        above = draws * np.log1p(-shares)
+    return np.asarray(np.exp(above[:-1]) * -np.expm1(above[1:] - above[:-1]))
+
+
+def _weights(counts: Floats, weights: Floats, draws: float) -> tuple[Floats, Floats]:
+    """For blocks by the class of their hottest row: two weights, and the share of the blocks that has each.
+
+    The other rows are drawn from those not hotter; two values match mean, variance and third moment of their sum
+    (Gauss quadrature of two nodes).
+    """
+    own = np.where(counts > 1, counts / 2, 0.0)
+    powers = weights ** np.arange(1, 4)[:, None]
+    below = np.cumsum((counts * powers)[:, ::-1], axis=1)[:, ::-1] - counts * powers + own * powers
+    others = np.maximum(np.cumsum(counts[::-1])[::-1] - counts + own, 1.0)
+    first, second, third = below / others
+    variance = np.where(second > first**2 * (1 + ALIKE), second - first**2, 0.0) * (draws - 1)
+    skew = (third - 3 * first * second + 2 * first**3) * (draws - 1)
+    deviation = np.sqrt(variance)
+    half = np.divide(skew, 2 * variance, out=np.zeros_like(skew), where=variance > 0)
+    reach = np.sqrt(half**2 + variance)
+    high = np.divide(reach - half, 2 * reach, out=np.full_like(skew, 0.5), where=deviation > 0)
+    mean = weights + (draws - 1) * first
+    cool = np.maximum(mean + half - reach, weights)  # fewer than one further row leaves the hottest alone
+    warm = np.divide(mean - (1 - high) * cool, high, out=np.zeros_like(mean), where=high > 0)
+    return np.stack((warm, cool), axis=1), np.stack((high, 1 - high), axis=1)
+
+
+def _merged(weights: Floats, shares: Floats, blocks: float) -> Popularity:
+    """Return this many blocks of these weights in these shares; weights within 2 % of each other are one class."""
+    likely = shares * blocks > NEGLIGIBLE_BLOCKS
+    weights, shares = weights[likely], shares[likely]
+    with np.errstate(divide="ignore"):
+        step = np.floor(np.log(weights / weights.max()) / np.log(WEIGHT_RATIO) + ALIKE)
+    _, member = np.unique(-step, return_inverse=True)
+    counts = np.bincount(member, weights=shares).astype(np.float64)
+    reads = np.bincount(member, weights=shares * weights).astype(np.float64)
+    counts *= blocks / counts.sum()
+    return Popularity(weights=reads / reads.sum() / counts, blocks=counts)
+
+
+def _bad_curve(points: object) -> Problem:
+    return Problem(
+        where="popularity",
+        what="the curve cannot be a popularity",
+        why=f"(share of rows, share of reads) must rise from (0, 0) to (1, 1) and flatten: {points}",
+        fix="sort the rows by reads, hottest first, and give cumulative shares from 0 to 1",
+    )
+
+
+def _no_blocks(blocks: float, rows_per_block: float) -> Problem:
+    return Problem(
+        where="popularity",
+        what="nothing is read",
+        why=f"blocks is {blocks} and rows per block is {rows_per_block}; both must be positive",
+        fix="state how much is stored, and the mean size of a row",
+    )
+
+
+class Imbalance(Struct, frozen=True, kw_only=True):
+    """The busiest RegionServer's load over the mean: in requests, and in blocks that come from a disk or from S3.
+
+    Memory answers the hottest rows, so blocks are never spread more unevenly than requests.
+    """
+
+    requests: float = 1.0
+    blocks: float = 1.0
+
+
+EVEN: Final = Imbalance()
+
+
+PLACEMENTS: Final = 192  # judgement: the mean of this many is within 2 % of that of any number
+SEED: Final = 20_261
+# judgement: the hottest rows or regions are placed one by one; of the others, only sum and variance matter.
+SINGLE: Final = 64
+CLASS_RATIO: Final = 1.3  # of ranks, for the variance of the others
+# judgement: the page cache of a node has gigabytes, and the on-heap cache of a node without a BucketCache has hundreds
+# of MiB. At least this much of the hottest data stays there, so the hottest rows are not read from disk or S3 again.
+REMEMBERED_BYTES: Final = 64 * MIB
+SHUFFLED_REGIONS: Final = 4_096  # of more, two rarely fall into one place
+
+Spread = Literal["hashed", "even"] | float
+"""How popularity spreads over regions: popular rows lie anywhere, all regions are equal, or Zipf's exponent over
+regions."""
+
+
+class RegionLoads(Struct, frozen=True, kw_only=True):
+    """The regions of a workload, and how its reads spread over them.
+
+    `row_bytes` is the memory that the blocks of one row take; it is infinite if no row stays in memory.
+    """
+
+    regions: int
+    spread: Spread
+    popularity: RowPopularity
+    rows: float
+    row_bytes: float
+
+
+class TableLoads(Struct, frozen=True, kw_only=True):
+    """The regions of one table of several, and its shares of all requests and of all block reads."""
+
+    regions: RegionLoads
+    requests: float
+    blocks: float
+
+
+def tables_imbalance(tables: Sequence[TableLoads], servers: int) -> Imbalance:
+    """Return how much more the busiest of this many servers serves than the mean, of all tables together.
+
+    HBase evens out the number of regions over all tables, so where the regions of one table end, those of the next
+    begin. Which regions are popular is drawn for each table by itself.
+    """
+    if servers == 1:
+        return EVEN
+    requests, blocks, first = np.zeros((PLACEMENTS, servers)), np.zeros((PLACEMENTS, servers)), 0
+    for number, table in enumerate(tables):
+        turn = (number * PLACEMENTS // len(tables), first % servers)
+        for_requests, for_blocks = _table_loads(table.regions, servers)
+        requests += table.requests * np.roll(for_requests, turn, axis=(0, 1))
+        blocks += table.blocks * np.roll(for_blocks, turn, axis=(0, 1))
+        first += table.regions.regions
+    return Imbalance(requests=_mean_busiest(requests), blocks=_mean_busiest(blocks))
+
+
+@lru_cache(maxsize=128)
+def _table_loads(loads: RegionLoads, servers: int) -> tuple[Floats, Floats]:
+    """Return the shares of the requests and of the block reads of each server; shapes (placements, servers).
+
+    There is only one placement where all regions are read equally often.
+    """
+    if loads.spread == "even":
+        even = _places_of(loads.regions, servers)[None, :] / loads.regions
+        return even, even
+    if loads.spread == "hashed":
+        remembered = min(servers * REMEMBERED_BYTES / loads.row_bytes, loads.rows - 1)
+        on_disk = _row_weights(loads.popularity, loads.rows, max(0.0, remembered))
+        requests = _request_loads(loads.popularity, loads.rows, loads.regions, servers)
+        return requests, _loads(on_disk, loads.regions, servers)
+    of_regions = _loads(_region_weights(loads.regions, loads.spread), loads.regions, servers)
+    return of_regions, of_regions
+
+
+@lru_cache(maxsize=4_096)
+def imbalance(loads: RegionLoads, servers: int) -> Imbalance:
+    """Return how much more the busiest of this many servers serves than the mean."""
+    if servers == 1:
+        return EVEN
+    requests, blocks = _table_loads(loads, servers)
+    return Imbalance(requests=_mean_busiest(requests), blocks=_mean_busiest(blocks))
+
+
+class _Weights(Struct, frozen=True):
+    """Shares of the reads: the hottest rows or regions one by one, and the sum and sum of squares of the others.
+
+    `apart` is true for regions, because no two of them are in one place.
+    """
+
+    single: Floats
+    others: float
+    others_squared: float
+    apart: bool
+
+
+@lru_cache(maxsize=128)
+def _request_loads(popularity: RowPopularity, rows: float, regions: int, servers: int) -> Floats:
+    """Return the shares of the requests of each server, whatever the blocks of a row are."""
+    return _loads(_row_weights(popularity, rows, 0.0), regions, servers)
+
+
+@lru_cache(maxsize=16)
+def _row_weights(popularity: RowPopularity, rows: float, remembered: float) -> _Weights:
+    """Return how reads spread over the rows that do not stay in memory."""
+    ranks = popularity.ranks_of(rows)
+    single = remembered + np.arange(min(SINGLE, ranks - remembered) + 1)
+    steps = int(np.log(max(1.0, ranks / single[-1])) / np.log(CLASS_RATIO))
+    edges = np.concatenate((single[-1] * CLASS_RATIO ** np.arange(steps + 1), popularity.breaks(ranks), [ranks]))
+    edges = distinct(np.clip(edges, single[-1], ranks))
+    shares, counts = np.diff(popularity.reads_of_hottest(np.append(single, edges[1:]), ranks)), np.diff(edges)
+    reads, others = np.split(shares, [len(single) - 1])
+    squared = np.divide(others**2, counts, out=np.zeros_like(others), where=counts > 0)
+    total = float(reads.sum() + others.sum())
+    if total <= 0:
+        return _Weights(np.zeros(1), 1.0, 0.0, apart=False)
+    return _Weights(reads / total, float(others.sum()) / total, float(squared.sum()) / total**2, apart=False)
+
+
+def _region_weights(regions: int, exponent: float) -> _Weights:
+    weights: Floats = np.arange(1, regions + 1, dtype=np.float64) ** -exponent
+    weights /= weights.sum()
+    return _Weights(weights[:SINGLE], float(weights[SINGLE:].sum()), float((weights[SINGLE:] ** 2).sum()), apart=True)
+
+
+def _mean_busiest(loads: Floats) -> float:
+    """Return the mean of the busiest server's share over all placements, times the number of servers."""
+    return max(1.0, float(loads.shape[1] * loads.max(axis=1).mean()))
+
+
+def _places_of(regions: int, servers: int) -> NDArray[np.int64]:
+    """Return how many of these regions each server has."""
+    return np.asarray(regions // servers + (np.arange(servers) < regions % servers))
+
+
+def _loads(weights: _Weights, regions: int, servers: int) -> Floats:
+    """Return the share of the reads of each server in many placements; shape (placements, servers)."""
+    cells, shape = _cells(len(weights.single), regions, servers, apart=weights.apart), (PLACEMENTS, servers)
+    single = np.bincount(cells, np.tile(weights.single, PLACEMENTS), PLACEMENTS * servers).reshape(shape)
+    places = _places_of(regions, servers)
+    share, deviation = places / regions, np.sqrt(weights.others_squared * places / regions * (1 - places / regions))
+    others = max(1, regions - len(weights.single))
+    if weights.apart:
+        # Every server has the same number of places, so popular regions take places from others: only weights differ.
+        share = np.maximum(0, places - np.bincount(cells, minlength=PLACEMENTS * servers).reshape(shape)) / others
+        unequal = max(0.0, weights.others_squared - weights.others**2 / others)
+        deviation = np.sqrt(unequal * places / regions * (1 - places / regions))
+    return np.asarray(single + weights.others * share + deviation * _normals(servers))
+
+
+@lru_cache(maxsize=64)
+def _cells(count: int, regions: int, servers: int, *, apart: bool) -> NDArray[np.int64]:
+    """Return the servers of these places, numbered through all placements; shape (placements x count,)."""
+    homes = _places(count, regions, apart=apart) % servers
+    return (homes + np.arange(PLACEMENTS)[:, None] * servers).ravel()
+
+
+@lru_cache(maxsize=16)
+def _places(count: int, regions: int, *, apart: bool) -> NDArray[np.int64]:
+    """Return the regions in which this many rows lie, or the places of this many regions; shape (placements, count)."""
+    draw = np.random.default_rng(SEED)
+    if apart and regions <= SHUFFLED_REGIONS:
+        return np.argsort(draw.random((PLACEMENTS, regions)), axis=1)[:, :count]
+    return draw.integers(0, regions, (PLACEMENTS, count))
+
+
+def _normals(servers: int) -> Floats:
+    """Return deviates for each server; those of the first servers do not depend on the number of servers."""
+    return _drawn_normals(1 << (servers - 1).bit_length())[:servers].T
+
+
+@cache
+def _drawn_normals(servers: int) -> Floats:
+    return np.random.default_rng(SEED).standard_normal((servers, PLACEMENTS))
