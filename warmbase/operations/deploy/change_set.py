@@ -41,15 +41,16 @@ STOP_SECONDS: Final = 10.0
 
 
 def selection(name: str) -> str:
-    """The environment for the CDK command line, which runs in the directory of the package: the path of its file."""
-    return f"environment={locate(name).resolve()}"
+    """Return the environment for the CDK command line: its name where the package has it, or the path of its file."""
+    file = locate(name).resolve()
+    return f"environment={name if file == (PACKAGE / 'examples' / f'{name}.yaml').resolve() else file}"
 
 
 def cdk_command() -> Path | None:
     """Return the CDK command line: that of the checkout, or else the first on the PATH; None where there is none."""
     own = PACKAGE.parent / "node_modules" / ".bin" / "cdk"
-    found = own if own.exists() else shutil.which("cdk")
-    return Path(found) if found else None
+    program = own if own.exists() else shutil.which("cdk")
+    return Path(program) if program else None
 
 
 def cdk_version() -> str:

@@ -164,7 +164,7 @@ def proposal(work: Work, progress: Progress, *, dry_run: bool) -> Proposal:
             with environment_lock(work.aws, environment, "deploy"), progress.step(title) as say:
                 say(pin_once(work.aws, environment, cluster_name, say))
         clusters = _deployable(environment)
-    with progress.step(f"cdk synth -c environment={work.name}") as say:
+    with progress.step(f"cdk synth -c {selection(work.name)}") as say:
         output = str(work.assembly.directory)
         run_cdk(("synth", "-c", selection(work.name), "--quiet", "--output", output), work.variables, say)
         say("done")
