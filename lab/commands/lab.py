@@ -22,9 +22,10 @@ from lab.hbase.scenarios import SCENARIOS, question, scenarios_of, servers_of
 from lab.hbase.store import Settings
 from lab.scaled_plan import SERVERS
 from lab.trino import SCENARIOS as TRINO_SCENARIOS
-from warmbase.cli.options import DURATION, UnitText, chosen_cluster, cluster_option
+from warmbase.cli.options import DURATION, UnitText, cluster_option
 from warmbase.cli.terminal import echo
 from warmbase.configurations.launch import launch_of
+from warmbase.environments.planning import chosen_cluster
 from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import Infeasible, InvalidInput, Problem
 from warmbase.ground.units import GIB, MIB, format_size, parse_size

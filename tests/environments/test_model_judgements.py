@@ -67,8 +67,7 @@ def test_a_plan_with_the_values_of_the_source_is_the_plan(prod: Document) -> Non
 def test_the_figures_are_those_of_an_edited_source(
     constant: str, source: str, value: float, prod: Document, tmp_path: Path
 ) -> None:
-    for room in ("sizing", "environments", "facts"):
-        shutil.copytree(ROOT / room, tmp_path / room, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "warmbase", tmp_path / "warmbase", ignore=shutil.ignore_patterns("__pycache__"))
     module, _, name = constant.rpartition(".")
     file = tmp_path / f"{module.replace('.', '/')}.py"
     line = rf"^({name}: Final = ){re.escape(source)}"
@@ -84,16 +83,16 @@ def test_the_figures_are_those_of_an_edited_source(
 
 
 def test_the_process_keeps_its_own_modules(prod: Document) -> None:
-    before = {name: module for name, module in sys.modules.items() if name.startswith("sizing")}
+    before = {name: module for name, module in sys.modules.items() if name.startswith("warmbase.sizing")}
     figures = figures_of(prod, "blue")
     altered_figures(prod, {"warmbase.sizing.service.inputs.UTILISATION": 0.5})
-    assert {name: module for name, module in sys.modules.items() if name.startswith("sizing")} == before
+    assert {name: module for name, module in sys.modules.items() if name.startswith("warmbase.sizing")} == before
     assert figures_of(prod, "blue") == figures
 
 
 def test_a_constant_that_does_not_exist_is_refused() -> None:
     with (
-        pytest.raises(KeyError, match=r"sizing\.read has no constant NOTHING"),
+        pytest.raises(KeyError, match=r"sizing\.workload\.read has no constant NOTHING"),
         altered_constants({"warmbase.sizing.workload.read.NOTHING": 1.0}),
     ):
         importlib.import_module("warmbase.sizing.workload.read")

@@ -14,9 +14,9 @@ import click
 from warmbase.cli.terminal import echo, interruptible
 from warmbase.engines.trino.request import TrinoChoice
 from warmbase.environments.environment import Environment
+from warmbase.environments.planning import chosen_cluster
 from warmbase.ground.errors import InvalidInput
 from warmbase.ground.units import parse_duration, parse_fraction
-from warmbase.sizing.requirements import ClusterChoice
 
 ANSWER_IS_NO: Final = 3
 
@@ -41,31 +41,6 @@ output_option: Final = click.option(
 )
 yes_option: Final = click.option("--yes", is_flag=True, help="Proceed without asking for confirmation.")
 dry_run_option: Final = click.option("--dry-run", is_flag=True, help="Show what would be done, and change nothing.")
-
-
-def chosen_cluster(environment: Environment, cluster_name: str | None) -> ClusterChoice:
-    """Return HBase's cluster of that name, or the active one.
-
-    Raises InvalidInput for a name that the file does not have, and for that of an analytics cluster.
-    """
-    if cluster_name is None:
-        return environment.active
-    if cluster_name in environment.analytics:
-        raise InvalidInput.of(
-            where=environment.source,
-            what=f"clusters.{cluster_name}",
-            why="this is a Trino cluster, and the command is for HBase clusters",
-            fix="for a Trino cluster, use warmbase plan (also with --set, --frontier, --tornado or --months), explore,"
-            " compare, diff, explain, render, lint, reconfigure, verify or teardown",
-        )
-    if cluster_name not in environment.clusters:
-        raise InvalidInput.of(
-            where=environment.source,
-            what="clusters",
-            why=f"there is no cluster {cluster_name!r}",
-            fix=f"one of: {', '.join((*environment.clusters, *environment.analytics))}",
-        )
-    return environment.clusters[cluster_name]
 
 
 def check_cluster(environment: Environment, cluster_name: str) -> None:

@@ -10,13 +10,38 @@ from warmbase.facts.ec2 import instance_types
 from warmbase.facts.prices import price_table
 from warmbase.facts.releases import improvements_since, releases
 from warmbase.facts.table import today
-from warmbase.ground.errors import Infeasible
+from warmbase.ground.errors import Infeasible, InvalidInput
 from warmbase.sizing.calculator import PlanSearch, plan
 from warmbase.sizing.modes import MODES, Mode
 from warmbase.sizing.plan import Plan
 from warmbase.sizing.requirements import ClusterChoice, Requirements, World
 from warmbase.sizing.search.alternatives import alternatives, tables_with_cost
 from warmbase.sizing.warning import MISSED_TARGET
+
+
+def chosen_cluster(environment: Environment, cluster_name: str | None) -> ClusterChoice:
+    """Return HBase's cluster of that name, or the active one.
+
+    Raises InvalidInput for a name that the file does not have, and for that of an analytics cluster.
+    """
+    if cluster_name is None:
+        return environment.active
+    if cluster_name in environment.analytics:
+        raise InvalidInput.of(
+            where=environment.source,
+            what=f"clusters.{cluster_name}",
+            why="this is a Trino cluster, and the command is for HBase clusters",
+            fix="for a Trino cluster, use warmbase plan (also with --set, --frontier, --tornado or --months), explore,"
+            " compare, diff, explain, render, lint, reconfigure, verify or teardown",
+        )
+    if cluster_name not in environment.clusters:
+        raise InvalidInput.of(
+            where=environment.source,
+            what="clusters",
+            why=f"there is no cluster {cluster_name!r}",
+            fix=f"one of: {', '.join((*environment.clusters, *environment.analytics))}",
+        )
+    return environment.clusters[cluster_name]
 
 
 def requirements(environment: Environment, cluster: ClusterChoice) -> Requirements:

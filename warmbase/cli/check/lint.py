@@ -19,17 +19,14 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from warmbase.cli.options import ANSWER_IS_NO, chosen_analytics, chosen_cluster, cluster_option, confirm, yes_option
+from warmbase import library
+from warmbase.cli.options import ANSWER_IS_NO, cluster_option, confirm, yes_option
 from warmbase.cli.terminal import echo, echo_styled, page_columns
-from warmbase.configurations.launch import launch_of, planned_spec
 from warmbase.emr.cluster_spec import ClusterSpec
-from warmbase.engines.trino.rendering import trino_launch_of, trino_spec
-from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import InvalidInput, fix_line
 from warmbase.ground.whole_file import write_whole
 from warmbase.linter.finding import Consequence, LintFinding, Report, Severity
 from warmbase.linter.lint import ROLES
-from warmbase.linter.lint import lint as linted
 from warmbase.linter.mending import Mending, mend
 from warmbase.linter.reader import read_subject, with_tables
 from warmbase.linter.reader.source_text import STANDARD_INPUT
@@ -341,7 +338,7 @@ def lint(environment: str | None, **options: Unpack[LintOptions]) -> None:
 
     def check() -> Report:
         subject = with_tables(_subject(environment, options), options["tables"])
-        return linted(subject, roles=_roles(subject, options["group"]))
+        return library.lint(subject, roles=_roles(subject, options["group"]))
 
     if options["fix"] or options["dry_run"]:
         mending = MendOptions(dry_run=options["dry_run"], yes=options["yes"])
@@ -387,10 +384,7 @@ def _subject(environment: str | None, options: LintOptions) -> ClusterSpec:
         return read_subject(file, release)
     if release is not None:
         raise click.UsageError("--release needs --file; ENV states its own release")
-    read = read_environment(environment or "")
-    if analytics := chosen_analytics(read, cluster):
-        return trino_spec(trino_launch_of(read, analytics))
-    return planned_spec(launch_of(read, chosen_cluster(read, cluster)))
+    return library.planned_cluster(environment or "", cluster)
 
 
 def _roles(subject: ClusterSpec, group: str | None) -> Sequence[str]:

@@ -6,14 +6,16 @@ import json
 
 import click
 
-from warmbase.cli.options import chosen_analytics, chosen_cluster, cluster_option, environment_argument
+from warmbase import library
+from warmbase.cli.options import chosen_analytics, cluster_option, environment_argument
 from warmbase.cli.terminal import echo
 from warmbase.configurations.client_file import client_site_xml
 from warmbase.configurations.launch import Launch, launch_of, planned_spec
 from warmbase.configurations.node_files import hbase_site_xml
 from warmbase.configurations.table_ddl import initial_load, table_ddl
-from warmbase.emr.api import write_classifications, write_run_job_flow
+from warmbase.emr.api import write_run_job_flow
 from warmbase.engines.trino.rendering import TrinoLaunch, trino_launch_of, trino_spec
+from warmbase.environments.planning import chosen_cluster
 from warmbase.environments.reader import read_environment
 from warmbase.linter.lint import refuse_errors
 from warmbase.linter.secret import redacted
@@ -40,7 +42,7 @@ from warmbase.linter.secret import redacted
     show_default=True,
     help="For emr and hbase-site: print the settings that are in force on nodes of this group.",
 )
-def render(environment: str, cluster: str | None, form: str, group: str) -> None:
+def render(environment: str, cluster: str | None, form: str, group: library.Group) -> None:
     """Print EMR classifications, DDL or client settings.
 
     If the environment file names no account, `${AWS::AccountId}` stands for it; CloudFormation fills it in. Paths below
@@ -56,23 +58,25 @@ def render(environment: str, cluster: str | None, form: str, group: str) -> None
       warmbase render prod --format client
     """
     read = read_environment(environment)
-    if analytics := chosen_analytics(read, cluster):
-        echo(_trino_text(trino_launch_of(read, analytics), form, group), nl=False)
-        return
-    launch = launch_of(read, chosen_cluster(read, cluster))
-    refuse_errors(launch)
-    for override in read.overrides:
+    analytics = chosen_analytics(read, cluster)
+    if form == "emr":
+        text = json.dumps(library.render(read, cluster, group), indent=2) + "\n"
+    elif analytics is not None:
+        text = _trino_text(trino_launch_of(read, analytics), form)
+    else:
+        launch = launch_of(read, chosen_cluster(read, cluster))
+        refuse_errors(launch)
+        text = _text(launch, form, group)
+    for override in () if analytics else read.overrides:
         setting = f"{override.classification} {override.key}={redacted(override.key, override.value)}"
         echo(f"an override ({override.where}): {setting}", err=True)
-    echo(_text(launch, form, group), nl=False)
+    echo(text, nl=False)
 
 
-def _trino_text(launch: TrinoLaunch, form: str, group: str) -> str:
+def _trino_text(launch: TrinoLaunch, form: str) -> str:
     if form == "run-job-flow":
         return json.dumps(write_run_job_flow(trino_spec(launch)), indent=2) + "\n"
-    if form != "emr":
-        raise click.UsageError(f"--format {form} is for HBase clusters. Use emr or run-job-flow.")
-    return json.dumps(write_classifications(launch.settings.effective(group)), indent=2) + "\n"
+    raise click.UsageError(f"--format {form} is for HBase clusters. Use emr or run-job-flow.")
 
 
 def _text(launch: Launch, form: str, group: str) -> str:
@@ -84,7 +88,4 @@ def _text(launch: Launch, form: str, group: str) -> str:
         return client_site_xml(launch)
     if form == "run-job-flow":
         return json.dumps(write_run_job_flow(planned_spec(launch)), indent=2) + "\n"
-    settings = launch.settings.effective(group)
-    if form == "hbase-site":
-        return hbase_site_xml(settings, launch.environment.overrides)
-    return json.dumps(write_classifications(settings), indent=2) + "\n"
+    return hbase_site_xml(launch.settings.effective(group), launch.environment.overrides)

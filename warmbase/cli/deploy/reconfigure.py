@@ -16,7 +16,6 @@ from warmbase.changes.planned_cluster import deployable_cluster
 from warmbase.cli.change_lines import WIDTH, change_lines, cost_lines, trino_cost_lines
 from warmbase.cli.options import (
     chosen_analytics,
-    chosen_cluster,
     cluster_option,
     confirm,
     dry_run_option,
@@ -29,6 +28,7 @@ from warmbase.cli.terminal import echo
 from warmbase.configurations.launch import Launch
 from warmbase.engines.trino.changes import deployable_trino_cluster
 from warmbase.engines.trino.tuning import trino_tuning_of
+from warmbase.environments.planning import chosen_cluster
 from warmbase.environments.reader import read_environment
 from warmbase.operations.aws.clients import environment_aws
 from warmbase.operations.aws.lock import environment_lock

@@ -13,7 +13,6 @@ from warmbase.cli.operate.region_pages import compact_page
 from warmbase.cli.options import (
     DURATION,
     SHARE,
-    chosen_cluster,
     cluster_option,
     confirm,
     dry_run_option,
@@ -22,6 +21,7 @@ from warmbase.cli.options import (
 )
 from warmbase.cli.progress import TerminalProgress
 from warmbase.cli.terminal import echo
+from warmbase.environments.planning import chosen_cluster
 from warmbase.environments.reader import read_environment
 from warmbase.operations.aws.clients import environment_aws, examining
 from warmbase.operations.aws.lock import environment_lock

@@ -17,7 +17,6 @@ from warmbase.cli.operate.region_pages import fill_warning, heal_page, locality_
 from warmbase.cli.options import (
     SHARE,
     UnitText,
-    chosen_cluster,
     cluster_option,
     confirm,
     dry_run_option,
@@ -27,6 +26,7 @@ from warmbase.cli.options import (
 from warmbase.cli.progress import TerminalProgress
 from warmbase.cli.terminal import echo
 from warmbase.configurations.launch import Launch
+from warmbase.environments.planning import chosen_cluster
 from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import InvalidInput
 from warmbase.ground.units import MIB, parse_duration, parse_rate

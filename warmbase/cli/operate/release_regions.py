@@ -11,8 +11,9 @@ import click
 
 from warmbase.changes.planned_cluster import deployable_cluster
 from warmbase.cli.change_lines import page_entry
-from warmbase.cli.options import chosen_cluster, cluster_option, environment_argument
+from warmbase.cli.options import cluster_option, environment_argument
 from warmbase.cli.terminal import echo
+from warmbase.environments.planning import chosen_cluster
 from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import Refused
 from warmbase.ground.units import format_duration, format_percent

@@ -9,16 +9,10 @@ import click
 
 from warmbase.changes.planned_cluster import deployable_cluster
 from warmbase.cli.operate.region_pages import fill_warning, tables_page
-from warmbase.cli.options import (
-    chosen_cluster,
-    cluster_option,
-    confirm,
-    dry_run_option,
-    environment_argument,
-    yes_option,
-)
+from warmbase.cli.options import cluster_option, confirm, dry_run_option, environment_argument, yes_option
 from warmbase.cli.progress import TerminalProgress
 from warmbase.cli.terminal import echo
+from warmbase.environments.planning import chosen_cluster
 from warmbase.environments.reader import read_environment
 from warmbase.operations.aws.clients import environment_aws, examining
 from warmbase.operations.aws.lock import environment_lock

@@ -22,7 +22,6 @@ from warmbase.cli.change_lines import page_entry, wrapped
 from warmbase.cli.options import (
     DURATION,
     SHARE,
-    chosen_cluster,
     cluster_option,
     confirm,
     dry_run_option,
@@ -34,6 +33,7 @@ from warmbase.cli.progress import TerminalProgress
 from warmbase.cli.size.plan_summary import LEVELS, limits_text
 from warmbase.cli.terminal import echo
 from warmbase.configurations.launch import Launch
+from warmbase.environments.planning import chosen_cluster
 from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import InvalidInput, OperationFailed, Refused
 from warmbase.ground.units import format_duration, format_percent, format_rate, format_size, format_usd

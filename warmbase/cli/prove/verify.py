@@ -13,13 +13,14 @@ import click
 
 from warmbase.changes.planned_cluster import deployable_cluster
 from warmbase.cli.change_lines import WIDTH
-from warmbase.cli.options import chosen_analytics, chosen_cluster, cluster_option, environment_argument, output_option
+from warmbase.cli.options import chosen_analytics, cluster_option, environment_argument, output_option
 from warmbase.cli.terminal import answer_document, echo
 from warmbase.configurations.launch import Launch
 from warmbase.engines.trino.changes import deployable_trino_cluster
 from warmbase.engines.trino.rendering import TrinoLaunch
 from warmbase.engines.trino.verification import trino_verification
 from warmbase.environments.environment import Environment
+from warmbase.environments.planning import chosen_cluster
 from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import Drifted
 from warmbase.operations.aws.clients import alarm_testing, environment_aws, examining

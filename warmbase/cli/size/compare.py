@@ -18,21 +18,14 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from warmbase.cli.options import (
-    chosen_analytics,
-    chosen_cluster,
-    chosen_name,
-    cluster_option,
-    environment_argument,
-    output_option,
-)
+from warmbase.cli.options import chosen_analytics, chosen_name, cluster_option, environment_argument, output_option
 from warmbase.cli.terminal import answer_document, echo, echo_styled
 from warmbase.engines.trino.plan import CacheComparison
 from warmbase.engines.trino.planning import compared_caches_of, trino_infeasible, trino_plan_of
 from warmbase.engines.trino.report import cache_table
 from warmbase.engines.trino.search import CacheKind
 from warmbase.environments.environment import Environment
-from warmbase.environments.planning import advised_plan_of, compared_plans, infeasible
+from warmbase.environments.planning import advised_plan_of, chosen_cluster, compared_plans, infeasible
 from warmbase.environments.reader import read_environment
 from warmbase.environments.reader.assignment import Assignment
 from warmbase.environments.reader.read import middle_environment, read_ranges

@@ -9,7 +9,7 @@ from typing import Final
 
 import click
 
-from warmbase.cli.options import chosen_analytics, chosen_cluster, cluster_option, environment_argument, output_option
+from warmbase.cli.options import chosen_analytics, cluster_option, environment_argument, output_option
 from warmbase.cli.size.explanation import (
     LISTS,
     SAVES,
@@ -27,7 +27,7 @@ from warmbase.configurations.properties import CATALOGUE, Property
 from warmbase.emr.cluster_spec import flattened
 from warmbase.environments.environment import Environment
 from warmbase.environments.override import Override
-from warmbase.environments.planning import advised_plan_of, plan_of
+from warmbase.environments.planning import advised_plan_of, chosen_cluster, plan_of
 from warmbase.environments.reader import read_environment
 from warmbase.environments.unstated import Unstated, unstated
 from warmbase.facts.releases import releases

@@ -22,7 +22,7 @@ from rich.table import Table
 
 from warmbase.changes.plan_comparison import PlanComparison, PlanFigures, PlanSide, delta, plan_comparison
 from warmbase.cli.change_lines import cost_lines
-from warmbase.cli.options import chosen_analytics, chosen_cluster
+from warmbase.cli.options import chosen_analytics
 from warmbase.cli.size.plan_differences import (
     Row,
     applied_rows,
@@ -39,6 +39,7 @@ from warmbase.engines.trino.comparison import figure_rows as trino_rows
 from warmbase.engines.trino.plan import TrinoWarning
 from warmbase.environments.environment import Environment
 from warmbase.environments.launch_record import LaunchRecord, launch_records, recorded_launch
+from warmbase.environments.planning import chosen_cluster
 from warmbase.environments.reader import locate, read_environment
 from warmbase.environments.reader.assignment import Assignment
 from warmbase.environments.reader.document import load_document

@@ -15,13 +15,13 @@ from tests.operations.mocked_aws import clients, create
 from warmbase import app
 from warmbase.changes.planned_cluster import deployable_clusters
 from warmbase.changes.recorded_launch import EVERY_ROLE
-from warmbase.cli.options import chosen_cluster
 from warmbase.engines.trino.changes import deployable_trino_cluster, deployable_trino_clusters, trino_changes
 from warmbase.engines.trino.rendering import trino_launch_of
 from warmbase.engines.trino.tuning import trino_tuning_of
 from warmbase.environments.environment import Environment
 from warmbase.environments.launch_record import launch_records
 from warmbase.environments.names import stacks_around
+from warmbase.environments.planning import chosen_cluster
 from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import InvalidInput
 from warmbase.operations.aws.clients import Aws
