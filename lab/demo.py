@@ -13,10 +13,9 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
-from mypy_boto3_cloudformation.type_defs import StackTypeDef
 
 from local_aws.server import (
     ACCOUNT,
@@ -43,6 +42,9 @@ from warmbase.operations.aws.progress import Progress
 from warmbase.operations.cluster.drift import Comparison, compare_deployed
 from warmbase.operations.deploy.change_set import run_cdk, selection
 from warmbase.sizing.plan import Plan
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudformation.type_defs import StackTypeDef
 
 
 class DemoProgress(Progress, Protocol):

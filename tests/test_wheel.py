@@ -144,6 +144,12 @@ def test_the_help_lists_what_a_wheel_has(small: Installation) -> None:
     assert not listed & set(OF_CHECKOUT)
 
 
+def test_the_library_is_typed_and_answers(small: Installation) -> None:
+    code = "from warmbase import plan; print(plan('prod').core.instance_type)"
+    assert checked([small.venv / "bin/python", "-c", code], small.folder).strip() == "r8g.xlarge"
+    assert (next((small.venv / "lib").glob("python*")) / "site-packages/warmbase/py.typed").exists()
+
+
 def test_the_installation_is_as_small_as_the_readme_says(small: Installation) -> None:
     size = int(checked(["du", "-sm", small.venv], small.folder).split()[0])
     assert size <= MOST_MEGABYTES

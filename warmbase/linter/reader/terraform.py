@@ -11,10 +11,8 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from lark import Token, Tree
-from lark.exceptions import LarkError
 from msgspec import Struct
 
 from warmbase.ground.errors import InvalidInput
@@ -31,8 +29,11 @@ from warmbase.linter.reader.node import (
 )
 from warmbase.linter.reader.source_text import Notation, SourceSpan, SourceText, Written, load_source, quoted, refusal
 
-Expression = Tree[Token]
+if TYPE_CHECKING:
+    from lark import Token, Tree
+    from lark.exceptions import LarkError
 
+    Expression = Tree[Token]
 
 RESOURCE: Final = re.compile(r'^[ \t]*resource[ \t]+"aws_emr_(?:cluster|instance_group)"', re.MULTILINE)
 CLUSTER, GROUP, SCALING = "aws_emr_cluster", "aws_emr_instance_group", "aws_emr_managed_scaling_policy"
@@ -242,11 +243,11 @@ def hcl_object(passage: SourceText, folder: Path) -> Object:
 
     Raises InvalidInput where the text is not Terraform's language.
     """
-    from hcl2.api import parses  # noqa: PLC0415 - only files of Terraform need it
+    from hcl2.api import parses_to_tree  # noqa: PLC0415 - only files of Terraform need it
     from lark.exceptions import LarkError as ParseError  # noqa: PLC0415
 
     try:
-        tree = parses(passage.text if passage.text.endswith("\n") else f"{passage.text}\n")
+        tree = parses_to_tree(passage.text if passage.text.endswith("\n") else f"{passage.text}\n")
     except ParseError as error:
         raise _syntax_refusal(passage, error) from None
     reader = _Reader(passage=passage, folder=folder, locals={})

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import boto3
 import botocore.session
@@ -23,19 +23,21 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from botocore.utils import is_valid_endpoint_url
 from msgspec import Struct
-from mypy_boto3_cloudformation import CloudFormationClient
-from mypy_boto3_cloudwatch import CloudWatchClient
-from mypy_boto3_ec2 import EC2Client
-from mypy_boto3_emr import EMRClient
-from mypy_boto3_pricing import PricingClient
-from mypy_boto3_s3 import S3Client
-from mypy_boto3_sns import SNSClient
-from mypy_boto3_ssm import SSMClient
 
 from warmbase.environments.environment import Environment
 from warmbase.environments.launch_record import recorded_identities
 from warmbase.ground.errors import InvalidInput, OperationFailed, Refused
 from warmbase.operations.aws.errors import MISSING, error_code, explain_answers, translated
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudformation import CloudFormationClient
+    from mypy_boto3_cloudwatch import CloudWatchClient
+    from mypy_boto3_ec2 import EC2Client
+    from mypy_boto3_emr import EMRClient
+    from mypy_boto3_pricing import PricingClient
+    from mypy_boto3_s3 import S3Client
+    from mypy_boto3_sns import SNSClient
+    from mypy_boto3_ssm import SSMClient
 
 EXPECTED: Final = "ExpectedBucketOwner"
 DENIED: Final = frozenset({"403", "AccessDenied"})
