@@ -50,7 +50,7 @@ def checked(command: Sequence[str | Path], directory: Path, **variables: str) ->
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel of this checkout."""
     directory = tmp_path_factory.mktemp("dist")
-    checked([UV, "build", "--quiet", "--wheel", "--out-dir", directory, PROJECT], directory)
+    checked([UV, "build", "--quiet", "--system-certs", "--wheel", "--out-dir", directory, PROJECT], directory)
     [wheel] = directory.glob("*.whl")
     return wheel
 
@@ -63,7 +63,10 @@ class Installation:
         self.folder.mkdir()
         checked([UV, "venv", "--quiet", self.venv], directory)
         requirement = f"warmbase{extra} @ file://{wheel}"
-        checked([UV, "pip", "install", "--quiet", "--python", self.venv / "bin/python", requirement], directory)
+        checked(
+            [UV, "pip", "install", "--quiet", "--system-certs", "--python", self.venv / "bin/python", requirement],
+            directory,
+        )
 
     def run(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run `warmbase` in the empty folder."""
@@ -167,6 +170,9 @@ def test_a_cluster_is_deployed_from_an_empty_folder(deploying: Installation) -> 
     deploying.checked(*NEW)
     with local_aws() as aws:
         variables = {name: value for name, value in aws.environment.items() if name.startswith("AWS_")}
+        refused = deploying.run("deploy", "events", "--yes", PATH=path, **variables)
+        [bootstrap] = re.findall(r"npx (cdk bootstrap aws://\S+)", refused.stdout + refused.stderr)
+        checked(bootstrap.split(), deploying.folder, PATH=path, **variables)
         deployed = deploying.run("deploy", "events", "--yes", PATH=path, **variables)
         assert deployed.returncode == 0, deployed.stdout + deployed.stderr
         assert (deploying.folder / "environments/events.launch/blue").is_dir()

@@ -65,7 +65,7 @@ def test_an_account_that_is_ready_has_no_problem(aws: Aws, tmp_path: Path) -> No
 def test_the_fix_of_a_missing_bootstrap_is_a_command(aws: Aws, tmp_path: Path) -> None:
     aws.ssm.delete_parameter(Name=BOOTSTRAP)
     check = checks(aws, environment(tmp_path))["cdk bootstrap"]
-    assert check.fix.endswith("npx cdk bootstrap -c environment=dev")
+    assert check.fix.endswith("npx cdk bootstrap aws://123456789012/us-east-1")
 
 
 @pytest.mark.parametrize(

@@ -17,13 +17,13 @@ EXTRAS: Final[Mapping[str, str]] = {
     "aws_cdk": "deploy",
     "constructs": "deploy",
     "jsii": "deploy",
+    "cfnlint": "deploy",
 }
 """The extra of the wheel that brings a module; in a checkout, `make setup-EXTRA` installs it."""
 CHECKOUT_SETS: Final[Mapping[str, str]] = {
     "lab": "lab",
     "local_aws": "demo",
     "moto": "demo",
-    "cfnlint": "demo",
     "altair": "lab",
     "vl_convert": "lab",
 }

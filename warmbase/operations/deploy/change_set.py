@@ -82,7 +82,8 @@ def run_cdk(
             fix=cdk_installation(),
         )
     last: deque[str] = deque(maxlen=LAST_LINES)
-    command = [str(program), *arguments, "--app", APP, "--no-notices", "--no-color"]
+    app = () if "--app" in arguments else ("--app", APP)
+    command = [str(program), *arguments, *app, "--no-notices", "--no-color"]
     with subprocess.Popen(
         command,
         cwd=PACKAGE,

@@ -93,7 +93,7 @@ def _bootstrapped(context: PreflightContext) -> Iterator[PreflightCheck]:
     except ClientError as error:
         if error_code(error) not in MISSING:
             raise
-        command = f"npx cdk bootstrap -c environment={Path(context.environment.source).stem}"
+        command = f"npx cdk bootstrap aws://{context.aws.account}/{context.environment.region}"
         yield PreflightCheck(
             name="cdk bootstrap",
             detail="none",
