@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from msgspec import Struct, field
 
@@ -24,7 +24,6 @@ from warmbase.operations.aws.progress import Say
 from warmbase.operations.cluster.hbase_control import CacheContents, CacheReads, HBaseState, Region, RegionMove
 from warmbase.operations.hbase.compaction_waves import StoredRegion
 from warmbase.operations.hbase.emr_hbase import STALE_INTERVALS
-from warmbase.operations.hbase.rolling_restart import RestartJournal
 
 PERIOD_SECONDS: Final = 10.0
 """The shortest time over which a hit ratio counts: JMX serves copies of counters that are up to 2.5 s old."""
@@ -136,40 +135,26 @@ class LabControl(Struct, kw_only=True):
         return self.cluster.place.ports.servers.index(int(server.rpartition(":")[2]))
 
 
-class MemoryHealJournal(Struct):
-    """The journal of a heal whose process does not end before it."""
-
-    balancer_was_on: bool | None = None
-
-    def read(self) -> bool | None:
-        """Return whether the balancer was on; None where no heal runs."""
-        return self.balancer_was_on
-
-    def write(self, balancer_was_on: bool) -> None:  # noqa: FBT001 - the value of the journal
-        """Keep this in place of any other."""
-        self.balancer_was_on = balancer_was_on
-
-    def clear(self) -> None:
-        """Forget it."""
-        self.balancer_was_on = None
+T = TypeVar("T")
 
 
-class MemoryJournal(Struct):
-    """The journal of a restart whose process does not end before the restart."""
+class MemoryJournal(Generic[T]):
+    """The journal of an operation whose process does not end before the operation."""
 
-    journal: RestartJournal | None = None
+    def __init__(self) -> None:
+        self._journal: T | None = None
 
-    def read(self) -> RestartJournal | None:
-        """Return the journal; None after the restart."""
-        return self.journal
+    def read(self) -> T | None:
+        """Return the journal; None after the operation."""
+        return self._journal
 
-    def write(self, journal: RestartJournal) -> None:
+    def write(self, journal: T) -> None:
         """Replace any other journal with this one."""
-        self.journal = journal
+        self._journal = journal
 
     def clear(self) -> None:
         """Forget the journal."""
-        self.journal = None
+        self._journal = None
 
 
 PREFETCHED_SECONDS: Final = 600.0

@@ -9,25 +9,25 @@ from botocore.exceptions import ClientError
 from msgspec.structs import replace
 
 from tests.operations.deployed import Deployed
-from warmbase.operations.aws.lock import unfinished_commands
+from warmbase.ground.errors import OperationFailed
+from warmbase.operations.aws.journal import S3Journal, unfinished_commands
 from warmbase.operations.cluster.state import state
-from warmbase.operations.hbase.heal import S3HealJournal
-from warmbase.operations.hbase.rolling_restart import RestartJournal, S3RestartJournal
-from warmbase.operations.hbase.table_changes import S3TableJournal, TableChange
+from warmbase.operations.hbase.cache_heal import HealJournal
+from warmbase.operations.hbase.rolling_restart import RestartJournal
+from warmbase.operations.hbase.table_changes import TableChange
 
 
 def test_each_journal_names_an_unfinished_command(here: Deployed) -> None:
     [before] = state(here.aws, here.environment).clusters
     assert before.unfinished == ()
     bucket, identity = here.environment.in_account(here.environment.log_bucket, here.aws.account), here.cluster_id
-    journals = (
-        S3RestartJournal(aws=here.aws, bucket=bucket, cluster_id=identity),
-        S3HealJournal(aws=here.aws, bucket=bucket, cluster_id=identity),
-        S3TableJournal(aws=here.aws, bucket=bucket, cluster_id=identity),
+    restarts, heals, tables = (
+        S3Journal(here.aws, bucket, "restarts", identity, RestartJournal),
+        S3Journal(here.aws, bucket, "heals", identity, HealJournal),
+        S3Journal(here.aws, bucket, "tables", identity, TableChange),
     )
-    restarts, heals, tables = journals
     restarts.write(RestartJournal(balancer_was_on=True, starts={}, hit_ratios={}, homes={}))
-    heals.write(balancer_was_on=True)
+    heals.write(HealJournal(balancer_was_on=True))
     tables.write(TableChange(table="orders", before={}, wanted={}))
     [now] = state(here.aws, here.environment).clusters
     name = here.environment.name
@@ -41,8 +41,9 @@ def test_each_journal_names_an_unfinished_command(here: Deployed) -> None:
     continued = unfinished_commands(here.aws, launch, identity)
     assert continued is not None
     assert continued[0] == f"warmbase restart {name} --rolling --available --cluster green"
-    for journal in journals:
-        journal.clear()
+    restarts.clear()
+    heals.clear()
+    tables.clear()
     [after] = state(here.aws, here.environment).clusters
     assert after.unfinished == ()
 
@@ -57,3 +58,24 @@ def test_without_permission_for_the_log_bucket_the_rest_is_shown(
     launch, identity = here.launch, here.cluster_id
     monkeypatch.setattr(here.aws.s3, "get_object", refuse)
     assert unfinished_commands(here.aws, launch, identity) is None
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b'{"balancer_was_on": "false", "starts": {}, "hit_ratios": {}, "homes": {}}', r"Expected `bool`, got `str`"),
+        (b'{"balancer_was_on": true, "starts": null, "hit_ratios": {}, "homes": {}}', r"Expected `object`, got `null`"),
+        (b'{"balancer_was_on": true, "starts": {}, "hit_ratios": {}}', "missing required field `homes`"),
+        (b'{"balancer_was_on": true, "starts": {}, "hit_ratios": {}, "homes": {}, "x": 1}', "unknown field `x`"),
+        (b"[]", r"Expected `object`, got `array`"),
+        (b"nothing", "malformed"),
+    ],
+)
+def test_what_is_not_a_journal_is_refused_with_its_place(here: Deployed, body: bytes, reason: str) -> None:
+    """A person or another version may have written it; `false` in quotes would read as true."""
+    bucket = here.environment.in_account(here.environment.log_bucket, here.aws.account)
+    here.aws.s3.put_object(Bucket=bucket, Key="restarts/j-1.json", Body=body)
+    journal = S3Journal(here.aws, bucket, "restarts", "j-1", RestartJournal)
+    with pytest.raises(OperationFailed, match=r"restarts/j-1\.json  is not the journal of a restart") as refused:
+        journal.read()
+    assert reason in str(refused.value)

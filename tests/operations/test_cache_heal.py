@@ -20,6 +20,7 @@ from warmbase.operations.hbase.cache_heal import (
     LEAST_GETS,
     LONGEST_PAUSE_SECONDS,
     Heal,
+    HealJournal,
     HealPatience,
     HealProposal,
     cached_name,
@@ -42,7 +43,7 @@ class HealModel(Killable, dict=True):
     lasts: dict[str, str] = field(default_factory=dict)
     blocks: int = BLOCKS
     balancer: bool = True
-    journal: bool | None = None
+    journal: HealJournal | None = None
     behind: float = 0.0
     in_transition: int = 0
     moves: list[str] = field(default_factory=list)
@@ -118,13 +119,13 @@ class HealModel(Killable, dict=True):
         if self.mischief:
             self.homes[self.mischief] = SERVERS[1]
 
-    def read(self) -> bool | None:
+    def read(self) -> HealJournal | None:
         with self.call():
             return self.journal
 
-    def write(self, balancer_was_on: bool) -> None:  # noqa: FBT001 - the protocol's
+    def write(self, journal: HealJournal) -> None:
         with self.call():
-            self.journal = balancer_was_on
+            self.journal = journal
 
     def clear(self) -> None:
         with self.call():
@@ -263,7 +264,7 @@ def test_a_region_that_was_moved_again_is_named() -> None:
     model = HealModel(mischief="r02")
     with pytest.raises(OperationFailed, match=r"r02  is not on c:16020\n"):
         run(model)
-    assert model.journal is True
+    assert model.journal == HealJournal(balancer_was_on=True)
     model.mischief = None
     run(model)
     assert user_regions(model) == model.caches

@@ -20,16 +20,16 @@ from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import OperationFailed, Refused
 from warmbase.operations.aws import node_command
 from warmbase.operations.aws.clients import Aws, any_call
+from warmbase.operations.aws.journal import S3Journal
 from warmbase.operations.aws.node_command import PrimaryShell
 from warmbase.operations.aws.progress import carry_out
 from warmbase.operations.cluster.hbase_control import HBaseState
-from warmbase.operations.hbase.cache_heal import Heal, HealPatience, HealProposal
+from warmbase.operations.hbase.cache_heal import Heal, HealJournal, HealPatience, HealProposal
 from warmbase.operations.hbase.compaction_waves import CompactionWaves
 from warmbase.operations.hbase.emr_hbase import CacheIndex, EmrHBase
-from warmbase.operations.hbase.heal import S3HealJournal
 from warmbase.operations.hbase.restart import AvailableRestart
-from warmbase.operations.hbase.rolling_restart import Patience, RollingRestart, S3RestartJournal, restart_order
-from warmbase.operations.hbase.table_changes import S3TableJournal, TableChanges
+from warmbase.operations.hbase.rolling_restart import Patience, RestartJournal, RollingRestart, restart_order
+from warmbase.operations.hbase.table_changes import TableChange, TableChanges
 from warmbase.operations.hbase.table_proposal import table_proposal
 
 LOGS = "logs-of-restarts"
@@ -65,8 +65,8 @@ class Cluster(Struct, frozen=True, dict=True):
         return EmrHBase(aws=self.aws, primary=primary, index=index, restart_seconds=60)
 
     @property
-    def journal(self) -> S3RestartJournal:
-        return S3RestartJournal(aws=self.aws, bucket=LOGS, cluster_id=self.id)
+    def journal(self) -> S3Journal[RestartJournal]:
+        return S3Journal(self.aws, LOGS, "restarts", self.id, RestartJournal)
 
     @property
     def state(self) -> HBaseState:
@@ -85,8 +85,8 @@ class Cluster(Struct, frozen=True, dict=True):
         carry_out(restart.stages(self.state), progress or Cut())
 
     @property
-    def heal_journal(self) -> S3HealJournal:
-        return S3HealJournal(aws=self.aws, bucket=LOGS, cluster_id=self.id)
+    def heal_journal(self) -> S3Journal[HealJournal]:
+        return S3Journal(self.aws, LOGS, "heals", self.id, HealJournal)
 
     def heal(self, progress: Cut | None = None) -> HealProposal:
         """Heal the cluster as a new command would, and return the proposal."""
@@ -294,7 +294,7 @@ def test_one_region_of_each_server_is_compacted_at_a_time(cluster: Cluster) -> N
 
 
 def test_a_table_is_changed_and_its_regions_reopened(cluster: Cluster) -> None:
-    journal = S3TableJournal(aws=cluster.aws, bucket=LOGS, cluster_id=cluster.id)
+    journal = S3Journal(cluster.aws, LOGS, "tables", cluster.id, TableChange)
     tables, launch = TableChanges(hbase=cluster.hbase, journal=journal), launch_of(ENVIRONMENT, ENVIRONMENT.active)
     [change] = table_proposal(tables, launch, ("stand-in-users",), silent).changes
     wanted = " ".join(f"cf:{name}={value}" for name, value in change.wanted["cf"].items())

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from lab.hbase.cluster import LabServer
 from lab.hbase.configuration import PERSIST_INTERVAL_MS, varied
-from lab.hbase.control import AFTER_SECONDS, LabControl, MemoryHealJournal, prefetch, roomy, steady_cluster
+from lab.hbase.control import AFTER_SECONDS, LabControl, MemoryJournal, prefetch, roomy, steady_cluster
 from lab.hbase.experiment import Experiment, ScenarioResult, at_least, at_most, over_time
 from lab.hbase.recording import ReadHistory
 from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
@@ -169,7 +169,7 @@ def _await(control: LabControl, ready: Callable[[HBaseState], bool], what: str) 
 
 def _heal(control: LabControl, lab: Experiment) -> int:
     say = lab.bench.say
-    heal = Heal(hbase=control, journal=MemoryHealJournal(), patience=PATIENCE)
+    heal = Heal(hbase=control, journal=MemoryJournal(), patience=PATIENCE)
     proposal = heal.propose(say)
     say(
         f"  {len(proposal.moves)} moves bring {proposal.gained_bytes / 1e6:.0f} MB home, {proposal.gets_saved:,} blocks"

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from lab.hbase.cluster import LabCluster, LabServer, jar_paths
 from lab.hbase.configuration import FIRST_TIER, Java
-from lab.hbase.control import LabControl, MemoryHealJournal, MemoryJournal, prefetch, steady_cluster
+from lab.hbase.control import LabControl, MemoryJournal, prefetch, steady_cluster
 from lab.hbase.experiment import Experiment
 from lab.hbase.laboratory import laboratory, small_of
 from lab.hbase.recording import ReadHistory
@@ -143,7 +143,7 @@ def test_the_step_names_store_files_and_moves_regions(experiment: Experiment, tm
 
     def is_written() -> bool:
         try:
-            proposals.append(Heal(hbase=control, journal=MemoryHealJournal()).propose(lambda _: None))
+            proposals.append(Heal(hbase=control, journal=MemoryJournal()).propose(lambda _: None))
         except Refused:  # an index is out of date
             return False
         written = all(contents.behind_seconds == 0 for contents in proposals[-1].contents.values())

@@ -3,10 +3,6 @@
 The lock is an SSM parameter that is created only if it does not exist, and never written again. It names the command
 that holds it, and every call that changes something first reads it again. It does not expire, because only you can tell
 whether that command is still working; a second parameter says when the command was last alive.
-
-A journal of an operation on one cluster: a JSON object in the log bucket, where nodes cannot write it.
-
-The commands that have not finished their work on a cluster; each keeps a journal until it has.
 """
 
 from __future__ import annotations
@@ -17,22 +13,21 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 from msgspec import Struct
 from msgspec.structs import asdict, fields
 
-from warmbase.configurations.launch import Launch
 from warmbase.environments.environment import Environment
 from warmbase.environments.names import lock_parameter, renewal_parameter
 from warmbase.ground.errors import OperationFailed, Refused
 from warmbase.operations.aws.clients import Aws, is_reading
-from warmbase.operations.aws.errors import AGAIN, DENIED, MISSING, error_code, translated
+from warmbase.operations.aws.errors import MISSING, error_code, translated
 from warmbase.operations.aws.progress import turns
 
 RENEWAL_SECONDS: Final = 60.0  # judgement: recent enough to show that a command is alive, and one call a minute
@@ -233,85 +228,3 @@ def _user() -> str:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-class S3Journal(Struct, frozen=True, kw_only=True):
-    """The place of one journal. An SSM parameter would be too small for the homes of all regions."""
-
-    aws: Aws
-    bucket: str
-    key: str
-
-    def read(self) -> Any:  # noqa: ANN401 - JSON
-        """Return the journal; None where there is none. Raises OperationFailed, or ValueError where it is not JSON."""
-        with translated(f"could not read {self.url}", AGAIN):
-            try:
-                body = self.aws.s3.get_object(Bucket=self.bucket, Key=self.key)["Body"].read()
-            except ClientError as error:
-                if error_code(error) not in MISSING:
-                    raise
-                return None
-        return json.loads(body)
-
-    def write(self, document: Mapping[str, object]) -> None:
-        """Keep this journal in place of any other. Raises OperationFailed."""
-        with translated(f"could not write {self.url}", AGAIN):
-            self.aws.s3.put_object(Bucket=self.bucket, Key=self.key, Body=json.dumps(document).encode())
-
-    def clear(self) -> None:
-        """Delete the journal. Raises OperationFailed."""
-        with translated(f"could not delete {self.url}", AGAIN):
-            self.aws.s3.delete_object(Bucket=self.bucket, Key=self.key)
-
-    @property
-    def url(self) -> str:
-        """Return the place of the object."""
-        return f"s3://{self.bucket}/{self.key}"
-
-
-COMMANDS: Final[Mapping[str, str]] = {
-    "restarts": "warmbase restart {} --rolling",
-    "heals": "warmbase heal {}",
-    "tables": "warmbase tables {}",
-}
-"""The command that keeps its journal in each folder of the log bucket; run again, it continues where it stopped."""
-
-
-def unfinished_commands(aws: Aws, launch: Launch, cluster_id: str) -> tuple[str, ...] | None:
-    """Return the commands that run now, or that were interrupted and should run again.
-
-    None if the credentials may not read the log bucket. Raises botocore's other errors.
-    """
-    environment = launch.environment
-    bucket, name = environment.in_account(environment.log_bucket, aws.account), launch.plan.cluster
-    cluster = "" if name == environment.active.name else f" --cluster {name}"
-    try:
-        journals = {folder: _read(aws, bucket, f"{folder}/{cluster_id}.json") for folder in COMMANDS}
-    except ClientError as error:
-        if error_code(error) not in DENIED:
-            raise
-        return None
-    return tuple(
-        f"{COMMANDS[folder].format(environment.name)}{_kind(journal)}{cluster}"
-        for folder, journal in journals.items()
-        if journal is not None
-    )
-
-
-def _kind(journal: bytes) -> str:
-    """Return the option of a restart that moves regions away; the command refuses to continue the other kind."""
-    try:
-        document = json.loads(journal)
-    except ValueError:
-        return ""
-    return " --available" if isinstance(document, dict) and document.get("available") else ""
-
-
-def _read(aws: Aws, bucket: str, key: str) -> bytes | None:
-    try:
-        body: bytes = aws.s3.get_object(Bucket=bucket, Key=key)["Body"].read()
-    except ClientError as error:
-        if error_code(error) not in MISSING:
-            raise
-        return None
-    return body

@@ -23,7 +23,7 @@ from warmbase.facts.releases import releases
 from warmbase.ground.errors import Infeasible, OperationFailed
 from warmbase.operations.aws.clients import Aws
 from warmbase.operations.aws.errors import MISSING, error_code, translated
-from warmbase.operations.aws.lock import unfinished_commands
+from warmbase.operations.aws.journal import unfinished_commands
 from warmbase.operations.cluster.alarms import AlarmTopic, described_alarms, read_silence, read_topics
 from warmbase.operations.cluster.boost import BoostState, read_boost
 from warmbase.operations.cluster.caches import ServerCache, caches

@@ -18,6 +18,7 @@ from typing import Final, Protocol
 from msgspec import Struct
 
 from warmbase.ground.errors import OperationFailed, Problem, Refused
+from warmbase.operations.aws.journal import Journal
 from warmbase.operations.aws.node_command import LONGEST_SECONDS
 from warmbase.operations.aws.progress import Say, Stage, turns
 from warmbase.operations.cluster.drift import Basis
@@ -191,17 +192,10 @@ class HealControl(RegionControl, Protocol):
         """Move one region after another, with a pause after each; each is open at its target before the next one."""
 
 
-class HealJournal(Protocol):
+class HealJournal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The record of whether the balancer was on before the moves, until the heal has ended."""
 
-    def read(self) -> bool | None:
-        """Return whether it was on; None where no heal was interrupted."""
-
-    def write(self, balancer_was_on: bool) -> None:  # noqa: FBT001 - the value of the journal
-        """Keep this in place of any other."""
-
-    def clear(self) -> None:
-        """Forget it."""
+    balancer_was_on: bool
 
 
 class HealPatience(Struct, frozen=True, kw_only=True):
@@ -216,7 +210,7 @@ class Heal(Struct, frozen=True, kw_only=True):
     """The heal of one running HBase."""
 
     hbase: HealControl
-    journal: HealJournal
+    journal: Journal[HealJournal]
     patience: HealPatience = HealPatience()
 
     def propose(self, say: Say, slack: float = SLACK, pause_seconds: float = PAUSE_SECONDS) -> HealProposal:
@@ -252,7 +246,7 @@ class Heal(Struct, frozen=True, kw_only=True):
         state = self.hbase.state(say)
         refuse_unquiet(state, UNQUIET)
         if self.journal.read() is None:
-            self.journal.write(state.balancer_is_on)
+            self.journal.write(HealJournal(balancer_was_on=state.balancer_is_on))
         if state.balancer_is_on:
             self.hbase.switch_balancer(say, on=False)
         return f"{len(state.servers)} servers, {len(state.homes)} regions, none in transition"
@@ -298,7 +292,8 @@ class Heal(Struct, frozen=True, kw_only=True):
         return f"{proposal.at_home(homes)} of {regions} regions are where their blocks are"
 
     def _finish(self, say: Say) -> str:
-        was_on = self.journal.read()
+        journal = self.journal.read()
+        was_on = journal is not None and journal.balancer_was_on
         if was_on:
             self.hbase.switch_balancer(say, on=True)
         self.journal.clear()

@@ -24,11 +24,11 @@ from warmbase.configurations.launch import Launch
 from warmbase.ground.errors import OperationFailed, Refused
 from warmbase.ground.units import format_size
 from warmbase.operations.aws.clients import Aws
-from warmbase.operations.aws.lock import S3Journal
+from warmbase.operations.aws.journal import S3Journal
 from warmbase.operations.aws.node_command import PrimaryShell
 from warmbase.operations.aws.progress import Say, Stage
 from warmbase.operations.cluster.drift import Basis
-from warmbase.operations.hbase.cache_heal import Heal
+from warmbase.operations.hbase.cache_heal import Heal, HealJournal
 from warmbase.operations.hbase.restart import emr_hbase
 
 # judgement: a command that is killed leaves a step that runs for up to this time, and the next step waits for it.
@@ -194,44 +194,6 @@ def _locality(answer: Mapping[str, Any]) -> Locality:
     )
 
 
-class S3HealJournal(Struct, frozen=True, kw_only=True):
-    """The place of one cluster's journal."""
-
-    aws: Aws
-    bucket: str
-    cluster_id: str
-
-    @property
-    def key(self) -> str:
-        """Return the key of the object."""
-        return f"heals/{self.cluster_id}.json"
-
-    def read(self) -> bool | None:
-        """Return whether the balancer was on; None where no heal was interrupted. Raises OperationFailed."""
-        try:
-            document = self._object.read()
-            return None if document is None else bool(document["balancer_was_on"])
-        except (ValueError, TypeError, KeyError) as error:
-            raise OperationFailed.of(
-                where=self._object.url,
-                what="is not the journal of a heal",
-                why=str(error),
-                fix="if no heal was interrupted, delete the object; then run the same command again",
-            ) from None
-
-    def write(self, balancer_was_on: bool) -> None:  # noqa: FBT001 - the value of the journal
-        """Keep this in place of any other. Raises OperationFailed."""
-        self._object.write({"balancer_was_on": balancer_was_on})
-
-    def clear(self) -> None:
-        """Delete the journal. Raises OperationFailed."""
-        self._object.clear()
-
-    @property
-    def _object(self) -> S3Journal:
-        return S3Journal(aws=self.aws, bucket=self.bucket, key=self.key)
-
-
 def refuse_unhealable(launch: Launch) -> None:
     """Refuse a cluster on which regions and blocks cannot be brought together. Raises Refused."""
     plan = launch.plan
@@ -272,5 +234,5 @@ def environment_locality_heal(aws: Aws, launch: Launch, cluster_id: str) -> Loca
 def environment_heal(aws: Aws, launch: Launch, cluster_id: str) -> Heal:
     """Return the heal of a running cluster, with its journal in the log bucket."""
     hbase = emr_hbase(aws, launch, cluster_id)
-    journal = S3HealJournal(aws=aws, bucket=hbase.primary.log_bucket, cluster_id=cluster_id)
+    journal = S3Journal(aws, hbase.primary.log_bucket, "heals", cluster_id, HealJournal)
     return Heal(hbase=hbase, journal=journal)

@@ -22,6 +22,7 @@ from warmbase.configurations.launch import Launch
 from warmbase.emr.cluster_spec import flattened
 from warmbase.ground.errors import OperationFailed, Problem, Refused
 from warmbase.operations.aws.clients import Aws
+from warmbase.operations.aws.journal import S3Journal
 from warmbase.operations.aws.node_command import PrimaryShell
 from warmbase.operations.aws.progress import Say, Stage
 from warmbase.operations.cluster.drift import Basis
@@ -33,7 +34,6 @@ from warmbase.operations.hbase.rolling_restart import (
     UNQUIET,
     RestartJournal,
     RollingRestart,
-    S3RestartJournal,
     refuse_absent,
     restart_order,
     restart_title,
@@ -210,7 +210,7 @@ def rolling_restart(aws: Aws, launch: Launch, cluster_id: str, *, available: boo
     With `available`, the regions of each server are open on other servers while it restarts.
     """
     hbase = emr_hbase(aws, launch, cluster_id)
-    journals = S3RestartJournal(aws=aws, bucket=hbase.primary.log_bucket, cluster_id=cluster_id)
+    journals = S3Journal(aws, hbase.primary.log_bucket, "restarts", cluster_id, RestartJournal)
     if available:
         return AvailableRestart(hbase=hbase, journals=journals)
     return RollingRestart(hbase=hbase, journals=journals)

@@ -14,20 +14,19 @@ import time
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from functools import partial
-from typing import ClassVar, Final, Protocol
+from typing import ClassVar, Final
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct
 from msgspec.structs import replace
 
 from warmbase.ground.errors import OperationFailed, Refused
 from warmbase.ground.units import format_percent
-from warmbase.operations.aws.clients import Aws
-from warmbase.operations.aws.lock import S3Journal
+from warmbase.operations.aws.journal import Journal
 from warmbase.operations.aws.progress import Say, Stage, turns
 from warmbase.operations.cluster.hbase_control import META_TABLE, HBaseControl, HBaseState, refuse_unquiet
 
 
-class RestartJournal(Struct, frozen=True, kw_only=True):
+class RestartJournal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The cluster before the restart: start time and hit ratio of each server, and the server of each region.
 
     A server whose node published no reads has no hit ratio. `available` is true if regions move away for the restart.
@@ -57,44 +56,6 @@ class RestartJournal(Struct, frozen=True, kw_only=True):
         return self.restarted(server, state) and all(state.homes.get(name) == server for name in regions)
 
 
-class S3RestartJournal(Struct, frozen=True, kw_only=True):
-    """The place of one cluster's journal."""
-
-    aws: Aws
-    bucket: str
-    cluster_id: str
-
-    @property
-    def key(self) -> str:
-        """Return the key of the object."""
-        return f"restarts/{self.cluster_id}.json"
-
-    def read(self) -> RestartJournal | None:
-        """Return the journal of the restart that was interrupted; None where none was. Raises OperationFailed."""
-        try:
-            document = self._object.read()
-            return None if document is None else RestartJournal(**document)
-        except (ValueError, TypeError) as error:
-            raise OperationFailed.of(
-                where=self._object.url,
-                what="is not the journal of a restart",
-                why=str(error),
-                fix="if no restart was interrupted, delete the object; then run the same command again",
-            ) from None
-
-    def write(self, journal: RestartJournal) -> None:
-        """Replace any other journal with this one. Raises OperationFailed."""
-        self._object.write(to_builtins(journal))
-
-    def clear(self) -> None:
-        """Delete the journal. Raises OperationFailed."""
-        self._object.clear()
-
-    @property
-    def _object(self) -> S3Journal:
-        return S3Journal(aws=self.aws, bucket=self.bucket, key=self.key)
-
-
 HIT_RATIO_TOLERANCE: Final = 0.01
 """A server passes its gate if its hit ratio is within a point of the ratio before the restart."""
 FIRST_POLL_SECONDS: Final = 0.5
@@ -119,24 +80,11 @@ class Patience(Struct, frozen=True, kw_only=True):
         return min(FIRST_POLL_SECONDS, self.poll), self.poll
 
 
-class RestartJournalStore(Protocol):
-    """The one place where the journal of a cluster's restart is kept until the restart has ended."""
-
-    def read(self) -> RestartJournal | None:
-        """Return the journal of the restart that was interrupted; None where none was."""
-
-    def write(self, journal: RestartJournal) -> None:
-        """Replace any other journal with this one."""
-
-    def clear(self) -> None:
-        """Forget the journal."""
-
-
 class RollingRestart(Struct, frozen=True, kw_only=True):
     """The rolling restart of the servers of one running HBase."""
 
     hbase: HBaseControl
-    journals: RestartJournalStore
+    journals: Journal[RestartJournal]
     patience: Patience = Patience()
     available: ClassVar[bool] = False
 

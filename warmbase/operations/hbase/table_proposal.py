@@ -13,6 +13,7 @@ from warmbase.configurations.table_ddl import BATCH_KEY, planned_tables
 from warmbase.facts.releases import releases
 from warmbase.ground.errors import Problem, Refused
 from warmbase.operations.aws.clients import Aws
+from warmbase.operations.aws.journal import S3Journal
 from warmbase.operations.aws.progress import Say
 from warmbase.operations.cluster.drift import Basis
 from warmbase.operations.cluster.hbase_control import refuse_unquiet
@@ -21,7 +22,6 @@ from warmbase.operations.hbase.table_changes import (
     UNQUIET,
     Families,
     LiveTables,
-    S3TableJournal,
     TableChange,
     TableChanges,
 )
@@ -104,7 +104,7 @@ def refuse_unchangeable(launch: Launch) -> None:
 def environment_tables(aws: Aws, launch: Launch, cluster_id: str) -> TableChanges:
     """Return the changes of tables of a running cluster, with their journal in the log bucket."""
     hbase = emr_hbase(aws, launch, cluster_id)
-    journal = S3TableJournal(aws=aws, bucket=hbase.primary.log_bucket, cluster_id=cluster_id)
+    journal = S3Journal(aws, hbase.primary.log_bucket, "tables", cluster_id, TableChange)
     return TableChanges(hbase=hbase, journal=journal)
 
 
