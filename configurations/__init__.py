@@ -1,1 +1,1 @@
-"""Plan to EMR classifications: a closed catalogue of what we set, templates that look like what they make."""
+"""From a plan to EMR classifications: the closed catalogue of properties, and the classifications of a launch."""

@@ -1,8 +1,10 @@
-"""Render a plan as classifications: fill in the templates, parse the result, and check it against the catalogue.
+"""The launch of a cluster: its plan rendered as classifications, and what EMR is asked to start with them.
 
-A launch: the environment, the plan of one cluster and its classifications, from which the stacks are built.
+Classifications come from templates. What a template renders is parsed back and checked against the catalogue of
+properties.
 
-The cluster that a plan launches, as EMR's nouns: what lint checks, CloudFormation makes and changes compare with.
+`planned_spec` is the cluster that a plan launches, in EMR's nouns: lint checks it, CloudFormation creates it, and
+changes are found by comparison with it.
 """
 
 from __future__ import annotations

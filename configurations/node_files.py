@@ -1,6 +1,6 @@
-"""The files that classifications become on a node: `hbase-site.xml`, and the variables of `hbase-env.sh`.
+"""The files and paths on a node: `hbase-site.xml`, the variables of `hbase-env.sh`, and where the volumes are mounted.
 
-Paths on a node. Classifications name only these; a bootstrap action mounts the right volumes behind them.
+Classifications name only these paths; a bootstrap action mounts the right volumes behind them.
 """
 
 from __future__ import annotations

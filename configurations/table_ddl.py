@@ -1,4 +1,4 @@
-"""An HBase shell script that sets the blocks, filters and caching of each column family as the plan assumes them."""
+"""An HBase shell script that sets block size, filters and caching of each family as the plan assumes them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The closed catalogue of properties: those that warmbase sets, and those that it knows and leaves at their default.
 
-A property that is not in it cannot be rendered; docs/properties.md is generated from it.
+A property that is not in the catalogue cannot be rendered. docs/properties.md is generated from the catalogue.
 """
 
 from __future__ import annotations

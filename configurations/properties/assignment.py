@@ -1,4 +1,4 @@
-"""Where regions go: back to the server that holds their blocks, or to one that can."""
+"""Properties of region assignment: back to the server that holds a region's blocks, or to one that can serve it."""
 
 from __future__ import annotations
 

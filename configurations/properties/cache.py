@@ -1,7 +1,4 @@
-"""Properties of the BucketCache: its file, its slots, its queues, and the index that survives a restart.
-
-Properties that decide which blocks enter the cache, and when.
-"""
+"""Properties of the BucketCache: its file, slots, queues and persistent index, and which blocks enter it, and when."""
 
 from __future__ import annotations
 

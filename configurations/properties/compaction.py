@@ -1,8 +1,8 @@
-"""Compactions: large ones wait for the night of the region, because the blocks that one replaces leave the cache.
+"""Properties of compactions: large ones wait for the night, because the blocks that one replaces leave the cache.
 
-HBase's off-peak hours alone make no compaction wait: they raise the ratio by which files are selected, and lift the
-limit on throughput. So by day the size of a minor compaction is limited, and at night its throughput. HBase runs one
-off-peak compaction at a time on a RegionServer.
+The night is that of the AWS region. HBase's off-peak hours alone make no compaction wait: they raise the ratio by which
+files are selected, and lift the limit on throughput. So by day the size of a minor compaction is limited, and at night
+its throughput. HBase runs one off-peak compaction at a time on a RegionServer.
 """
 
 from __future__ import annotations

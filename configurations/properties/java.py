@@ -1,8 +1,6 @@
-"""The Java of a RegionServer: the JDK, the collector, and the flags that follow from them.
+"""The Java of HBase's daemons: its version, garbage collector, flags and heap, as variables that EMR exports.
 
-One variable names the collector, another one states the heap, and nothing else does.
-
-The Java of HBase's daemons: its version, its garbage collector and its heap, as variables that EMR exports.
+One variable names the collector and another one states the heap. No other variable sets either.
 """
 
 from __future__ import annotations

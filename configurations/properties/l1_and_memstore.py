@@ -1,4 +1,4 @@
-"""How the heap is shared between the on-heap cache, the memstore and what the BucketCache needs of it."""
+"""Properties that share the heap between the on-heap cache, the memstore and what the BucketCache needs of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics, each of which costs money, and the loggers that give the best evidence where no metric does."""
+"""Properties of metrics, each of which costs money, and of the loggers that give evidence where there is no metric."""
 
 from __future__ import annotations
 

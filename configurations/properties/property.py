@@ -1,8 +1,7 @@
-"""A property: where it is set, which values are valid, why it is set, and how a change is applied.
+"""A property: where it is set, which values are valid, why it is set, its source, and how a change of it is applied.
 
-Kinds of values: each checks the text of a property as the node reads it.
-
-The sources of the rules, each of which is named once.
+A kind of values (`Whole`, `Switch`, `OneOf` …) checks the text of a property as the node reads it. Each source that
+several rules cite is named here once.
 """
 
 from __future__ import annotations

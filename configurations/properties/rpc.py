@@ -1,4 +1,4 @@
-"""How requests wait for a RegionServer and are served by it."""
+"""Properties of how requests wait for a RegionServer and are served by it."""
 
 from __future__ import annotations
 
