@@ -1,6 +1,6 @@
-"""The changes of a cluster as lines of at most 80 columns: each with its impact, and the cost of all together.
+"""The changes of a cluster as text of at most 80 columns: each change with its impact, and the cost of all together.
 
-One entry of a page that proposes something: a name at the left, and its text in lines of at most 80 columns.
+`page_entry` formats one entry of a page that proposes something: a name at the left, its text at the right.
 """
 
 from __future__ import annotations

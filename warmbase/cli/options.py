@@ -1,7 +1,4 @@
-"""Arguments and options that commands share.
-
-Types of command-line values that have a unit.
-"""
+"""Arguments and options that several commands have, and the types of option values with a unit."""
 
 from __future__ import annotations
 

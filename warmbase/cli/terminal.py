@@ -1,8 +1,8 @@
-"""Text on a terminal: a name that comes from a cluster, a store file or AWS must not command the terminal.
+"""The terminal: what a command prints, how a signal ends it, and how an error ends it.
 
-The signals that end a command: it cleans up before it ends, and a question can always be interrupted.
-
-How an error ends a command: as text on stderr, and where `--output json` is set, as JSON on stdout too.
+A name that comes from a cluster, a store file or AWS may hold control sequences, and must not command the terminal, so
+all text is printed through `echo`. A signal ends a command only after it has cleaned up, and can always interrupt a
+question. An error is printed as text on stderr and, with `--output json`, as JSON on stdout, too.
 """
 
 from __future__ import annotations

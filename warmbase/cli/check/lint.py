@@ -1,8 +1,7 @@
-"""The findings of lint as a page: the worst first, then by consequence, the totals last.
+"""`warmbase lint` checks a configuration, yours or anybody's, for mistakes; `--fix` corrects the file.
 
-`warmbase lint --fix` shows the corrections of a file as a diff, and writes them.
-
-`warmbase lint` checks a configuration, ours or anybody's, for mistakes.
+The page shows the findings grouped by consequence, the worst first, and ends with the totals. Corrections are shown as
+a diff before they are written.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The changes that a running cluster needs: current and proposed value, reason, and the cost of applying them.
+"""`warmbase reconfigure` applies the settings and node counts of today's plan to a running cluster.
 
-`warmbase reconfigure` applies the settings and node counts of today's plan to a running cluster.
+Its page shows each change with the current and the proposed value, the reason, and the cost of applying it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Shows what remains of failed launches, asks, and ends it.
+"""`warmbase destroy` deletes the stacks of an environment that hold no data.
 
-`warmbase destroy` deletes the stacks of an environment that hold no data.
+Before that it shows what remains of failed launches, asks, and ends it.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
-"""The warning before a command closes regions while caches fill, because blocks are then left out of the caches.
+"""The pages of the commands that move, restart, reopen or compact regions: each shows the proposal before it asks.
 
-The proposal of a heal: which regions are away from their blocks, the moves that bring them home, and their cost.
+- `heal_page`: regions that are away from their blocks, the moves that bring them home, and what those cost.
+- `locality_page`: on HDFS, the locality of each RegionServer, the replicas that would move, and how long that takes.
+- `restart_page`: the cluster now, what a rolling restart does to it, and what that costs.
+- `tables_page`: each difference of a table from the plan, how it takes effect, and what that costs.
+- `compact_page`: what a major compaction in waves compacts, how long that takes, and what stops it.
 
-The proposal of a heal on HDFS: the locality of each RegionServer, the replicas that would move, and the time.
-
-The proposal of a rolling restart: the cluster now, what happens to it, and what that costs.
-
-The proposal of a change of tables: each difference from the plan, how it takes effect, and what that costs.
-
-The proposal of a major compaction in waves: what is compacted, how long that takes, and what stops it.
+`fill_warning` warns before a command closes regions while caches fill, because their blocks would then be left out of
+the caches.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The sentences about volumes that a boost has raised: until when, at what price, and whether one is overdue.
+"""`warmbase warm` shows how warm the caches of a cluster are, waits until they are warm, and boosts their fill.
 
 `warmbase warm boost` raises the throughput of the cache volumes for a fill; schedules restore it afterwards.
-
-`warmbase warm` shows how warm the caches of a cluster are, waits until they are warm, and boosts their fill.
+`boost_warnings` says until when the volumes are raised, at what price, and whether a restoration is overdue.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""`warmbase compare` plans the same workload in each storage mode, side by side.
+"""`warmbase compare` plans one workload in each storage mode, or for each place of Trino's cache, side by side.
 
-The plans that `warmbase compare` shows side by side: of the storage modes, or of the places of Trino's cache.
-
-The document that `warmbase plan ENV --output json` prints, and that the page of a plan has in it.
-
-The pages that `warmbase plan ENV --report FILE` and `warmbase compare ENV --report FILE` write.
+The JSON document of a plan and the reports of `warmbase plan --report FILE` and `warmbase compare --report FILE` are
+written here, too. The report of a plan has its document in it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The text of an explanation: the figure, the sentence, the formula, the inputs and the source.
+"""An explanation as text: the figure, a sentence, the formula, its inputs and the source.
 
-The words on the pages of a plan, each with the figures that it stands for.
+`word_paths` leads from the words on the pages of a plan to the figures that each stands for.
 """
 
 from __future__ import annotations

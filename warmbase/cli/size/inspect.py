@@ -1,6 +1,6 @@
-"""The report on an HBase root as text: a table for each family, the files left out, and advice.
+"""`warmbase inspect` estimates what an HBase root holds by reading a sample of its store files.
 
-`warmbase inspect` estimates what an HBase root holds by reading a sample of its store files.
+Its page has a table for each column family, the files that were left out, and advice.
 """
 
 from __future__ import annotations

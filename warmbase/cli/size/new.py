@@ -1,6 +1,6 @@
-"""The questions of `warmbase new`, each with a hint about how to find the number on a running cluster.
+"""`warmbase new` writes an environment file from five answers, or from another cluster's configuration, and plans it.
 
-`warmbase new` writes an environment file from five answers, or from a cluster's configuration, and plans it.
+Each question has a hint about how to find the number on a running cluster.
 """
 
 from __future__ import annotations

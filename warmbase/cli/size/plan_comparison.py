@@ -1,10 +1,6 @@
-"""Two plans with everything that a page, a pull request or a program is told about their difference.
+"""The comparison of two plans: as a page of `warmbase plan`, as JSON, and as Markdown for a pull request.
 
-A plan, or the difference between two, as Markdown for a pull request: never more than 60 lines.
-
-The page that `warmbase plan` prints for two plans: the answer in its first line, then what differs.
-
-Two plans side by side, as `warmbase plan` prints them where it is asked for a comparison.
+The page gives the answer in its first line, then what differs. The Markdown has at most 60 lines.
 """
 
 from __future__ import annotations

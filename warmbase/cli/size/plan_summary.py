@@ -1,8 +1,7 @@
-"""The sentences about a boost: how much faster a fill would be, and at what price.
+"""The summary that `warmbase plan` prints: at most 30 lines, as wide as the terminal up to 120 columns.
 
-The rows of a plan's page that say what the cluster does, in good hours and in bad ones.
-
-The summary that `warmbase plan` prints: at most 30 lines, as wide as the terminal up to 120 columns.
+Its rows say what to buy and what the cluster does, in good hours and in bad ones. `boost_text` says how much faster a
+boost would make a fill, and at what price.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""The decision that `warmbase plan` prints for an environment whose inputs are ranges.
+"""The pages of `warmbase plan` about inputs that vary, each with its JSON.
 
-The page of `warmbase plan ENV --frontier TARGET`: what each step of a target costs.
-
-The page of `warmbase plan ENV --months N`: when a growing workload needs more nodes, or a new cluster.
-
-The page of `warmbase plan ENV --tornado`: how far inputs and judgements move the price and the latency.
+- `show_decision`: which cluster to buy if inputs are ranges.
+- `show_frontier`: what each step of a target costs (`--frontier TARGET`).
+- `show_growth`: when a growing workload needs more nodes, or a new cluster (`--months N`).
+- `show_tornado`: how far inputs and judgements move the price and the latency (`--tornado`).
 """
 
 from __future__ import annotations
