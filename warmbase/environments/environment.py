@@ -1,8 +1,7 @@
-"""One environment file, read and checked: the proof that nothing in it is wrong.
+"""One environment file, read and checked: an `Environment` is the proof that nothing in the file is wrong.
 
-The place of the HBase root: a prefix of a bucket that the storage stack creates or that exists already.
-
-The Kerberos realm of an environment's clusters, and which security settings of HBase follow from a launch.
+It names the place of the HBase root, a prefix of a bucket that the storage stack creates or that exists already, and
+the Kerberos realm of its clusters. `HBaseSecurity` holds the security settings of HBase that follow from a launch.
 """
 
 from __future__ import annotations

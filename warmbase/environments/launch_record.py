@@ -3,10 +3,9 @@
 CloudFormation replaces an EMR cluster when its definition changes, and starts the new one before it ends the old. So
 the definition of the running cluster is recorded once, and synthesis takes it from the record from then on.
 
-Launch records on disk: `environments/prod.launch/blue/launch.json` with the bootstrap files beside it.
-
-The user commits them. A record that was edited, or that belongs to another cluster than the environment file's, is
-refused: what is deployed from it could replace the running cluster.
+A record is `environments/prod.launch/blue/launch.json`, with the bootstrap files beside it; the user commits them. A
+record that was edited, or that belongs to another cluster than the environment file's, is refused: what is deployed
+from it could replace the running cluster.
 """
 
 from __future__ import annotations

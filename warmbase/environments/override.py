@@ -1,8 +1,7 @@
 """A property that a person sets against the plan's own value.
 
-Overrides of properties that state a figure of the plan: each pins the figure, or is refused.
-
-So no property is rendered with a value other than the plan's figure.
+A property that states a figure of the plan pins that figure, or is refused. So no property is rendered with a value
+other than the plan's figure.
 """
 
 from __future__ import annotations

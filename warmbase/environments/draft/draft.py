@@ -1,6 +1,6 @@
 """A draft of an environment file: what a person states, and what warmbase assumes because nobody stated it.
 
-The values that a draft assumes for keys that nobody states, each with its reason.
+Each assumption has its reason.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""A draft as a file that can be planned: checked as if it was written, and written only where no file is.
+"""A draft as a file: its text is checked as if a person had written it, and it is written only where no file exists.
 
-A draft as the text of an environment file: each key with a comment, and each assumption marked as one.
-
-How to measure the workload on a running cluster, for each key that a person has to find out.
-
-Names of options, counters and printed lines were read from HBase 2.6.4 and 2.6.5 (`HFilePrettyPrinter`,
-`MetricsRegionServerSource`, `MetricsRegionSource`, `MetricsWALSource`).
+Each key has a comment, and each assumption is marked as one. For a key whose value a person has to find out, the
+comment says how to measure it on a running cluster. Names of options, counters and printed lines were read from HBase
+2.6.4 and 2.6.5 (`HFilePrettyPrinter`, `MetricsRegionServerSource`, `MetricsRegionSource`, `MetricsWALSource`).
 """
 
 from __future__ import annotations

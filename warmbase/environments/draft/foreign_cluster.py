@@ -1,7 +1,4 @@
-"""The values of a draft that another cluster's configuration states, and remarks on what a draft cannot take over.
-
-The EBS volumes of another cluster's core nodes as an environment file states volumes.
-"""
+"""The values of a draft that another cluster's configuration states, and remarks on what a draft cannot take over."""
 
 from __future__ import annotations
 

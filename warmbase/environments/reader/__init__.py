@@ -1,4 +1,4 @@
-"""Reads an environment file: YAML with lines, the schema, every problem at once."""
+"""The reader of environment files: YAML with lines, the schema, and every problem at once."""
 
 from warmbase.environments.reader.read import locate, read_environment, shared_roots
 

@@ -1,6 +1,6 @@
 """Values that the command line sets in an environment file before it is checked: `--set workload.stored=14TiB`.
 
-The text of an environment file with some values changed, as `warmbase explore` offers it to copy or save.
+`edited_text` writes the same changes into the text of the file, which `warmbase explore` offers to copy or save.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""An input that is known only as a range, such as 3 to 12 TiB, and the distribution of its values.
+"""Ranges in an environment file: `stored: 3..12 TiB`, or `{low: 3 TiB, mid: 5 TiB, high: 12 TiB, confidence: 90 %}`.
 
-Ranges in an environment file: `stored: 3..12 TiB`, or `{low: 3 TiB, mid: 5 TiB, high: 12 TiB, confidence: 90 %}`.
-
-Ranges are independent of each other, except for one that `follows` another.
+A range stands for an input that nobody knows exactly, and gives the distribution of its values. Ranges are independent
+of each other, except for one that `follows` another.
 
 Only `warmbase plan ENV`, alone or with --tornado, --months or --report, and `warmbase explore` accept a file with
 ranges. Everything else needs one value for each input.

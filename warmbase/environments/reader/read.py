@@ -1,8 +1,8 @@
-"""From a name or a path to an Environment, or to every problem in the file.
+"""From a name or a path to an `Environment`, or to every problem in the file.
 
-Two files with one name, which would deploy the same stacks, or over one root, to which two clusters would write.
-
-An environment file as it was at a git revision, with the files that it names as they were then.
+Two files with one name are refused, because they would deploy the same stacks; so are two over one root, to which two
+clusters would write. `environment_at` reads a file as it was at a git revision, with the files that it names as they
+were then.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The schema of an environment file: everything a person decides and nothing a machine can work out.
 
 It is complete: a value that the project does not support yet is refused as such, never ignored. `build` turns each
-section into the type that the rest of the project uses; `schema_text` is the JSON schema for editors.
-
-Every key of an environment file with its form: the schema as a list, for pages and drafts.
+section into the type that the rest of the project uses; `schema_text` is the JSON schema for editors, and `schema_keys`
+is the schema as a list, for pages and drafts.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""The base of every section of an environment file: unknown keys are errors, and all errors are reported at once.
+"""The base of every section of an environment file, and its scalars: text with a unit, `auto`, and numbers with bounds.
 
-The scalars of an environment file: text with a unit, `auto`, bounds, and values that are not honoured yet.
-
-Between which values each number of an environment file makes sense, and why.
-
-A slip of a few zeros otherwise becomes a plan, or an arithmetic error far from the file.
+Unknown keys are errors, and all errors of a file are reported at once. `Bounds` says between which values a number
+makes sense, and why: without it, a slip of a few zeros would become a plan, or an arithmetic error far from the file.
 """
 
 from __future__ import annotations

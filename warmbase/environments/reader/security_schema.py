@@ -1,6 +1,6 @@
 """The section of an environment file about encryption and authentication.
 
-Checks of Kerberos that need other sections of an environment file: nodes, network, and the second server.
+Kerberos is also checked against other sections: nodes, network, and the second server of a realm.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """The `workload` and `targets` sections of an environment file: the data, the load, and what a plan must meet.
 
-A measured popularity: a CSV file of cumulative shares, hottest rows first.
-
-Columns `rows` and `reads`, both from 0 to 1 and rising: `0.1,0.9` says that the hottest tenth of the rows gets nine
-tenths of the reads.
+A measured popularity is a CSV file of cumulative shares, hottest rows first. Its columns `rows` and `reads` go from 0
+to 1 and rise: `0.1,0.9` says that the hottest tenth of the rows gets nine tenths of the reads.
 """
 
 from __future__ import annotations

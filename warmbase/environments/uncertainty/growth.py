@@ -1,4 +1,4 @@
-"""The growing workload of one cluster of an environment, of whatever engine."""
+"""The growing workload of one cluster of an environment, whatever its engine."""
 
 from __future__ import annotations
 

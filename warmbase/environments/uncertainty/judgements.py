@@ -4,11 +4,9 @@ A judgement is a constant that nobody has measured for your cluster, such as the
 range is that of its source, or else half to twice its value. The judgements here describe hardware, S3 and HBase.
 Others, such as the number of points of a curve, decide only how exactly the model computes.
 
-Plans with another value of a constant of the model.
-
-Formulas use such a constant by its name, and some use it when their module is imported. So the modules are imported
-once more with the other value, and dropped afterwards. Passing each constant through all formulas instead would make
-every formula harder to read.
+Formulas use such a constant by its name, and some use it when their module is imported. So `altered_constants` imports
+the modules once more with the other value, and drops them afterwards. Passing each constant through all formulas
+instead would make every formula harder to read.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Samples of the ranges in an environment file, and the cluster that suits all samples best.
 
-From an environment to the situation of one of its clusters, of whatever engine.
+`situation_of` is the situation of one cluster of an environment, whatever its engine.
 """
 
 from __future__ import annotations
