@@ -1,10 +1,10 @@
 """The bytes that one data block takes in the BucketCache, and how the lengths of many blocks are spread.
 
 HBase stores a block with its 33-byte header, its payload (decompressed but still encoded; as on disk under
-`hbase.block.data.cachecompressed`), 13 bytes of metadata and, when the cache file is persistent, an 8-byte
-time stamp. Checksums are not stored. Source: HBase 2.6.2 HFileBlock and BucketCache.RAMQueueEntry.
+`hbase.block.data.cachecompressed`), 13 bytes of metadata and, when the cache file is persistent, an 8-byte time stamp.
+Checksums are not stored. Source: HBase 2.6.2 HFileBlock and BucketCache.RAMQueueEntry.
 
-The contents of real store files: the histogram of their blocks instead of an estimate of it.
+Where store files were inspected, the histogram of their blocks (`FamilyTotals`) replaces the estimate.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An EMR release: what it ships, and what that lets us set."""
+"""An EMR release: the versions that it ships, and which settings those allow."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""A function that remembers its values.
-
-Equality of structs of which one field does not count.
-"""
+"""Functions that remember their results, and structs in whose equality one field does not count."""
 
 from __future__ import annotations
 
