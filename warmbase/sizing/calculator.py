@@ -1,7 +1,4 @@
-"""Why each figure of a plan is what it is, by the figure's path.
-
-Workload and facts in, plan out.
-"""
+"""The calculator: workload and facts in, plan out, and the explanation of each figure by its path."""
 
 from __future__ import annotations
 

@@ -1,14 +1,10 @@
-"""The arithmetic of an explanation: an expression over named inputs, evaluated and never trusted.
-
-A formula holds no number of its own: every number is an input with a name, a unit and a source, so a constant cannot
-be written down a second time. `evaluate` reads the expression with `ast` and computes it here; nothing is executed.
-
-Why a figure is what it is: a sentence, a formula that gives the figure, what goes into it, and where it comes from.
+"""An explanation: why a figure is what it is, as a sentence, a formula that gives the figure, its inputs and sources.
 
 An explanation is checked and not believed: `Explanation.value` computes the formula from the inputs, and a test holds
-it against the plan's figure for every mode and for many workloads.
+it against the plan's figure for every mode and for many workloads. `figure_at` finds a figure of a plan by its path.
 
-A figure of a plan by its path.
+A formula holds no number of its own: every number is an input with a name, a unit and a source, so a constant cannot be
+written down a second time. `evaluate` reads the expression with `ast` and computes it; nothing is executed.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""The targets of the cluster, as the environment file states them.
+"""The calculator's question: what must be served, and what the world offers to serve it with.
 
-The decisions that a person has taken about one cluster; None is left to the calculator.
-
-Figures of a RegionServer that somebody states with an override, and that the calculator then uses as they are.
-
-The calculator's question: what must be served, and what the world offers to serve it with.
+`Targets` are the targets of the environment file. `CoreChoice` and `ClusterChoice` are what a person has decided about
+one cluster; None is left to the calculator. `Pins` are figures of a RegionServer that somebody states with an override;
+the calculator uses them as they are.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Advice that the store files of a column family give: which of its settings to change.
+"""Warnings and advice: missed targets, risks of a deployment, the age of facts, and settings that store files suggest.
 
-Whether to cache it, block size, encoding, codec, Bloom filter. Files say how data lie, and not how they are read: each
-piece of advice says what it would save, and what it costs.
+Warnings are about a plan before its deployment, such as a target that a pinned cluster misses, or a volume faster than
+its instance, and about the age of its release and prices.
 
-Warnings before a deployment, such as a target that a pinned cluster misses, or a volume faster than its instance.
-
-Warnings about the age of a plan's facts: the release, and the prices.
+Advice is about a column family whose store files were inspected: whether to cache it, block size, encoding, codec,
+Bloom filter. Files say how data lie, and not how they are read: each piece of advice says what it would save, and what
+it costs.
 """
 
 from __future__ import annotations

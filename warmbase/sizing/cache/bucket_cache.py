@@ -1,23 +1,19 @@
 """The BucketCache: how large it must be for a hit ratio, and what a cache of some size then does.
 
-A cache on several EBS volumes of one size and one speed, with a file on each.
+A cache may lie on several EBS volumes of one size and one speed, with a file on each. `files:` is not striped: HBase
+fills one file before it uses the next, from the first one up, or from the last one down if the blocks have the largest
+bucket size. If reads warm up a cache, the most popular blocks are in the file that HBase fills first, and they stay
+there, because they are never evicted. That file is a cache of its own: it holds the blocks that a cache of its size
+holds when it has just become full. So the busiest volume serves hit ratio(cache / volumes) / hit ratio(cache) of all
+hits.
 
-`files:` is not striped: HBase fills one file before it uses the next, from the first one up, or from the last one down
-if the blocks have the largest bucket size. If reads warm up a cache, the most popular blocks are in the file that HBase
-fills first, and they stay there, because they are never evicted. That file is a cache of its own: it holds the blocks
-that a cache of its size holds when it has just become full. So the busiest volume serves
-hit ratio(cache / volumes) / hit ratio(cache) of all hits.
+Measured with the BucketAllocator of HBase 2.6.2, Zipf reads and least-recently-used evictions: this share is within 2 %
+of the measured one when the cache becomes full, and up to 6 % above it after 250 evictions. ESTIMATE: prefetch spreads
+the blocks more evenly. Source: HBase 2.6.2 FileIOEngine, BucketAllocator.
 
-Measured with the BucketAllocator of HBase 2.6.2, Zipf reads and least-recently-used evictions: this share is within
-2 % of the measured one when the cache becomes full, and up to 6 % above it after 250 evictions. ESTIMATE: prefetch
-spreads the blocks more evenly.
-
-Source: HBase 2.6.2 FileIOEngine, BucketAllocator.
-
-How large a compaction may be whose output enters the cache.
-
-A compaction replaces the blocks of its input, so a cache that holds all the data caches its output. In a cache that
-holds less, the output of one large compaction, most of which nobody reads, would replace blocks that are read often.
+The size limits the compactions whose output enters the cache. A compaction replaces the blocks of its input, so a cache
+that holds all the data caches its output. In a cache that holds less, the output of one large compaction, most of which
+nobody reads, would replace blocks that are read often.
 """
 
 from __future__ import annotations

@@ -1,24 +1,22 @@
-"""The cheapest way to serve blocks of many lengths with few slots, exactly.
-
-Slots ascend, and so does the claim of one block in them; every class is a run of neighbouring slots and pays the claim
-of its last. Serving the first j slots with t classes costs min over i of cost(t - 1, i) + claim(j) x blocks(i, j], a
-matrix whose rows' minima move right only (Monge, since claims ascend): each of its layers is solved in n log n instead
-of n². Source: Aggarwal and others, "Geometric applications of a matrix-searching algorithm", 1987.
-
-The list of bucket sizes (`hbase.bucketcache.bucket.sizes`) under which given blocks claim the least capacity.
+"""The list of bucket sizes (`hbase.bucketcache.bucket.sizes`) under which given blocks claim the least capacity.
 
 A block in a slot of s bytes claims what one block of a full cache does: a share of a bucket, B / ⌊B / s⌋ with B four
 times the largest size, or of the slots that may be claimed before eviction starts, s / 0.95, whichever is more. Its
 reciprocal is HBase's never-evict capacity for that size. The list returned has the least total claim of all lists. For
-one largest size, claims rise with the slot, so the best slots are block lengths rounded up to 256 bytes and `partition`
+one largest size, claims rise with the slot, so the best slots are block lengths rounded up to 256 bytes and `Partition`
 finds them exactly; largest sizes are tried by rising lower bound until the bound excludes the rest. HBase's own list,
 KiB steps plus 1 KiB, loses a fifth of the cache at cells of 2 KB.
 
-Bucket sizes and blocks of a cache so small that one bucket is a noticeable part of it.
+`Partition` serves blocks of many lengths with few slots at the least cost. Slots ascend, and so does the claim of one
+block in them; every class is a run of neighbouring slots and pays the claim of its last. Serving the first j slots with
+t classes costs min over i of cost(t - 1, i) + claim(j) x blocks(i, j], a matrix whose rows' minima move right only
+(Monge, since claims ascend): each of its layers is solved in n log n instead of n². Source: Aggarwal and others,
+"Geometric applications of a matrix-searching algorithm", 1987.
 
-In a large cache, the number of blocks is proportional to its size. In a small cache it is not: each bucket size needs a
-bucket of its own, and a bucket has room for four of the longest blocks, which is megabytes for cells of megabytes. So
-shorter lists of sizes are tried with HBase's own allocation, and the list that holds the most blocks is chosen.
+`CoarseCaches` are so small that one bucket is a noticeable part of them. In a large cache, the number of blocks is
+proportional to its size. In a small cache it is not: each bucket size needs a bucket of its own, and a bucket has room
+for four of the longest blocks, which is megabytes for cells of megabytes. So shorter lists of sizes are tried with
+HBase's own allocation, and the list that holds the most blocks is chosen.
 """
 
 from __future__ import annotations

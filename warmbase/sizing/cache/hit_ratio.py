@@ -1,18 +1,17 @@
-"""Hit ratio from HBase 2.6.5 on, where a block enters the SINGLE group and its second read moves it to MULTI.
+"""The share of block reads that a BucketCache of some size answers, once warm, and the curve over sizes.
 
-Either group is an LRU list: a block leaves SINGLE after a time T1 without a read, MULTI after T2. Between reads
-of one block its group is a two-state chain, which gives sizes and outflows of both groups for any T1 and T2 (Che's
-approximation for each). HBase's freeSpace() shares an eviction between the groups by how far each exceeds
-its share; the times sought are those that fill the cache and whose outflows have that proportion. They are found
-by bracketing T1 and, for each T1, T2. Source: HBASE-29667, BucketCache.freeSpace; checked against `replay`.
+HBase evicts the least recently used blocks in batches. Between two batches the cache grows with every miss, and holds
+at each moment the most recently read blocks: an LRU cache whose size swings. So Che's approximation gives the miss
+ratio at each size m(c), and a cycle of growth from `kept` to `full` blocks takes the sum of 1 / m(c) reads: the miss
+ratio is the harmonic mean of m over the swing. Source: Che, Tung, Wang, "Hierarchical Web caching systems", 2002; HBase
+2.6.2 BucketCache.freeSpace; checked against `replay` to 1.5 points.
 
-Which share of block reads a BucketCache of some size answers, once warm, and the curve over sizes.
-
-HBase evicts the least recently used blocks in batches. Between two batches the cache grows with every miss, and
-holds at each moment the most recently read blocks: an LRU cache whose size swings. So Che's approximation gives
-the miss ratio at each size m(c), and a cycle of growth from `kept` to `full` blocks takes the sum of 1 / m(c) reads:
-the miss ratio is the harmonic mean of m over the swing. Source: Che, Tung, Wang, "Hierarchical Web caching systems",
-2002; HBase 2.6.2 BucketCache.freeSpace; checked against `replay` to 1.5 points.
+From HBase 2.6.5 on (`promoted_hit_ratios`), a block enters the SINGLE group and its second read moves it to MULTI.
+Either group is an LRU list: a block leaves SINGLE after a time T1 without a read, MULTI after T2. Between reads of one
+block its group is a two-state chain, which gives sizes and outflows of both groups for any T1 and T2 (Che's
+approximation for each). HBase's freeSpace() shares an eviction between the groups by how far each exceeds its share;
+the times sought are those that fill the cache and whose outflows have that proportion. They are found by bracketing T1
+and, for each T1, T2. Source: HBASE-29667, BucketCache.freeSpace; checked against `replay`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Why the BucketCache is as large as it is, and what hit ratio it has.
-
-Why regions split where they do.
-"""
+"""Why the BucketCache is as large as it is, what hit ratio it has, and why regions split where they do."""
 
 from __future__ import annotations
 

@@ -1,10 +1,7 @@
-"""Why the cache's index is written as it is, and how long a restart takes.
+"""Why the hours after a failure or a launch last as long as they do.
 
-Why a crash takes rows offline for as long as it does, and how long the initial load takes.
-
-Why cold caches take as long as they do to warm up, and what the cluster serves meanwhile.
-
-Why a snapshot of everything takes as long as it does to leave the cluster, and to come back.
+They are the restart and the dumps of the index that it needs, a lost node, the initial load, cold caches that warm up
+while the cluster serves, and a snapshot that leaves the cluster or comes back.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Why the memory of one RegionServer is shared out as it is.
-
-Why a RegionServer has as many threads, queues and connections as it has.
-"""
+"""Why the memory of one RegionServer is shared out as it is, and why it has as many threads, queues and connections."""
 
 from __future__ import annotations
 

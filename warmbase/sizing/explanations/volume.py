@@ -1,7 +1,4 @@
-"""Why the volume under the cache is as large and as fast as it is.
-
-Why HDFS has the settings that it has where it stores the data.
-"""
+"""Why the volume under the cache is as large and as fast as it is, and why HDFS has the settings that it has."""
 
 from __future__ import annotations
 

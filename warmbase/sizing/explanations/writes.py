@@ -1,7 +1,4 @@
-"""The reasons for the settings of compactions: their threads, their limits, and the files that they merge.
-
-Why the cluster carries the writes that it carries, and which settings and volumes they need.
-"""
+"""Why the cluster carries the writes that it carries, and which settings, compactions and volumes they need."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""The months in which a growing workload outgrows its cluster, and what must then be bought.
+"""The months in which a growing workload outgrows its cluster, and the price of each step of one target.
 
 A cluster is enlarged with nodes like those it has, because EMR adds them while the cluster runs. Another instance type
 or other volumes need a new cluster, which takes a day of work and starts with cold caches. So a new cluster is proposed
 only if it saves enough, or if no number of such nodes meets the targets.
 
-The price of each step of one target, with all other targets as stated.
+A `Frontier` varies one target; all others stay as stated.
 """
 
 from __future__ import annotations

@@ -1,21 +1,17 @@
 """The cluster to buy if inputs are ranges: the one with the least mean regret over many samples of the ranges.
 
-A sample is one combination of values, one from each range. An option is a cluster that could be bought. Its regret in
-a sample is its bill less the bill of the cheapest cluster that meets the targets there. An option that misses a
-target is also charged several times the price of the capacity that it lacks. Options are compared within a sample,
-never across samples. Source: the minimax regret of Savage, "The theory of statistical decision", 1951, with the mean
-in place of the maximum, as in Netflix's service-capacity-modeling; the worst sample is reported beside it.
+A sample is one combination of values, one from each range. An option is a cluster that could be bought: the cheapest
+cluster of each sample, and neighbours of the best of them. Its regret in a sample is its bill less the bill of the
+cheapest cluster that meets the targets there. An option that misses a target is also charged several times the price of
+the capacity that it lacks. Options are compared within a sample, never across samples. Source: the minimax regret of
+Savage, "The theory of statistical decision", 1951, with the mean in place of the maximum, as in Netflix's
+service-capacity-modeling; the worst sample is reported beside it.
 
-Points that fill a cube more evenly than random points do; each stands for one sample of several inputs.
+`spread_points` fill a cube more evenly than random points do; each stands for one sample of several inputs.
 
-The search for the options with the least sum of regrets.
-
-It is a best-first branch and bound: it takes the option whose sum of regrets has the lowest bound, and evaluates it in
-one more sample, until that option has been evaluated in every sample. It therefore drops no option that could win.
-
-The decision for the cluster with the least mean regret.
-
-The options are the cheapest cluster of each sample, and neighbours of the best of them.
+`RegretSearch` is a best-first branch and bound: it takes the option whose sum of regrets has the lowest bound, and
+evaluates it in one more sample, until that option has been evaluated in every sample. It therefore drops no option that
+could win.
 """
 
 from __future__ import annotations

@@ -1,18 +1,16 @@
-"""A RegionServer that is lost for good: how long its rows are offline, and how long its cache takes to refill.
+"""The bad hours of a cluster: its caches are cold, it has lost a node, or it is loaded for the first time.
 
-A core node that EMR replaces: when it has its regions, when its cache is warm, and the service meanwhile.
-
-HBase does not move regions when a server joins. The next run of the balancer does, because a server without regions is
-a reason to balance whatever the imbalance costs. The balancer does not run while the master processes a dead server or
-regions are in transition, so the new node also waits until the rows of the lost one are online again.
+A RegionServer that is lost for good takes its rows offline until others open its regions, and they refill its part of
+the cache. A core node that EMR replaces must then get regions. HBase does not move regions when a server joins. The
+next run of the balancer does, because a server without regions is a reason to balance whatever the imbalance costs. The
+balancer does not run while the master processes a dead server or regions are in transition, so the new node also waits
+until the rows of the lost one are online again.
 
 Source: HBase 2.6.2 hbase-default.xml (hbase.balancer.period), HMaster.balance, ServerManager.areDeadServersInProgress,
 HMaster.getMaxBalancingTime, BalancerChore, StochasticLoadBalancer.needsBalance (idleRegionServerExist); Amazon EMR
 Management Guide, "Replacing unhealthy nodes".
 
-The initial load of all data: how long puts take at least, and how to set the tables meanwhile.
-
-The bad hours of a cluster: its caches are cold, it has lost a node, or it is loaded for the first time.
+The initial load is the least time that puts of all data take; the load settings say how to set the tables meanwhile.
 """
 
 from __future__ import annotations

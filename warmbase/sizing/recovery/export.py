@@ -1,15 +1,13 @@
-"""How long a snapshot takes to leave a cluster, and to come to one.
+"""How long it takes to copy a table out of a cluster, as a snapshot or by a scan, and a snapshot into one.
 
-`ExportSnapshot` copies store files with as many mappers as it is given; each is one stream. A copy into HDFS
-sends every byte again for each further replica, and that network is what a restore of a large table is bound
-by.
+`ExportSnapshot` copies store files with as many mappers as it is given; each is one stream. A copy into HDFS sends
+every byte again for each further replica, and that network is what a restore of a large table is bound by.
 
-An export of a table by a scan that goes through the RegionServers but does not fill their caches.
-
-The client sets `setCacheBlocks(false)`. HBase then takes each block from the cache if it is there, and otherwise from
-S3, and does not cache it (HBase 2.6.2, HFileReaderImpl.readBlock). After the first blocks of a region, HBase reads the
-store file as a stream, so with S3A's policy `sequential`, which warmbase sets, neighbouring blocks that are not cached
-come with one GET. The export uses what the load leaves of every resource.
+A scan goes through the RegionServers but does not fill their caches. The client sets `setCacheBlocks(false)`. HBase
+then takes each block from the cache if it is there, and otherwise from S3, and does not cache it (HBase 2.6.2,
+HFileReaderImpl.readBlock). After the first blocks of a region, HBase reads the store file as a stream, so with S3A's
+policy `sequential`, which warmbase sets, neighbouring blocks that are not cached come with one GET. The export uses
+what the load leaves of every resource.
 """
 
 from __future__ import annotations

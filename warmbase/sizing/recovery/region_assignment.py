@@ -1,15 +1,15 @@
-"""The assignment of regions to RegionServers with the most cached bytes, under a bound on the regions of a server.
+"""The assignment of regions to RegionServers with the most cached bytes, and the second copies that a restart leaves.
 
-This is a transport problem: a minimum-cost flow from regions through servers, exact in integers. Every region begins on
-the server where it is worth most. While a server has too many, the flow takes the cheapest chain of moves from it to a
-server with room. Chains lead over servers, of which there are few: for each pair of servers a heap has the region whose
-move costs least. Successive shortest paths keep the flow optimal (Ahuja, Magnanti and Orlin, Network Flows, 9.7).
+The assignment, under a bound on the regions of a server, is a transport problem: a minimum-cost flow from regions
+through servers, exact in integers. Every region begins on the server where it is worth most. While a server has too
+many, the flow takes the cheapest chain of moves from it to a server with room. Chains lead over servers, of which there
+are few: for each pair of servers a heap has the region whose move costs least. Successive shortest paths keep the flow
+optimal (Ahuja, Magnanti and Orlin, Network Flows, 9.7).
 
-The blocks that the caches of other servers read from S3 while a server restarts without its regions.
-
-Meanwhile, its regions are open on the other servers, which cache their blocks a second time: by prefetch when a region
-opens, and by reads. Each block is one GET (service/resource.py: there is no read-ahead). Nothing removes the second
-copies when the regions come home, so the caches need room for the copies of every server, or evict other blocks.
+While a server restarts without its regions, they are open on the other servers, which cache their blocks a second time:
+by prefetch when a region opens, and by reads. Each block is one GET (service/resource.py: there is no read-ahead).
+Nothing removes the second copies when the regions come home, so the caches need room for the copies of every server, or
+evict other blocks.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ A prefetch is bound by a throughput, so the bytes in a cache grow in a straight 
 remains follows from the slope of the last minutes. Reads alone fill a cache ever more slowly: then the time is too
 short, and grows from look to look.
 
-The hit ratio of a cluster during 24 hours: its caches fill after a cold start, a server restarts, a node is lost.
+`first_day` is the hit ratio during 24 hours in which caches fill after a cold start, a server restarts, and a node is
+lost.
 """
 
 from __future__ import annotations

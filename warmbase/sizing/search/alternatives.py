@@ -1,13 +1,11 @@
-"""Other block sizes and a codec that would save money, as advice in addition to the plan for the table as it is.
+"""Advice beside the plan: cheaper block sizes and codecs, the cost of each table, and the price of another cache size.
 
-Each trial is a search of its own, limited to clusters that are cheaper than the plan's, so it ends early where none is.
-A longer search is cut short; what it has found is advice, too, although a cheaper cluster may exist.
-The blocks of inspected store files are known, so nothing else is tried for them. Nothing else is tried for several
-tables either, because each of them could have its own setting.
+Each trial of another block size or codec is a search of its own, limited to clusters that are cheaper than the plan's,
+so it ends early where none is. A longer search is cut short; what it has found is advice, too, although a cheaper
+cluster may exist. The blocks of inspected store files are known, so nothing else is tried for them. Nothing else is
+tried for several tables either, because each of them could have its own setting.
 
-The cost of each table: how much less a cluster that never had it would cost.
-
-The price of the cache volumes of a cluster if its caches had another size.
+The cost of a table is how much less a cluster that never had it would cost.
 """
 
 from __future__ import annotations

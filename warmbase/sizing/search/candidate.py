@@ -1,6 +1,6 @@
 """One cluster that could be bought, and what it would do: evaluated the same whether searched or pinned.
 
-The targets that a candidate misses, each with the value that it reaches and the value that was asked for.
+A shortfall is a target that a candidate misses, with the value that it reaches and the value of the target.
 """
 
 from __future__ import annotations

@@ -1,17 +1,15 @@
-"""The change of a cluster that may meet a missed target, and laws that rule out many caches at once.
-
-How large the cache is on volumes that somebody else chose.
-
-A larger cache has more hits, and volumes that are paid for cost no more with it. But its index takes memory, some of it
-from the buffers of handlers, and it takes longer to fill and to restart. So the cache is as large as volumes and memory
-allow, or else the largest that misses no target for these reasons. A cache between two that serve may still miss a
-target, because disks answer more reads of a larger cache. So the cache for which a plan buys such volumes is tried,
-too: a plan whose layout is pinned serves as before.
-
-Every cache size and volume speed of a number of nodes of one type, with the monthly cost of each cluster.
+"""Every cache size and volume speed of a number of nodes of one type, with the monthly cost of each cluster.
 
 The costs of a whole grid are computed as arrays, in a fraction of a millisecond. `Candidate` decides whether a point
-meets the targets. That takes longer, and only happens for points that could win.
+meets the targets. That takes longer, and only happens for points that could win. Laws rule out many caches at once
+(`may_serve_reads`, `within_memory` …), and `cures` are the changes of a cluster that may meet a target that it misses.
+
+`with_fitting_cache` sizes the cache on volumes that somebody else chose. A larger cache has more hits, and volumes that
+are paid for cost no more with it. But its index takes memory, some of it from the buffers of handlers, and it takes
+longer to fill and to restart. So the cache is as large as volumes and memory allow, or else the largest that misses no
+target for these reasons. A cache between two that serve may still miss a target, because disks answer more reads of a
+larger cache. So the cache for which a plan buys such volumes is tried, too: a plan whose layout is pinned serves as
+before.
 """
 
 from __future__ import annotations

@@ -2,13 +2,11 @@
 
 The cache has volumes of its own, because YARN marks a disk as unhealthy once it is 90 % full, and EMR then replaces the
 node together with its cache. HBase does not stripe `files:`, so the cache lies on one volume (on EBS, or the instance's
-own NVMe drive), or on the fewest EBS volumes that carry it (`volume_counts`). In HDFS mode the data
-lies on volumes of the nodes: on several if one would be larger than EMR documents.
+own NVMe drive), or on the fewest EBS volumes that carry it; more would only add faults. One volume carries what EMR
+documents, and what the instance sustains. Where that is too little, the cache lies on more volumes, whose busiest one
+limits them (`useful_volumes`).
 
-The fewest EBS volumes that carry the cache of a node, for each size of the cache; more would only add faults.
-
-One volume carries what EMR documents, and what the instance sustains. Where that is too little, the cache lies on more
-volumes, whose busiest one limits them (`cache_volumes`).
+In HDFS mode the data lies on volumes of the nodes: on several if one would be larger than EMR documents.
 """
 
 from __future__ import annotations

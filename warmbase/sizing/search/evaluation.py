@@ -1,6 +1,6 @@
 """A candidate with its bill and the targets that it misses, and the result of a search.
 
-The bill of a candidate: its nodes, its primaries, and the services that the stacks create around them.
+The bill counts the nodes, the primaries, and the services that the stacks create around them.
 """
 
 from __future__ import annotations

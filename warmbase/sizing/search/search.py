@@ -1,14 +1,11 @@
-"""The points of one grid of clusters, tried from the cheapest up, without those that a law rules out.
-
-Slower volumes never carry more, and a smaller cache never has more hits. A larger cache never takes less memory, and
-never less time to warm up.
-
-The cheapest cluster that meets the targets, over every instance type, count, cache size and volume speed.
+"""The cheapest cluster that meets the targets, over every instance type, count, cache size and volume speed.
 
 Clusters are tried in the order of the least that they can cost. For a type, that is the cost of its nodes and of the
 cheapest volumes that hold enough cache; for a count of nodes, it is that of its cheapest grid point; and for a grid
-point, it is its bill. The first cluster that meets the targets is therefore the cheapest. Laws, each with a test, leave
-out clusters that cannot win.
+point, it is its bill. The first cluster that meets the targets is therefore the cheapest.
+
+Laws, each with a test, leave out clusters that cannot win. In one grid: slower volumes never carry more, a smaller
+cache never has more hits, and a larger cache never takes less memory, and never less time to warm up.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""The reads and the prefetch of a cluster at one hit ratio, while its caches warm up.
+"""The course of a cluster with cold caches: the reads that it serves and how it warms up, step by step in time.
 
 At each hit ratio the resources bound the reads: handlers that wait for S3, S3's own limit, disks, network and CPU.
 Prefetch uses the same disks, network, CPU and requests. If they need more than there is, each gets at least half, so
 reads slow down the warm-up and the warm-up slows down reads, but neither stops the other.
-
-The course of a cluster with cold caches: the reads that it serves and how it warms up, step by step in time.
 """
 
 from __future__ import annotations

@@ -1,7 +1,11 @@
-"""The heap of a RegionServer whose BucketCache keeps its blocks on disk and their index on the heap.
+"""How the memory of a core node is shared out, and the heap of its RegionServer.
 
-Heap = L1 (leaf indexes and Bloom chunks, which the combined cache keeps on heap) + memstore + BucketCache index
-+ write queues + one chunk of the persistence dump + a fifth of everything, which HBase's own rule leaves free.
+RAM = operating system + daemons of EMR + YARN containers + heap + what the JVM takes beside it + direct buffers + page
+cache. The page cache is what is left: BucketCache files are read and written through it.
+
+Heap = L1 (leaf indexes and Bloom chunks, which the combined cache keeps on heap) + memstore + BucketCache index + write
+queues + one chunk of the persistence dump + a fifth of everything, which HBase's own rule leaves free. The BucketCache
+keeps its blocks on disk and only their index on the heap.
 
 Glossary
     l1_bytes            every leaf index and Bloom chunk of the hosted files; grows with blocks and rows
@@ -10,15 +14,9 @@ Glossary
     write_queue_bytes   blocks waiting to be written to the cache: one batch draining, one queued
     persist_chunk_bytes entries of one chunk while the index is dumped
 
-Source: HBase 2.6.2 BucketCache, MemorySizeUtil.checkForClusterFreeHeapMemoryLimit; entries measured on it.
-
-How the memory of a core node is shared out.
-
-RAM = operating system + daemons of EMR + YARN containers + heap + what the JVM takes beside it + direct buffers
-+ page cache. The page cache is what is left: BucketCache files are read and written through it.
-
-Sources: Amazon EMR best practices (at least 2 GB for the operating system; YARN's share is given back where
-HBase is what the node is for); HBase 2.6.2 ByteBuffAllocator for the direct buffers.
+Sources: Amazon EMR best practices (at least 2 GB for the operating system; YARN's share is given back where HBase is
+what the node is for); HBase 2.6.2 ByteBuffAllocator for the direct buffers; HBase 2.6.2 BucketCache,
+MemorySizeUtil.checkForClusterFreeHeapMemoryLimit for the heap; entries measured on it.
 """
 
 from __future__ import annotations

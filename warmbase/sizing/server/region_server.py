@@ -1,18 +1,13 @@
-"""How the handlers of a RegionServer are shared between reads and writes.
+"""One RegionServer on one instance type: its cache, heap, memory, threads, how it keeps its index, and how it fills.
 
-With a read ratio, HBase makes separate queues: writers = max(1, n - max(1, round(n x ratio))) of queues and handlers
-alike, and reads have the rest. A write that waits for a flush then keeps no read waiting.
-
-Source: HBase 2.6.2 RpcExecutor, RWQueueRpcExecutor.
-
-How many regions a RegionServer opens at the same time.
+With a read ratio, HBase makes separate call queues: writers = max(1, n - max(1, round(n x ratio))) of queues and
+handlers alike, and reads have the rest. A write that waits for a flush then keeps no read waiting. Source: HBase 2.6.2
+RpcExecutor, RWQueueRpcExecutor.
 
 A thread that opens a region waits for one S3 request after another, so threads cost only requests. When all servers
 start together, their requests must stay below S3's limit for one prefix.
 
-One RegionServer on one instance type: its cache, heap, memory, and how it keeps its index.
-
-How the cold caches of a cluster fill: by prefetch, and by the reads themselves.
+Cold caches fill by prefetch, and by the reads themselves.
 """
 
 from __future__ import annotations

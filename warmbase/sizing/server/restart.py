@@ -1,38 +1,29 @@
-"""How long an entry of the persisted index is: one for each cached block, of protobuf fields.
+"""The restarts of a RegionServer: the index that keeps its cache, how long it is away, a crash, and reopened regions.
 
-Numbers are varints, seven bits to a byte, so an entry is as long as its numbers are large: offsets grow with the store
-files and with the cache, the access counter with reads, the time with how long the node is up. Source: HBase 2.6.2
-BucketCacheEntry.proto and BucketProtoUtils; checked against the index of a real RegionServer.
+HBase rewrites the whole index of the BucketCache every `hbase.bucketcache.persist.intervalinmillis` if anything
+changed, so the interval trades what a crash forgets against the share of time and of the cache volume that dumping
+takes. An entry of the index is one cached block as protobuf fields. Numbers are varints, seven bits to a byte, so an
+entry is as long as its numbers are large: offsets grow with the store files and with the cache, the access counter with
+reads, the time with how long the node is up. Source: HBase 2.6.2 BucketCacheEntry.proto and BucketProtoUtils; checked
+against the index of a real RegionServer.
 
-The cost of keeping the index of a BucketCache on disk, so that a restart finds its blocks again.
+In a restart, the master holds the regions for their old server (`hbase.master.scp.retain.assignment.force`), sleeping
+50 ms, 100 ms, 200 ms … between looks. `hbase.master.scp.retain.assignment.force.retries` ends that: the default of 600
+never does, so a server that does not come back (a replaced EMR node has a new name) would keep its regions offline for
+good.
 
-HBase rewrites the whole index every `hbase.bucketcache.persist.intervalinmillis` if anything changed, so the
-interval trades what a crash forgets against the share of time and of the cache volume that dumping takes.
+If a RegionServer crashes and does not return, as on a node that EMR replaces, ZooKeeper ends the session, the master
+splits the log and waits for the server until the retention window ends, and survivors open the regions. The lab's crash
+scenario measures these phases on HBase 2.6.2. If the server had `hbase:meta`, the master first waits for that table in
+the same way, and assigns nothing else meanwhile.
 
-How long a RegionServer is away when it restarts with its cache kept, and how long its regions wait for it.
+Clients must outlast all that. A client waits 0.1, 0.2, 0.3, 0.5, 1, 2, 4, 10 and then 20 s between its tries. HBase's
+default of 15 retries ends after two minutes, but the master may wait much longer for a lost server before it moves the
+regions. Source: HBase 2.6.2 HConstants.RETRY_BACKOFF, ConnectionUtils.getPauseTime.
 
-The master holds the regions for their old server (`hbase.master.scp.retain.assignment.force`), sleeping 50
-ms, 100 ms, 200 ms … between looks. `hbase.master.scp.retain.assignment.force.retries` ends that: the default
-of 600 never does, so a server that does not come back (a replaced EMR node has a new name) would keep its
-regions offline for good.
-
-How long rows are offline after a RegionServer crashes and does not return, as on a node that EMR replaces.
-
-The lab's crash scenario measures the phases on HBase 2.6.2: ZooKeeper ends the session, the master splits the log and
-waits for the server until the retention window ends, and survivors open the regions. If the server had `hbase:meta`,
-the master first waits for that table in the same way, and assigns nothing else meanwhile.
-
-Settings of clients that outlast a lost server and slow answers, as the plan expects them.
-
-A client waits 0.1, 0.2, 0.3, 0.5, 1, 2, 4, 10 and then 20 s between its tries. HBase's default of 15 retries ends after
-two minutes, but the master may wait much longer for a lost server before it moves the regions.
-
-Source: HBase 2.6.2 HConstants.RETRY_BACKOFF, ConnectionUtils.getPauseTime.
-
-How a change of a table reopens its regions: a few at a time, so that most of the table stays available.
-
-HBase reopens one region, then two, then four, up to a limit, and pauses after each batch. Without a limit it reopens
-every region of the table at once. Source: HBase 2.6.2 and 2.6.4 ReopenTableRegionsProcedure.
+A change of a table reopens its regions: HBase reopens one region, then two, then four, up to a limit, and pauses after
+each batch, so that most of the table stays available. Without a limit it reopens every region of the table at once.
+Source: HBase 2.6.2 and 2.6.4 ReopenTableRegionsProcedure.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""The system volume of a core node: the write-ahead log in HDFS, uploads on their way to S3, YARN, and logs.
+"""The system volume of a core node, for the write-ahead log, YARN and uploads, and HDFS as the store of the data.
 
-It has the size and the rates that gp3 includes, or what the writes need. HBase leaves a log in HDFS until no memstore
-needs it, and then moves it to `oldWALs`. The master deletes it there in its next round after ten minutes.
-
+The volume has the size and the rates that gp3 includes, or what the writes need. HBase leaves a log in HDFS until no
+memstore needs it, and then moves it to `oldWALs`. The master deletes it there in its next round after ten minutes.
 Source: HBase 2.6.2 AbstractFSWAL, TimeToLiveLogCleaner, HMaster.
 
-HDFS as the store of the data: how long it takes to copy a lost node's data again, and the threads of its daemons.
+`Hdfs` is how long HDFS takes to copy a lost node's data again, and the threads of its daemons.
 """
 
 from __future__ import annotations

@@ -1,34 +1,25 @@
-"""How long a thread of a RegionServer takes to write a store file, for a flush or for a compaction.
-
-The memstore of a RegionServer, which holds the cells that clients write until they are flushed.
-
-HBase counts the heap of a cell, and not only its bytes, towards the flush size of its region and the memstore of the
-RegionServer. At the lower limit of the memstore, it flushes the largest region; at the upper limit, it blocks writes.
-
-Source: HBase 2.6.2 HRegion.isFlushSize, MemStoreFlusher.
-
-The threads and limits with which flushes and compactions keep up with the writes; they cost nothing.
-
-HBase does not flush a store with more than `hbase.hstore.blockingStoreFiles` files, and then its region blocks. HBase
-limits compactions to a throughput that rises with the number of files from a lower to a higher bound, in bytes of cells
-that are neither encoded nor compressed. It lifts the limit only when flushes already wait.
-
-HBase merges files that together are smaller than `hbase.hstore.compaction.min.size` whatever their ratio. That does not
-follow the flush size: `hbase-default.xml` says 128 MiB, so the default in the code of CompactionConfiguration, which is
-the flush size, never applies.
-
-Source: HBase 2.6.2 PressureAwareCompactionThroughputController, CompactSplit, ExploringCompactionPolicy.
-
-One RegionServer from the point of view of writes: how much of each resource a written cell takes.
+"""One RegionServer from the point of view of writes: how much of each resource a written cell takes.
 
 A cell goes into the write-ahead log on as many nodes as HDFS keeps copies, into the memstore, and from there into store
-files: once by its flush, and again by each compaction.
+files: once by its flush, and again by each compaction. `FileWriting` is how long a thread takes to write a store file
+for either.
 
 HBase hands its log to the DataNodes without an fsync (`hbase.wal.hsync` is off), so a sync is a trip over the network
 and no disk operation; the kernel writes the pages later, in large pieces. S3A keeps each part of an upload in a file
-beside the log until it is sent. The network and the copies of the log are arithmetic, not measured.
+beside the log until it is sent. The network and the copies of the log are arithmetic, not measured. Source: HBase 2.6.2
+AbstractFSWAL, HFileReaderImpl.readBlock (a compaction reads the cache, too), HDFS 3.4 DataNode.
 
-Source: HBase 2.6.2 AbstractFSWAL, HFileReaderImpl.readBlock (a compaction reads the cache, too), HDFS 3.4 DataNode.
+The memstore holds the cells until they are flushed. HBase counts the heap of a cell, and not only its bytes, towards
+the flush size of its region and the memstore of the RegionServer. At the lower limit of the memstore, it flushes the
+largest region; at the upper limit, it blocks writes. Source: HBase 2.6.2 HRegion.isFlushSize, MemStoreFlusher.
+
+Threads and limits of flushes and compactions cost nothing, so they are chosen to keep up with the writes. HBase does
+not flush a store with more than `hbase.hstore.blockingStoreFiles` files, and then its region blocks. HBase limits
+compactions to a throughput that rises with the number of files from a lower to a higher bound, in bytes of cells that
+are neither encoded nor compressed. It lifts the limit only when flushes already wait. HBase merges files that together
+are smaller than `hbase.hstore.compaction.min.size` whatever their ratio. That does not follow the flush size:
+`hbase-default.xml` says 128 MiB, so the default in the code of CompactionConfiguration, which is the flush size, never
+applies. Source: HBase 2.6.2 PressureAwareCompactionThroughputController, CompactSplit, ExploringCompactionPolicy.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The cells that clients write: their sizes in each place, and how many of them one RegionServer receives.
+"""The inputs that all candidates share: the requirements, the world, the blocks, the read, and the cells of the writes.
 
-The inputs that all candidates share: the requirements, the world, the blocks and the read.
+`CellSizes` are the sizes of a cell in each place where HBase keeps it; `WriteShare` is what one RegionServer receives.
 """
 
 from __future__ import annotations

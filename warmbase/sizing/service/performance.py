@@ -1,9 +1,8 @@
-"""Estimated percentiles of read latency, by a small seeded simulation of the read path.
+"""The performance of warm nodes under a workload: throughput, mean latency, and estimated percentiles.
 
-Means come from `queueing.py`; this adds the shape: the long tail of S3's first byte, the spread of a
-disk, the spread of waiting. All of it is an estimate, and the same seed gives the same figures.
-
-The performance of warm nodes under a workload: throughput, mean latency, and estimated percentiles.
+Means come from `queueing.py`. The percentiles come from a small seeded simulation of the read path, which adds the
+shape: the long tail of S3's first byte, the spread of a disk, the spread of waiting. All of it is an estimate, and the
+same seed gives the same figures.
 """
 
 from __future__ import annotations

@@ -1,24 +1,17 @@
-"""The distinct values of an array.
+"""How reads spread over blocks, given how they spread over rows, and over the RegionServers of a cluster.
 
-`numpy.unique` loads the masked arrays of numpy, which takes longer than it takes to plan many a cluster.
-
-How reads spread over blocks, given how they spread over rows.
-
-A cache holds blocks, and a block is as popular as its rows together. Rows of one rank lie anywhere in the key
-space (YCSB hashes them; most key designs do), so a block draws its rows at random, and many rows in a block
-flatten the skew. Blocks are told apart by the rank of their hottest row, and within a rank by two values that
-match the first three moments of what their other rows add. That makes a thousand classes of 10⁹ rows.
+A cache holds blocks, and a block is as popular as its rows together. Rows of one rank lie anywhere in the key space
+(YCSB hashes them; most key designs do), so a block draws its rows at random, and many rows in a block flatten the skew.
+Blocks are told apart by the rank of their hottest row, and within a rank by two values that match the first three
+moments of what their other rows add. That makes a thousand classes of 10⁹ rows.
 
 Error: hit ratios are within 0.15 points of those of blocks drawn one by one for zipf, within 1 point for a hot set
 (worst at 30 rows a block); `tests/sizing/test_popularity.py` holds both.
 
-How much more the busiest RegionServer of a cluster serves than the mean.
-
-How much more the busiest RegionServer is read than the mean, because regions are not equally popular.
-
-HBase's balancer gives every server the same number of regions, give or take one, and does not know their popularity. A
-server with a popular region, or with one region more, is used up first. Regions are placed at random a few hundred
-times, with a fixed seed, and the plan uses the mean of the busiest server's share.
+`Imbalance` is how much more the busiest RegionServer serves than the mean. HBase's balancer gives every server the same
+number of regions, give or take one, and does not know their popularity. A server with a popular region, or with one
+region more, is used up first. Regions are placed at random a few hundred times, with a fixed seed, and the plan uses
+the mean of the busiest server's share.
 """
 
 from __future__ import annotations

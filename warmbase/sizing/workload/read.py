@@ -1,15 +1,14 @@
-"""The disk's work for one read of a cached block: Linux reads whole pages and ahead, HBase in pieces.
+"""A read request: the blocks that it touches, the share of them in the cache, and the disk, CPU and time of its parts.
 
-HBase reads at most 64 KiB of a file at once (`ByteBuff.NIO_BUFFER_LIMIT`, HBase 2.6), so a block of more takes several
-calls. The first finds nothing and reads its own pages. Where a later one begins on a new page, Linux reads on: as much
-again as lies before it, where reads of other blocks came between (context read-ahead, in mm/readahead.c of Linux 6.1
-and 6.18), else 16 KiB. So a block of 66 kB costs an eighth more IOs than one of 65.5 kB and a twelfth more bytes, and
-one of 70 kB twice the IOs. Blocks that fit 64 KiB cost their own pages and nothing else.
+For a cached block, Linux reads whole pages and ahead, HBase in pieces. HBase reads at most 64 KiB of a file at once
+(`ByteBuff.NIO_BUFFER_LIMIT`, HBase 2.6), so a block of more takes several calls. The first finds nothing and reads its
+own pages. Where a later one begins on a new page, Linux reads on: as much again as lies before it, where reads of other
+blocks came between (context read-ahead, in mm/readahead.c of Linux 6.1 and 6.18), else 16 KiB. So a block of 66 kB
+costs an eighth more IOs than one of 65.5 kB and a twelfth more bytes, and one of 70 kB twice the IOs. Blocks that fit
+64 KiB cost their own pages and nothing else.
 
 Checked on a disk that counts, read as HBase reads: IOs within 1 % up to 128 KiB; bytes exact up to 64 KiB, within 2 %
 to 66 kB, a fifth too many at 70 kB and an eighth too few at 100 kB, a sixth to a third too few from 128 KiB on.
-
-A read request: the blocks that it touches, the share of them in the cache, and the CPU and time of its parts.
 """
 
 from __future__ import annotations

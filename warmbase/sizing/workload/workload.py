@@ -1,13 +1,11 @@
 """The data and how it is read: everything the calculator needs to know of an HBase.
 
-The data blocks of a whole HBase: how many there are, how long, how popular, and how many one read touches.
+`StoredBlocks` are its data blocks: how many there are, how long, how popular, and how many one read touches.
 
-How large regions are, and at which size HBase splits them.
-
-Before HBase 2.6.3, a split drops the cached blocks of the region that splits, so the limit is well above the mean
-region.
-Source: HBase 2.6.2 SteppingSplitPolicy and ConstantSizeRegionSplitPolicy (read in the jar): the limit is 10 GiB by
-default, and each region draws its own, up to an eighth above or below it.
+`Regions` says how large regions are, and at which size HBase splits them. Before HBase 2.6.3, a split drops the cached
+blocks of the region that splits, so the limit is well above the mean region. Source: HBase 2.6.2 SteppingSplitPolicy
+and ConstantSizeRegionSplitPolicy (read in the jar): the limit is 10 GiB by default, and each region draws its own, up
+to an eighth above or below it.
 """
 
 from __future__ import annotations
