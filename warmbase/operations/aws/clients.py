@@ -1,11 +1,10 @@
-"""The account that every request to S3 expects to own its bucket, because names of buckets are global.
+"""Clients of one AWS account and region, all from the same variables that the CDK command line gets.
 
-S3 refuses a request whose expected owner is not the owner (S3 User Guide, bucket-owner-condition). So warmbase never
-believes a claim, a record or an answer from a bucket whose name somebody else has taken.
+The identity of the credentials is compared with that of an environment before anything else is read or changed.
 
-Clients of one account and region, all from the same variables that the CDK command line gets.
-
-The identity of the credentials, compared with that of an environment before anything else is read or changed.
+Names of buckets are global, so every request to S3 states the account that it expects to own its bucket. S3 refuses a
+request whose expected owner is not the owner (S3 User Guide, bucket-owner-condition). So warmbase never believes a
+claim, a record or an answer from a bucket whose name somebody else has taken.
 """
 
 from __future__ import annotations

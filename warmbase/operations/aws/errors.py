@@ -1,7 +1,4 @@
-"""Answers of an endpoint: what a refusal concerns, and answers that do not come from AWS.
-
-Errors of AWS calls, translated to errors with what, why and fix.
-"""
+"""Errors of AWS calls, translated to errors with what, why and fix, and answers that do not come from AWS."""
 
 from __future__ import annotations
 

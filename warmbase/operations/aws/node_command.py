@@ -1,9 +1,8 @@
-"""Runs a shell text as root on one instance, through Systems Manager, and waits for its outcome.
+"""Commands on the nodes of a cluster: a shell text through Systems Manager, or a script as an EMR step.
 
-A script that runs on a cluster's primary as an EMR step, and the JSON by which it answers.
-
-The step contains the whole script, because a node can read only those of our files that were uploaded for its launch.
-The script writes its answer below `emr/` in the log bucket, where nodes may write.
+`run_on_node` runs a text as root on one instance and waits for its outcome. `PrimaryShell` runs a script on the
+primary, which answers in JSON. The step contains the whole script, because a node can read only those of our files that
+were uploaded for its launch. The script writes its answer below `emr/` in the log bucket, where nodes may write.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""The stages of an operation, and how it reports each of them.
+"""The stages of an operation, how it reports each of them, and `turns` of a wait until something has ended.
 
-A step looks first at what is there and does only what is missing. So an operation that was ended anywhere is run again,
-and goes on.
-
-Asking again and again until something has ended, or for too long.
+A stage looks first at what is there and does only what is missing. So an operation that was ended anywhere is run
+again, and goes on.
 """
 
 from __future__ import annotations

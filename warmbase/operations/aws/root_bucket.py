@@ -1,6 +1,7 @@
-"""An HBase root in S3, read by ranged GETs: nothing is written, and no file whole.
+"""An HBase root in S3: its files, and the settings of its bucket.
 
-An existing root bucket: the settings that dashboard and bill need, and that warmbase sets on request.
+Files are read by ranged GETs: nothing is written, and no file is read whole. The settings of an existing root bucket
+are those that dashboard and bill need, and that warmbase sets on request.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 It deploys a small environment of its own, so nothing of the environment that you name is changed. Schedules that end
 its clusters exist before the first node. A run that was interrupted continues where it stopped.
 
-The verdict of a run on each row of docs/unconfirmed.md: confirmed, refuted with what was seen, or not reached.
+Each row of docs/unconfirmed.md gets a verdict: confirmed, refuted with what was seen, or not reached.
 """
 
 from __future__ import annotations

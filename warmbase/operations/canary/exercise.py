@@ -1,9 +1,9 @@
-"""Stage 3: each operation of warmbase is tried on the canary's cluster, and timed.
+"""Stages 3 and 4: each operation is tried on the canary's cluster, and a second cluster must refuse to start.
 
-The parts are independent: one that fails leaves its rows open, and the next one begins. Times are measured by a clock
-that stands still while this machine sleeps, or on the node itself.
+The parts of stage 3 are independent: one that fails leaves its rows open, and the next one begins. Times are measured
+by a clock that stands still while this machine sleeps, or on the node itself.
 
-Stage 4: a second cluster with three primary nodes over the same root must refuse to start, and is removed again.
+The second cluster has three primary nodes over the same root. It is removed again.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""The schedules that end the clusters of a canary, which are written and read again before the first node.
+"""Stages 1 and 2: the canary's environment is deployed behind its backstop, and its nodes are inspected.
 
-They invoke a function that finds the clusters by name and tag, so they need no id and depend on no laptop. A schedule
-that is ahead is never moved while a cluster runs: a canary that was interrupted does not live longer.
+Before anything is created, `canary_price` states the price from the plan and the price files.
 
-The price of a canary, from the plan and the price files, before anything is created.
-
-Stages 1 and 2: the canary's environment is deployed behind its backstop, and its nodes are inspected.
+The backstop is a set of schedules that end the clusters of the canary. They are written and read again before the first
+node. They invoke a function that finds the clusters by name and tag, so they need no id and depend on no laptop. A
+schedule that is ahead is never moved while a cluster runs: a canary that was interrupted does not live longer.
 """
 
 from __future__ import annotations

@@ -1,15 +1,13 @@
-"""The alarms of a cluster as CloudWatch describes them.
+"""The alarms of a cluster: as CloudWatch describes them, their silence, and the way on which they reach people.
 
-The silence of a cluster's notifications: a teardown mutes them for some hours, and a deployment ends the silence.
+A teardown mutes the notifications for some hours, and a deployment ends the silence. A mute rule expires by itself, so
+a teardown that is abandoned leaves no cluster without notifications. Where CloudWatch refuses the rule, the actions of
+the alarms are disabled, which lasts until somebody enables them again. Source: CloudWatch API Reference,
+PutAlarmMuteRule.
 
-A mute rule expires by itself, so a teardown that is abandoned leaves no cluster without notifications. Where CloudWatch
-refuses the rule, the actions of the alarms are disabled, which lasts until somebody enables them again.
-Source: CloudWatch API Reference, PutAlarmMuteRule.
-
-How an alarm reaches people: the subscriptions of its SNS topic, and a test that CloudWatch and SNS deliver.
-
-SNS sends nothing to an address that is not confirmed, and an alarm on an encrypted topic fails silently if the key
-refuses CloudWatch. Source: SNS Developer Guide, sns-email-notifications and sns-key-management; CloudWatch API
+An alarm reaches people through the subscriptions of its SNS topic; `try_alarm` is a test that CloudWatch and SNS
+deliver. SNS sends nothing to an address that is not confirmed, and an alarm on an encrypted topic fails silently if the
+key refuses CloudWatch. Source: SNS Developer Guide, sns-email-notifications and sns-key-management; CloudWatch API
 Reference, SetAlarmState and DescribeAlarmHistory.
 """
 

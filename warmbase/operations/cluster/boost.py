@@ -1,22 +1,17 @@
-"""The cache volumes of a cluster, which of them are raised by a boost, and the schedules that restore them.
+"""A boost of the cache volumes of a running cluster, which ends even if no command runs again.
 
-The cache volumes of a running EMR cluster, and the one-time schedules that restore them after a boost.
+EMR lists the volumes of each node; those of the planned cache's size are cache volumes, as in the bootstrap action.
 
-EMR lists the volumes of each node; those of the planned cache's size are cache volumes, as in the bootstrap
-action. The schedules are in the group of the cluster's stack, so they are gone with it.
-Source: EventBridge Scheduler User Guide, managing-targets-universal; API Reference, CreateSchedule.
-
-A boost of the cache volumes of a running cluster, which ends even if no command runs again.
-
-Before it raises the first volume, the boost creates schedules that restore each volume, and reads them again. So a
-command that is killed leaves no volume raised without a schedule. EC2 refuses to modify a volume until its last
-modification is `completed`, which can take hours. The volume then stays raised beyond the announced end, until a later
-schedule restores it: each volume has three. EC2 reports only the latest modification, so a boost begins only if no
-volume was modified within the last 24 hours. The increase and the three schedules are the four modifications that EBS
-allows in that time.
+Before it raises the first volume, the boost creates one-time schedules that restore each volume, and reads them again.
+So a command that is killed leaves no volume raised without a schedule. The schedules are in the group of the cluster's
+stack, so they are gone with it. EC2 refuses to modify a volume until its last modification is `completed`, which can
+take hours. The volume then stays raised beyond the announced end, until a later schedule restores it: each volume has
+three. EC2 reports only the latest modification, so a boost begins only if no volume was modified within the last 24
+hours. The increase and the three schedules are the four modifications that EBS allows in that time.
 
 Source: EC2 API Reference, ModifyVolume and DescribeVolumesModifications; EBS User Guide,
-monitoring-volume-modifications (about 6 hours for a full volume of 1 TiB, more than 24 in some cases).
+monitoring-volume-modifications (about 6 hours for a full volume of 1 TiB, more than 24 in some cases); EventBridge
+Scheduler User Guide, managing-targets-universal; API Reference, CreateSchedule.
 """
 
 from __future__ import annotations

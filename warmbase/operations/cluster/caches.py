@@ -1,6 +1,6 @@
-"""The latest figures of the caches of a cluster's RegionServers, as their nodes published them.
+"""The caches of a cluster's RegionServers: how full each is, and its latest figures, as the nodes published them.
 
-How full each cache of a cluster is: the core nodes that EMR lists, with the minutes that they published.
+Core nodes are those that EMR lists; a node that published nothing still has a row.
 """
 
 from __future__ import annotations

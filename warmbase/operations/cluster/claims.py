@@ -1,12 +1,11 @@
-"""The HBase roots that a cluster of any tool writes to, as EMR lists its configurations.
-
-The claim of a root: which cluster has it, whether that cluster still runs, and how you release it.
+"""The claim of a root: which cluster has it, whether that cluster still runs, and how you release it.
 
 The object is written by a primary of the cluster that holds it (`bootstrap-actions/programs/claim_root.py`).
 
-Traces that a writer leaves in a root without a claim: HBase's own mark of the active cluster, and fresh files.
-
-Source: HBASE-29081, MasterFileSystem.negotiateActiveClusterSuffixFile; HBase Reference Guide, Read Replica Cluster.
+A cluster of another tool claims nothing. EMR lists the configurations of every cluster, from which `writes_to` reads
+the roots that it writes to. A writer without a claim also leaves traces in the root: HBase's own mark of the active
+cluster, and fresh files. Source: HBASE-29081, MasterFileSystem.negotiateActiveClusterSuffixFile; HBase Reference Guide,
+Read Replica Cluster.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A cluster as the services describe it: EMR's groups and classifications, and CloudWatch's dashboards.
+"""A cluster as the services describe it: EMR's groups, settings and terminated nodes, and CloudWatch's dashboards.
 
-A core node that EMR has terminated, and when other servers are expected to serve its rows.
+For a core node that EMR has terminated, it says when other servers are expected to serve its rows.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""The comparison of what was rendered with what the services describe: the number of facts, and each difference.
+"""The drift of a running cluster, with all that belongs to it, from what is rendered today.
 
-Resources that were edited by hand since they were deployed, as CloudFormation's drift detection finds them.
+A comparison has the number of facts that were compared, and each difference. Resources that were edited by hand since
+they were deployed are those that CloudFormation's drift detection finds.
 
-The difference between a running cluster, with all that belongs to it, and what is rendered today.
-
-The facts that a proposal was made from, and the refusal to carry it out once they have changed.
+A basis is the facts that a proposal was made from; `refuse_moved` refuses to carry it out once they have changed.
 """
 
 from __future__ import annotations

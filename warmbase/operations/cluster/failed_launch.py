@@ -1,13 +1,12 @@
 """Failed launches without a launch record: what remains of them and costs money, and how to remove it.
 
-EMR itself protects a cluster with three primaries from termination, keeps its nodes if its start fails, and refuses
-its deletion: CloudFormation's rollback then fails, too, or leaves the cluster behind. A cluster that may have served
+EMR itself protects a cluster with three primaries from termination, keeps its nodes if its start fails, and refuses its
+deletion: CloudFormation's rollback then fails, too, or leaves the cluster behind. A cluster that may have served
 (RUNNING, WAITING, or a state that is not known here) is never ended; its way out is a launch record and a teardown.
 
-Stacks in which no update can begin, and the way out; a cluster that runs in such a stack is never deleted with it.
-
-A cluster stack whose creation failed can hold a cluster that runs and writes: with rollback disabled, or where the
-cluster's deletion failed.
+A stack whose creation failed is one in which no update can begin, and can hold a cluster that runs and writes: with
+rollback disabled, or where the cluster's deletion failed. `way_out` says how to leave that state; such a cluster is
+never deleted with its stack.
 """
 
 from __future__ import annotations

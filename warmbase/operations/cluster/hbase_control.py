@@ -1,4 +1,4 @@
-"""A running HBase as the commands see it that restart servers and move regions: what they read, and what they do.
+"""A running HBase as the commands that restart servers and move regions see it: what they read, and what they do.
 
 A server is named by its address, `host:port`, which stays the same over a restart; a region by its encoded name.
 """

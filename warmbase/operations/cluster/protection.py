@@ -1,9 +1,10 @@
-"""The data that ended with a cluster that no teardown has shut down, and the mark of a teardown that lost nothing.
-
-The protection of what a deployment has made: against termination, deletion and replacement.
+"""The protection of what a deployment has made: against termination, deletion, replacement, and loss of unflushed data.
 
 A cluster with one primary is protected from termination once it runs: if it were protected earlier, EMR would keep the
 nodes of a launch that fails. EMR itself protects a cluster with three primaries from its launch on.
+
+A teardown that lost nothing leaves a mark. `refuse_loss` names the data that ended with a cluster that no teardown has
+shut down.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A stack as CloudFormation describes it: its status, and the events that happen to it.
-
-The cluster of an environment that its stack or its launch record names, and what EMR says about it.
-"""
+"""A stack as CloudFormation describes it, its events, and the cluster that it or a launch record names."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The CDK command line, as a process whose lines can be followed.
+"""One stack, changed by a change set of the CDK command line that is checked before it is executed.
 
-One stack, changed by a change set of the CDK command line that is checked before it is executed.
+The CDK command line is a process whose lines can be followed.
 """
 
 from __future__ import annotations

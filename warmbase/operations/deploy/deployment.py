@@ -1,8 +1,7 @@
-"""The proposal of a deployment: the checks, the changes, and the facts that it was made from.
+"""The deployment of an environment: its proposal, and the steps that carry it out, each of which can be repeated.
 
-A proposal in a file: one person reviews it, and a later command carries out exactly that proposal or nothing.
-
-The deployment of an environment, step by step; each step can be repeated.
+A proposal holds the checks, the changes, and the facts that it was made from. It can be saved in a file: one person
+reviews it, and a later command carries out exactly that proposal or nothing.
 
 What is deployed is what the CDK command line synthesises. A cluster is launched by its stack once, read back, written
 down and protected; from then on it is tuned, and its stack changes what lies around it.

@@ -1,7 +1,4 @@
-"""The facts of a launch that is about to be recorded: as its stacks state them, and as EMR describes the cluster.
-
-Writes the launch record of a running cluster: from its deployed stacks, confirmed by EMR.
-"""
+"""The launch record of a running cluster, written from its deployed stacks and confirmed by EMR."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
-"""Checks that the VPC, the subnet, the route table and the security groups that a file names exist.
+"""Checks that run before a deployment: each finds a problem that would make it fail later, or lose data.
 
-Checks of an existing subnet and its VPC, which EMR and the nodes need in a certain form.
-
-Checks of the HBase root: its bucket exists where it should, and no other cluster writes there.
-
-Checks that run before a deployment: each finds a problem that would make it fail later, or lose data.
+The VPC, subnet, route table and security groups that a file names must exist, and the subnet and its VPC must have the
+form that EMR and the nodes need. The bucket of the HBase root must exist where it should, and no other cluster may
+write there. Checks of the account are in `preflight_account.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A check that runs before a deployment, and the context that it needs.
+"""Checks of the account before a deployment: credentials, CDK bootstrap, stacks, records, instance types, quotas.
 
-Checks of the account: credentials, CDK bootstrap, stacks, launch records, instance types and quotas.
+`PreflightCheck` and its context are the types of every check before a deployment.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
-"""The steps of a teardown that run on the primary node, each of which verifies its own outcome.
-
-The data in a writer's memory and write-ahead log exists nowhere else. So the tables are disabled, hbase:meta is
-flushed, HBase is stopped, and the log must be empty, in the order that the storage mode states.
-
-The teardown of one cluster, in an order that loses no data, and the removal of the stacks that hold none.
+"""The teardown of one cluster, in an order that loses no data, and the removal of the stacks that hold none.
 
 Each step is verified before the next begins. Nothing here deletes data, keys or logs.
+
+The data in a writer's memory and write-ahead log exists nowhere else. So steps on the primary disable the tables, flush
+hbase:meta and stop HBase, and the log must be empty, in the order that the storage mode states.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The changes that bring a running cluster to today's plan, group by group, in the order of their application.
+"""The tuning of a running cluster: today's settings and counts, applied group by group.
 
-Applies today's settings and counts to a running cluster, group by group, and restores those that EMR refuses.
-
-EMR restarts the daemons of a group in parts, and replaces its whole list of settings (OVERWRITE), including those that
+`tuning` finds the changes and their order; `reconfiguration` applies them, and restores settings that EMR refuses. EMR
+restarts the daemons of a group in parts, and replaces its whole list of settings (OVERWRITE), including those that
 others had set. Source: EMR Release Guide, emr-configure-apps-running-cluster.
 """
 

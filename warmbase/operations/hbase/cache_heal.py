@@ -1,11 +1,11 @@
-"""The proposal of a heal: where every region is, what the caches hold of it, and the moves that bring the most home.
-
-The heal of the caches: regions move back to the servers whose caches hold their blocks.
+"""The heal of the caches: regions move back to the servers whose caches hold their blocks.
 
 When a server dies, its regions open on others, which read them from S3, while its own cache keeps their blocks. The
 persisted index of a cache says what it holds. HBase's own map of cached regions is not used: it is rebuilt only from
 files that were prefetched whole, and ignores evictions. After a move, hbase:meta names two servers for a region, and a
 restart of the second would send it to the first. So the tables of moved regions are reopened in place at the end.
+
+The proposal says where every region is, what the caches hold of it, and which moves bring the most home.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""The HFiles in the caches of core nodes: each node reads its own persisted index and writes the answer to S3.
+"""The HBase of one EMR cluster: a step asks its master, and Systems Manager restarts its RegionServers in place.
 
-A node may write below `emr/` in the log bucket, where the answers of steps are too. Systems Manager's own output to S3
-would need nothing else, but its agent chooses the key and uploads after the command has ended.
-
-The HBase of one EMR cluster: a step asks its master, and Systems Manager restarts its RegionServers in place.
+`CacheIndex` is the HFiles in the caches of core nodes: each node reads its own persisted index and writes the answer to
+S3. A node may write below `emr/` in the log bucket, where the answers of steps are too. Systems Manager's own output to
+S3 would need nothing else, but its agent chooses the key and uploads after the command has ended.
 """
 
 from __future__ import annotations

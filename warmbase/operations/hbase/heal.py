@@ -1,15 +1,13 @@
-"""The heal of locality for HBase on HDFS: replicas of blocks move to the RegionServers that read them.
+"""The heal of an environment's cluster: on S3 that of its caches, on HDFS that of locality, with the journal of either.
 
-A region that opens on another server leaves its blocks behind, and the server reads them over the network. This heal
-moves the replicas after it. A DataNode copies a block to the host of the RegionServer, and only then does HDFS delete
-the replica that the copy replaces, so no interruption costs a replica. Regions stay open where they are. HubSpot's
-healer works like this; the code that moves replicas is that of HDFS's balancer.
+On HDFS, replicas of blocks move to the RegionServers that read them. A region that opens on another server leaves its
+blocks behind, and the server reads them over the network. This heal moves the replicas after it. A DataNode copies a
+block to the host of the RegionServer, and only then does HDFS delete the replica that the copy replaces, so no
+interruption costs a replica. Regions stay open where they are. HubSpot's healer works like this; the code that moves
+replicas is that of HDFS's balancer.
 
-The HDFS below the HBase of one EMR cluster: a step on the primary reads and moves replicas of blocks.
-
-The journal of a cluster's heal, in the log bucket: whether the balancer was on before it.
-
-The heal of one environment's cluster, and the clusters on which nothing can be healed.
+The journal, in the log bucket, says whether HBase's balancer was on before the heal. Clusters on which nothing can be
+healed are refused.
 """
 
 from __future__ import annotations

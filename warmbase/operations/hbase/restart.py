@@ -1,10 +1,11 @@
-"""A rolling restart for clients that cannot wait: the regions of a server are open on other servers while it restarts.
+"""The rolling restart of one environment's cluster, in place or for clients that cannot wait.
 
-For that, each region moves twice, and the caches of the other servers read its blocks from S3. The restart ends with a
-stage that HBase's `graceful_stop.sh` does not have: after a move, the master remembers another server, and would send
-the region there at the next restart, so the tables of moved regions are reopened in place.
+For clients that cannot wait (`AvailableRestart`), the regions of a server are open on other servers while it restarts.
+So each region moves twice, and the caches of the other servers read its blocks from S3. The restart ends with a stage
+that HBase's `graceful_stop.sh` does not have: after a move, the master remembers another server, and would send the
+region there at the next restart, so the tables of moved regions are reopened in place.
 
-The rolling restart of one environment's cluster, and the clusters whose caches no restart in place would keep.
+Clusters whose caches no restart in place would keep are refused.
 """
 
 from __future__ import annotations

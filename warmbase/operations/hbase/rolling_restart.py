@@ -1,11 +1,9 @@
-"""The journal of a cluster's rolling restart, in the log bucket.
-
-A rolling restart that keeps the caches: one RegionServer after another, in place, each with a gate after it.
+"""A rolling restart that keeps the caches: one RegionServer after another, in place, each with a gate after it.
 
 A RegionServer that restarts in place finds its cache, and the master waits for it before it assigns its regions
 elsewhere. That holds only for a region whose last two openings were on the same server: a region that was moved goes
-back to where it came from. So the tables of such regions are reopened in place first. The journal makes an interrupted
-restart continue: it has the start time of every server, and a server that has another one is done.
+back to where it came from. So the tables of such regions are reopened in place first. The journal, in the log bucket,
+makes an interrupted restart continue: it has the start time of every server, and a server that has another one is done.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""The change of one table, and its journal in the log bucket until every region is open with the new attributes.
-
-The change of column families to the attributes of the plan: one region of a table first, then all of them.
+"""The change of column families to the attributes of the plan: one region of a table first, then all of them.
 
 HBase changes a table without opening a region again (`modifyTable` with reopenRegions=false, HBASE-25549, since 2.6.0).
 Then one region is closed and opened on its server. If it answers, and its server reads from its cache as before, the
-master reopens all regions in batches. If not, the table gets its old attributes back. The journal holds the old
-attributes from before the change until the last region is open, so a command can be run again wherever it was stopped.
+master reopens all regions in batches. If not, the table gets its old attributes back. The journal, in the log bucket,
+holds the old attributes from before the change until the last region is open, so a command can be run again wherever it
+was stopped.
 """
 
 from __future__ import annotations

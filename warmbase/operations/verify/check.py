@@ -1,6 +1,6 @@
-"""A check of a running cluster, the context that it needs, and its result.
+"""A check of a running cluster, the context that it needs, its result, and the statements that checks can confirm.
 
-The statements of docs/unconfirmed.md: what nobody has seen on AWS yet, and what happens if it is wrong.
+Statements are the rows of docs/unconfirmed.md: what nobody has seen on AWS yet, and what happens if it is wrong.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Checks of the core nodes of every cluster: bootstrap actions, volumes and disks.
+"""Checks of the core nodes: bootstrap actions, volumes and disks of every cluster, and the RegionServer on each node.
 
-Checks of the RegionServer on each core node: its JVM, its logs, the properties in force, and its cache.
+The RegionServer is checked for its JVM, its logs, the properties in force, and its cache.
 """
 
 from __future__ import annotations

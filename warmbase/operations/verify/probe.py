@@ -1,9 +1,8 @@
-"""Inspects nodes by a program that Systems Manager runs there, and HBase's first primary node by an EMR step.
+"""The inspection of nodes by a program that Systems Manager runs there, and of the first primary node by an EMR step.
 
-The settings in force on a running cluster that are neither rendered nor the default of HBase or Hadoop.
-
-EMR has defaults of its own, which no page lists completely. They, and edits by hand, show in the pages on which each
-server says what it has read, with the source of each value.
+The settings in force that are neither rendered nor the default of HBase or Hadoop are read, too. EMR has defaults of
+its own, which no page lists completely. They, and edits by hand, show in the pages on which each server says what it
+has read, with the source of each value.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""Checks of the cluster's groups, security and volumes, and of edits since the deployment, on every cluster.
+"""Checks of what AWS says about every cluster, without its nodes.
 
-Checks that the policies of a new VPC's endpoints are in force, and that the cluster runs behind them.
-
-Checks that CloudWatch has every metric of the dashboards and alarms, and can draw every graph.
-
-Checks that the notifications of alarms reach somebody: the subscriptions of their topic, and a test of one alarm.
+They concern its groups, security and volumes, and edits since the deployment; the policies of a new VPC's endpoints;
+every metric and graph of dashboards and alarms in CloudWatch; and that the notifications of alarms reach somebody.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""Checks of what only a cluster of HBase has: units of the RegionServer, a claim, Kerberos, and a master.
-
-Checks of a boost: no cache volume stays raised, schedules restore raised ones, and EMR tolerates them.
-
-Verifies a running cluster against our documentation: each check has an expected value, a result and a remedy.
+"""The verification of a running cluster against our documentation: each check has an expected value, result and remedy.
 
 A check names the row of docs/unconfirmed.md that it confirms by the words with which the row begins. The report lists
 the rows that no check confirms, with the check that you make by hand.
+
+The checks here are of what only a cluster of HBase has (units of the RegionServer, a claim, Kerberos, a master) and of
+a boost: no cache volume stays raised, schedules restore raised ones, and EMR tolerates them.
 """
 
 from __future__ import annotations
