@@ -1,8 +1,7 @@
-"""Blocks of a store file: the header of each, and what those hold that are read at all.
+"""Blocks of a store file: the header of each, the contents that are read at all, and the index of data blocks.
 
-Source: HBase 2.6.2 HFileBlock; checked against files that it wrote.
-
-The index of data blocks: where each begins, and how long it is on disk. Source: HBase 2.6.2 HFileBlockIndex.
+The index says where each data block begins, and how long it is on disk. Source: HBase 2.6.2 HFileBlock and
+HFileBlockIndex; checked against files that it wrote.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Where the bytes of a store file come from, and what is said of one that cannot be read.
+"""The bytes of a store file: where they come from, a piece that is read from its beginning, and what cannot be read.
 
-A piece of a file, read from its beginning: each figure is held against what is left.
+A `Cursor` compares each figure that it reads with what is left of its piece.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """A table's descriptor: the settings of its families, and the tracker that says which store files are live.
 
-Source: HBase 2.6.2 HBase.proto (TableSchema, ColumnFamilySchema), StoreFileTrackerFactory.
+With tracker FILE, HBase keeps lists of the live files of a family; on S3, dead ones stay until they are cleaned.
 
-Which store files of a family are live: tracker FILE keeps lists, and on S3 dead ones stay until they are cleaned.
-
-Source: HBase 2.6.2 StoreFileListFile, StoreFileTracker.proto.
+Source: HBase 2.6.2 HBase.proto (TableSchema, ColumnFamilySchema), StoreFileTrackerFactory, StoreFileListFile,
+StoreFileTracker.proto.
 """
 
 from __future__ import annotations

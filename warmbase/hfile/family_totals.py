@@ -1,15 +1,13 @@
-"""The total of a population from a sample of it, with an interval that has the truth 95 times in 100.
+"""The totals of one column family, estimated from those of its files that were read.
 
-Sizes of all members are known, and what is asked for (blocks, bytes of index) goes with size. So members are put into
-strata of equal bytes, the largest are taken for certain, and in each stratum a ratio to size is estimated. Deviations
-from it are pooled over the strata: a rare odd member then widens the whole, wherever it was drawn. Two cautions for
-skewed populations, which a plain t interval misses: the worst deviation counts as if one more were unseen, and the
-interval leans to the side to which deviations are skewed (Hall 1992). Checked on seeded populations; what no member of
-the sample shows, no interval has.
+Each total has an interval that contains the truth 95 times in 100. Sizes of all files are known, and what is estimated
+(blocks, bytes of index) goes with size. So files are put into strata of equal bytes, the largest are taken for certain,
+and in each stratum a ratio to size is estimated. Deviations from it are pooled over the strata: a rare odd file then
+widens the whole, wherever it was drawn. Two cautions for skewed populations, which a plain t interval misses: the worst
+deviation counts as if one more were unseen, and the interval leans to the side to which deviations are skewed (Hall
+1992). Checked on seeded populations; what no file of the sample shows, no interval has.
 
 Source: Cochran, Sampling Techniques, chapters 5A and 6; Hall, On the Removal of Skewness by Transformation.
-
-Totals of one column family, estimated from those of its files that were read.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One store file as the calculator needs it: how many data blocks, how long each is in the cache, what goes into L1.
 
-What a BucketCache takes is known from the index where blocks are not compressed, for it names the size of each on disk.
-Of compressed blocks the headers alone say how long they are once decompressed: those of some are read, and their mean
-is that of the trailer, which has the sum.
+The bytes that the BucketCache takes are known from the index where blocks are not compressed, because it states the
+size of each on disk. Where they are compressed, only the headers of blocks say how long these are once decompressed:
+those of some blocks are read, and their mean is that of the trailer, which has the sum.
 """
 
 from __future__ import annotations

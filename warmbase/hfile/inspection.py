@@ -1,8 +1,8 @@
-"""A look at a whole HBase root: files are listed, some are read, and what all of them hold is estimated.
+"""The inspection of a whole HBase root: files are listed, some are read, and the contents of all are estimated.
 
 Files are drawn by family, the largest for certain and the others at random, the same ones for the same seed. Reading
 one takes a read of its end, of a few leaves of its index, and of a few headers of compressed blocks, or of one block
-where none is.
+where none is compressed.
 """
 
 from __future__ import annotations

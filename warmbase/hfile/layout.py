@@ -1,8 +1,6 @@
-"""The meaning of the paths below an HBase root.
+"""The layout of an HBase root: what the paths below it mean, and a root in a directory of this machine.
 
 Source: HBase 2.6.2 HConstants, StoreFileInfo, HFileLink, FSTableDescriptors.
-
-An HBase root in a directory of this machine.
 """
 
 from __future__ import annotations

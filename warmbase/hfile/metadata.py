@@ -1,12 +1,9 @@
-"""The last 4,096 bytes of a store file: where everything else is. Source: HBase 2.6.2 FixedFileTrailer, HFile.proto.
+"""The metadata of a store file: its trailer, its named entries, and the figures of its Bloom filter.
 
-The named metadata of a store file: its encoding, the kind of its Bloom filter, its largest cell.
-
-Source: HBase 2.6.2 HFileInfo.
-
-Figures of a Bloom filter that are read from its metadata: the length of its chunks, and the number of keys.
-
-Source: HBase 2.6.2 CompoundBloomFilter.
+- `Trailer`: the last 4,096 bytes, which say where everything else is. Source: HBase 2.6.2 FixedFileTrailer,
+  HFile.proto.
+- `FileInfo`: its encoding, the kind of its Bloom filter, its largest cell. Source: HBase 2.6.2 HFileInfo.
+- `Bloom`: the length of the filter's chunks, and the number of keys. Source: HBase 2.6.2 CompoundBloomFilter.
 """
 
 from __future__ import annotations
