@@ -1,4 +1,4 @@
 """EMR's nouns, once each: the cluster specification, its instance groups, their volumes and classifications.
 
-EMR's interfaces, each with a codec that reads and writes the same nouns: API, CloudFormation and command line.
+Each of EMR's interfaces has a codec that reads and writes these nouns: the API, CloudFormation and the command line.
 """

@@ -1,9 +1,8 @@
-"""A cluster in EMR's API: the request of RunJobFlow, and the answers of DescribeCluster and its companions.
+"""A cluster in EMR's API, and as `aws emr create-cluster` takes it.
 
-A cluster as `aws emr create-cluster` takes it: options whose values are JSON.
-
-`lint/reader` reads what people write instead: shell scripts with the CLI's shorthand, placeholders and comments, each
-value with its line.
+The API's documents are the request of RunJobFlow, and the answers of DescribeCluster and its companions. The command
+line takes options whose values are JSON. `linter/reader` reads what people write instead: shell scripts with the CLI's
+shorthand, placeholders and comments, each value with its line.
 """
 
 from __future__ import annotations

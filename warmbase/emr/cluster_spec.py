@@ -1,11 +1,10 @@
-"""EMR's classifications: named sets of properties, which may nest, for a cluster or for one instance group.
-
-A coprocessor that a table asks its RegionServers to load.
-
-A cluster as a file, a template, a plan or EMR itself states it: its settings, its instance groups, their volumes.
+"""A cluster as a file, a template, a plan or EMR itself states it: its settings, its instance groups, their volumes.
 
 Each source states a part: an `hbase-site.xml` has no nodes, a list of classifications has no volumes. What a source
 does not state is None or empty, and no lint rule takes silence about a node for a fault.
+
+Classifications are named sets of properties, which may nest, for a cluster or for one instance group. A table may ask
+its RegionServers to load a coprocessor (`TableCoprocessor`).
 """
 
 from __future__ import annotations

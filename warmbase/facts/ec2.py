@@ -1,7 +1,4 @@
-"""EC2 instance types by name, from warmbase/facts/instance-types.csv.
-
-AWS regions by name, from warmbase/facts/regions.csv.
-"""
+"""EC2 instance types and AWS regions by name, from instance-types.csv and regions.csv."""
 
 from __future__ import annotations
 

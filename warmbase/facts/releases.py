@@ -1,8 +1,7 @@
-"""EMR releases by label, from releases.csv, and what each improves, from improvements.csv.
+"""EMR releases by label, from releases.csv; what each improves, from improvements.csv; and its classifications.
 
-Configuration classifications that EMR documents, from classifications.csv.
-
-Finds the release whose facts apply to a release label.
+`release_of` finds the release whose facts apply to a release label. classifications.csv lists the classifications that
+EMR documents.
 """
 
 from __future__ import annotations

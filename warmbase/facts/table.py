@@ -1,7 +1,4 @@
-"""Reads the data files: CSV with their provenance in leading `#` lines.
-
-The day on which warmbase runs.
-"""
+"""The readers of the data files, CSV with their provenance in leading `#` lines, and the day on which warmbase runs."""
 
 from __future__ import annotations
 

@@ -1,14 +1,11 @@
-"""Estimates the prices of a region that has no price list here, from those of us-east-1.
+"""Prices by region, from files whose names have the kind and the date: REGION.compute.DATE.csv.
 
-A family's sizes cost in proportion in every region, so one sampled type gives the ratio of its family. A family without
-a sample, and every service, has the region's highest ratio, which is the one to budget with. EMR's fee is that of
-us-east-1: in the price list of 2026-07-20 it is the same amount of dollars in every commercial region, where it is
-listed at all, and a quarter of what the type costs in us-east-1 (x2iedn.32xlarge, $6.669 in 16 regions; GitHub
+A region without such files is estimated from those of us-east-1, where samples of its prices are known. A family's
+sizes cost in proportion in every region, so one sampled type gives the ratio of its family. A family without a sample,
+and every service, has the region's highest ratio, which is the one to budget with. EMR's fee is that of us-east-1: in
+the price list of 2026-07-20 it is the same amount of dollars in every commercial region, where it is listed at all, and
+a quarter of what the type costs in us-east-1 (x2iedn.32xlarge, $6.669 in 16 regions; GitHub
 vantage-sh/ec2instances.info, next/utils/mocks/ec2_single_instance.json).
-
-Prices by region, from files whose names have the kind and the date: REGION.compute.DATE.csv.
-
-A region without such files is estimated from those of us-east-1, where samples of its prices are known.
 """
 
 from __future__ import annotations

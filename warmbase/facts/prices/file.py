@@ -1,7 +1,4 @@
-"""A dated price file: its rows as text, and how it gets to its place.
-
-Finds the differences between two price tables of a region.
-"""
+"""A dated price file: its rows as text, how it gets to its place, and the differences between two price tables."""
 
 from __future__ import annotations
 

@@ -1,16 +1,13 @@
-"""A product of the AWS price list, as GetProducts of the Pricing API returns it: JSON text in, one price out.
+"""The AWS price list: the products that are searched for, one price from each, and the price files made from all.
 
-A product has a SKU, attributes, and terms. Each on-demand term has dimensions: a tier of usage from `beginRange` on,
-with a unit and a price in USD. Reserved terms need a commitment, so they are not read.
-Source: AWS Billing User Guide, "Reading the service price list file"; the same shape is in each element of PriceList.
-
-The searches of the AWS price list, and the product of each search that has the price of an item.
+A product is JSON text, as GetProducts of the Pricing API returns it. It has a SKU, attributes, and terms. Each
+on-demand term has dimensions: a tier of usage from `beginRange` on, with a unit and a price in USD. Reserved terms need
+a commitment, so they are not read. Source: AWS Billing User Guide, "Reading the service price list file"; the same
+shape is in each element of PriceList.
 
 Service codes, attributes and usage types are those of the Pricing API. A usage type carries its region's code in front
 (`USE2-Requests-Tier2`, `us-east-1-KMS-Keys`) except where us-east-1 has none. Products whose usage type only contains
 ours are others: `USE1-Tables-Requests-Tier2` is S3 Tables.
-
-Turns the offers of the price list into a table of prices and the two files that hold it.
 """
 
 from __future__ import annotations
