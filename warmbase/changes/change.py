@@ -1,6 +1,6 @@
-"""Each difference between a cluster as it was rendered and as it is planned, and how it would be applied.
+"""The differences between a cluster as it was rendered and as it is planned, and how each would be applied.
 
-Values of a property that mean the same: blanks, spelling, and the order of a list make no difference.
+Values of a property that mean the same make no difference: blanks, spelling, and the order of a list.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Two plans side by side: their prices, and how a running cluster would get from the one to the other.
-
-The figures of a plan that two plans are compared by.
-"""
+"""Two plans side by side: their prices, their figures, and how a running cluster would get from one to the other."""
 
 from __future__ import annotations
 

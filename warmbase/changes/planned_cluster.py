@@ -1,15 +1,13 @@
-"""A cluster of an environment as a command works on it: loaded once, and handed on as one value.
+"""A cluster of an environment as a command works on it: its plan and its launch record, loaded once, as one value.
 
-Today's plan of a running cluster: what its launch decided for good stays, and the rest is today's.
+The plan of a running cluster is today's, but for what its launch decided for good. Whatever the environment file asks
+for by now, the nodes keep the type, the volumes and the release that they were launched with: a plan for other nodes
+would set a cache that does not fit.
 
-Whatever the environment file asks for by now, the nodes keep the type, the volumes and the release that they were
-launched with: a plan for other nodes would set a cache that does not fit.
-
-The plan of a launch record that has no `plan` section, derived from the arguments of its bootstrap actions.
-
-Records of version 0.1 have none. Nothing else reads those arguments to learn what a cluster is. `warmbase pin` and
-`warmbase deploy` write the section into such a record, so this module can go with the first release that refuses a
-record without it; `pin` must then refuse a cluster whose environment file has changed since the launch.
+Launch records of version 0.1 have no `plan` section; `legacy_plan` derives it from the arguments of their bootstrap
+actions. Nothing else reads those arguments to learn what a cluster is. `warmbase pin` and `warmbase deploy` write the
+section into such a record, so `legacy_plan` can go with the first release that refuses a record without it; `pin` must
+then refuse a cluster whose environment file has changed since the launch.
 """
 
 from __future__ import annotations

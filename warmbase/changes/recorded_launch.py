@@ -1,8 +1,6 @@
 """The recorded launch of a cluster, and the changes since then that need a new cluster.
 
-The settings that a cluster keeps for good: zone, operating system, encryption and Kerberos.
-
-The security settings with which a recorded cluster was launched; it keeps them, whatever the file states now.
+A cluster keeps its zone, operating system, encryption and Kerberos for good, whatever the environment file states now.
 """
 
 from __future__ import annotations
