@@ -1,14 +1,11 @@
-"""The dashboard of an analytics cluster: what its caches answer, how full they are, and what they lose.
+"""The dashboard and the alarms of an analytics cluster, and the metrics that both use.
 
-The metrics that the program on each worker publishes once a minute, of that minute.
+The program on each worker publishes the metrics once a minute, of that minute. Dashboards and alarms use no others, and
+CloudWatch charges for each on every worker. ReadFromCache, ReadFromRemote and HitRate are RubiX's names for the same
+figures. The dashboard shows what the caches answer, how full they are, and what they lose.
 
-Dashboards and alarms of an analytics cluster use no others, and CloudWatch charges for each on every worker.
-ReadFromCache, ReadFromRemote and HitRate are RubiX's names for the same figures.
-
-The metric alarms of an analytics cluster, with thresholds from its plan, and the composite alarms that notify.
-
-A worker that is down also lowers the hit rate; only `call-servers` notifies then. Caches that are filling miss more
-than planned, which is no fault.
+Metric alarms have thresholds from the plan, and composite alarms notify. A worker that is down also lowers the hit
+rate; only `call-servers` notifies then. Caches that are filling miss more than planned, which is no fault.
 """
 
 from __future__ import annotations

@@ -1,18 +1,14 @@
-"""The arithmetic of the pages in which Trino's file-system cache stores parts of objects.
+"""A scan through Trino's file-system cache: its pages, and the CPU, disk, network and S3 requests that it needs.
 
 The cache (`fs.cache.enabled`) is Alluxio's local cache inside each worker. It stores whole pages of an object; only the
 last page of an object is shorter. A read takes pages from the cache until the first that is missing, and fetches the
 rest of its range from S3 with one GET, rounded outwards to whole pages, including pages that are cached further on.
 
+A contiguous read of r bytes begins anywhere in a page, so it touches 1 + (r - 1) / page pages on average: more bytes
+come from S3, and are kept, than queries read. Pages that are read together are cached together.
+
 Source: Trino 476, lib/trino-filesystem-cache-alluxio (AlluxioInput, AlluxioInputHelper, AlluxioFileSystemCacheConfig);
 Alluxio 2.9.6, LocalPageStoreDir and PageStoreType.
-
-The CPU, disk, network and S3 requests that a scan needs, given the share of its pages that are cached.
-
-Trino caches whole pages of a file. A contiguous read of r bytes begins anywhere in a page, so it touches
-1 + (r - 1) / page pages on average: more bytes come from S3, and are kept, than queries read. Pages that are read
-together are cached together, and one GET fetches all that a read lacks.
-Source: Trino 476 AlluxioInputHelper and AlluxioFileSystemCacheConfig.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The analytics clusters of an environment, each with its launch record and with today's plan.
-
-Two plans of an analytics cluster, and how a running cluster would get from one to the other.
-"""
+"""The analytics clusters of an environment, each with its launch record and today's plan, and changes between plans."""
 
 from __future__ import annotations
 

@@ -1,10 +1,7 @@
-"""An analytics cluster on the page.
+"""An analytics cluster on the page of `warmbase explore`: its inputs, its headline figures, and its plots.
 
-The headline figures of an analytics cluster, with the wording and the precision of `warmbase plan`.
-
-The inputs of an analytics cluster; their keys are relative to the section of the cluster.
-
-The plots of the plan of an analytics cluster, and their places on the page.
+Keys of inputs are relative to the section of the cluster. Figures have the wording and the precision of `warmbase
+plan`.
 """
 
 from __future__ import annotations

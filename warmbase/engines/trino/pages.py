@@ -1,7 +1,4 @@
-"""The pages of `warmbase plan ENV --cluster NAME` for an analytics cluster.
-
-`warmbase explain ENV FIGURE --cluster NAME` for an analytics cluster.
-"""
+"""The pages of `warmbase plan` and `warmbase explain` for an analytics cluster."""
 
 from __future__ import annotations
 

@@ -3,12 +3,10 @@
 Field names are the keys of `warmbase plan ENV --cluster NAME --output json`. `cache`, `memory` and volumes are for one
 worker, all else is for the cluster.
 
-How long it takes to copy HBase's data to files that Trino reads, and what that costs.
-
-Hive's HBaseStorageHandler reads the store files of a snapshot in S3 and writes a Parquet or Iceberg table with one
-INSERT, without a RegionServer. A cluster of its own does that, so that HBase's caches and CPUs are left alone.
-Source: Apache Hive manual, HBaseIntegration (hive.hbase.snapshot.name); HBase reference guide,
-TableSnapshotInputFormat.
+`Export` is how long it takes to copy HBase's data to files that Trino reads, and what that costs. Hive's
+HBaseStorageHandler reads the store files of a snapshot in S3 and writes a Parquet or Iceberg table with one INSERT,
+without a RegionServer. A cluster of its own does that, so that HBase's caches and CPUs are left alone. Source: Apache
+Hive manual, HBaseIntegration (hive.hbase.snapshot.name); HBase reference guide, TableSnapshotInputFormat.
 """
 
 from __future__ import annotations

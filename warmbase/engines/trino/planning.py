@@ -1,8 +1,7 @@
 """From an environment to the plan of one of its analytics clusters.
 
-The numbers in the workload of an analytics cluster that a tornado varies, and the figures that they move.
-
-The values that the plan of an analytics cluster assumes because nobody stated them.
+The numbers of its workload that a tornado varies, the figures that they move, and the values that the plan assumes
+because nobody stated them are here, too.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Paths on the nodes of an analytics cluster.
+"""The properties of an analytics cluster: their values, reasons and sources; and the paths on its nodes.
 
-The properties of an analytics cluster: which value each has, why, and where the rule comes from.
-
-EMR writes jvm.config itself and does not let it be configured, so the heap and the Java of Trino are EMR's.
-Source: EMR Release Guide, emr-trino-deployment-config.
+EMR writes jvm.config itself and does not let it be configured, so the heap and the Java of Trino are EMR's. Source: EMR
+Release Guide, emr-trino-deployment-config.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A plan of an analytics cluster as classifications, and the cluster that it launches.
+"""A plan of an analytics cluster as classifications and bootstrap actions, and the cluster that it launches.
 
-The bootstrap actions of an analytics cluster. It has no root of HBase, so it claims nothing.
+The cluster has no HBase root, so it claims nothing.
 """
 
 from __future__ import annotations

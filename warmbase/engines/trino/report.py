@@ -1,7 +1,4 @@
-"""The words in which pages tell the plan of an analytics cluster.
-
-The kinds of cache of an analytics cluster, side by side.
-"""
+"""The words in which pages describe the plan of an analytics cluster, and its kinds of cache side by side."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ the longest time that a query may take alone. A count is left out only if its in
 that serves, or if it cannot serve even with the fastest disks and every page in the cache. The search is therefore
 exhaustive over what it tries.
 
-An analytics cluster's situation: the cheapest workers that serve it, and what any other workers cost and miss.
+`TrinoSituation` also says what any other workers cost and miss, for inputs that are ranges.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The stack of one analytics cluster: Trino on EMR, with its roles. It neither reads nor writes the HBase root.
+"""The stack of one analytics cluster: Trino on EMR, its two roles, and what the monitoring stack watches of it.
 
-The two roles of an analytics cluster: those of any cluster without the HBase root, and what Trino reads.
-
-The dashboards and alarms of an analytics cluster, for its monitoring stack.
+It neither reads nor writes the HBase root. Its roles are those of any cluster without the root, and allow what Trino
+reads.
 """
 
 from __future__ import annotations

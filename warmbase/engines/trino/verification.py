@@ -1,6 +1,6 @@
-"""Checks of Trino on each node: its version, JVM, properties and guard, and the cache of each worker.
+"""The verification of a running analytics cluster against our documentation, as `operations/verify` does for HBase.
 
-Verifies a running analytics cluster against our documentation, as `operations/verify` does for HBase.
+Checks on each node concern Trino's version, JVM, properties and guard, and the cache of each worker.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
-"""A number of workers of one type with their cache volumes, and how long a query takes on them.
+"""A number of workers of one type with their cache volumes: the time of a query, their bill and missed targets.
 
 Each query is spread over all workers, so the cluster is one server that all running queries share equally. For such a
 server the mean time of a query depends only on the load: alone / (1 - utilisation), whatever the sizes of the queries
 are (M/G/1 processor sharing; Kleinrock, Queueing Systems II, 4.4). Reading, decoding and waiting overlap, so a query
 alone takes as long as its busiest resource does, on the worker that has most of its files.
-
-The bill of the workers of an analytics cluster, and the targets that they miss.
 """
 
 from __future__ import annotations
