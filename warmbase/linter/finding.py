@@ -1,6 +1,6 @@
 """Findings of lint: the rule, its severity, the place, why it matters and how to fix it.
 
-A correction of one setting that a program can apply.
+An `Edit` is a correction of one setting that a program can apply.
 """
 
 from __future__ import annotations

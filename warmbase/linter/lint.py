@@ -1,7 +1,4 @@
-"""Applies all rules to a cluster and returns the findings.
-
-A launch that may be rendered and deployed: lint finds no error in it.
-"""
+"""The findings of all rules on a cluster, and the launch that may be deployed: one in which lint finds no error."""
 
 from __future__ import annotations
 

@@ -1,11 +1,10 @@
-"""One kind of node as rules see it: its effective settings, its release, and HBase's defaults for everything else.
+"""One kind of node as rules see it: its effective settings, JVM and volumes, and HBase's defaults for the rest.
 
 Three answers differ: a value that the file states, HBase's own default where it states none, and None for a placeholder
 that somebody still has to fill in. A rule that gets None stays silent.
 
-The options of a RegionServer's JVM, from the variables that hbase-env.sh combines.
-
-The volumes of a node and the cache files on them, as far as the file states them.
+The options of a RegionServer's JVM come from the variables that hbase-env.sh combines. Volumes and the cache files on
+them are known as far as the file states them.
 """
 
 from __future__ import annotations

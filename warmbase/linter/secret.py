@@ -1,7 +1,4 @@
-"""Recognises secrets in a configuration, and redacts them in all output.
-
-Hides secrets in the text of a file, so that a page can show its lines.
-"""
+"""Secrets in a configuration: they are recognised, and redacted in all output."""
 
 from __future__ import annotations
 

@@ -1,12 +1,8 @@
-"""Reads the object of RunJobFlow, or the properties of CloudFormation, as a ClusterSpec.
+"""A cluster in the object of RunJobFlow, or in the properties of CloudFormation, as a ClusterSpec.
 
-The instance groups of a cluster, in the spellings of RunJobFlow, of the AWS CLI and of CloudFormation.
-
-The members of an object that describes a cluster, each read as the type that it must have.
-
-A list of EMR classifications as settings, each with the line of its key.
-
-The problems of a file, and what else its reader collects beside the settings.
+`node_groups` reads instance groups in the spellings of RunJobFlow, of the AWS CLI and of CloudFormation, and
+`level_settings` a list of classifications as settings, each with the line of its key. `Fields` reads each member of an
+object as the type that it must have. `ReadProblems` collects the problems of a file.
 """
 
 from __future__ import annotations

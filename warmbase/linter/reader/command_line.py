@@ -1,12 +1,7 @@
 """`aws emr create-cluster …` in a script, as the object that RunJobFlow takes.
 
-The options of `aws emr create-cluster`: their values as nodes, and the object of RunJobFlow that they make.
-
-A value is JSON, the name of a file with JSON, or the shorthand of the AWS CLI.
-
-The option --emrfs of `aws emr create-cluster`, from which the AWS CLI makes a classification.
-
-The shorthand of the AWS CLI, `Name=HBase` or `a=1,b=[{c=2}]`, as the same nodes as JSON.
+The value of an option is JSON, the name of a file with JSON, or the shorthand of the AWS CLI, `Name=HBase` or
+`a=1,b=[{c=2}]`. The AWS CLI makes a classification from the option --emrfs.
 """
 
 from __future__ import annotations

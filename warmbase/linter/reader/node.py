@@ -1,15 +1,11 @@
 """The nodes of JSON, YAML and the shorthand of the AWS CLI: scalars, arrays and objects, each with its place.
 
-The place of a setting in an object of JSON, YAML or shorthand, and what goes with it where it is removed.
+The place of a setting includes what is removed with it. Lists of classifications may have keys that begin with small
+letters, as the console and Terraform accept them.
 
-Lists of classifications whose keys begin with small letters, as the console and Terraform accept them.
-
-JSON as nodes with their places.
-
-The standard library's reader gives no lines, and rejects the bare placeholders of a recipe (`"SizeInGB": <size>`).
-A YAML reader would accept both, but also what the AWS CLI rejects: an extra comma, or a word without quotes.
-
-YAML as the same nodes as JSON, with CloudFormation's short functions (`!Ref`) written out.
+For JSON, the standard library's reader gives no lines, and rejects the bare placeholders of a recipe (`"SizeInGB":
+<size>`). A YAML reader would accept both, but also what the AWS CLI rejects: an extra comma, or a word without quotes.
+In YAML, CloudFormation's short functions (`!Ref`) become the objects for which they stand.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads a file as a ClusterSpec. The content of a file, not its name, decides which form it has."""
+"""From a file to a ClusterSpec. The content of a file, not its name, decides which form it has."""
 
 from __future__ import annotations
 

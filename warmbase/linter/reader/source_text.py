@@ -1,8 +1,7 @@
 """A text with the line of each of its characters: a file, or a word of a command in one.
 
-Here-documents of a shell script: the text of `cat > NAME <<EOF`, and of `$(cat <<EOF … )` in a word.
-
-Keys and values as they stand in a file, so that a correction can replace them and nothing else.
+It also finds the here-documents of a shell script (the text of `cat > NAME <<EOF`, and of `$(cat <<EOF … )` in a word),
+and a key or a value as it stands in a file, so that a correction can replace it and nothing else.
 """
 
 from __future__ import annotations

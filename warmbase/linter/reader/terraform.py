@@ -1,8 +1,7 @@
 """Terraform's `aws_emr_cluster`, in a file or in the JSON of a plan, as the object that RunJobFlow takes.
 
-Terraform's language as the same nodes as JSON: blocks are lists of objects, and a reference is `${ … }`.
-
-python-hcl2 parses it. It is imported when a file of Terraform is read, because nothing else needs it.
+In Terraform's language, blocks are lists of objects, and a reference is `${ … }`. python-hcl2 parses it. It is imported
+when a file of Terraform is read, because nothing else needs it.
 """
 
 from __future__ import annotations
