@@ -1,10 +1,6 @@
-"""The storage modes side by side: the figures of one plan for each.
+"""Plans in words and side by side: tables of storage modes, and the nodes, volumes and block reads of a plan.
 
-A table that compares plans: a column for each of them, and a row for each figure.
-
-The core nodes of a cluster in words, as pages about plans name them.
-
-The reads that the hit ratio of a plan is about, in words.
+A `ColumnTable` has a column for each plan, and a row for each figure.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The answers that the page asks for: the figures and plots of a state, its price alone, and how to save money.
 
-The further plans for two plots: the price by amount of data for each kind of cluster, and what moves the price.
+Two plots need further plans: the price by amount of data for each kind of cluster, and what moves the price.
 """
 
 from __future__ import annotations

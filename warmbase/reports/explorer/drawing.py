@@ -1,4 +1,4 @@
-"""The parts of the page as Python describes them, of whatever engine: figures, plots, and their places."""
+"""The parts of the page as Python describes them, whatever the engine: figures, plots, and their places."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""An HBase cluster on the page.
+"""An HBase cluster on the page: its inputs, and its headline figures as `warmbase plan` words and rounds them.
 
-The headline figures of an HBase cluster, with the wording and the precision of `warmbase plan`.
-
-The inputs of an HBase cluster that the page offers; Trino's are in `engines/trino/inputs.py`.
+Trino's are in `engines/trino/explorer.py`.
 """
 
 from __future__ import annotations

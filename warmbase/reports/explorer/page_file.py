@@ -1,6 +1,6 @@
 """The files of the page, and the page as one file that needs no server.
 
-The page as one file without a server, with a plan for each value at which a slider stops.
+That file has a plan for each value at which a slider stops.
 """
 
 from __future__ import annotations

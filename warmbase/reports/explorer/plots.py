@@ -1,6 +1,6 @@
-"""The first 24 hours of an HBase cluster: the courses of the hit ratio, and a sentence for each event.
+"""The plots of the plan of an HBase cluster, and their places on the page.
 
-The plots of the plan of an HBase cluster, and their places on the page.
+One of them is the first 24 hours: the courses of the hit ratio, and a sentence for each event.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""One cluster of an environment file, and its environment for other values of the inputs that the page offers.
+"""The subject of the page: one cluster of an environment file, and its environment for other values of the inputs.
 
-A state of the page: the subject with the values that the user has set.
-
-The interface through which the page plans a cluster, of whatever engine.
-
-The cluster of an environment file on the page, whatever its engine.
+A `State` is the subject with the values that the user has set. `PageEngine` is the interface through which the page
+plans a cluster, whatever its engine.
 """
 
 from __future__ import annotations
