@@ -1,6 +1,6 @@
-"""Metric alarms, and composite alarms that send a notification when a rule over metric alarms holds.
+"""Metric alarms, composite alarms that send a notification when a rule over metric alarms holds, and their names.
 
-The names of a cluster's alarms, by which they are told from those of an environment with a longer name.
+By its name, an alarm is told from those of an environment with a longer name.
 """
 
 from __future__ import annotations

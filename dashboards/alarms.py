@@ -1,13 +1,11 @@
-"""The metric alarms of one cluster, with thresholds from its plan: one for each thing that can go wrong.
+"""The alarms of one cluster: a metric alarm for each thing that can go wrong, a notification for each kind of cause.
 
-None of them notifies anybody: `dashboards/alarms.py` groups them into notifications.
-Source: CloudWatch User Guide, alarm-limits; thresholds 0.90 and 0.80 of the published systems.
+Metric alarms have thresholds from the plan, and notify nobody. Composite alarms group them, so that one cause sends one
+notification. A server that is down also lowers hit ratios and slows reads; only `call-servers` notifies then. A cache
+that is warming is no fault for as long as the plan expects it to warm.
 
-The composite alarms of one cluster, one for each kind of cause, so that one cause sends one notification.
-
-A server that is down also lowers hit ratios and slows reads; only `call-servers` notifies then. A cache that is
-warming is no fault for as long as the plan expects it to warm.
-Source: CloudWatch User Guide, Create_Composite_Alarm.
+Source: CloudWatch User Guide, alarm-limits and Create_Composite_Alarm; thresholds 0.90 and 0.80 of the published
+systems.
 """
 
 from __future__ import annotations

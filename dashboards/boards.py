@@ -1,12 +1,11 @@
-"""The dashboards of one cluster, each with its graphs.
+"""The dashboards of one cluster, with the graphs of its cache and of its reads.
 
-The dashboard of the cache: the reads that it answers, its fill, and the blocks that it loses.
+The cache's graphs show the reads that it answers, its fill, and the blocks that it loses. They do not show the lifetime
+ratio `l2CacheHitRatio`, which averages over everything since each server's start. The ratios here are of one minute:
+the cluster's, weighted by requests, and the worst server's, because one cold server of eleven slows a multi-get as much
+as eleven do.
 
-It does not show the lifetime ratio `l2CacheHitRatio`, which averages over everything since each server's start. The
-ratios here are of one minute: the cluster's, weighted by requests, and the worst server's, because one cold server of
-eleven slows a multi-get as much as eleven do.
-
-The dashboard of reads: their rate and latency, the handlers they wait for, and their load on S3 and volumes.
+The graphs of reads show their rate and latency, the handlers they wait for, and their load on S3 and volumes.
 """
 
 from __future__ import annotations

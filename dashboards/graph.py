@@ -1,10 +1,6 @@
-"""Graphs of a dashboard, and the series that they draw, as CloudWatch's dashboard body takes them.
+"""Graphs as CloudWatch's dashboard body takes them, and the queries by which graphs and alarms find metrics.
 
-Source: CloudWatch API Reference, CloudWatch-Dashboard-Body-Structure.
-
-Queries by which dashboards and alarms find metrics: SEARCH expressions, and Metrics Insights.
-
-CloudWatch limits what they can evaluate:
+Queries are SEARCH expressions, and Metrics Insights. CloudWatch limits what they can evaluate:
     - SEARCH returns an array of series; SUM, MIN, MAX and AVG of an array are one series. Arithmetic takes numbers and
       series, and an array with one series, but no two arrays: two searches cannot give a ratio by server
       (CloudWatch User Guide, using-metric-math, on its data types).
@@ -17,6 +13,8 @@ CloudWatch limits what they can evaluate:
     - PromQL divides and finds servers in graphs and alarms, but only in metrics that arrive by OTLP
       (CloudWatch-PromQL, Create_PromQL_Alarm); EMR's agent sends none.
 So the node publishes figures of one minute, and misses in a form whose sum can be compared with 0.
+
+Source: CloudWatch API Reference, CloudWatch-Dashboard-Body-Structure.
 """
 
 from __future__ import annotations

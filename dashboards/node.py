@@ -1,6 +1,6 @@
-"""The dashboard of nodes: heaps and pauses, disks, HDFS, and regions that no server serves.
+"""The graphs and alarms of nodes: heaps and pauses, disks, HDFS, and regions that no server serves.
 
-Alarms on core nodes and their cache volumes, which clusters of every engine have.
+Clusters of every engine have the alarms on core nodes and their cache volumes.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The stack of one cluster of HBase over the environment's root.
 
-The end of a boost: the group of its schedules, and the role with which they restore raised volumes.
-
-The cluster refers to neither, so that a cluster of an earlier version gets both with its next deployment, and keeps
-running.
+It also has the means by which a boost ends: the group of its schedules, and the role with which they restore raised
+volumes. The cluster refers to neither, so that a cluster of an earlier version gets both with its next deployment, and
+keeps running.
 """
 
 from __future__ import annotations

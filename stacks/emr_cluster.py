@@ -1,6 +1,6 @@
 """The stack of any EMR cluster: its roles, security configuration, instance groups and bootstrap actions.
 
-Bootstrap actions in a stack: scripts and programs as assets named by their content, and who may fetch them.
+Scripts and programs of bootstrap actions are assets named by their content.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
 """The network: a private subnet in one zone, endpoints but no internet gateway, and the security groups of EMR.
 
-The security groups are ours so that the VPC can be deleted: those that EMR would make stay behind and block it. In a
-VPC that was there before they are all that is made, and the way to S3 where a route table is named for it; its other
-endpoints, its flow logs and its tags are its owner's.
+The security groups are ours so that the VPC can be deleted: those that EMR would make stay behind and block it. In an
+existing VPC, only they are created, and the way to S3 where a route table is named for it; its other endpoints, its
+flow logs and its tags are its owner's.
 
-The policies of the VPC endpoints that warmbase creates: which accounts a node, and whoever is on it, can reach.
-
-Without them, credentials of any account could carry data through an endpoint to any bucket. With them, S3 answers for
-the buckets of the environment's own account and for those that EMR and Amazon Linux read, and the other services only
-to credentials of that account. The endpoints of an existing VPC get none: other programs may use them.
+The endpoints of a new VPC have policies, which say what accounts a node, and whoever is on it, can reach. Without them,
+credentials of any account could carry data through an endpoint to any bucket. With them, S3 answers for the buckets of
+the environment's own account and for those that EMR and Amazon Linux read, and the other services only to credentials
+of that account. The endpoints of an existing VPC get none: other programs may use them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The resources that a cluster needs: those it refers to, each with the properties whose change would replace it.
 
-The resource schemas of CloudFormation in cfn-lint's copy, read from its files, and what they omit about clusters.
-
-The files are read directly: importing cfn-lint would cost every start of the local AWS more than half a second.
+Which properties those are comes from the resource schemas of CloudFormation in cfn-lint's copy, and from what they omit
+about clusters. The files are read directly: importing cfn-lint would cost every start of the local AWS more than half a
+second.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""environment → plan → classifications → stacks: what `cdk deploy -c environment=prod --all` runs."""
+"""The CDK app, environment → plan → classifications → stacks: what `cdk deploy -c environment=prod --all` runs."""
 
 import sys
 from collections.abc import Mapping
