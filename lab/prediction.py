@@ -1,24 +1,17 @@
-"""Predictions for one scaled RegionServer under one load, made with the calculator's own rules.
+"""Predictions for the scaled RegionServers of the lab under one load, made with the calculator's own rules.
 
-How YCSB's reads fall on blocks: where its own hash puts its own draws, which are neither random nor quite zipfian.
+YCSB's reads fall on blocks as its own hash puts its own draws, which are neither random nor quite zipfian. A row's key
+is `user` and a hash of its number, and blocks hold neighbouring keys. Reads choose the number: of a hot set the first
+so many, and of a zipfian choice the hash of a rank among 10,000,000,000, modulo the rows. Source: YCSB 0.17.0,
+CoreWorkload.buildKeyName, HotspotIntegerGenerator, ScrambledZipfianGenerator, ZipfianGenerator, Utils.fnvhash64.
 
-A row's key is `user` and a hash of its number, and blocks hold neighbouring keys. Reads choose the number: of a hot set
-the first so many, and of a zipfian choice the hash of a rank among 10,000,000,000, modulo the rows. Source: YCSB
-0.17.0, CoreWorkload.buildKeyName, HotspotIntegerGenerator, ScrambledZipfianGenerator, ZipfianGenerator,
-Utils.fnvhash64.
-
-The number of blocks in a cache at its first eviction, when blocks come in random order.
-
+`filled_by_chance` is the number of blocks in a cache at its first eviction, when blocks come in random order.
 `BucketAllocator.block_capacity` lets each length come in its proportion. In a cache of few buckets it matters how many
 of a rare length come before the others: each size that is begun takes a whole bucket.
 
-Reads skewed over regions, on several RegionServers: each server's share, and the load that the volumes allow.
-
-The course of the lab's cluster from cold caches, computed with the calculator's own steps.
-
-How long the regions of a RegionServer are offline when its process dies and does not return.
-
-Writes to the lab's RegionServer, whose log alone lies on a limited volume: the calculator's own resources.
+Other predictions are of reads skewed over regions and the load that volumes allow, the course from cold caches, how
+long the regions of a RegionServer are offline when its process dies and does not return, and writes whose log alone
+lies on a limited volume.
 """
 
 from __future__ import annotations

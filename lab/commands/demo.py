@@ -1,4 +1,4 @@
-"""warmbase demo: the whole deployment on this machine."""
+"""`warmbase demo` performs the whole deployment on this machine."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The command-line options of the lab: the size of its scaled plan, its RegionServers, and the scenarios to run.
+"""`warmbase lab` runs the rendered configuration on a real HBase on this machine.
 
-warmbase lab: runs the rendered configuration on a real HBase on this machine.
+Its options state the size of the scaled plan, its RegionServers, and the scenarios to run.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""A real HBase on this machine: proves what was rendered, and sets what it does beside what was predicted."""
+"""A real HBase on this machine: it proves what was rendered, and compares its behaviour with what was predicted."""

@@ -1,6 +1,6 @@
-"""Tables and column families as the lab creates them.
+"""HBase's administration through one long-running process, and tables and column families as the lab creates them.
 
-HBase's administration, through one long-running process: `java/warmbase/lab/Admin.java` lists its calls.
+`java/warmbase/lab/Admin.java` lists the calls of the process.
 """
 
 from __future__ import annotations

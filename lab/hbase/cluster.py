@@ -1,8 +1,7 @@
-"""A Kerberos KDC of the lab, and what a daemon and a client of HBase need of it.
+"""A running HBase of the lab: ZooKeeper, a master, and RegionServers, each a process with its own configuration.
 
-A running HBase of the lab: ZooKeeper, a master, and RegionServers, each a process with its own configuration.
-
-The log of a RegionServer, which shows how long it took to read back its cache's index.
+It may have a Kerberos KDC, with what a daemon and a client of HBase need of it. The log of a RegionServer shows how
+long it took to read back its cache's index (`restored`).
 """
 
 from __future__ import annotations

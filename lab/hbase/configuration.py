@@ -1,10 +1,8 @@
-"""The properties that the lab changes, each with its reason: addresses, paths, the store and the scale.
+"""The configuration of the lab's processes: rendered files with the lab's overlay, and their command lines.
 
-Everything else of the rendered files is given to HBase as it is.
-
-Command lines of the lab's Java processes, with the options of `bin/hbase` and the rendered flags.
-
-The configuration directories of the lab's processes: rendered files with the lab's overlay.
+The overlay is the properties that the lab changes, each with its reason: addresses, paths, the store and the scale.
+Everything else of the rendered files is given to HBase as it is. Command lines have the options of `bin/hbase` and the
+rendered flags.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The lab's HBase as the commands that keep caches warm see it: regions, caches, and the restart of one process.
 
-A cluster whose caches hold all data, under steady reads: the state from which operations on warm caches begin.
+A `SteadyCluster` has caches that hold all data, under steady reads: the state from which operations on warm caches
+begin.
 """
 
 from __future__ import annotations

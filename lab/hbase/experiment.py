@@ -1,8 +1,7 @@
-"""Measurements in turn with a control, so that a ratio holds on a machine that others make busy at times.
+"""An experiment of a scenario: the bench, the table, the windows in which it measures, targets, and data for charts.
 
-A ratio compares a case with the control just before it and just after it, and not with one that was measured once.
-
-The parts that scenarios share: the bench, the table, the length of a window, targets and chart data.
+Measurements alternate with a control, so that a ratio holds on a machine that others make busy at times. A ratio
+compares a case with the control just before it and just after it, and not with one that was measured once.
 """
 
 from __future__ import annotations

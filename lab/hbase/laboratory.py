@@ -1,6 +1,6 @@
-"""Directories of labs that end with the command that started them.
+"""A new lab for one environment: directories, store, HBase and bench, which all end together; and its scale.
 
-A new lab for one environment: directories, store, HBase and bench, which all end together; and its scale.
+Its directories end with the command that started it; those of a command that was killed are removed by the next one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Counters of a RegionServer and of the S3 server in front of which it stands, recorded while something happened.
+"""Counters of RegionServers and of the S3 server, recorded while something happens.
 
-Counters of every RegionServer and of the S3 server, once a second: block reads in any stretch of time.
+A `Recording` has the counters of one RegionServer. A `ReadHistory` has those of every RegionServer once a second, which
+give the block reads in any stretch of time.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""A disk and a memory of a chosen size and speed: what a cluster's nodes have, in miniature, on this machine.
+"""The machine that runs the lab: its cores, memory, disk and idle processor time; and disks and memories with limits.
 
-The machine's resources and load: cores, memory, disk and idle processor time.
-
-Linux tells it in /proc. Elsewhere what cannot be read is None, and a run says so instead of guessing.
+A limited disk or memory is what a cluster's nodes have, in miniature. Linux states the resources in /proc. Elsewhere,
+what cannot be read is None, and a run says so instead of guessing.
 """
 
 from __future__ import annotations

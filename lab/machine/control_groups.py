@@ -1,36 +1,35 @@
-"""The place for control groups on this machine: cgroup v1 has a hierarchy for each controller, v2 one for all.
+"""Control groups that limit the memory and the disk speed of the processes in them.
 
-A group is made below the one that this process is in, so that limits already set on us still hold. In v2 a group
-that has processes cannot pass controllers on ("no internal processes", cgroup-v2.rst), so it is the nearest one above
-that can; in a container the topmost it sees has processes, and these are moved aside, into a group beside ours.
+cgroup v1 has a hierarchy for each controller, v2 one for all. A group is made below the one that this process is in, so
+that limits already set on us still hold. In v2 a group that has processes cannot pass controllers on ("no internal
+processes", cgroup-v2.rst), so it is the nearest one above that can; in a container the topmost it sees has processes,
+and these are moved aside, into a group beside ours.
 
-Control groups that limit the memory and the disk speed of the processes in them.
-
-A JVM's limit is more than its heap. Charged to the group are heap (all of it: ZGC touches it early), metaspace and
-code (150-250 MiB for a RegionServer), direct buffers, thread stacks, what it has in a tmpfs, and every page of the
-page cache that it was the first to touch, mapped files among them. The page cache gives way first, so a limit of
-heap + 0.5 GiB leaves little of it, which is what a cold cache needs; where the rest alone is more than the limit the
-kernel kills the process (OOM), and its log does not say so.
+A JVM's limit is more than its heap. Charged to the group are heap (all of it: ZGC touches it early), metaspace and code
+(150-250 MiB for a RegionServer), direct buffers, thread stacks, what it has in a tmpfs, and every page of the page
+cache that it was the first to touch, mapped files among them. The page cache gives way first, so a limit of heap + 0.5
+GiB leaves little of it, which is what a cold cache needs; where the rest alone is more than the limit the kernel kills
+the process (OOM), and its log does not say so.
 
 A page stays charged to the group that first touched it. A file that another process has written or read is therefore
 served from memory in spite of the limit: write it from within the group. What fits the limit is still cached: of random
-reads of 1,500 MiB under 150 MiB one in ten was, and 138 MiB/s were read over a disk of 125 MiB/s. `Volume.traffic` has
-what the disk gave.
+reads of 1,500 MiB under 150 MiB one in ten was, and 138 MiB/s were read over a disk of 125 MiB/s.
+`LimitedVolume.traffic` has what the disk gave.
 
 The throttle is on the device, each direction by itself, while gp3 has one budget for both: reads and writes together
-can be twice what a volume gives. It lends a tenth of a second at most (6 MiB early at 125 MiB/s, made up for within
-0.1 s) and saves up nothing while idle. It adds waiting, not latency: below the limit a read takes what this machine's
-disk takes, often 0.1 ms where gp3 takes about 1 ms.
+can be twice what a volume gives. It lends a tenth of a second at most (6 MiB early at 125 MiB/s, made up for within 0.1
+s) and saves up nothing while idle. It adds waiting, not latency: below the limit a read takes what this machine's disk
+takes, often 0.1 ms where gp3 takes about 1 ms.
 
 v1 counts a buffered write, flushed by fsync too, as the kernel's own and not as the group's: such writes (a filling
 BucketCache, HFiles, a WAL) are not slowed, only direct ones are. To throttle the root group as well was tried: the
 writer then met its memory limit with pages that could not be written, and the kernel killed it. v2 attributes such
 writes to the group, on file systems that can (ext4, xfs, btrfs).
 
-A limit on the buffered writes to a volume, such as those of a DataNode, which no process's own group counts in v1.
-
-The kernel writes pages back on its own account, so the limit is the topmost group's, for this device alone. Otherwise
-gigabytes would wait in the page cache before a writer has to wait, so few dirty pages are allowed for the device.
+`limited_writes` limits the buffered writes to a volume, such as those of a DataNode, which no process's own group
+counts in v1. The kernel writes pages back on its own account, so the limit is the topmost group's, for this device
+alone. Otherwise gigabytes would wait in the page cache before a writer has to wait, so few dirty pages are allowed for
+the device.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """A disk of the lab's own: a file system on a loop device over a sparse file.
 
-The device is what a control group's throttle names, so that one volume is slow and the machine's disk is not. It
-reads and writes its file past the page cache (direct I/O): otherwise that file's pages, which no group of ours is
-charged for, would answer in the disk's place. Above the file system the page cache is as everywhere: only a memory
-limit keeps reads from coming out of it (`groups.Group`).
+The device is what a control group's throttle names, so that one volume is slow and the machine's disk is not. It reads
+and writes its file past the page cache (direct I/O): otherwise that file's pages, which no group of ours is charged
+for, would answer in the disk's place. Above the file system the page cache is as everywhere: only a memory limit keeps
+reads from coming out of it (`control_groups.ControlGroups`).
 """
 
 from __future__ import annotations

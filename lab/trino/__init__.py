@@ -1,7 +1,4 @@
-"""A real Trino on this machine, whose file-system cache is measured against the lab's S3.
-
-The scenarios of the Trino lab by name, each with its question.
-"""
+"""A real Trino on this machine, whose file-system cache is measured against the lab's S3, and its scenarios by name."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The tables of the Trino lab: TPC-H's lineitem as one file, and as several.
+"""The bench of Trino's scenarios: a cluster, its store and tables, and the counters before and after a query.
 
-The bench of Trino's scenarios: a cluster, its store and tables, and the counters before and after a query.
+The tables are TPC-H's lineitem as one file, and as several.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""The properties that the lab gives Trino, each with its reason: addresses, paths, the store and the scale.
+"""A Trino cluster on this machine: a coordinator, which reads no data, and two workers, each with its own caches.
 
-Statements to Trino over its HTTP protocol: send one, follow the answer to its last page, return the rows.
-
-Source: "Trino client REST API" in Trino's documentation.
-
-A Trino cluster on this machine: a coordinator, which reads no data, and two workers, each with its own caches.
+The properties that the lab changes each have a reason: addresses, paths, the store and the scale. `TrinoClient` sends a
+statement over Trino's HTTP protocol, follows the answer to its last page, and returns the rows. Source: "Trino client
+REST API" in Trino's documentation.
 """
 
 from __future__ import annotations

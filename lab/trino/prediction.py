@@ -1,15 +1,12 @@
-"""The layout of a Parquet file: where its column chunks and its footer are.
-
-The footer is a struct of Thrift's compact protocol; only its lengths and offsets are used here.
-Source: parquet-format, parquet.thrift; Thrift's compact protocol specification.
-
-Predictions for the file-system cache: the reads of a query from a file's layout, and an LRU cache of pages.
+"""Predictions for the file-system cache: the reads of a query from a file's layout, and an LRU cache of pages.
 
 A worker reads a Parquet file's footer, and then the column chunks that the query needs; chunks that lie close together
-are read at once. Each read goes through the cache as `warmbase.engines.trino.cached_scan` says.
+are read at once. Each read goes through the cache as `warmbase.engines.trino.cached_scan` says. The footer is a struct
+of Thrift's compact protocol; only its lengths and offsets are used here.
 
 Source: Trino 476, lib/trino-parquet (MetadataReader, AbstractParquetDataSource, ParquetReaderOptions) and
-lib/trino-filesystem-cache-alluxio (AlluxioInputHelper); Alluxio 2.9.6, LRUCacheEvictor.
+lib/trino-filesystem-cache-alluxio (AlluxioInputHelper); Alluxio 2.9.6, LRUCacheEvictor; parquet-format, parquet.thrift;
+Thrift's compact protocol specification.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Trino's file-system cache against its prediction: bytes from the cache and from S3, to the page.
+"""A run of Trino's scenario: its software, its machine and scale, and the result as JSON and as a page.
 
-A run of Trino's scenario: its software, its machine and scale, and the result as JSON and as a page.
+The scenario compares the file-system cache with its prediction: bytes from the cache and from S3, to the page.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
-"""The launches to boot: every environment file, and one environment in every mode and role on each HBase's releases.
+"""Daemons of HBase that boot with rendered files, one at a time, and the settings that they report.
 
-The figures that daemons of a launch should report, by name, and the way in which HBase logs sizes.
+The launches to boot are every environment file, and one environment in every mode and role on each HBase's releases. A
+daemon reports its settings in lines of its log, in its JMX beans, and in the configuration that it serves; they are
+compared with the figures that a plan expects. It is started, observed, and ended by force.
 
-The settings that daemons report: lines of their logs, their JMX beans, and the configuration that they serve.
-
-One daemon at a time with somebody's rendered files: started, heard, and ended by force.
-
-Nothing is scaled but the heap. A cache file is sparse, so the planned cache has its planned size here too; and a master
-waits for as many RegionServers as it was told to, for what it says is said before they come.
+Nothing is scaled but the heap. A cache file is sparse, so the planned cache has its planned size here too. A master
+waits for as many RegionServers as it was told to, because it reports its settings before they come.
 """
 
 from __future__ import annotations

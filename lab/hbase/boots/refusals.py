@@ -1,7 +1,4 @@
-"""Faults in configuration files, each with the rule that reports it and the outcome of booting HBase with it.
-
-Boots files that lint refuses, to show that HBase fails or misbehaves as the rule says.
-"""
+"""Faults in configuration files that lint refuses: HBase boots with each, and fails or misbehaves as the rule says."""
 
 from __future__ import annotations
 

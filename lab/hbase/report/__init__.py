@@ -1,8 +1,7 @@
-"""A run of the lab for people: its numbers in words, its curves as pictures, all of it as one HTML page.
+"""A run of the lab for people: its figures, ratios and targets as text, and the sentences that every page has.
 
-Figures, ratios and targets as text, the same on every page.
-
-Sentences about a run that every page shares: the verdict, the time, the machine, and the changed properties.
+Those are the verdict, the time, the machine, and the properties that the lab changed. `charts` draws the curves, and
+`page` writes all of it as one HTML page.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Writes while HBase limits compactions: the rate that compactions keep up with, and the rate at which HBase blocks.
+"""Writes while HBase limits compactions, and a major compaction under load.
 
-A major compaction under load: in waves with a floor for the hit ratio, beside HBase's own of the whole table.
+The first scenario measures the rate that compactions keep up with, and the rate at which HBase blocks. The second
+compacts in waves with a floor for the hit ratio, beside HBase's own compaction of the whole table.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The times at which each region of a table answers, from one read per region and interval by the admin process.
+"""One of three RegionServers dies and does not return: how long its regions are offline.
 
-One of three RegionServers dies and does not return: how long its regions are offline.
+Probes show when each region of a table answers, from one read per region and interval by the admin process.
 """
 
 from __future__ import annotations

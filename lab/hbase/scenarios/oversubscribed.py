@@ -1,6 +1,6 @@
 """A cache smaller than the data: EMR's defaults, the published recipe, and our plan, on the same disk.
 
-Data that compresses well: cached as it is stored, or decompressed.
+A second scenario has data that compresses well, cached as it is stored, or decompressed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Reads with no BucketCache, each from S3, against reads of a warm one.
+"""Reads of a warm BucketCache against reads with none, each of which comes from S3.
 
-Requests for several rows at once.
-
-YCSB's own workloads A, C and F on a warm cache.
+Further scenarios request several rows at once, and run YCSB's own workloads A, C and F.
 """
 
 from __future__ import annotations

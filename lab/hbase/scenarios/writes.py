@@ -1,8 +1,6 @@
-"""The counters of writes of a RegionServer whose log lies on a limited volume.
+"""Writes whose log lies on a limited volume: the rate at which HBase blocks, and what flushes and compactions write.
 
-The figures of the log, the flushes and the store files of a run that writes, beside those of the calculator.
-
-Writes whose log lies on a limited volume: the rate at which HBase blocks, and what flushes and compactions write.
+The counters of the RegionServer give figures of the log, the flushes and the store files, beside the calculator's.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The jars that the lab runs on, as locked: `jars.csv`, which `lab.hbase.software.lock` writes from the poms.
+"""The jars that the lab runs on, as locked in `jars.csv`, and their download from a Maven repository.
 
-Jars from a Maven repository: several at once, each verified before it has its name.
+`lab.hbase.software.lock` writes `jars.csv` from the poms. Several jars are downloaded at once, and each is verified
+before it gets its name.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""The Java runtime that the lab runs on: a Python package, so that the project's own uv installs and verifies it.
+"""The work of `warmbase lab setup`: it installs the runtime, the jars and the classes, and removes them again.
 
-The lab's own Java, compiled on a runtime that has no compiler: by Eclipse's, which is a jar.
-
-The work of `warmbase lab setup`: it installs the runtime, the jars and the classes, and removes them again.
-
-Which software stands for a release, and what that replaces.
+The Java runtime is a Python package, so that the project's own uv installs and verifies it. It has no compiler, so the
+lab's own Java is compiled by Eclipse's compiler, which is a jar. `software` says which versions stand for those of a
+release.
 """
 
 from __future__ import annotations

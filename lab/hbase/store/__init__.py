@@ -1,13 +1,8 @@
 """The S3 of the lab: a real S3-protocol server on local files, and in front of it a proxy that counts and delays.
 
-HBase talks to the proxy only. What differs from Amazon S3: the proxy's delays are drawn, not caused by load; a limit of
+Both are processes, and HBase talks to the proxy only. `Settings` make it behave like S3: latency, bandwidth of one
+connection, and refusals. What differs from Amazon S3: the proxy's delays are drawn, not caused by load; a limit of
 requests holds for the whole bucket, not for a prefix; signatures are not checked.
-
-Settings that make a local server behave like S3: latency, bandwidth of one connection, and refusals.
-
-The store as the lab uses it: its endpoint, the counters of the proxy in front of it, and the proxy's settings.
-
-The store's two processes: S3Proxy, an S3-protocol server on local files, and the proxy that HBase talks to.
 """
 
 from __future__ import annotations

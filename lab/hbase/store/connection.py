@@ -1,9 +1,7 @@
-"""The framing of HTTP/1.1 messages in a stream of bytes: heads, and bodies by length, in chunks, or until the end.
+"""One client's connection through the proxy, whose HTTP/1.1 requests are forwarded or refused one after another.
 
-Nothing is changed. `aws-chunked` is an encoding of the content inside these frames, so it
-needs no rule here. Source: RFC 9112, sections 2, 6 and 7.
-
-One client's connection through the proxy, whose requests are forwarded or refused one after another.
+Bodies are framed by length, in chunks, or by the end of the stream. Nothing is changed: `aws-chunked` is an encoding of
+the content inside these frames, so it needs no rule here. Source: RFC 9112, sections 2, 6 and 7.
 """
 
 from __future__ import annotations
