@@ -1,12 +1,12 @@
 """A local AWS: moto, extended until a stack that contains an EMR cluster behaves as it does in AWS.
 
 `server.local_aws()` runs it in its own process, for the CDK CLI; `extension.install()` extends moto in this process,
-for mock_aws. `control_tags` lists the tags that make it fail on purpose, and `readings` the statements of AWS's
-documents that can be read in two ways, with what it plays of each.
+for mock_aws. `controls` lists the tags that make it fail on purpose, and the statements of AWS's documents that can be
+read in two ways, with the reading that it plays of each.
 
 It is an emulator that keeps, checks and returns *descriptions*: no EC2 node boots and no HBase starts. Where the local
 AWS is served, two kinds of programs run on this machine: the bootstrap action that claims the root, as it was uploaded,
-and `bash -c` steps, beside stand-ins of `hbase` and `hdfs` (`nodes`). These differences from AWS are known:
+and `bash -c` steps, beside stand-ins of `hbase` and `hdfs` (`emr/nodes.py`). These differences from AWS are known:
 
 EMR
 - A cluster is WAITING as soon as it is created.

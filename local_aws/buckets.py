@@ -1,12 +1,13 @@
-"""S3 behaviour that moto lacks: metrics, analytics and tiering configurations, and conditional bucket policies.
+"""S3 behaviour that moto lacks, and the names of deleted SSM parameters.
 
-The configurations are stored as the XML that was put. moto would take DELETE /bucket?metrics for the deletion of the
-bucket. It also ignores the conditions of a bucket policy, so that "deny requests without TLS" would deny every request:
-here a statement with a condition has no effect, and unconditional statements still count. The one exception is a
-statement that denies a write without If-Match or If-None-Match: it is obeyed for PutObject and CompleteMultipartUpload.
-moto also ignores the owner that a request expects its bucket to have: here S3 refuses a request that expects another.
+Metrics, analytics and tiering configurations are stored as the XML that was put. moto would take DELETE /bucket?metrics
+for the deletion of the bucket. It also ignores the conditions of a bucket policy, so that "deny requests without TLS"
+would deny every request: here a statement with a condition has no effect, and unconditional statements still count. The
+one exception is a statement that denies a write without If-Match or If-None-Match: it is obeyed for PutObject and
+CompleteMultipartUpload. moto also ignores the owner that a request expects its bucket to have: here S3 refuses a
+request that expects another.
 
-The names of deleted SSM parameters: under the worse reading, each stays taken for a while.
+Under the worse reading (`controls.py`), the name of a deleted parameter stays taken for a while.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
-"""The statements of AWS's documents that can be read in two ways, and which reading the local AWS plays.
+"""Controls of the local AWS: the readings that it plays, tags that make it fail, and its time of day.
 
-It usually plays the reading that most documents suggest. `python -m local_aws --readings worse`, or `set_worse()` in
-this process, makes it play the worse one of every statement, so that a rehearsal shows what the commands do then.
-docs/unconfirmed.md shows this list.
+Some statements of AWS's documents can be read in two ways. The local AWS usually plays the reading that most documents
+suggest. `python -m local_aws --readings worse`, or `set_worse()` in this process, makes it play the worse one of every
+statement, so that a rehearsal shows what the commands do then. docs/unconfirmed.md shows this list.
 
-Tags on an EMR cluster that make the local AWS fail on purpose; they also work through the server.
+Tests move the time of day forward: schedules fire and modifications end by it.
+
+Tags on an EMR cluster make the local AWS fail on purpose; they also work through the server:
 
 | tag                         | value                   | effect                                                       |
 | --------------------------- | ----------------------- | ------------------------------------------------------------ |
@@ -19,8 +21,6 @@ Tags on an EMR cluster that make the local AWS fail on purpose; they also work t
 | `local-aws:emr-defaults`    | `merge`                 | nodes have defaults of EMR below the rendered properties     |
 | `local-aws:alarm-actions`   | `refuse`                | the key of the topic refuses CloudWatch: actions fail        |
 |                             | `lose`, `silent`        | SNS delivers no message, or has no metrics of one            |
-
-The time of day of the local AWS, which tests move forward: schedules fire and modifications end by it.
 """
 
 from __future__ import annotations

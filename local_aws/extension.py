@@ -1,8 +1,7 @@
-"""install() applies this package's additions to moto once in this process, for its server and for mock_aws alike.
+"""The extension of moto: `install()` applies the additions once in this process, for server and mock_aws alike.
 
-Ids of new resources that the caller chooses, so that a resource can stand in for one that exists elsewhere.
-
-A request to the served local AWS states the id in a header, such as `x-local-aws-vpc`. AWS has no such header.
+A caller may choose the id of a new resource, so that the resource can stand in for one that exists elsewhere. A request
+to the served local AWS states the id in a header, such as `x-local-aws-vpc`. AWS has no such header.
 """
 
 from __future__ import annotations

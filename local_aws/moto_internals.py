@@ -1,6 +1,6 @@
-"""Access to moto's internals; `Untyped` marks what comes from there, since moto has no types.
+"""Access to moto's internals, and calls of AWS APIs through boto3 clients whose requests moto intercepts.
 
-Calls of AWS APIs that this process answers itself, through boto3 clients whose requests moto intercepts.
+`Untyped` marks what comes from moto, which has no types.
 """
 
 from __future__ import annotations

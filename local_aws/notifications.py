@@ -1,9 +1,8 @@
-"""The mute rules of CloudWatch, which moto does not have: written, read, listed and deleted; active by the clock.
+"""Notifications that moto does not have: mute rules, actions and history of composite alarms, and SNS's metrics.
 
-Actions and history of composite alarms, SNS's metrics, and pending subscriptions, none of which moto has.
-
-A state that SetAlarmState sets stays until the next one, because no alarm is evaluated here. An e-mail address stays
-pending until somebody calls ConfirmSubscription with the address as the token.
+A mute rule is active by the clock of the local AWS. A state that SetAlarmState sets stays until the next one, because
+no alarm is evaluated here. An e-mail address stays pending until somebody calls ConfirmSubscription with the address as
+the token.
 """
 
 from __future__ import annotations

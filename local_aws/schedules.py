@@ -1,23 +1,18 @@
-"""EBS volumes of the core nodes of EMR clusters, and their modifications with the limits that EC2 sets.
+"""One-time schedules of EventBridge Scheduler, and the volumes and functions on which they act.
 
-moto's nodes have no data volumes. Here a node gets those of its instance group when EMR first lists it. A modification
-is `optimizing` for a while before it is `completed`; until then, and after four of them within 24 hours, EC2 refuses
-the next one. A volume reports only its latest modification.
+Schedules fire by the clock of the local AWS. Nothing waits for them. Each call to EC2, to EMR's clusters or to the
+scheduler first runs what is due by then, in the order of the times, as if it had run at its own time. A call that EC2
+refuses is not tried again: AWS does not document whether it would be, so whoever relies on a schedule here has to
+manage without.
 
-Source: EC2 API Reference, ModifyVolume and DescribeVolumesModifications.
+A schedule may modify EBS volumes of the core nodes of EMR clusters, with the limits that EC2 sets. moto's nodes have no
+data volumes. Here a node gets those of its instance group when EMR first lists it. A modification is `optimizing` for a
+while before it is `completed`; until then, and after four of them within 24 hours, EC2 refuses the next one. A volume
+reports only its latest modification. Source: EC2 API Reference, ModifyVolume and DescribeVolumesModifications.
 
-Functions of Lambda whose source stands in a template: they run in this process, with the permissions of their role.
-
-moto would run a function in a container. This runs only what a stack of the local AWS has created from inline Python,
-and gives it clients that the policies of the function's role limit.
-
-One-time schedules of EventBridge Scheduler, which fire by the clock of the local AWS.
-
-They modify EBS volumes, or invoke a function of Lambda.
-
-Nothing waits for a schedule. Each call to EC2, to EMR's clusters or to the scheduler first runs what is due by then, in
-the order of the times, as if it had run at its own time. A call that EC2 refuses is not tried again: AWS does not
-document whether it would be, so whoever relies on a schedule here has to manage without.
+A schedule may invoke a function of Lambda whose source stands in a template. moto would run a function in a container.
+Here it runs in this process, only if a stack of the local AWS has created it from inline Python, and with clients that
+the policies of the function's role limit.
 """
 
 from __future__ import annotations

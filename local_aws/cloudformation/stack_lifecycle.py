@@ -1,8 +1,7 @@
-"""Creates and changes a stack's single resources from a template, each step with its events.
+"""Creation and deletion of a stack's resources, with the retries and rollbacks that CloudFormation makes.
 
-Exports of stacks: a name is exported once, and not changed or dropped while another stack imports it.
-
-Creation and deletion of a stack's resources, with the retries and rollbacks that CloudFormation makes.
+Each step has its events. A stack's exports have names that no other stack has, and an export is not changed or dropped
+while another stack imports it.
 """
 
 from __future__ import annotations

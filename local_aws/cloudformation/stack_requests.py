@@ -1,8 +1,7 @@
-"""Launch, update and deletion of whole stacks, with CloudFormation's checks before it touches a resource.
+"""CloudFormation's operations on stacks and change sets: each reads parameters, acts, and answers as the API does.
 
-CloudFormation's operations on stacks: each reads the API's parameters, acts, and answers as the API does.
-
-CloudFormation's operations on change sets, which are named by ARN, or by name and stack.
+Before it touches a resource, an operation makes CloudFormation's checks. Change sets are named by ARN, or by name and
+stack.
 """
 
 from __future__ import annotations

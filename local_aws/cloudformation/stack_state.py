@@ -1,9 +1,8 @@
-"""A stack as the local AWS keeps it: its template and parameters, its resources, its status and its events.
+"""A stack as the local AWS keeps it: its template and parameters, resources, status and events, and its drift.
 
-Drift detection: it finds resources that differ from their state right after the stack's last operation.
-
-AWS compares with the values of the template; here what a resource was described as when an operation had ended stands
-for them, so that only an edit by hand is drift. Types without a reader are NOT_CHECKED, as many are in AWS.
+Drift detection finds resources that differ from their state right after the stack's last operation. AWS compares with
+the values of the template; here what a resource was described as when an operation had ended stands for them, so that
+only an edit by hand is drift. Types without a reader are NOT_CHECKED, as many are in AWS.
 """
 
 from __future__ import annotations

@@ -1,18 +1,13 @@
-"""The changes between old and new properties, and whether each needs a new physical resource.
+"""Updates of stacks: new resources are created before old ones are deleted, and a failed update is undone.
 
-A stack policy, which allows or denies updates of resources.
+Each change of a property says whether it needs a new physical resource. A change set lists the changes that an update
+would make, resource by resource, in the API's own form. When the clean-up cannot delete an old resource, the update has
+succeeded all the same: the old resource stays behind, no longer part of the stack. Source: CloudFormation User Guide,
+"Update behaviors of stack resources"; AWS re:Post, "cloudformation-stack-cleanup-stuck".
 
-Source: CloudFormation User Guide, "Prevent updates to stack resources". With a policy, what no statement allows is
-denied, and a Deny beats every Allow; without one, everything is allowed. A policy never concerns new resources, nor
-the deletion of the stack itself.
-
-Updates of stacks: new resources are created before old ones are deleted, and a failed update is undone.
-
-Source: CloudFormation User Guide, "Update behaviors of stack resources"; AWS re:Post, "cloudformation-stack-cleanup-
-stuck". When the clean-up cannot delete an old resource, the update has succeeded all the same: the old resource stays
-behind, no longer part of the stack.
-
-Change sets: the changes that an update would make, resource by resource, in the API's own form.
+A stack policy allows or denies updates of resources. With a policy, what no statement allows is denied, and a Deny
+beats every Allow; without one, everything is allowed. A policy never concerns new resources, nor the deletion of the
+stack itself. Source: CloudFormation User Guide, "Prevent updates to stack resources".
 """
 
 from __future__ import annotations

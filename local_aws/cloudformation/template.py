@@ -1,8 +1,7 @@
-"""Every resource type that a stack may use: this package's own first, then moto's, then types that create nothing.
+"""A template: its text, its parameters, the order in which its resources are created, and their resolved properties.
 
-Dynamic references of a template, resolved as CloudFormation does when it creates a resource.
-
-A template: its text, its parameters, the order in which its resources are created, and their resolved properties.
+A resource type is found in this package first, then in moto, then among the types that create nothing. Dynamic
+references are resolved as CloudFormation does when it creates a resource.
 """
 
 from __future__ import annotations

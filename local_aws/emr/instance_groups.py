@@ -1,14 +1,11 @@
-"""Instance groups of EMR clusters: configurations, volumes, size, and the states of a resize or reconfiguration.
+"""Instance groups of EMR clusters: configurations, volumes, size, lost nodes, and the states of a change.
 
 A group that is resizing or being reconfigured reports RESIZING or RECONFIGURING to the next list_instance_groups, and
-the outcome to the one after.
+the outcome to the one after. EMR still lists a core node whose instance EC2 has terminated, and launches another node.
+Source: Amazon EMR Management Guide, "Replacing unhealthy nodes".
 
 Requests and templates are read here and not by the codecs of `emr/`: an emulator that shared them would share their
 faults, and what it describes would prove nothing about them.
-
-Core nodes that are lost, because EC2 terminates their instances: EMR still lists them, and launches other nodes.
-
-Source: Amazon EMR Management Guide, "Replacing unhealthy nodes": EMR replaces core nodes whose instances are gone.
 """
 
 from __future__ import annotations

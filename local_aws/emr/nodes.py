@@ -1,10 +1,9 @@
-"""The instance metadata service of one node, on a loopback port.
-
-Programs of a local cluster's nodes, which run on this machine: the harvest and the claim of a launch, and steps.
+"""Programs of a local cluster's nodes, which run on this machine: the harvest and the claim of a launch, and steps.
 
 There is no node. A program runs as the user of the local AWS, with the directories of a node inside a temporary one,
 and with stand-ins of `aws`, `hbase`, `hdfs` and `systemctl` first on its PATH: `stand-ins/`. They answer like a small
 quiet HBase with two tables, whose names begin with `stand-in`, and with a RegionServer on each core node.
+`instance_metadata` serves the metadata of one node on a loopback port.
 """
 
 from __future__ import annotations

@@ -1,17 +1,15 @@
-"""The pages on which the servers of a local cluster say what they have read: rendered properties, and EMR's own.
+"""EMR steps, and the shell texts that Systems Manager runs on the nodes of a local cluster.
 
-No server runs, and the pages are files. Sources of EMR's own properties: a public cluster of emr-7.12.0 with HBase on
-S3, whose author names the defaults that he changed; and a decompilation of EMR's provisioner of 2018.
+A step is RUNNING at its first description, and ends at its second: `bash -c` steps run there. One that takes longer
+than a client waits for an answer stays RUNNING, and ends at a later description.
 
-Nodes of a local cluster: their HBase, and the shell texts that Systems Manager runs on them.
+A text for Systems Manager that writes a program to a file, to inspect the machine, is not run: the program would
+describe the machine of the local AWS. Its command succeeds without output, as every command does in moto. A program
+that reads the page of a server is run, and reads a file instead.
 
-A text that writes a program to a file, to inspect the machine, is not run: the program would describe the machine of
-the local AWS. Its command succeeds without output, as every command does in moto. A program that reads the page of a
-server is run, and reads a file instead.
-
-EMR steps. A step is RUNNING at its first description, and ends at its second: `bash -c` steps run there.
-
-One that takes longer than a client waits for an answer stays RUNNING, and ends at a later description.
+`settings_page` is such a page, on which a server says what it has read: rendered properties, and EMR's own. Sources of
+EMR's own properties: a public cluster of emr-7.12.0 with HBase on S3, whose author names the defaults that he changed;
+and a decompilation of EMR's provisioner of 2018.
 """
 
 from __future__ import annotations

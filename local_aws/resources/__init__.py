@@ -1,6 +1,7 @@
-"""The resource types that moto's CloudFormation lacks or only half keeps, one noun per file.
+"""Resource types that moto's CloudFormation lacks or supports only in part.
 
-Resource types, which create, change and delete resources through a service's API or through moto's model.
+Each creates, changes and deletes resources through a service's API or through moto's model. The modules here have one
+service each; `simple` has the types that need a few calls only.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""VPC resources with what moto's lack: their attributes, changes in place, and deletion.
+"""The resource types of a VPC, with what moto's lack: their attributes, changes in place, and deletion.
 
-AWS::EC2::SecurityGroup and its rules as resources of their own, in both directions.
+The rules of a security group are resources of their own, in both directions.
 """
 
 from __future__ import annotations

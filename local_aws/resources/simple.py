@@ -1,7 +1,4 @@
-"""Resources that a few API calls keep: alarms, dashboards, parameters, schedule and log groups, functions, KMS keys.
-
-SNS topics, the policies on them, and their subscriptions.
-"""
+"""Resources that a few API calls keep: alarms, dashboards, parameters, groups, functions, KMS keys and topics."""
 
 from __future__ import annotations
 
