@@ -1,6 +1,6 @@
-"""The page docs/environment.md, which lists every key of an environment file.
+"""The page docs/environment.md, which lists every key of an environment file and what it moves.
 
-The parts of a plan that each key of an environment file moves; the other keys change only the deployment.
+A key moves parts of a plan; a key for which none is listed changes only the deployment.
 """
 
 from __future__ import annotations

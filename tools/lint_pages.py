@@ -1,8 +1,7 @@
-"""docs/lint-rules.md, which lists every rule by topic.
+"""The pages of lint: docs/lint-rules.md, docs/published-recipe.md and docs/aws-configurations.md.
 
-The page docs/published-recipe.md: the findings of lint on the recipe that most people start from.
-
-The page docs/aws-configurations.md: the findings of lint on configurations that AWS publishes.
+They list every rule by topic, the findings on the recipe that most people start from, and the findings on
+configurations that AWS publishes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The statements of every role and endpoint policy that warmbase deploys, over all shapes of a deployment.
 
-Every way in which an environment file can shape the permissions of a deployment, synthesised once each.
+A shape is a way in which an environment file can shape the permissions; each is synthesised once.
 """
 
 from __future__ import annotations

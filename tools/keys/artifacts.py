@@ -1,6 +1,6 @@
-"""The releases that the tables cover, and the modules whose jars are searched for keys.
+"""The releases that the tables of keys cover, and the jars that are searched for keys.
 
-Jars from Maven Central, fetched by Maven itself, which verifies checksums and honours mirrors and proxies.
+Maven itself fetches the jars from Maven Central: it verifies checksums and honours mirrors and proxies.
 """
 
 from __future__ import annotations

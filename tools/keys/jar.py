@@ -1,12 +1,8 @@
-"""Reads the keys of a jar: those of its default file, and those in its classes with their defaults.
+"""The keys of a jar: those of its default file, and those in its classes with their defaults.
 
-Reads the constants of a compiled Java class: its strings, and its constant fields by name.
-
-They come from the constant pool, because a release publishes classes and no list of its keys. A string that the
-compiler folded into another class is in the pool of that class too.
-Source: Java Virtual Machine Specification, chapter 4.
-
-Recognises configuration keys of HBase and Hadoop among all the strings of a program.
+Keys are recognised among all the strings of compiled Java classes, and their constant fields by name. They come from
+the constant pool, because a release publishes classes and no list of its keys. A string that the compiler folded into
+another class is in the pool of that class too. Source: Java Virtual Machine Specification, chapter 4.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """The published EMR benchmark, as the calculator sees it under each reading of the source.
 
-The source contradicts itself about the size of a row and does not give its cache size, handlers or region count.
-Nothing here is fitted to what it measured: a reading changes an input that the source leaves open, and no constant.
-
-The numbers that the EMR benchmark's source gives, one by one.
-
-Figures that the sources leave to the reader: the list of bucket sizes, and the worth of the GETs saved.
+The numbers that the source gives are here one by one. It contradicts itself about the size of a row and does not give
+its cache size, handlers or region count. Nothing here is fitted to what it measured: a reading changes an input that
+the source leaves open, and no constant. `slots` and `worth` are figures that sources leave to the reader: the list of
+bucket sizes, and the worth of the GETs saved.
 """
 
 from __future__ import annotations

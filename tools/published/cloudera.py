@@ -1,8 +1,7 @@
 """Cloudera's benchmark as the calculator sees it: 20 TB on 20 workers, in HDFS and in S3 with a cache.
 
-HBase with a file cache over S3 against HBase on HDFS: sizes, cost, and what it comes to.
-
-Moving Cloudera's 20 TB: snapshots, and the warming of caches.
+It compares HBase with a file cache over S3 with HBase on HDFS in size and cost, and computes how long snapshots of the
+20 TB and the warming of caches take.
 """
 
 from __future__ import annotations

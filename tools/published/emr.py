@@ -1,8 +1,7 @@
 """Amazon EMR with a terabyte-scale BucketCache: the source whose cluster is `environments/published-emr.yaml`.
 
-Restarts of the EMR benchmark's RegionServers, with their cache lost and with it kept.
-
-How the cache of the EMR benchmark filled, and what that left to S3.
+It states restarts of RegionServers with their cache lost and with it kept, how the cache filled, and what that left to
+S3.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The page docs/published-results.md, which compares published figures with ours, source by source.
-
-The section of docs/published-results.md about the EMR benchmark.
-"""
+"""The page docs/published-results.md, which compares published figures with ours, source by source."""
 
 from __future__ import annotations
 

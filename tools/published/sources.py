@@ -1,12 +1,8 @@
 """The six published sources that `python -m tools.reference published-results` compares with.
 
-HBase on HDFS at a large scale: what block locality costs to keep.
-
-A search engine on HBase in 2010: disks, caches, handlers and collectors before BucketCache existed.
-
-The proposal of a pluggable block cache, which states how much heap the index of the BucketCache takes.
-
-A cache of S3 on the nodes of a Presto cluster.
+Besides Amazon's and Cloudera's, they are about HBase on HDFS at a large scale (the cost of block locality), a search
+engine on HBase in 2010 (disks, caches, handlers and collectors before the BucketCache), the proposal of a pluggable
+block cache (the heap of the BucketCache's index), and a cache of S3 on the nodes of a Presto cluster.
 """
 
 from __future__ import annotations
