@@ -146,8 +146,8 @@ RESERVATION_SECONDS: Final = 1.0
 
 def install_parameters() -> None:
     """Let moto remember when a parameter was deleted."""
-    wrap(SimpleSystemManagerBackend, "delete_parameter", _delete_of_parameters)
-    wrap(SimpleSystemManagerBackend, "put_parameter", _put_of_parameters)
+    wrap(SimpleSystemManagerBackend, "delete_parameter", _delete_parameter)
+    wrap(SimpleSystemManagerBackend, "put_parameter", _put_parameter)
 
 
 def _deletions(backend: Untyped) -> dict[str, float]:
@@ -155,12 +155,12 @@ def _deletions(backend: Untyped) -> dict[str, float]:
     return deletions
 
 
-def _delete_of_parameters(original: Callable[..., Untyped], backend: Untyped, name: str) -> None:
+def _delete_parameter(original: Callable[..., Untyped], backend: Untyped, name: str) -> None:
     original(backend, name)
     _deletions(backend)[name] = time.monotonic()
 
 
-def _put_of_parameters(
+def _put_parameter(
     original: Callable[..., Untyped], backend: Untyped, name: str, *rest: Untyped, **named: Untyped
 ) -> Untyped:
     deleted = _deletions(backend).get(name)

@@ -143,7 +143,7 @@ def _state(entry: Json, now: datetime) -> str:
 TYPE = "AWS::Lambda::Function"
 
 
-def find(account: str, region: str, arn: str) -> Json | None:
+def find_function(account: str, region: str, arn: str) -> Json | None:
     """Return the properties of the function with this ARN; None where no stack has it."""
     for stack in cloudformation_backends[account][region].stacks.values():
         for entry in state(stack).resources.values():
@@ -155,7 +155,7 @@ def find(account: str, region: str, arn: str) -> Json | None:
 
 def invoke(account: str, region: str, arn: str, event: Json) -> None:
     """Run the function for an event. As an asynchronous invocation does, it tells nobody if the function fails."""
-    properties = find(account, region, arn)
+    properties = find_function(account, region, arn)
     if properties is None:
         return
 
@@ -234,7 +234,7 @@ def _checked(original: Callable[..., Untyped], backend: Untyped, **options: Unty
     """Refuse a schedule that AWS would refuse, or that the local AWS cannot run."""
     group, target = options["group_name"] or "default", options["target"]
     backend.get_schedule_group(group)
-    is_known = target["Arn"] == MODIFY_VOLUME or find(backend.account_id, backend.region_name, target["Arn"])
+    is_known = target["Arn"] == MODIFY_VOLUME or find_function(backend.account_id, backend.region_name, target["Arn"])
     if AT.fullmatch(options["schedule_expression"]) is None or not is_known:
         raise ValidationException(
             "the local AWS knows schedules of the form at(...) that call ec2:modifyVolume or a function of a stack"

@@ -10,8 +10,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from lab.hbase.admin import Admin, StoreFileBlocks, TableFamily
-from lab.hbase.admin import TableSpec as TableDefinition
+from lab.hbase.admin import Admin, StoreFileBlocks, TableFamily, TableSpec
 from lab.hbase.cluster import LabCluster, LabServer
 from lab.hbase.configuration import varied
 from lab.hbase.jmx import CacheCounters
@@ -92,7 +91,7 @@ class Bench(Struct, kw_only=True, dict=True):
         self.say(f"filling {table.name}: {table.rows:,} rows of {table.value_bytes:,} B")
         self.store.set(Settings())
         self.serve(LabServer(varied=LOADING), cold=True)
-        self.admin.create(TableDefinition(name=table.name, families=(family,), regions=regions))
+        self.admin.create(TableSpec(name=table.name, families=(family,), regions=regions))
         self.ycsb.fill(table)
         self.admin.flush(table.name)
         self.admin.major_compact(table.name)

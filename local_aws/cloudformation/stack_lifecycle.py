@@ -17,7 +17,6 @@ from moto.ec2.models.core import TaggedEC2Resource
 from msgspec import Struct
 from msgspec.structs import replace
 
-from local_aws.cloudformation import template as resource_types
 from local_aws.cloudformation.stack_state import (
     StackContents,
     StackResource,
@@ -27,7 +26,7 @@ from local_aws.cloudformation.stack_state import (
     stack_reaches,
     state,
 )
-from local_aws.cloudformation.template import creation_order, is_wanted, resolved_properties
+from local_aws.cloudformation.template import creation_order, find_resource_type, is_wanted, resolved_properties
 from local_aws.moto_internals import Json, Untyped, resolvable_names
 from local_aws.resources import CreationFailed, ResourceRequest
 
@@ -75,7 +74,7 @@ class Deployment(Struct, frozen=True, kw_only=True):
         resource_reaches(self.stack, resource, f"{verb}_IN_PROGRESS", REPLACING if replacing else None)
 
         def make() -> None:
-            resource.resource = resource_types.find(request.resource_type).create(request)
+            resource.resource = find_resource_type(request.resource_type).create(request)
             self.tag(resource)
 
         self._attempt(resource, verb, make)
@@ -88,7 +87,7 @@ class Deployment(Struct, frozen=True, kw_only=True):
         resource_reaches(self.stack, changed, "UPDATE_IN_PROGRESS")
 
         def change() -> None:
-            changed.resource = resource_types.find(request.resource_type).update(current.resource, request)
+            changed.resource = find_resource_type(request.resource_type).update(current.resource, request)
             self.tag(changed)
 
         self._attempt(changed, "UPDATE", change)
@@ -318,7 +317,7 @@ def logical_ids(resources: Iterable[StackResource]) -> str:
 def _is_deleted(stack: Untyped, resource: StackResource) -> bool:
     resource_reaches(stack, resource, "DELETE_IN_PROGRESS")
     try:
-        resource_types.find(resource.request.resource_type).delete(resource.resource, resource.request)
+        find_resource_type(resource.request.resource_type).delete(resource.resource, resource.request)
     except Exception as error:  # noqa: BLE001 - whatever a service says, the stack's events report it
         resource_reaches(stack, resource, "DELETE_FAILED", failure_reason(error))
         return False

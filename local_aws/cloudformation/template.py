@@ -86,13 +86,13 @@ OWN_TYPES: Final[dict[str, ResourceType]] = {
 HARMLESS = frozenset({"AWS::CDK::Metadata", "AWS::CloudFormation::WaitConditionHandle"})
 
 
-def exists(name: str) -> bool:
+def is_resource_type(name: str) -> bool:
     """Return whether the local AWS can make resources of this type."""
     return name in OWN_TYPES or name in HARMLESS or name in get_model_map()
 
 
 @cache
-def find(name: str) -> ResourceType:
+def find_resource_type(name: str) -> ResourceType:
     """Return the resource type of this name; raises ValidationError for one that the local AWS cannot create."""
     if name in OWN_TYPES:
         return OWN_TYPES[name]
@@ -161,7 +161,7 @@ SUBSTITUTION = re.compile(r"\$\{([^!}.]+)(?:\.[^}]*)?\}")
 def check_resource_types(template: Json) -> None:
     """Raise ValidationError, as CloudFormation does, for types that the local AWS cannot create: none is skipped."""
     types = {definition["Type"] for definition in template["Resources"].values()}
-    unknown = sorted(name for name in types if not exists(name))
+    unknown = sorted(name for name in types if not is_resource_type(name))
     if unknown:
         raise ValidationError(
             message=f"Template format error: Unrecognized resource types: [{', '.join(unknown)}]"

@@ -178,12 +178,12 @@ def _advance(cluster: Untyped, step: Untyped) -> None:
     if behaviour or not (nodes.has_nodes() and step.args[:2] == ["bash", "-c"]):
         step.state, step.end_date_time = behaviour or "COMPLETED", utcnow()
     elif step.program is None:
-        step.program = nodes.run_beside(lambda: _run_of_steps(cluster, step))
+        step.program = nodes.run_beside(lambda: _run_step(cluster, step))
     else:
         step.program.join(nodes.ANSWER_SECONDS)
 
 
-def _run_of_steps(cluster: Untyped, step: Untyped) -> None:
+def _run_step(cluster: Untyped, step: Untyped) -> None:
     step_run = nodes.StepRun(
         region=cluster.emr_backend.region_name,
         cluster_id=cluster.id,

@@ -296,7 +296,7 @@ class DaemonReport(Struct, frozen=True, kw_only=True):
 
 def server_figures(witness: DaemonReport) -> Mapping[str, Reported]:
     """Return the figures that a RegionServer reports; a figure that it does not report is absent."""
-    figures = {**_heap(witness), **_handlers(witness), **_switches(witness), **_bucket_cache_of_daemon_report(witness)}
+    figures = {**_heap(witness), **_handlers(witness), **_switches(witness), **_reported_cache(witness)}
     if connections := witness.configuration.get("fs.s3a.connection.maximum"):
         figures["S3 connections"] = Reported(float(connections), SERVED)
     return figures
@@ -359,7 +359,7 @@ def _switches(witness: DaemonReport) -> dict[str, Reported]:
     }
 
 
-def _bucket_cache_of_daemon_report(witness: DaemonReport) -> dict[str, Reported]:
+def _reported_cache(witness: DaemonReport) -> dict[str, Reported]:
     line = witness.match(CACHE_STARTED)
     if line is None:
         return {"engine": Reported("none", "its log: no bucket cache is started")}

@@ -208,10 +208,10 @@ def run_compressed(lab: Experiment) -> ScenarioResult:
     cache_mib = plain.sized(SHARE)
     return ScenarioResult(
         figures=(
-            *_figures_of_compressed(
+            *_compressed_figures(
                 lab.with_measured_blocks(table, packed, family), "cached compressed", cache_mib, keeps="true"
             ),
-            *_figures_of_compressed(
+            *_compressed_figures(
                 lab.with_measured_blocks(table, plain, family), "cached decompressed", cache_mib, keeps="false"
             ),
         ),
@@ -221,7 +221,7 @@ def run_compressed(lab: Experiment) -> ScenarioResult:
     )
 
 
-def _figures_of_compressed(lab: Experiment, name: str, cache_mib: int, *, keeps: str) -> tuple[Measurement, ...]:
+def _compressed_figures(lab: Experiment, name: str, cache_mib: int, *, keeps: str) -> tuple[Measurement, ...]:
     """The table cached one way; `keeps` is HBase's word for compressed."""
     bench, demand = lab.bench, lab.miniature.demand
     settings = {

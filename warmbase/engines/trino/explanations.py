@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from warmbase.engines.trino import cached_scan, workers
-from warmbase.engines.trino import plan as export
+from warmbase.engines.trino import plan as trino_plan
 from warmbase.engines.trino.cached_scan import usable_bytes
 from warmbase.engines.trino.plan import TrinoPlan
 from warmbase.engines.trino.workers import Workers, most_seconds_alone, straggler_factor
@@ -285,6 +285,6 @@ def _export(plan: TrinoPlan, chosen: Workers) -> Explanation:
         stored=setting(plan.export.stored_bytes, "B", "workload.stored"),
         workers=figure(plan.workers.count, "nodes", "workers.count"),
         cores=fact(chosen.instance.vcpus, "cores", f"instance type {chosen.instance.name}"),
-        rate=constant(export, "EXPORT_BYTES_PER_CORE_SECOND", "B/s"),
+        rate=constant(trino_plan, "EXPORT_BYTES_PER_CORE_SECOND", "B/s"),
         hour=HOUR,
     )

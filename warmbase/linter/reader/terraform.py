@@ -349,7 +349,7 @@ class _Reader(Struct, frozen=True, kw_only=True):
             path = self._value(arguments[0], level + 1)
             if isinstance(path, Scalar) and "${" not in path.text.removeprefix(MODULE_PATH):
                 file = load_source(self.folder / path.text.removeprefix(MODULE_PATH), cited=self._place(expression))
-                return _document_of_hcl_node(file, self._place(expression))
+                return _embedded_text(file, self._place(expression))
         return self._reference(expression)
 
     def _string(self, expression: Expression) -> Scalar:
@@ -366,7 +366,7 @@ class _Reader(Struct, frozen=True, kw_only=True):
         text = _with_references(heredoc["text"])
         breaks = tuple(line_end.end() for line_end in re.finditer("\n", text))
         passage = SourceText(text=text, source=place.source, breaks=breaks, first_line=place.line + 1)
-        return _document_of_hcl_node(passage, place)
+        return _embedded_text(passage, place)
 
     def _reference(self, expression: Expression) -> Scalar:
         text = " ".join(re.sub(r"[{}]", " ", self._text(expression)).split())
@@ -379,7 +379,7 @@ class _Reader(Struct, frozen=True, kw_only=True):
         return self.passage.place(0 if expression.meta.empty else expression.meta.start_pos)
 
 
-def _document_of_hcl_node(passage: SourceText, place: SourceSpan) -> Scalar:
+def _embedded_text(passage: SourceText, place: SourceSpan) -> Scalar:
     """Return a text that may be JSON, with the passage in which it stands."""
     written = Written(passage=passage, start=0, end=len(passage.text), notation=Notation.JSON)
     return Scalar(text=passage.text, place=place, written=written)

@@ -260,7 +260,7 @@ def stack_edits(aws: Aws, environment: str, cluster_name: str) -> Iterator[Compa
         _wait(aws, name, detection, deadline)
         drifts = [drift for drift in _drifts(aws, name) if drift["ResourceType"] != CLUSTER_TYPE]
         checked = [drift for drift in drifts if drift["StackResourceDriftStatus"] != "NOT_CHECKED"]
-        differences = tuple(line for drift in checked for line in _differences_of_stack_drift(drift))
+        differences = tuple(line for drift in checked for line in _edits(drift))
         yield Comparison(subject=name, facts=len(checked), differences=differences)
 
 
@@ -298,7 +298,7 @@ def _wait(aws: Aws, stack: str, detection: str, deadline: float) -> None:
         time.sleep(POLL_SECONDS)
 
 
-def _differences_of_stack_drift(resource: Mapping[str, Any]) -> Iterator[str]:
+def _edits(resource: Mapping[str, Any]) -> Iterator[str]:
     what = f"{resource['LogicalResourceId']}, {resource['ResourceType']}"
     if resource["StackResourceDriftStatus"] == "DELETED":
         yield f"{what}: deleted"
