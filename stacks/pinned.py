@@ -35,7 +35,7 @@ class RecordedCluster:
 
     @property
     def watches_claim(self) -> bool:
-        """Return whether the nodes watch the claim; those of version 0.1 do not."""
+        """Return whether the nodes watch the claim; those of a version before 0.1.0 do not."""
         return any(action["Name"] == "watch-claim" for action in self.cluster.properties.get("BootstrapActions", ()))
 
     @property

@@ -145,7 +145,7 @@ class RootAccess(Enum):
 
     WRITER = "writer"
     REPLICA = "replica"
-    UNCONFINED_REPLICA = "a replica of version 0.1, which somebody may have promoted by hand"
+    UNCONFINED_REPLICA = "a replica of a version before 0.1.0, which somebody may have promoted by hand"
 
 
 class Roles(Construct):

@@ -52,10 +52,10 @@ def _head() -> Iterator[str]:
         itself protects a cluster with three primaries from its launch on; if the launch fails, `warmbase deploy` asks,
         and then ends it.""",
         """**Replicas** read every object of the root, and write only their own `hbase:meta`, the directories of their
-        master, and temporary files, unless version 0.1 launched them. They cannot write the claim, or an object of any
-        other table: a replica that somebody makes a writer by hand, for example with EMR's `readonly_switch`, is
-        refused by S3. The root's key does not distinguish objects, so a replica may use it like the active cluster.
-        Each node raises an alarm when HBase on it is not read-only.""",
+        master, and temporary files, unless a version before 0.1.0 launched them. They cannot write the claim, or an
+        object of any other table: a replica that somebody makes a writer by hand, for example with EMR's
+        `readonly_switch`, is refused by S3. The root's key does not distinguish objects, so a replica may use it like
+        the active cluster. Each node raises an alarm when HBase on it is not read-only.""",
         f"""**One writer.** A primary node claims the root before HBase is installed ([0009]({CLAIM_PAGE})). S3 refuses
         to overwrite the claim without a condition, no node may delete it, and each node reads it every minute
         ([the claim](operations.md#claim)).""",

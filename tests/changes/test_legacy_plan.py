@@ -1,4 +1,4 @@
-"""A launch record of version 0.1 has no plan: it is derived, and everything that is made of the record stays."""
+"""A launch record from before 0.1.0 has no plan: it is derived, and everything that is made of the record stays."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from warmbase.operations.deploy.pinning import upgrade
 
 PROJECT = Path(__file__).parents[2]
 OLD = Path(__file__).parent / "launch-record-0.1.tar.gz"
-"""environments/dev.yaml of version 0.1, and the launch record that this version made of it."""
+"""environments/dev.yaml of a version before 0.1.0, and the launch record that this version made of it."""
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ The plan of a running cluster is today's, but for what its launch decided for go
 for by now, the nodes keep the type, the volumes and the release that they were launched with: a plan for other nodes
 would set a cache that does not fit.
 
-Launch records of version 0.1 have no `plan` section; `legacy_plan` derives it from the arguments of their bootstrap
-actions. Nothing else reads those arguments to learn what a cluster is. `warmbase pin` and `warmbase deploy` write the
-section into such a record, so `legacy_plan` can go with the first release that refuses a record without it; `pin` must
-then refuse a cluster whose environment file has changed since the launch.
+Launch records of versions before 0.1.0 have no `plan` section; `legacy_plan` derives it from the arguments of their
+bootstrap actions. Nothing else reads those arguments to learn what a cluster is. `warmbase pin` and `warmbase deploy`
+write the section into such a record, so `legacy_plan` can go with the first release that refuses a record without it;
+`pin` must then refuse a cluster whose environment file has changed since the launch.
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ class LaunchRecord(Struct, frozen=True, kw_only=True):
 
     `resources` has the cluster and all that it reaches by reference, by stack and logical id. `bootstrap` has the
     SHA-256 of each file that its bootstrap actions fetch, by name; `directory` holds these files. `plan` is None in a
-    record of version 0.1, which has no such section: `warmbase/changes/planned_cluster.py` derives it.
+    record from before 0.1.0, which has no such section: `warmbase/changes/planned_cluster.py` derives it.
     """
 
     directory: Path

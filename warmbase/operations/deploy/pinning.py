@@ -207,7 +207,7 @@ def check_pinned(aws: Aws, environment: Environment, cluster_name: str) -> Pinne
 
 
 def upgrade(record: LaunchRecord) -> LaunchRecord:
-    """Writes the plan into a record of version 0.1, which has none, without asking AWS. The bytes it holds stay."""
+    """Writes the plan into a record from before 0.1.0, which has none, without asking AWS. The bytes it holds stay."""
     upgraded = replace(record, plan=recorded_plan(record))
     write_record(upgraded, {name: record.file(name).read_bytes() for name in record.bootstrap})
     return upgraded
