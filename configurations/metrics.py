@@ -26,6 +26,11 @@ EXPORT_INTERVAL_MS: Final = 60_000
 """The finest resolution of a standard metric; CloudWatch would merge the recipe's 30 s into it."""
 
 
+COOL, COLD = 0.90, 0.80
+"""The hit ratios under which a server is not fully warm, and cold: thresholds of the published systems.
+
+The publisher on each node counts by the same two numbers; `bootstrap-actions/programs/publish_cache_metrics.py`.
+"""
 MISSES_FOR_ONE: Final = 2
 """The misses that HBase 2.6 counts for one block that is not in its BucketCache: a reader that misses checks again
 under the block's lock, and CombinedBlockCache counts that check too (HBASE-28189).
@@ -136,13 +141,13 @@ _NODE: Final = (
     ("Hits", "Count", "l2CacheHitCount", "block reads that the BucketCache answered"),
     ("Misses", "Count", "l2CacheMissCount", "block reads that went to S3, compactions and uncached scans included"),
     ("HitRatio", "None", "Hits, Misses", "hits divided by block reads of the minute; not published without reads"),
-    ("Below90", "Count", "HitRatio", "1 where the hit ratio of the minute is below 0.90"),
-    ("Below80", "Count", "HitRatio", "1 where it is below 0.80"),
+    ("Below90", "Count", "HitRatio", f"1 where the hit ratio of the minute is below {COOL:.2f}"),
+    ("Below80", "Count", "HitRatio", f"1 where it is below {COLD:.2f}"),
     (
         "MissesOver90", "Count", "Hits, Misses",
-        "misses beyond a tenth of the reads; the sum over servers is above 0 when the cluster's ratio is below 0.90",
+        f"misses beyond a tenth of the reads; the sum over servers is above 0 when the cluster's ratio is below {COOL:.2f}",
     ),
-    ("MissesOver80", "Count", "Hits, Misses", "misses beyond a fifth of the reads, likewise for 0.80"),
+    ("MissesOver80", "Count", "Hits, Misses", f"misses beyond a fifth of the reads, likewise for {COLD:.2f}"),
     ("Fill", "None", "l2CacheSize", "fraction of slots in use; eviction starts at 0.95"),
     ("FreeBytes", "Bytes", "l2CacheFreeSize", "free space of the cache"),
     ("Evictions", "Count", "l2CacheEvictionCount", "blocks evicted; a cache that holds all data evicts none"),

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from warmbase.configurations.metrics import metric
+from warmbase.configurations.metrics import COLD, COOL, metric
 from warmbase.dashboards.expected import warm_fill
 from warmbase.dashboards.graph import FIVE_MINUTES, MINUTE, Exact, Graph, GraphLine, Mark, Statistic, board_body, search
 from warmbase.dashboards.node import node_graphs
@@ -39,7 +39,6 @@ def dashboard_bodies(plan: Plan, region: str, root: Root) -> Mapping[str, str]:
     return {name: board_body(graphs, region) for name, graphs in boards(plan, root).items()}
 
 
-WARM, COLD = 0.90, 0.80
 CURVE_HOURS = (0.5, 1.0, 2.0, 6.0)
 HIT_RATIO_TITLE = "Hit ratio per minute, all RegionServers, weighted by requests"
 WORST_TITLE = "Hit ratio per minute, worst RegionServer"
@@ -66,8 +65,8 @@ def _of(name: str, statistic: Statistic) -> str:
 
 
 TIERS = (
-    Mark(value=WARM, label="0.90: a server is not fully warm below this"),
-    Mark(value=COLD, label="0.80: a server is cold below this"),
+    Mark(value=COOL, label=f"{COOL:.2f}: a server is not fully warm below this"),
+    Mark(value=COLD, label=f"{COLD:.2f}: a server is cold below this"),
 )
 
 
@@ -104,8 +103,8 @@ def _cold() -> Graph:
     return Graph(
         title=LOW_TITLE,
         lines=(
-            GraphLine(of=f"SUM({_of('Below90', 'Maximum')})", id="cool", label="hit ratio below 0.90"),
-            GraphLine(of=f"SUM({_of('Below80', 'Maximum')})", id="cold", label="hit ratio below 0.80"),
+            GraphLine(of=f"SUM({_of('Below90', 'Maximum')})", id="cool", label=f"hit ratio below {COOL:.2f}"),
+            GraphLine(of=f"SUM({_of('Below80', 'Maximum')})", id="cold", label=f"hit ratio below {COLD:.2f}"),
             GraphLine(of=f"SUM({_of('CacheLost', 'Maximum')})", id="lost", label="cache lost"),
         ),
         unit="servers",

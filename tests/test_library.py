@@ -33,7 +33,7 @@ def test_the_page_lists_every_function() -> None:
 def test_every_name_is_there() -> None:
     assert all(getattr(warmbase, name) for name in warmbase.__all__)
     with pytest.raises(AttributeError, match="no attribute 'plann'"):
-        _ = warmbase.plann  # type: ignore[attr-defined]
+        _ = warmbase.plann
 
 
 def test_the_command_line_prints_the_same() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socketserver
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from tests.bootstrap_actions.services import TURN_SECONDS, Services, services
 from tests.local_aws.test_local_aws_server import client_of
 from tests.patience import HANG_SECONDS
 from warmbase.configurations import node_files
-from warmbase.configurations.metrics import METRICS, MetricSource
+from warmbase.configurations.metrics import COLD, COOL, METRICS, MetricSource
 
 PROJECT = Path(__file__).parents[2]
 PROGRAM = PROJECT / "bootstrap-actions" / "programs" / "publish_cache_metrics.py"
@@ -353,6 +354,11 @@ def test_a_handful_of_reads_is_no_cold_server(node: PublishingNode) -> None:
     node.minute(l2CacheHitCount=3, l2CacheMissCount=4)
     found = node.published()
     assert (found["HitRatio"], found["Below90"], found["Below80"]) == (0.6, 0, 0)
+
+
+def test_the_publisher_counts_by_the_thresholds_of_the_dashboards() -> None:
+    [thresholds] = re.findall(r"^COLD, COOL = ([\d.]+), ([\d.]+)$", PROGRAM.read_text(encoding="utf-8"), re.MULTILINE)
+    assert tuple(map(float, thresholds)) == (COLD, COOL)
 
 
 def test_the_server_of_meta_says_so(node: PublishingNode) -> None:

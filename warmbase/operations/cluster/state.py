@@ -12,6 +12,7 @@ from msgspec import Struct
 from warmbase.changes.change import changes
 from warmbase.changes.planned_cluster import planned_cluster
 from warmbase.configurations.launch import Launch
+from warmbase.configurations.metrics import COLD, COOL
 from warmbase.dashboards.alarms import NO_FAULT
 from warmbase.emr.cluster_state import is_running
 from warmbase.engines.trino.changes import replanned_trino
@@ -34,7 +35,6 @@ from warmbase.operations.cluster.failed_launch import CREATION_FAILED, FailedLau
 from warmbase.operations.cluster.protection import read_protection
 from warmbase.sizing.recovery.warmth import target_of
 
-COLD, COOL = 0.80, 0.90  # hit ratios that a node counts itself under, bootstrap-actions/programs
 # judgement: long enough for a trend that a minute's pause does not hide.
 TREND_MINUTES: Final = 30
 # judgement: what a bucket's end and regions that are not quite even leave empty.
