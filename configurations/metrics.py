@@ -145,7 +145,7 @@ _NODE: Final = (
     ("Below80", "Count", "HitRatio", f"1 where it is below {COLD:.2f}"),
     (
         "MissesOver90", "Count", "Hits, Misses",
-        f"misses beyond a tenth of the reads; the sum over servers is above 0 when the cluster's ratio is below {COOL:.2f}",
+        "misses beyond a tenth of the reads; the sum over servers is above 0 when the cluster's ratio is below 0.90",
     ),
     ("MissesOver80", "Count", "Hits, Misses", f"misses beyond a fifth of the reads, likewise for {COLD:.2f}"),
     ("Fill", "None", "l2CacheSize", "fraction of slots in use; eviction starts at 0.95"),

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from warmbase.configurations.launch import launch_of
 from warmbase.engines.trino.rendering import trino_launch_of
 from warmbase.engines.trino.request import QueryTargets, ScanWorkload, TrinoChoice
+from warmbase.engines.trino.stacks import TrinoClusterStack, watched_trino
 from warmbase.environments.environment import Environment, ExternalKdc, Kerberos, Network, Root, Wal
 from warmbase.environments.names import CANARY_TAG
 from warmbase.environments.reader import read_environment
@@ -25,7 +26,15 @@ from warmbase.ground.units import GIB, TIB
 from warmbase.sizing.modes import HDFS, S3_PLAIN
 from warmbase.sizing.requirements import CoreChoice
 from warmbase.sizing.workload.popularity import UNIFORM
-from warmbase.stacks.app import App
+from warmbase.stacks.app import App, new_app
+from warmbase.stacks.backstop import BackstopStack
+from warmbase.stacks.cluster import ClusterStack
+from warmbase.stacks.monitoring import MonitoringStack, watched_hbase
+from warmbase.stacks.network import REASONS as ENDPOINT_REASONS
+from warmbase.stacks.network import NetworkStack
+from warmbase.stacks.pinned import read_templates
+from warmbase.stacks.roles import REASONS as ROLE_REASONS
+from warmbase.stacks.storage import StorageStack
 
 Template: TypeAlias = Mapping[str, Any]
 ROLES: Final = {
@@ -85,12 +94,10 @@ def roles() -> Iterator[Role]:
 
 def endpoint_permissions() -> Iterator[tuple[str, Permission]]:
     """Yield each statement of the endpoints of a new VPC with the type of its endpoints. Raises KeyError as above."""
-    from warmbase.stacks.network import REASONS  # noqa: PLC0415 - aws_cdk is loaded only for this
-
     network = shape_templates("new root")["warmbase-env-network"]
     endpoints = [resource for resource in network["Resources"].values() if resource["Type"] == "AWS::EC2::VPCEndpoint"]
     every = (
-        (endpoint["Properties"]["VpcEndpointType"], _permission(statement, REASONS))
+        (endpoint["Properties"]["VpcEndpointType"], _permission(statement, ENDPOINT_REASONS))
         for endpoint in endpoints
         for statement in endpoint["Properties"].get("PolicyDocument", {}).get("Statement", ())
     )
@@ -105,9 +112,8 @@ def _templates_with(prefix: str) -> Iterator[tuple[str, Template]]:
 
 
 def _role_reasons() -> Mapping[str, str]:
-    from warmbase.stacks.roles import REASONS  # noqa: PLC0415 - aws_cdk is loaded only for this
 
-    return {**REASONS, UNNAMED: FLOW_LOG}
+    return {**ROLE_REASONS, UNNAMED: FLOW_LOG}
 
 
 def _permission(statement: Template, reasons: Mapping[str, str]) -> Permission:
@@ -243,14 +249,6 @@ SHAPES: Final[Mapping[str, Callable[[Environment], Environment]]] = {
 
 def shape_app(shape: str, directory: str) -> App:
     """Return the app of a shape, not yet synthesised: the stacks of all its clusters."""
-    from warmbase.engines.trino.stacks import TrinoClusterStack, watched_trino  # noqa: PLC0415 - see below
-    from warmbase.stacks.app import new_app  # noqa: PLC0415 - aws_cdk is loaded only by what synthesises
-    from warmbase.stacks.backstop import BackstopStack  # noqa: PLC0415 - see above
-    from warmbase.stacks.cluster import ClusterStack  # noqa: PLC0415 - see above
-    from warmbase.stacks.monitoring import MonitoringStack, watched_hbase  # noqa: PLC0415 - see above
-    from warmbase.stacks.network import NetworkStack  # noqa: PLC0415 - see above
-    from warmbase.stacks.storage import StorageStack  # noqa: PLC0415 - see above
-
     dev = read_environment("dev")
     base = replace(dev, name=NAME, root=replace(dev.root, bucket=dev.root.bucket.replace(dev.name, NAME)))
     environment = SHAPES[shape](base)
@@ -271,8 +269,6 @@ def shape_app(shape: str, directory: str) -> App:
 @cache
 def shape_templates(shape: str) -> Templates:
     """Return the templates of a shape by stack name."""
-    from warmbase.stacks.pinned import read_templates  # noqa: PLC0415 - see above
-
     with tempfile.TemporaryDirectory(prefix="warmbase-shape-") as directory:
         templates: Templates = json.loads(
             json.dumps(read_templates(Path(shape_app(shape, directory).synth().directory)))

@@ -7,6 +7,7 @@ from typing import Final
 
 from tools.permissions import Permission, Template, codes, endpoint_permissions, roles, shape_templates
 from warmbase.reports.markdown import bullets, paragraph, section, table
+from warmbase.stacks.nag_suppressions import OBJECTS_OF_A_PREFIX, OF_A_WORKSPACE, REASONS
 
 CLAIM_PAGE: Final = "decisions/0009-the-node-claims-the-root.md"
 COLUMNS: Final = ("actions", "resources", "condition", "reason")
@@ -174,7 +175,6 @@ def _ports(rule: Template) -> str:
 
 
 def _findings() -> Iterator[str]:
-    from warmbase.stacks.nag_suppressions import OBJECTS_OF_A_PREFIX, OF_A_WORKSPACE, REASONS  # noqa: PLC0415 - see above
 
     yield "## Accepted findings of cdk-nag"
     yield paragraph("These findings of the AwsSolutions pack are accepted, each in the code where it arises:")

@@ -16,12 +16,22 @@ from typing import Final, NotRequired, TypedDict, Unpack
 import click
 from click.core import ParameterSource
 
+from lab.hbase import software as hbase
+from lab.hbase.background import background_lab
+from lab.hbase.background import down as take_down
+from lab.hbase.background import up as stand_up
+from lab.hbase.laboratory import clean_abandoned, running, small_of
 from lab.hbase.result import Run
 from lab.hbase.run import RunFiles, RunRequest
+from lab.hbase.run import run as run_scenarios
 from lab.hbase.scenarios import SCENARIOS, question, scenarios_of, servers_of
+from lab.hbase.software import remove as remove_software
 from lab.hbase.store import Settings
-from lab.scaled_plan import SERVERS
+from lab.scaled_plan import SERVERS, Small
 from lab.trino import SCENARIOS as TRINO_SCENARIOS
+from lab.trino import software as trino
+from lab.trino.run import TrinoRequest
+from lab.trino.run import run as run_trino
 from warmbase.cli.options import DURATION, UnitText, cluster_option
 from warmbase.cli.terminal import echo
 from warmbase.configurations.launch import launch_of
@@ -98,10 +108,6 @@ def scaled(command: click.decorators.FC) -> click.decorators.FC:
 
 def run_request(chosen: Chosen) -> RunRequest:
     """Return the requested run. Raises InvalidInput for an environment without a BucketCache."""
-    from lab.hbase.laboratory import small_of  # noqa: PLC0415 - `--help` loads no more than it needs
-    from lab.hbase.run import RunRequest as LabRun  # noqa: PLC0415 - see above
-    from lab.scaled_plan import Small  # noqa: PLC0415 - see above
-
     read = read_environment(chosen["environment"])
     launch = launch_of(read, chosen_cluster(read, chosen["cluster"]))
     if not launch.plan.mode.has_bucket_cache:
@@ -109,7 +115,7 @@ def run_request(chosen: Chosen) -> RunRequest:
     servers, named = int(chosen["servers"]), chosen.get("scenarios", ())
     if others := [_of_other_servers(name) for name in named if servers_of(name) != servers]:
         raise InvalidInput(others)
-    return LabRun(
+    return RunRequest(
         of=small_of(
             launch,
             Small(memory_bytes=round(chosen["memory"]), data_bytes=round(chosen["data"]), servers=servers),
@@ -127,10 +133,8 @@ def run_request(chosen: Chosen) -> RunRequest:
 
 def latency_settings(chosen: Chosen) -> Settings:
     """Return the latency of the lab's S3."""
-    from lab.hbase.store import Settings as StoreSettings  # noqa: PLC0415 - see above
-
     milliseconds = 1000 * chosen["latency"]
-    return StoreSettings(latency_ms=milliseconds, latency_p99_ms=TAIL * milliseconds if milliseconds else None)
+    return Settings(latency_ms=milliseconds, latency_p99_ms=TAIL * milliseconds if milliseconds else None)
 
 
 def command_line() -> str:
@@ -198,13 +202,9 @@ def setup(*, engine: str) -> None:
       warmbase lab setup
       warmbase lab setup --engine trino
     """
-    if engine == "trino":
-        from lab.trino import software  # noqa: PLC0415 - `--help` loads no more than it needs
-    else:
-        from lab.hbase import software  # type: ignore[no-redef]  # noqa: PLC0415 - see above
-
-    software.set_up(_say(time.monotonic()))
-    remaining = software.problems()
+    of_trino = engine == "trino"
+    (trino.set_up if of_trino else hbase.set_up)(_say(time.monotonic()))
+    remaining = trino.problems() if of_trino else hbase.problems()
     echo("the lab is ready" if not remaining else "\n".join(remaining))
 
 
@@ -256,9 +256,6 @@ def run(context: click.Context, *, results: Path, resume: bool, **chosen: Unpack
       warmbase lab run prod --servers 3 --scenario rolling-restart --short
       warmbase lab run prod --scenario trino-cache
     """
-    from lab.hbase.run import RunFiles  # noqa: PLC0415 - see above
-    from lab.hbase.run import run as run_scenarios  # noqa: PLC0415 - see above
-
     began = time.monotonic()
     if TRINO_SCENARIOS.keys() & chosen.get("scenarios", ()):
         files = RunFiles(results, f"{Path(chosen['environment']).stem}-trino")
@@ -280,9 +277,6 @@ def run(context: click.Context, *, results: Path, resume: bool, **chosen: Unpack
 
 def _run_trino(context: click.Context, chosen: Chosen, files: RunFiles, say: Callable[[str], None]) -> Run:
     """Run the scenario of Trino. Raises InvalidInput for options and scenarios that do not go with it."""
-    from lab.trino.run import TrinoRequest  # noqa: PLC0415 - see above
-    from lab.trino.run import run as run_trino  # noqa: PLC0415 - see above
-
     name, *others = sorted(chosen.get("scenarios", ()), key=TRINO_SCENARIOS.__contains__, reverse=True)
     unsuited = [
         f"--{option.replace('_', '-')}"
@@ -337,8 +331,6 @@ def up(**chosen: Unpack[Chosen]) -> None:
       warmbase lab up dev --data "256 MiB"
       warmbase lab up dev --servers 3
     """
-    from lab.hbase.background import up as stand_up  # noqa: PLC0415 - see above
-
     stand_up(run_request(chosen), _say(time.monotonic()))
     _print_status()
 
@@ -352,18 +344,12 @@ def status() -> None:
 @lab.command()
 def down() -> None:
     """End the running lab and delete its data."""
-    from lab.hbase.background import down as take_down  # noqa: PLC0415 - see above
-
     echo("the lab has ended" if take_down() else "no lab is running")
 
 
 @lab.command(short_help="Delete what setup downloaded.")
 def remove() -> None:
     """Delete the files that `setup` downloaded, and leftovers of killed runs."""
-    from lab.hbase.background import down as take_down  # noqa: PLC0415 - see above
-    from lab.hbase.laboratory import clean_abandoned, running  # noqa: PLC0415 - see above
-    from lab.hbase.software import remove as remove_software  # noqa: PLC0415 - see above
-
     if labs := running():
         raise InvalidInput([_still_running(labs)])
     take_down()
@@ -397,7 +383,6 @@ def _print_run(finished: Run, page: Path) -> None:
 
 
 def _print_status() -> None:
-    from lab.hbase.background import background_lab  # noqa: PLC0415 - see above
 
     background = background_lab()
     if background is None:
