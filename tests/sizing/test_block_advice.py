@@ -61,8 +61,8 @@ def test_advice_is_the_plan_with_that_block_size(block_kib: int) -> None:
 @pytest.mark.parametrize("candidates", [20, 60, 180])
 def test_a_search_that_is_cut_short_returns_a_cluster_that_serves(candidates: int) -> None:
     workload = replace(SMALL_ROWS.workload, block_bytes=16 * KIB)
-    question = SizingInputs.new(replace(SMALL_ROWS, workload=workload), WORLD)
-    whole, cut = cheapest_serving(question), Search(question=question).cheapest_serving(candidates)
+    inputs = SizingInputs.new(replace(SMALL_ROWS, workload=workload), WORLD)
+    whole, cut = cheapest_serving(inputs), Search(inputs=inputs).cheapest_serving(candidates)
     assert whole is not None
     assert cut is None or (cut.serves and cut.usd_per_month >= whole.usd_per_month)
     assert cut is not None or candidates < 180

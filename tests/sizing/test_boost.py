@@ -152,7 +152,7 @@ def test_the_time_at_the_planned_throughput_is_that_of_the_plan(
     volume = replace(gp3_volume("cache", 1_420, throughput_mib_s), count=count, iops=4_000)
     pinned = with_core(RELAXED, type=instance_type, count=6, volumes=(volume, SYSTEM))
     candidate = replace(search(SizingInputs.new(pinned, WORLD)).best.candidate, exact=True)
-    demand, share = candidate.question.demand, candidate.share_of(6)
+    demand, share = candidate.inputs.demand, candidate.share_of(6)
     expected = fill_seconds(demand, share, candidate.cluster(6), candidate.prefetch_threads)
     fill = server_fill(candidate)
     assert fill is not None

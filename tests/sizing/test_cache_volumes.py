@@ -48,7 +48,7 @@ def candidate(count: int, cache_gib: int = 800, **changes: object) -> Candidate:
         throughput_mib_s=500,
     )
     return Candidate(
-        question=inputs,
+        inputs=inputs,
         instance=inputs.world.instance_types["r8g.16xlarge"],
         count=4,
         layout=Layout(cache_mib=cache_gib * 1024, volumes=(volume, SYSTEM)),
@@ -129,7 +129,7 @@ def test_useful_volumes_are_between_one_and_all(hit_ratio: float, first: float, 
 @settings(deadline=None)
 @given(st.sampled_from(POPULARITIES), st.integers(2, 12))
 def test_the_grid_and_a_candidate_agree_on_the_busiest_volume(popularity: RowPopularity, volumes: int) -> None:
-    demand = candidate(1, popularity=popularity).question.demand
+    demand = candidate(1, popularity=popularity).inputs.demand
     sizes = np.array([100.0, 900.0, 3_000.0, 50_000.0]) * 1024
     useful = useful_volumes_of(demand, sizes, 3, volumes)
     for size, grid in zip(sizes, useful, strict=True):
@@ -202,7 +202,7 @@ def test_the_first_file_of_a_replayed_cache_serves_the_share_of_the_rule(theta: 
 
 @given(st.sampled_from(POPULARITIES), st.floats(0, 1))
 def test_an_estimated_hit_ratio_is_hardly_too_high(popularity: RowPopularity, share: float) -> None:
-    demand = candidate(1, popularity=popularity).question.demand
+    demand = candidate(1, popularity=popularity).inputs.demand
     for part in (share, 1 - share / 20):  # between its last points, the curve is not concave
         total = part * demand.everything_bytes
         estimated = float(demand.chord_hit_ratios(np.array(total)))

@@ -80,8 +80,8 @@ def test_no_volume_of_a_node_has_the_size_of_another() -> None:
     """Size is all by which a node tells them apart; in HDFS mode those of the data are alike."""
     sizes_so_far: set[int] = set()
     for stored_gib in range(10, 120):
-        question = SizingInputs.new(replace(with_load(stored_gib * GIB, 10), mode=HDFS), WORLD)
-        volumes = layout(question, "data", VolumeChoice(instance=WORLD.instance_types["r8g.2xlarge"]), 5).volumes
+        inputs = SizingInputs.new(replace(with_load(stored_gib * GIB, 10), mode=HDFS), WORLD)
+        volumes = layout(inputs, "data", VolumeChoice(instance=WORLD.instance_types["r8g.2xlarge"]), 5).volumes
         sizes = [volume.size_gib for volume in volumes]
         assert len(set(sizes)) == len(sizes), stored_gib
         sizes_so_far.update(sizes)

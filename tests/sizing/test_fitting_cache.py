@@ -53,7 +53,7 @@ def pinned(requirements: Requirements, sized: Plan) -> Requirements:
 
 
 def fitted(candidate: Candidate) -> Candidate:
-    layout = within_memory(candidate.question, candidate.instance, candidate.survivors, candidate.layout)
+    layout = within_memory(candidate.inputs, candidate.instance, candidate.survivors, candidate.layout)
     candidate = replace(candidate, layout=layout)
     return with_fitting_cache(candidate, shortfalls(candidate), 0)
 
@@ -97,16 +97,16 @@ CASES = {
 def test_the_cache_is_the_largest_that_meets_each_target(target: str, files: int) -> None:
     cache, instance = replace(gp3_volume("cache", 3_000 // files), count=files), WORLD.instance_types["r8g.2xlarge"]
     requirements = with_core(CASES[target], type=instance.name, count=6, volumes=(cache, SYSTEM))
-    question = SizingInputs.new(requirements, WORLD)
+    inputs = SizingInputs.new(requirements, WORLD)
 
     def with_cache(cache_mib: int) -> Candidate:
         layout = Layout(cache_mib=cache_mib, volumes=(cache, SYSTEM))
-        return Candidate(question=question, instance=instance, count=6, layout=layout)
+        return Candidate(inputs=inputs, instance=instance, count=6, layout=layout)
 
     def missed(candidate: Candidate) -> set[str]:
         return {shortfall.target for shortfall in shortfalls(candidate)}
 
-    largest = with_cache(pinned_layout(question, (cache, SYSTEM), 5).cache_mib)
+    largest = with_cache(pinned_layout(inputs, (cache, SYSTEM), 5).cache_mib)
     assert missed(largest) & {target, "memory"}
     fitting = fitted(largest)
     assert not missed(fitting)
@@ -120,10 +120,10 @@ def test_the_cache_is_the_largest_that_meets_each_target(target: str, files: int
 def test_the_cache_leaves_memory_to_the_handlers_that_the_reads_need() -> None:
     requirements = random_requirements(34)
     sized = plan(requirements, WORLD)
-    question = SizingInputs.new(pinned(requirements, sized), WORLD)
+    inputs = SizingInputs.new(pinned(requirements, sized), WORLD)
     volumes, instance = tuple(sized.core.volumes), WORLD.instance_types[sized.core.instance_type]
-    layout = pinned_layout(question, volumes, sized.core.count)
-    largest = Candidate(question=question, instance=instance, count=sized.core.count, layout=layout)
+    layout = pinned_layout(inputs, volumes, sized.core.count)
+    largest = Candidate(inputs=inputs, instance=instance, count=sized.core.count, layout=layout)
     fitting = fitted(largest)
     assert not shortfalls(fitting)
     larger = replace(fitting, layout=replace(layout, cache_mib=fitting.cache_mib + 1024))
@@ -133,7 +133,7 @@ def test_the_cache_leaves_memory_to_the_handlers_that_the_reads_need() -> None:
 def test_a_stated_cache_stays() -> None:
     layout = Layout(cache_mib=900 * 1024, volumes=(gp3_volume("cache", 1_000), SYSTEM))
     stated = with_core(MEMORY, type="r8g.xlarge", count=2, volumes=layout.volumes, cache_mib=layout.cache_mib)
-    question = SizingInputs.new(stated, WORLD)
-    candidate = Candidate(question=question, instance=WORLD.instance_types["r8g.xlarge"], count=2, layout=layout)
+    inputs = SizingInputs.new(stated, WORLD)
+    candidate = Candidate(inputs=inputs, instance=WORLD.instance_types["r8g.xlarge"], count=2, layout=layout)
     assert not candidate.fits_memory
     assert fitted(candidate).layout == layout

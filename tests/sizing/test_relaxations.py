@@ -48,14 +48,14 @@ def with_target(requirements: Requirements, target: str, value: float) -> Requir
 @pytest.mark.thorough
 def test_the_value_named_can_be_had_and_a_step_less_cannot(name: str) -> None:
     requirements, target = CASES[name]
-    question = SizingInputs.new(requirements, WORLD)
-    change = next(change for change in relaxations(question, {target}) if change_is_of(change.text, target))
+    inputs = SizingInputs.new(requirements, WORLD)
+    change = next(change for change in relaxations(inputs, {target}) if change_is_of(change.text, target))
     value = change.value
     step = (LONGER if target == "warm_up_seconds" else STEP) * MARGIN
     tighter = value * step if target in {"hit_ratio", "reads"} else value / step
-    assert serves(replace(question, requirements=with_target(requirements, target, value))), change
-    assert not serves(replace(question, requirements=with_target(requirements, target, tighter))), change
-    assert not serves(question)
+    assert serves(replace(inputs, requirements=with_target(requirements, target, value))), change
+    assert not serves(replace(inputs, requirements=with_target(requirements, target, tighter))), change
+    assert not serves(inputs)
     assert change.served.candidate.instance.name in str(change)
 
 
@@ -67,15 +67,15 @@ def test_only_missed_or_helpful_targets_are_relaxed() -> None:
 
 
 def test_a_budget_ends_the_search_for_any_cluster() -> None:
-    tried = Search(question=SizingInputs.new(with_targets(FEW, budget_usd_per_month=1.0), WORLD))
+    tried = Search(inputs=SizingInputs.new(with_targets(FEW, budget_usd_per_month=1.0), WORLD))
     waiting = len(tried.queue)
     assert not tried.any_serves()
     assert len(tried.queue) == waiting
 
 
-def serves(question: SizingInputs) -> bool:
+def serves(inputs: SizingInputs) -> bool:
     try:
-        return search(question).best.serves
+        return search(inputs).best.serves
     except LookupError:
         return False
 

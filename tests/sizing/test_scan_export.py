@@ -64,7 +64,7 @@ def test_load_and_export_together_stay_within_the_planned_utilisation(reads_per_
     [export] = scan_exports(candidate)
     load = {one.name: reads_per_second / one.max_reads_per_second for one in candidate.resources(candidate.count)}
     assert max(load.values()) < UTILISATION
-    gets = reads_per_second * candidate.question.read.blocks + export.blocks_per_second * export.gets / export.blocks
+    gets = reads_per_second * candidate.inputs.read.blocks + export.blocks_per_second * export.gets / export.blocks
     assert gets <= UTILISATION * S3_GETS_PER_SECOND_PER_PREFIX * (1 + 1e-9)
     assert export.gets < 0.01 * export.blocks
 
@@ -134,11 +134,11 @@ def test_the_cached_share_of_a_table_that_is_read_evenly_is_its_hit_ratio_whatev
 def test_the_rate_is_what_the_scarcest_resource_allows(*, is_cached: bool, regions: int) -> None:
     """The needs of a block are added up again, from independent figures."""
     requirements = with_workload(HALF_CACHED, regions=regions, write_bytes_per_second=0)
-    question = SizingInputs.new(requirements if is_cached else replace(requirements, mode=S3_PLAIN), WORLD)
-    candidate = replace(search(question).best.candidate, exact=True)
+    inputs = SizingInputs.new(requirements if is_cached else replace(requirements, mode=S3_PLAIN), WORLD)
+    candidate = replace(search(inputs).best.candidate, exact=True)
     nodes, instance = candidate.count, candidate.instance
     [export] = scan_exports(candidate)
-    blocks, timings = question.demand.blocks, question.timings
+    blocks, timings = inputs.demand.blocks, inputs.timings
     missing = 1 - export.cached_fraction
     gets = export.gets / blocks.count
     most_bytes = max(blocks.payload_bytes, missing * blocks.on_disk_bytes)
@@ -147,7 +147,7 @@ def test_the_rate_is_what_the_scarcest_resource_allows(*, is_cached: bool, regio
     get_cpu_seconds = gets * timings.get_cpu_seconds
     s3_seconds = gets * timings.s3_first_byte_seconds + missing * blocks.on_disk_bytes / S3_STREAM_BYTES_PER_SECOND
     volume_bytes = 500 * MIB if is_cached else math.inf
-    disk_seconds = export.cached_fraction * question.read.of_disk.bytes / volume_bytes
+    disk_seconds = export.cached_fraction * inputs.read.of_disk.bytes / volume_bytes
     disk_wait = export.cached_fraction * DISK_LATENCY_SECONDS
     seconds = cpu_seconds + get_cpu_seconds + network_seconds + disk_seconds + s3_seconds + disk_wait
     needed = {

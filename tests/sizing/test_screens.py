@@ -32,7 +32,7 @@ def nodes(seed: int) -> NodeChoice:
     )
     requirements = replace(requirements, pins=Pins(handlers=rng.choice([None, None, 400])))
     return NodeChoice(
-        question=SizingInputs.new(requirements, WORLD),
+        inputs=SizingInputs.new(requirements, WORLD),
         instance=rng.choice(WORLD.offered),
         storage="gp3",
         count=rng.choice([3, 6, 12]),
@@ -67,8 +67,8 @@ def test_hardware_is_rejected_only_where_no_writes_could_be_served() -> None:
 
 def test_a_count_of_nodes_is_rejected_only_where_no_volumes_carry_the_reads() -> None:
     drawn = list(map(nodes, SEEDS))
-    rejected = [some for some in drawn if not may_carry(some.question, some.instance, some.survivors)]
+    rejected = [some for some in drawn if not may_carry(some.inputs, some.instance, some.survivors)]
     assert 0 < len(rejected) < len(drawn)
     for some in rejected:
         sizes = np.array([10.0, 800.0, 4_000.0]) * 1024
-        assert not fewest_cache_volumes(some.question, some.instance, sizes, some.survivors).carries.any()
+        assert not fewest_cache_volumes(some.inputs, some.instance, sizes, some.survivors).carries.any()

@@ -54,7 +54,7 @@ def few_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def workload(seed: int) -> tuple[Requirements, World]:
-    """Return a question over two or three instance types, by seed."""
+    """Return inputs over two or three instance types, by seed."""
     rng = random.Random(seed)
     names = rng.sample([item.name for item in WORLD.offered if item.vcpus <= 32], rng.choice([2, 3]))
     reads = Reads(load=OpenLoad(reads_per_second=10 ** rng.uniform(0, 4)))
@@ -74,33 +74,31 @@ def workload(seed: int) -> tuple[Requirements, World]:
     )
     core = replace(REQUIREMENTS.cluster.core, families=tuple({WORLD.instance_types[name].family for name in names}))
     mode = rng.choice([S3_CACHED, S3_CACHED, S3_CACHED, S3_PLAIN, HDFS])
-    question = replace(
+    inputs = replace(
         REQUIREMENTS, workload=changed, targets=targets, mode=mode, cluster=replace(REQUIREMENTS.cluster, core=core)
     )
-    return question, replace(WORLD, instance_types={name: WORLD.instance_types[name] for name in names})
+    return inputs, replace(WORLD, instance_types={name: WORLD.instance_types[name] for name in names})
 
 
-def everything(question: SizingInputs, rng: random.Random) -> Iterator[tuple[float, Candidate]]:
+def everything(inputs: SizingInputs, rng: random.Random) -> Iterator[tuple[float, Candidate]]:
     """Yield every candidate of a fine grid with an estimate of its bill from prices alone, which is a little low."""
-    for instance, count in product(question.world.offered, range(2, MOST_NODES + 1)):
-        if count < question.mode.min_core_nodes or count <= question.requirements.targets.lost_nodes:
+    for instance, count in product(inputs.world.offered, range(2, MOST_NODES + 1)):
+        if count < inputs.mode.min_core_nodes or count <= inputs.requirements.targets.lost_nodes:
             continue
-        survivors = count - question.requirements.targets.lost_nodes
-        for storage, *_ in storages(question, instance):
-            ways = (
-                hdfs(question, instance, survivors) if storage == "data" else caches(question, instance, storage, rng)
-            )
+        survivors = count - inputs.requirements.targets.lost_nodes
+        for storage, *_ in storages(inputs, instance):
+            ways = hdfs(inputs, instance, survivors) if storage == "data" else caches(inputs, instance, storage, rng)
             for layout in ways:
-                system = system_volume(question, instance, layout.cache_mib, survivors)
+                system = system_volume(inputs, instance, layout.cache_mib, survivors)
                 volumes = tuple(system if one is SYSTEM else one for one in layout.volumes)
                 candidate = Candidate(
-                    question=question, instance=instance, count=count, layout=replace(layout, volumes=volumes)
+                    inputs=inputs, instance=instance, count=count, layout=replace(layout, volumes=volumes)
                 )
                 yield estimated_usd(candidate), candidate
 
 
-def hdfs(question: SizingInputs, instance: InstanceType, survivors: int) -> Iterator[Layout]:
-    node_gib = 3 * question.requirements.workload.stored_bytes / survivors / GIB / 0.7
+def hdfs(inputs: SizingInputs, instance: InstanceType, survivors: int) -> Iterator[Layout]:
+    node_gib = 3 * inputs.requirements.workload.stored_bytes / survivors / GIB / 0.7
     count = int(node_gib / 1_024) + 1
     size_gib = max(5, int(node_gib / count) + 1)
     for mib_s, iops in provisions(instance, size_gib):
@@ -109,15 +107,15 @@ def hdfs(question: SizingInputs, instance: InstanceType, survivors: int) -> Iter
             yield Layout(cache_mib=0, volumes=(data, SYSTEM))
 
 
-def caches(question: SizingInputs, instance: InstanceType, storage: str, rng: random.Random) -> Iterator[Layout]:
+def caches(inputs: SizingInputs, instance: InstanceType, storage: str, rng: random.Random) -> Iterator[Layout]:
     if storage == "none":
         yield Layout(cache_mib=0, volumes=(SYSTEM,))
         return
     drive_gib = instance.nvme_disk_bytes // GIB
-    everything_gib = question.demand.everything_bytes / GIB
+    everything_gib = inputs.demand.everything_bytes / GIB
     sizes = np.geomspace(1, 12 * 860, 95) * rng.uniform(0.96, 1.01)
     for size_gib in np.unique(sizes[sizes < everything_gib + 5].astype(int) + 1):
-        needed_gib = volume_gib(question, size_gib, 1)
+        needed_gib = volume_gib(inputs, size_gib, 1)
         if storage == "nvme" and needed_gib <= drive_gib:
             drive = Volume(
                 purpose="cache",
@@ -129,24 +127,24 @@ def caches(question: SizingInputs, instance: InstanceType, storage: str, rng: ra
             )
             yield Layout(cache_mib=int(size_gib) * 1024, volumes=(drive, SYSTEM))
         elif storage == "gp3":
-            yield from on_ebs(question, instance, size_gib)
+            yield from on_ebs(inputs, instance, size_gib)
 
 
-def on_ebs(question: SizingInputs, instance: InstanceType, size_gib: int) -> Iterator[Layout]:
+def on_ebs(inputs: SizingInputs, instance: InstanceType, size_gib: int) -> Iterator[Layout]:
     """Yield a cache on the fewest volumes that hold it, or more if the instance is faster than one, at every speed."""
-    fewest = next(count for count in range(1, 99) if volume_gib(question, size_gib, count) < EMR_LARGEST_GIB)
+    fewest = next(count for count in range(1, 99) if volume_gib(inputs, size_gib, count) < EMR_LARGEST_GIB)
     fast = instance.ebs_sustained_bytes_per_second > EMR_FASTEST_MIB_S * MIB
     for count in range(fewest, min(EMR_MOST_VOLUMES, fewest + 3 * fast) + 1):
-        needed_gib = volume_gib(question, size_gib, count)
+        needed_gib = volume_gib(inputs, size_gib, count)
         for mib_s, iops in provisions(instance, needed_gib):
             if count == fewest or mib_s > EMR_FASTEST_MIB_S / 2:
                 cache = replace(volume("cache", needed_gib + (needed_gib in {30, 64}), mib_s, iops), count=count)
                 yield Layout(cache_mib=int(size_gib) * 1024, volumes=(cache, SYSTEM))
 
 
-def volume_gib(question: SizingInputs, size_gib: int, count: int) -> int:
+def volume_gib(inputs: SizingInputs, size_gib: int, count: int) -> int:
     """Return the size of each volume: an even part of the cache and the whole index twice, 85 % full."""
-    return max(5, int(size_gib * (1 / count + 2 * 76 / question.demand.claimed_bytes) / 0.85) + 1)
+    return max(5, int(size_gib * (1 / count + 2 * 76 / inputs.demand.claimed_bytes) / 0.85) + 1)
 
 
 def provisions(instance: InstanceType, size_gib: int) -> Iterator[tuple[int, int]]:
@@ -168,25 +166,25 @@ SYSTEM = volume("system", 64, 125, 3_000)
 
 def estimated_usd(candidate: Candidate) -> float:
     """Estimate what nodes, their cache volumes and GETs cost a month, from the price table alone."""
-    question, prices = candidate.question, candidate.question.world.prices
+    inputs, prices = candidate.inputs, candidate.inputs.world.prices
     volumes_usd = sum(gp3.usd_per_month(volume, prices) for volume in candidate.layout.volumes)
     nodes_usd = prices.compute[candidate.instance.name].usd_per_hour * HOURS_PER_MONTH
-    misses = 1 - candidate.hit_ratio(candidate.count) if question.mode.keeps_data_in_s3 else 0.0
-    gets = (question.offered_reads_per_second or 0.0) * question.read.blocks * misses
+    misses = 1 - candidate.hit_ratio(candidate.count) if inputs.mode.keeps_data_in_s3 else 0.0
+    gets = (inputs.offered_reads_per_second or 0.0) * inputs.read.blocks * misses
     return candidate.count * (nodes_usd + volumes_usd) + gets * SECONDS_PER_MONTH * prices.usd("s3-get")
 
 
-def cheaper(question: SizingInputs, seed: int) -> tuple[SearchResult | None, list[Candidate]]:
+def cheaper(inputs: SizingInputs, seed: int) -> tuple[SearchResult | None, list[Candidate]]:
     """Return what the search finds, and every candidate that serves and is noticeably cheaper."""
-    budget = question.requirements.targets.budget_usd_per_month or float("inf")
+    budget = inputs.requirements.targets.budget_usd_per_month or float("inf")
     try:
-        found = search.search(question)
+        found = search.search(inputs)
     except LookupError:
         found = None
     best = found.best if found is not None else None
     others = best.usd_per_month - estimated_usd(best.candidate) if best is not None else 0.0
     most = CHEAPER * best.usd_per_month if best is not None and best.serves else min(budget, 20_000.0)
-    tried = everything(question, random.Random(seed))
+    tried = everything(inputs, random.Random(seed))
     candidates = [candidate for usd, candidate in tried if usd < most - others + ALLOWANCE_USD]
     return found, [one for one in candidates if candidate_usd(one) < most and not shortfalls(one)]
 
@@ -200,7 +198,7 @@ def test_nothing_that_serves_is_noticeably_cheaper(seed: int) -> None:
 
 
 def written(seed: int) -> SizingInputs:
-    """Return a question with writes, of which what a cluster costs beside its grid is a good part, by seed."""
+    """Return inputs with writes, of which what a cluster costs beside its grid is a good part, by seed."""
     rng = random.Random(seed)
     requirements, world = workload(seed)
     changed = replace(requirements.workload, write_bytes_per_second=round(10 ** rng.uniform(4, 8)))
@@ -233,9 +231,9 @@ def test_a_lower_hit_ratio_adds_sizes_and_moves_none(storage: Storage) -> None:
 
     def sizes(hit_ratio: float) -> list[float]:
         targets = replace(REQUIREMENTS.targets, hit_ratio=hit_ratio)
-        question = SizingInputs.new(replace(REQUIREMENTS, targets=targets), WORLD)
+        inputs = SizingInputs.new(replace(REQUIREMENTS, targets=targets), WORLD)
         instance = WORLD.instance_types["i4i.4xlarge"]
-        grid = cost_grid(NodeChoice(question=question, instance=instance, storage=storage, count=8))
+        grid = cost_grid(NodeChoice(inputs=inputs, instance=instance, storage=storage, count=8))
         assert grid is not None
         sizes_mib: list[float] = grid.cache_mib.tolist()
         return sizes_mib
@@ -260,10 +258,8 @@ def test_many_writes_need_iops_more_than_nodes(monkeypatch: pytest.MonkeyPatch) 
     workload = replace(REQUIREMENTS.workload, write_bytes_per_second=400 * MIB, codec="zstd", compression_ratio=3.0)
     core = replace(REQUIREMENTS.cluster.core, type="r8g.4xlarge", count=None)
     targets = replace(REQUIREMENTS.targets, warm_up_seconds=None, p99_seconds=None, budget_usd_per_month=None)
-    question = replace(
-        REQUIREMENTS, workload=workload, targets=targets, cluster=replace(REQUIREMENTS.cluster, core=core)
-    )
-    best = search.search(SizingInputs.new(question, WORLD)).best
+    inputs = replace(REQUIREMENTS, workload=workload, targets=targets, cluster=replace(REQUIREMENTS.cluster, core=core))
+    best = search.search(SizingInputs.new(inputs, WORLD)).best
     assert best.serves
     assert best.candidate.layout.volume("cache").iops > 3_000
 
@@ -301,6 +297,6 @@ def test_pruned_candidates_are_counted() -> None:
 
 
 def test_of_equal_cost_the_fewest_nodes_win() -> None:
-    question = SizingInputs.new(REQUIREMENTS, WORLD)
-    best = search.search(question).best
+    inputs = SizingInputs.new(REQUIREMENTS, WORLD)
+    best = search.search(inputs).best
     assert best.rank[-1] == best.candidate.count

@@ -310,14 +310,13 @@ def best(requirements: Requirements) -> Candidate:
 def test_the_mean_read_takes_what_the_reads_of_all_tables_take(tables: tuple[Workload, ...], hit_ratio: float) -> None:
     """Only the length of a missing block is a mean at the target hit ratio, so it is not exact at other ratios."""
     candidate = best(with_targets(of(*tables), hit_ratio=hit_ratio))
-    question, cluster = candidate.question, replace(candidate.cluster(candidate.count))
-    ratios = question.table_hit_ratios(hit_ratio)
+    inputs, cluster = candidate.inputs, replace(candidate.cluster(candidate.count))
+    ratios = inputs.table_hit_ratios(hit_ratio)
     mean = {
-        one.name: one.demand_per_read
-        for one in resources(cluster, question.read, Hits(ratio=hit_ratio), question.timings)
+        one.name: one.demand_per_read for one in resources(cluster, inputs.read, Hits(ratio=hit_ratio), inputs.timings)
     }
     summed = dict.fromkeys(mean, 0.0)
-    for part, ratio in zip(question.table_reads, ratios, strict=True):
+    for part, ratio in zip(inputs.table_reads, ratios, strict=True):
         for one in resources(cluster, part.read, Hits(ratio=ratio), part.timings):
             summed[one.name] += part.share * one.demand_per_read
     for name in ("cpu", "s3-requests"):
@@ -334,10 +333,10 @@ def test_the_peak_hour_has_its_own_mixture() -> None:
     rare = table("reports", row_bytes=600 * KIB, reads=Reads(load=load))
     usual = best(of(table("users")))
     peaked = best(of(table("users"), rare))
-    assert peaked.question.at_peak.read.blocks > 3 * peaked.question.read.blocks
+    assert peaked.inputs.at_peak.read.blocks > 3 * peaked.inputs.read.blocks
     assert peaked.count * peaked.instance.vcpus > usual.count * usual.instance.vcpus
-    servers, busiest = peaked.survivors, peaked.question.at_peak
-    ratios = peaked.question.table_hit_ratios(peaked.hit_ratio(servers))
+    servers, busiest = peaked.survivors, peaked.inputs.at_peak
+    ratios = peaked.inputs.table_hit_ratios(peaked.hit_ratio(servers))
     hits = Hits(ratio=float(np.dot(busiest.demand.blocks.read_shares, ratios)))
     limits = resources(peaked.cluster(servers), busiest.read, hits, busiest.timings)
     assert min(one.max_reads_per_second for one in limits) >= 3_000
@@ -358,10 +357,10 @@ def test_the_cache_of_the_peak_hour_is_that_of_the_mean_hour() -> None:
     candidate = best(few)
     mean, peak = candidate.performance(3), candidate.peak_performance(3)
     assert [one.path.hit_ratio for one in peak.paths] == [one.path.hit_ratio for one in mean.paths]
-    ratios, shares = [one.path.hit_ratio for one in peak.paths], candidate.question.at_peak.demand.blocks.read_shares
+    ratios, shares = [one.path.hit_ratio for one in peak.paths], candidate.inputs.at_peak.demand.blocks.read_shares
     gets = next(one.demand_per_read for one in candidate.resources(3) if one.name == "s3-requests")
     missing = 1 - float(np.dot(shares, ratios))
-    assert gets == pytest.approx(candidate.question.at_peak.read.blocks * missing)
+    assert gets == pytest.approx(candidate.inputs.at_peak.read.blocks * missing)
 
 
 def test_the_means_of_a_workload() -> None:

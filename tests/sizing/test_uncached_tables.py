@@ -96,8 +96,8 @@ def test_the_peak_hour_may_read_it_more() -> None:
     rare = uncached(replace(SCANNED, reads=replace(SCANNED.reads, load=load)))
     result = search(SizingInputs.new(of(USERS, rare), WORLD))
     candidate = result.best.candidate
-    servers, busiest = candidate.survivors, candidate.question.at_peak
-    users, _ = candidate.question.table_hit_ratios(candidate.hit_ratio(servers))
+    servers, busiest = candidate.survivors, candidate.inputs.at_peak
+    users, _ = candidate.inputs.table_hit_ratios(candidate.hit_ratio(servers))
     gets = next(one.demand_per_read for one in candidate.resources(servers) if one.name == "s3-requests")
     share = busiest.demand.blocks.read_shares[0]
     assert share < 0.7

@@ -114,7 +114,7 @@ def test_volumes_and_gets_cost_no_less_than_their_lower_bound(popularity: RowPop
     least = least_storage_usd(inputs, "gp3")
     for name in ("r8g.2xlarge", "r8g.24xlarge"):
         for count in (3, 10, 60):
-            grid = cost_grid(NodeChoice(question=inputs, instance=instance(name), storage="gp3", count=count))
+            grid = cost_grid(NodeChoice(inputs=inputs, instance=instance(name), storage="gp3", count=count))
             assert grid is None or grid.usd.min() >= least
 
 

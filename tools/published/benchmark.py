@@ -128,16 +128,16 @@ class Benchmark(Struct, frozen=True, kw_only=True, dict=True):
 
     def as_published(self) -> BenchmarkReading:
         """A row holds 850 kB, and its blocks are in neighbouring slots."""
-        return _reading(self.candidate, self.candidate.question.read)
+        return _reading(self.candidate, self.candidate.inputs.read)
 
     def scattered(self) -> BenchmarkReading:
         """The same row, each block in a slot of its own somewhere, so that edge pages are not shared."""
-        read = self.candidate.question.read
+        read = self.candidate.inputs.read
         return _reading(self.candidate, replace(read, runs=read.blocks))
 
     def missing(self, hit_ratio: float) -> BenchmarkReading:
         """The same row from caches that answer so many block reads; the others are read from S3 and cached."""
-        return _reading(self.candidate, self.candidate.question.read, Hits(ratio=hit_ratio))
+        return _reading(self.candidate, self.candidate.inputs.read, Hits(ratio=hit_ratio))
 
     def serialised(self) -> BenchmarkReading:
         """A value holds 850 kB, and HBase stores a key beside each cell."""
@@ -146,7 +146,7 @@ class Benchmark(Struct, frozen=True, kw_only=True, dict=True):
     def together(self, hits: Hits) -> BenchmarkReading:
         """Cells with their keys, slots apart, and these hits: all that the prediction leaves out."""
         candidate = self._candidate_with(self._serialised_row_bytes)
-        read = candidate.question.read
+        read = candidate.inputs.read
         return _reading(candidate, replace(read, runs=read.blocks), hits)
 
     def by_records(self) -> BenchmarkReading:
@@ -159,7 +159,7 @@ class Benchmark(Struct, frozen=True, kw_only=True, dict=True):
         cached_rows = self.page_cache_bytes / row_bytes
         share = hit_ratio(rows, OccupancyRange(full_blocks=cached_rows, blocks_after_eviction=cached_rows))
         hits = Hits(ratio=1.0, page_cache_fraction=share)
-        return share, _reading(self.candidate, self.candidate.question.read, hits)
+        return share, _reading(self.candidate, self.candidate.inputs.read, hits)
 
     def compressed_heap_bytes(self) -> float:
         """Heap of one RegionServer's cache index if the stated bytes were the values, compressed and cached so."""
@@ -173,7 +173,7 @@ class Benchmark(Struct, frozen=True, kw_only=True, dict=True):
 
     def provisioned(self) -> Provisioned:
         """Return throughput to the instance's sustained limit, and the fewest IOPS on sale that carry it."""
-        instance, read = self.candidate.instance, self.candidate.question.read
+        instance, read = self.candidate.instance, self.candidate.inputs.read
         throughput_mib_s = instance.ebs_sustained_bytes_per_second // MIB
         hits = Hits(ratio=1.0)
         ios_per_byte = disk_ios_per_read(read, hits, "ebs") / disk_bytes_per_read(read, hits)
@@ -184,7 +184,7 @@ class Benchmark(Struct, frozen=True, kw_only=True, dict=True):
         candidate = _candidate(changed, self.world)
         more = plan(changed, self.world).cost.usd_per_month - self.plan.cost.usd_per_month
         return Provisioned(
-            volume=volume, predicted=_reading(candidate, candidate.question.read), usd_per_month_more=more
+            volume=volume, predicted=_reading(candidate, candidate.inputs.read), usd_per_month_more=more
         )
 
     @property
@@ -197,7 +197,7 @@ class Benchmark(Struct, frozen=True, kw_only=True, dict=True):
 
     def _with_row(self, row_bytes: int) -> BenchmarkReading:
         candidate = self._candidate_with(row_bytes)
-        return _reading(candidate, candidate.question.read)
+        return _reading(candidate, candidate.inputs.read)
 
     def _with_volumes(self, volumes: tuple[Volume, ...]) -> Requirements:
         cluster = self.requirements.cluster
@@ -205,10 +205,10 @@ class Benchmark(Struct, frozen=True, kw_only=True, dict=True):
 
     def _uncached(self, handlers: int, round_trip_ms: int) -> Uncached:
         candidate = self.candidate
-        timings = replace(candidate.question.timings, s3_first_byte_seconds=round_trip_ms / 1000)
+        timings = replace(candidate.inputs.timings, s3_first_byte_seconds=round_trip_ms / 1000)
         one = replace(candidate.cluster(candidate.count), disk=None, handlers=handlers)
         readings = [
-            _load(candidate, cluster, candidate.question.read, Hits(ratio=0.0), timings)
+            _load(candidate, cluster, candidate.inputs.read, Hits(ratio=0.0), timings)
             for cluster in (one, replace(one, s3_prefixes=EVERYWHERE))
         ]
         return Uncached(
@@ -218,22 +218,22 @@ class Benchmark(Struct, frozen=True, kw_only=True, dict=True):
 
 def _candidate(requirements: Requirements, world: World) -> Candidate:
     """The pinned cluster under these requirements. Raises ValueError where it is not pinned."""
-    core, question = requirements.cluster.core, SizingInputs.new(requirements, world)
+    core, inputs = requirements.cluster.core, SizingInputs.new(requirements, world)
     if core.type is None or core.count is None or core.volumes is None:
         raise ValueError("the published cluster must be pinned")
     instance = world.instance_types[core.type]
-    volumes = layout(question, "pinned", VolumeChoice(instance=instance), core.count)
-    return Candidate(question=question, instance=instance, count=core.count, layout=volumes, exact=True)
+    volumes = layout(inputs, "pinned", VolumeChoice(instance=instance), core.count)
+    return Candidate(inputs=inputs, instance=instance, count=core.count, layout=volumes, exact=True)
 
 
 def _reading(candidate: Candidate, read: Read, hits: Hits | None = None) -> BenchmarkReading:
     """Return a read on the warm cluster."""
     warm = hits or Hits(ratio=candidate.hit_ratio(candidate.count))
-    return _load(candidate, candidate.cluster(candidate.count), read, warm, candidate.question.timings)
+    return _load(candidate, candidate.cluster(candidate.count), read, warm, candidate.inputs.timings)
 
 
 def _load(candidate: Candidate, cluster: ServingCluster, read: Read, hits: Hits, timings: Timings) -> BenchmarkReading:
-    load = candidate.question.requirements.workload.load
+    load = candidate.inputs.requirements.workload.load
     if not isinstance(load, ClosedLoad):
         raise TypeError("the benchmark keeps a fixed number of requests in flight")
     limits = resources(cluster, read, hits, timings)

@@ -96,7 +96,7 @@ def explanations(candidate: Candidate, result: SearchResult, *, relaxed: bool = 
         **hdfs_explanations(candidate),
         **role_explanations(candidate),
     }
-    if not candidate.question.requirements.workload.tables:
+    if not candidate.inputs.requirements.workload.tables:
         return reasons
     return {path: _of_tables(reason) for path, reason in reasons.items()}
 
@@ -147,25 +147,25 @@ class PlanSearch(Struct, frozen=True, kw_only=True, dict=True):
     def _nearest(self, answer: SearchResult | str) -> Plan:
         try:
             if isinstance(answer, SearchResult):
-                changes = relaxations(self._question, {shortfall.target for shortfall in answer.best.shortfalls})
+                changes = relaxations(self._inputs, {shortfall.target for shortfall in answer.best.shortfalls})
                 return _plan(changes[0].search.run() if changes else answer, nearest=nearest_changes(answer, changes))
             why = answer
         except (NotEnoughMemory, LookupError) as error:
             why = str(error)
-        changes = relaxations(self._question)
+        changes = relaxations(self._inputs)
         if changes:
             return _plan(changes[0].search.run(), nearest=tuple(str(change) for change in changes))
         raise _no_room(self.requirements, why)
 
     @cached_property
-    def _question(self) -> SizingInputs:
+    def _inputs(self) -> SizingInputs:
         return SizingInputs.new(self.requirements, self.world)
 
     @cached_property
     def _answer(self) -> Plan | SearchResult | str:
         """Return the plan, the nearest cluster if none meets the targets, or why there is not enough memory."""
         try:
-            result = search(self._question)
+            result = search(self._inputs)
             return _plan(result, nearest=()) if _is_answer(result) else result
         except (NotEnoughMemory, LookupError) as error:
             return str(error)
@@ -182,7 +182,7 @@ def plan(requirements: Requirements, world: World) -> Plan:
 
 def _is_answer(result: SearchResult) -> bool:
     """Return whether the best cluster meets the targets, or is the pinned one."""
-    return result.best.serves or result.best.candidate.question.requirements.cluster.core.pinned
+    return result.best.serves or result.best.candidate.inputs.requirements.cluster.core.pinned
 
 
 def _no_room(requirements: Requirements, why: str) -> Infeasible:
@@ -197,8 +197,8 @@ def _no_room(requirements: Requirements, why: str) -> Infeasible:
 
 def _plan(result: SearchResult, nearest: tuple[str, ...]) -> Plan:
     candidate, missed = replace(result.best.candidate, exact=True), result.best.shortfalls
-    question = candidate.question
-    requirements, world, server = question.requirements, question.world, candidate.region_server
+    inputs = candidate.inputs
+    requirements, world, server = inputs.requirements, inputs.world, candidate.region_server
     return Plan(
         environment=requirements.environment,
         cluster=requirements.cluster.name,
@@ -212,17 +212,17 @@ def _plan(result: SearchResult, nearest: tuple[str, ...]) -> Plan:
         nearest=nearest,
         core=CoreGroup(instance_type=candidate.instance.name, count=candidate.count, volumes=candidate.layout.volumes),
         primary=_primary(candidate),
-        regions=question.regions,
+        regions=inputs.regions,
         **{name: getattr(server, name) for name in OF_REGION_SERVER},
         yarn_mib=YARN_MIB,
-        hdfs_replication=hdfs_replication(question, candidate.count),
+        hdfs_replication=hdfs_replication(inputs, candidate.count),
         hdfs=Hdfs.of(candidate.hdfs_load, requirements.pins) if candidate.hdfs_load else None,
         region_servers_to_start=candidate.survivors,
-        bucket_cache=question.demand.bucket_cache(candidate.cache_mib) if candidate.cache_mib else None,
+        bucket_cache=inputs.demand.bucket_cache(candidate.cache_mib) if candidate.cache_mib else None,
         hit_ratio=_hit_ratio(candidate),
-        throughput=_throughput(candidate, question, candidate.performance(candidate.count)),
+        throughput=_throughput(candidate, inputs, candidate.performance(candidate.count)),
         peak=_peak(candidate),
-        daily_peak=_daily_peak(question.requirements.workload),
+        daily_peak=_daily_peak(inputs.requirements.workload),
         tables=_tables(candidate),
         writes=candidate.writes(candidate.count),
         warm_up=_warm_up(candidate),
@@ -239,22 +239,22 @@ def _plan(result: SearchResult, nearest: tuple[str, ...]) -> Plan:
 
 
 def _primary(candidate: Candidate) -> PrimaryGroup:
-    count = candidate.question.requirements.cluster.primaries
+    count = candidate.inputs.requirements.cluster.primaries
     return PrimaryGroup(
-        instance_type=primary_type(candidate.question, candidate.count), count=count, volumes=PRIMARY_VOLUMES
+        instance_type=primary_type(candidate.inputs, candidate.count), count=count, volumes=PRIMARY_VOLUMES
     )
 
 
 def _hit_ratio(candidate: Candidate) -> HitRatio:
-    curve = candidate.question.demand.curve
+    curve = candidate.inputs.demand.curve
     return HitRatio(predicted=candidate.hit_ratio(candidate.count), curve=curve.points, knee_bytes=curve.knee_bytes)
 
 
 def _peak(candidate: Candidate) -> Throughput | None:
-    question = candidate.question.at_peak
-    if question is candidate.question:
+    inputs = candidate.inputs.at_peak
+    if inputs is candidate.inputs:
         return None
-    return _throughput(candidate, question, candidate.peak_performance(candidate.count))
+    return _throughput(candidate, inputs, candidate.peak_performance(candidate.count))
 
 
 def _daily_peak(workload: Workload) -> DailyPeak | None:
@@ -267,12 +267,12 @@ def _daily_peak(workload: Workload) -> DailyPeak | None:
 
 def _tables(candidate: Candidate) -> tuple[PlannedTable, ...]:
     """Return the figures of each table in the warm cluster at the mean load; none if the workload has no tables."""
-    blocks, servers = candidate.question.demand.blocks, candidate.count
+    blocks, servers = candidate.inputs.demand.blocks, candidate.count
     if not blocks.tables:
         return ()
     warm, hit_ratio = candidate.performance(servers), candidate.hit_ratio(servers)
-    cached_bytes = candidate.question.demand.cacheable.cached_bytes
-    offered = candidate.question.offered_reads_per_second or 0.0  # tables have no closed load
+    cached_bytes = candidate.inputs.demand.cacheable.cached_bytes
+    offered = candidate.inputs.offered_reads_per_second or 0.0  # tables have no closed load
     return tuple(
         PlannedTable(
             name=table.workload.name,
@@ -287,17 +287,17 @@ def _tables(candidate: Candidate) -> tuple[PlannedTable, ...]:
             p99_latency_ms=path.percentiles.p99_ms,
         )
         for table, path, (ratio, cached) in zip(
-            blocks.tables, warm.paths, candidate.question.tables_in_cache(hit_ratio), strict=True
+            blocks.tables, warm.paths, candidate.inputs.tables_in_cache(hit_ratio), strict=True
         )
     )
 
 
-def _throughput(candidate: Candidate, question: SizingInputs, got: Performance) -> Throughput:
+def _throughput(candidate: Candidate, inputs: SizingInputs, got: Performance) -> Throughput:
     limits = candidate.resources(candidate.count)
     limit = bottleneck(limits)
     return Throughput(
         reads_per_second=got.load.reads_per_second,
-        offered_reads_per_second=question.offered_reads_per_second,
+        offered_reads_per_second=inputs.offered_reads_per_second,
         saturation_reads_per_second=limit.max_reads_per_second,
         utilisation_fraction=got.load.reads_per_second / limit.max_reads_per_second,
         bottleneck=limit.name,
@@ -306,7 +306,7 @@ def _throughput(candidate: Candidate, question: SizingInputs, got: Performance) 
         p50_latency_ms=got.percentiles.p50_ms,
         p95_latency_ms=got.percentiles.p95_ms,
         p99_latency_ms=got.percentiles.p99_ms,
-        busiest_server=candidate.question.at_peak.imbalance(candidate.count),
+        busiest_server=candidate.inputs.at_peak.imbalance(candidate.count),
         resources=limits,
     )
 
@@ -317,7 +317,7 @@ def _warm_up(candidate: Candidate) -> WarmUp:
     if start is None:
         return WarmUp(prefetch_seconds=0.0, limit=None, curve=((0.0, candidate.hit_ratio(servers)),))
     alone = fill_seconds(
-        candidate.question.demand, candidate.share_of(servers), start.cluster, candidate.prefetch_threads
+        candidate.inputs.demand, candidate.share_of(servers), start.cluster, candidate.prefetch_threads
     )
     seconds, server = start.course.prefetch_seconds, server_fill(candidate)
     return WarmUp(
@@ -325,7 +325,7 @@ def _warm_up(candidate: Candidate) -> WarmUp:
         limit=alone.limit,
         curve=start.course.hit_ratios(_drawn_hours(seconds)),
         server=server,
-        boosts=boosts(server, candidate.question.world.prices) if server else (),
+        boosts=boosts(server, candidate.inputs.world.prices) if server else (),
     )
 
 
@@ -336,9 +336,9 @@ def _drawn_hours(prefetch_seconds: float) -> float:
 def _s3_requests(candidate: Candidate) -> S3Requests:
     warm, cold = gets_per_second(candidate), 0.0
     if candidate.cold:
-        cold = candidate.cold.served(0.0).reads_per_second * candidate.question.read.blocks
-    elif candidate.question.mode.keeps_data_in_s3:
-        cold = candidate.performance(candidate.count).load.reads_per_second * candidate.question.read.blocks
+        cold = candidate.cold.served(0.0).reads_per_second * candidate.inputs.read.blocks
+    elif candidate.inputs.mode.keeps_data_in_s3:
+        cold = candidate.performance(candidate.count).load.reads_per_second * candidate.inputs.read.blocks
     return S3Requests(
         gets_per_hour_cold=cold * SECONDS_PER_HOUR,
         gets_per_hour_warm=warm * SECONDS_PER_HOUR,
@@ -357,11 +357,11 @@ def _snapshot(candidate: Candidate) -> Snapshot:
 
 
 def _warnings(candidate: Candidate, missed: Sequence[Shortfall]) -> tuple[Warning, ...]:
-    question = candidate.question
+    inputs = candidate.inputs
     return (
-        *(missed_target(shortfall) for shortfall in missed if question.requirements.cluster.core.pinned),
+        *(missed_target(shortfall) for shortfall in missed if inputs.requirements.cluster.core.pinned),
         *warnings(candidate),
-        *freshness_warnings(question.requirements, question.world),
+        *freshness_warnings(inputs.requirements, inputs.world),
     )
 
 

@@ -1,4 +1,4 @@
-"""The calculator's question: what must be served, and what the world offers to serve it with.
+"""The calculator's inputs: what must be served, and what the world offers to serve it with.
 
 `Targets` are the targets of the environment file. `CoreChoice` and `ClusterChoice` are what a person has decided about
 one cluster; None is left to the calculator. `Pins` are figures of a RegionServer that somebody states with an override;

@@ -240,7 +240,7 @@ def _long_crash(candidate: Candidate) -> Iterator[Warning]:
 def _cold_load(candidate: Candidate) -> Iterator[Warning]:
     """Warn if the cluster cannot carry its load with cold caches for longer than a client waits for a call."""
     cold = candidate.cold
-    if cold is None or candidate.question.offered_reads_per_second is None:
+    if cold is None or candidate.inputs.offered_reads_per_second is None:
         return
     now, carried = cold.served(0.0), cold.course.carried_seconds
     if not now.carries and (carried is None or carried > SHORT_COLD_SECONDS):
@@ -256,7 +256,7 @@ def _cold_load(candidate: Candidate) -> Iterator[Warning]:
 
 def _cold_peak(candidate: Candidate) -> Iterator[Warning]:
     """Yield a note if a cluster that starts after a peak is not warm before the next one, under the load outside it."""
-    load = candidate.question.requirements.workload.load
+    load = candidate.inputs.requirements.workload.load
     if not isinstance(load, OpenLoad) or load.peak_hours is None:
         return
     cold = candidate.cold_outside_peak
@@ -274,7 +274,7 @@ def _cold_peak(candidate: Candidate) -> Iterator[Warning]:
 
 
 def _wal_service(candidate: Candidate) -> Iterator[Warning]:
-    if candidate.question.requirements.wal_service:
+    if candidate.inputs.requirements.wal_service:
         yield Warning(
             id="wal-service-not-priced",
             severity="warning",
@@ -286,15 +286,15 @@ def _wal_service(candidate: Candidate) -> Iterator[Warning]:
 
 def _read_in_pieces(candidate: Candidate) -> Iterator[Warning]:
     """Advise a slightly smaller block where one operation would then read it."""
-    length = candidate.question.read.cached_length_bytes
+    length = candidate.inputs.read.cached_length_bytes
     over = length - PIECE_BYTES
-    workload = candidate.question.requirements.workload
+    workload = candidate.inputs.requirements.workload
     # Blocks end at cells: the longest of most is half a cell longer than their mean.
     smaller_kib = math.floor((workload.block_bytes - over - workload.key_value_bytes / 2) / KIB)
-    applies = candidate.question.mode.has_bucket_cache and not workload.compressed and not workload.tables
+    applies = candidate.inputs.mode.has_bucket_cache and not workload.compressed and not workload.tables
     if not applies or not 0 < over < LITTLE_OVER_BYTES or smaller_kib < 1:
         return
-    read = candidate.question.read.of_disk
+    read = candidate.inputs.read.of_disk
     yield Warning(
         id="block-read-in-pieces",
         severity="info",
@@ -306,7 +306,7 @@ def _read_in_pieces(candidate: Candidate) -> Iterator[Warning]:
 
 
 def _regions(candidate: Candidate) -> Iterator[Warning]:
-    regions, servers = candidate.question.requirements.workload.regions, candidate.count
+    regions, servers = candidate.inputs.requirements.workload.regions, candidate.count
     if regions / servers > MOST_REGIONS:
         yield Warning(
             id="regions-many",
@@ -328,7 +328,7 @@ def _regions(candidate: Candidate) -> Iterator[Warning]:
 
 def _region_sizes(candidate: Candidate) -> Iterator[Warning]:
     """Warn of regions that are large enough to split, or too large to compact."""
-    regions, release = candidate.question.regions, candidate.question.world.release
+    regions, release = candidate.inputs.regions, candidate.inputs.world.release
     mean = format_size(regions.mean_bytes)
     if regions.mean_bytes >= regions.first_split_bytes:
         after = "" if release.keeps_blocks_on_split else ", and each split drops the cached blocks of its region"
@@ -352,15 +352,15 @@ def _region_sizes(candidate: Candidate) -> Iterator[Warning]:
 
 def _tables(candidate: Candidate) -> Iterator[Warning]:
     """Name each table whose own reads are outside a target, which is for the reads of all tables."""
-    question, targets = candidate.question, candidate.question.requirements.targets
-    if not question.demand.blocks.tables:
+    inputs, targets = candidate.inputs, candidate.inputs.requirements.targets
+    if not inputs.demand.blocks.tables:
         return
-    ratios = question.table_hit_ratios(candidate.hit_ratio(candidate.count))
+    ratios = inputs.table_hit_ratios(candidate.hit_ratio(candidate.count))
     paths = candidate.performance(candidate.count).paths
-    for path, ratio, table in zip(paths, ratios, question.table_reads, strict=True):
+    for path, ratio, table in zip(paths, ratios, inputs.table_reads, strict=True):
         seconds, most = path.percentiles.seconds(TAIL_QUANTILE), targets.p99_seconds
         outside = []
-        if question.mode.has_bucket_cache and table.read.cacheable and ratio < targets.hit_ratio:
+        if inputs.mode.has_bucket_cache and table.read.cacheable and ratio < targets.hit_ratio:
             outside.append(f"a hit ratio of {format_percent(ratio)} (target {format_percent(targets.hit_ratio)})")
         if most is not None and seconds > most:
             outside.append(f"a p99 of {format_duration(seconds)} (target {format_duration(most)})")
@@ -376,13 +376,13 @@ def _tables(candidate: Candidate) -> Iterator[Warning]:
 
 def _regions_of_the_largest_size(candidate: Candidate) -> int:
     """Return how many regions there are if none is larger than the guide recommends."""
-    parts = candidate.question.requirements.workload.parts
+    parts = candidate.inputs.requirements.workload.parts
     return sum(max(part.regions, math.ceil(part.stored_bytes / LARGEST_REGION_BYTES)) for part in parts)
 
 
 def _families(candidate: Candidate) -> Iterator[Warning]:
     """Yield the advice that an inspection's store files suggest, and warn where their figures are uncertain."""
-    for inspection in candidate.question.requirements.workload.inspections:
+    for inspection in candidate.inputs.requirements.workload.inspections:
         yield from _inspected(inspection)
 
 

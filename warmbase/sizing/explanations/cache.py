@@ -46,7 +46,7 @@ def cache_explanations(candidate: Candidate) -> dict[str, Explanation]:
     """Size, slots and writers of the cache; nothing for a cluster without one."""
     if not candidate.cache_mib:
         return {}
-    demand = candidate.question.demand
+    demand = candidate.inputs.demand
     mean_length = computed(
         demand.cacheable.cached_bytes, "B", "warmbase.sizing.workload.workload.StoredBlocks.cached_bytes"
     )
@@ -83,7 +83,7 @@ def cache_explanations(candidate: Candidate) -> dict[str, Explanation]:
 
 
 def _size(candidate: Candidate) -> Explanation:
-    core = candidate.question.requirements.cluster.core
+    core = candidate.inputs.requirements.cluster.core
     if core.volumes is None:
         return _size_for_hit_ratio(candidate)
     if core.cache_mib is not None:
@@ -93,7 +93,7 @@ def _size(candidate: Candidate) -> Explanation:
             "the launch record; a change of size would drop the cache",
             running_cache=Quantity(value=core.cache_mib, unit="MiB", source="launch record"),
         )
-    room_mib = disks.pinned_layout(candidate.question, core.volumes, candidate.survivors).cache_mib
+    room_mib = disks.pinned_layout(candidate.inputs, core.volumes, candidate.survivors).cache_mib
     return _size_on_volume(candidate) if candidate.cache_mib == room_mib else _size_for_targets(candidate, room_mib)
 
 
@@ -112,8 +112,8 @@ def _size_for_targets(candidate: Candidate, room_mib: int) -> Explanation:
 
 def _size_for_hit_ratio(candidate: Candidate) -> Explanation:
     """Explain a cache that the search chose: the target's size, or a larger one that pays for itself."""
-    question, demand = candidate.question, candidate.question.demand
-    target = question.requirements.targets.hit_ratio
+    inputs, demand = candidate.inputs, candidate.inputs.demand
+    target = inputs.requirements.targets.hit_ratio
     files = candidate.layout.volume("cache").count
     least = int(disks.whole_files_mib(np.array(demand.size_mib(target, candidate.survivors)), files))
     names = {
@@ -156,14 +156,14 @@ def _size_for_hit_ratio(candidate: Candidate) -> Explanation:
 
 def _estimated_hit_ratio(candidate: Candidate) -> Quantity:
     return computed(
-        candidate.question.demand.estimated_hit_ratio(candidate.cache_mib, candidate.survivors),
+        candidate.inputs.demand.estimated_hit_ratio(candidate.cache_mib, candidate.survivors),
         "fraction",
         "warmbase.sizing.cache.bucket_cache.CacheDemand.estimated_hit_ratio",
     )
 
 
 def _size_on_volume(candidate: Candidate) -> Explanation:
-    demand, volume = candidate.question.demand, candidate.layout.volume("cache")
+    demand, volume = candidate.inputs.demand, candidate.layout.volume("cache")
     fill = "FILL_FRACTION" if volume.type == "nvme" else "PINNED_FILL_FRACTION"
     rounded, functions = _whole_gibibytes(demand, candidate.cache_mib)
     return explain(
@@ -216,7 +216,7 @@ def _whole_gibibytes(demand: CacheDemand, cache_mib: int) -> tuple[str, dict[str
 
 
 def _bucket_sizes(candidate: Candidate) -> Explanation:
-    demand = candidate.question.demand
+    demand = candidate.inputs.demand
     if demand.slots(candidate.cache_mib).sizes != demand.sizes:
         return _short_list(candidate)
     lengths, longest = demand.cacheable.lengths, demand.cacheable.longest_bytes
@@ -241,7 +241,7 @@ def _bucket_sizes(candidate: Candidate) -> Explanation:
 
 
 def _short_list(candidate: Candidate) -> Explanation:
-    demand = candidate.question.demand
+    demand = candidate.inputs.demand
     slots = demand.slots(candidate.cache_mib)
     return constraint(
         "largest >= longest and sizes * bucket <= cache * mebibyte",
@@ -267,7 +267,7 @@ def hit_ratio_explanations(candidate: Candidate) -> dict[str, Explanation]:
     """Explain the share of reads that the cache answers; nothing for a cluster without one."""
     if not candidate.cache_mib:
         return {}
-    demand = candidate.question.demand
+    demand = candidate.inputs.demand
     return {
         "hit_ratio.predicted": explain(
             "hit_ratio(max(nothing, usable - compaction) * nodes)",
@@ -297,12 +297,12 @@ def hit_ratio_explanations(candidate: Candidate) -> dict[str, Explanation]:
 
 def region_explanations(candidate: Candidate) -> dict[str, Explanation]:
     """Explain the size of a region, and the limit at which it splits."""
-    requirements = candidate.question.requirements
+    requirements = candidate.inputs.requirements
     largest = max(requirements.workload.parts, key=lambda part: part.stored_bytes / part.regions)
     stored = setting(largest.stored_bytes, "B", "workload.stored")
     count = setting(largest.regions, "regions", "workload.regions")
     of_table = f" of {largest.name}, the table with the largest regions" if largest.name else ""
-    keeps_blocks = candidate.question.world.release.keeps_blocks_on_split
+    keeps_blocks = candidate.inputs.world.release.keeps_blocks_on_split
     why = "" if keeps_blocks else "A split drops cached blocks, so a region splits only after it has grown."
     return {
         "regions.mean_bytes": explain(

@@ -47,7 +47,7 @@ def choice_explanations(chosen: Candidate, result: SearchResult) -> dict[str, Ex
 
 
 def _instance_type(result: SearchResult) -> Explanation:
-    best, core = result.best, result.best.candidate.question.requirements.cluster.core
+    best, core = result.best, result.best.candidate.inputs.requirements.cluster.core
     if core.type is not None:
         return explain("pinned", "You pinned the type.", "pinned", pinned=setting(core.type, "", "core.type"))
     rivals = [other for other in result.others if not other.lacks_memory]
@@ -64,7 +64,7 @@ def _instance_type(result: SearchResult) -> Explanation:
 
 def _cheaper(best: Evaluation, rival: Evaluation) -> Explanation:
     """Why the best candidate wins against the nearest of another type."""
-    targets = best.candidate.question.requirements.targets
+    targets = best.candidate.inputs.requirements.targets
     names = {
         "lost_nodes": setting(targets.lost_nodes, "nodes", "targets.lost_nodes"),
         "rival": computed(rival.candidate.instance.name, "", "warmbase.sizing.search.search.search"),
@@ -96,18 +96,18 @@ def _cheaper(best: Evaluation, rival: Evaluation) -> Explanation:
 
 def _count(result: SearchResult) -> Explanation:
     best = result.best
-    question, count = best.candidate.question, best.candidate.count
-    core, targets = question.requirements.cluster.core, question.requirements.targets
+    inputs, count = best.candidate.inputs, best.candidate.count
+    core, targets = inputs.requirements.cluster.core, inputs.requirements.targets
     if core.count is not None:
         pinned = setting(core.count, "nodes", "core.count")
         return explain("pinned", "You pinned the number of core nodes.", "pinned", pinned=pinned)
-    if count == fewest_nodes(question):
+    if count == fewest_nodes(inputs):
         return explain(
             "max(fewest, lost_nodes + survivors)",
             "The fewest core nodes that this mode allows: at least {fewest} for the copies in HDFS, and at least "
             "{survivors} after losing {lost_nodes}.",
             SEARCH,
-            fewest=fact(question.mode.min_core_nodes, "nodes", f"mode {question.mode}"),
+            fewest=fact(inputs.mode.min_core_nodes, "nodes", f"mode {inputs.mode}"),
             lost_nodes=setting(targets.lost_nodes, "nodes", "targets.lost_nodes"),
             survivors=constant(candidate, "FEWEST_SURVIVORS", "nodes"),
         )
@@ -137,14 +137,14 @@ def _count(result: SearchResult) -> Explanation:
 
 def _with_one_node_fewer(chosen: Candidate) -> Evaluation | Shortfall:
     """Return the best cluster of the same type with one node fewer, or the shortfall that rules it out."""
-    question = chosen.question
-    cluster = question.requirements.cluster
+    inputs = chosen.inputs
+    cluster = inputs.requirements.cluster
     core = replace(cluster.core, type=chosen.instance.name, count=chosen.count - 1)
-    requirements = replace(question.requirements, cluster=replace(cluster, core=core))
+    requirements = replace(inputs.requirements, cluster=replace(cluster, core=core))
     try:
-        return search.search(replace(question, requirements=requirements)).best
+        return search.search(replace(inputs, requirements=requirements)).best
     except LookupError:
-        return disks.volume_shortfall(question, chosen.instance, max(chosen.survivors - 1, candidate.FEWEST_SURVIVORS))
+        return disks.volume_shortfall(inputs, chosen.instance, max(chosen.survivors - 1, candidate.FEWEST_SURVIVORS))
 
 
 def _missed(shortfall: Shortfall, best: Evaluation) -> Explanation:
@@ -159,14 +159,14 @@ def _missed(shortfall: Shortfall, best: Evaluation) -> Explanation:
         SEARCH,
         with_one_fewer=computed(shortfall.actual, shortfall.unit, "warmbase.sizing.search.candidate.shortfalls"),
         needed=computed(shortfall.limit, shortfall.unit, "warmbase.sizing.search.candidate.shortfalls"),
-        lost_nodes=setting(best.candidate.question.requirements.targets.lost_nodes, "nodes", "targets.lost_nodes"),
+        lost_nodes=setting(best.candidate.inputs.requirements.targets.lost_nodes, "nodes", "targets.lost_nodes"),
         utilisation=constant(inputs, "UTILISATION", "fraction"),
         **(lacking if is_negative else {}),
     )
 
 
 def _primary_type(chosen: Candidate) -> Explanation:
-    pinned = chosen.question.requirements.cluster.primary_type
+    pinned = chosen.inputs.requirements.cluster.primary_type
     if pinned is not None:
         return explain("pinned", "You pinned the type.", "pinned", pinned=setting(pinned, "", "primary.type"))
     return explain(
@@ -183,7 +183,7 @@ def _primary_type(chosen: Candidate) -> Explanation:
 def role_explanations(chosen: Candidate) -> dict[str, Explanation]:
     """Copies in HDFS, and how many RegionServers a master waits for."""
     nodes = figure(chosen.count, "nodes", "core.count")
-    lost = setting(chosen.question.requirements.targets.lost_nodes, "nodes", "targets.lost_nodes")
+    lost = setting(chosen.inputs.requirements.targets.lost_nodes, "nodes", "targets.lost_nodes")
     return {
         "hdfs_replication": _replication(chosen, nodes, lost),
         "region_servers_to_start": explain(
@@ -204,7 +204,7 @@ def _replication(chosen: Candidate, nodes: Quantity, lost: Quantity) -> Explanat
         "spare": constant(system_volume, "SPARE_COPIES"),
         "fewest": constant(system_volume, "FEWEST_LOG_COPIES"),
     }
-    mode = chosen.question.mode
+    mode = chosen.inputs.mode
     if not mode.keeps_data_in_s3:
         return explain(
             "min(core_nodes, max(copies_of_data, fewest, lost_nodes + spare))",
@@ -214,7 +214,7 @@ def _replication(chosen: Candidate, nodes: Quantity, lost: Quantity) -> Explanat
             copies_of_data=fact(mode.data_copies, "", f"mode {mode}"),
             **names,
         )
-    content = "EMR's temporary files" if chosen.question.requirements.wal_service else "the write-ahead log"
+    content = "EMR's temporary files" if chosen.inputs.requirements.wal_service else "the write-ahead log"
     return explain(
         "min(core_nodes, max(fewest, lost_nodes + spare))",
         f"HDFS stores {content} in one copy more than the number of nodes that may be lost ({{lost_nodes}}), in at"

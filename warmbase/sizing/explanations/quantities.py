@@ -46,9 +46,9 @@ def setting(value: Value, unit: str, key: str) -> Quantity:
     return Quantity(value=value, unit=unit, source=f"{SETTING}{key}")
 
 
-def offered_reads(question: SizingInputs) -> Quantity:
+def offered_reads(inputs: SizingInputs) -> Quantity:
     """Return the load that the environment file states: the requests in flight, or the mean or peak rate of reads."""
-    load, reads = question.requirements.workload.load, "workload.reads"
+    load, reads = inputs.requirements.workload.load, "workload.reads"
     if isinstance(load, ClosedLoad):
         return setting(load.concurrency, "requests in flight", f"{reads}.concurrency")
     return setting(load.reads_per_second, "reads/s", f"{reads}.{'peak_' if load.of_peak else ''}per_second")

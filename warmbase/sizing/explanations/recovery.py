@@ -44,7 +44,7 @@ def persistence_explanations(candidate: Candidate) -> dict[str, Explanation]:
                 candidate.share.cached_blocks, "blocks", "warmbase.sizing.cache.bucket_cache.CacheDemand.blocks_cached"
             ),
             entry=computed(
-                index_bytes_per_block(index_format(candidate.question.world.release)),
+                index_bytes_per_block(index_format(candidate.inputs.world.release)),
                 "B",
                 "warmbase.sizing.server.restart.index_bytes_per_block",
             ),
@@ -128,7 +128,7 @@ def restart_explanations(candidate: Candidate) -> dict[str, Explanation]:
 
 
 def _retain_retries(candidate: Candidate, away: Quantity, opening: Quantity) -> Explanation:
-    return pinned(candidate.question.requirements.pins, "retain_retries") or explain(
+    return pinned(candidate.inputs.requirements.pins, "retain_retries") or explain(
         "fewest_retries(margin * (away + opening))",
         "The fewest retries with which the master waits {margin} times as long as a restart takes ({away} until the "
         "server is back and {opening} to open its regions) before it moves the regions to other servers.",
@@ -172,7 +172,7 @@ def _away(candidate: Candidate) -> Explanation:
             boot=boot,
             pre_touch=pre_touch,
         )
-    if candidate.question.world.release.index_restored_in_background:
+    if candidate.inputs.world.release.index_restored_in_background:
         return explain(
             "boot + pre_touch",
             "A server is away while it boots ({boot}) and touches its heap ({pre_touch}); it reads the cache's index "
@@ -324,7 +324,7 @@ def cold_explanations(candidate: Candidate) -> dict[str, Explanation]:
 
 def _prefetch_seconds(candidate: Candidate, start: ColdStart) -> Explanation:
     share = candidate.share_of(candidate.count)
-    alone = fill_seconds(candidate.question.demand, share, start.cluster, candidate.prefetch_threads)
+    alone = fill_seconds(candidate.inputs.demand, share, start.cluster, candidate.prefetch_threads)
     seconds = {
         TERMS[name]: computed(value, "s", "warmbase.sizing.cache.warm_up.prefetch") for name, value in alone.terms
     }
@@ -354,8 +354,8 @@ def snapshot_explanations(candidate: Candidate) -> dict[str, Explanation]:
 
 
 def _copy(copy: Copy, candidate: Candidate, what: str) -> Explanation:
-    mode, instance = candidate.question.mode, candidate.instance
-    requirements = candidate.question.requirements
+    mode, instance = candidate.inputs.mode, candidate.instance
+    requirements = candidate.inputs.requirements
     mappers = (
         figure(copy.mappers, "mappers", "snapshot.mappers")
         if requirements.snapshot_mappers is None

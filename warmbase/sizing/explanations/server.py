@@ -135,8 +135,8 @@ def _on_heap_cache(candidate: Candidate) -> Explanation:
 
 
 def _memstore(candidate: Candidate) -> Explanation:
-    share = write_share(candidate.question, candidate.survivors)
-    files = flush_writing(candidate.question.requirements.workload, caches=candidate.share.cached_blocks > 0)
+    share = write_share(candidate.inputs, candidate.survivors)
+    files = flush_writing(candidate.inputs.requirements.workload, caches=candidate.share.cached_blocks > 0)
     least = constant(write_path, "MINIMUM_MEMSTORE_BYTES", "B")
     fraction_of_heap = {
         "heap": figure(candidate.region_server.heap.xmx_bytes, "B", "heap.xmx_mib"),
@@ -195,7 +195,7 @@ def _page_cache(candidate: Candidate) -> Explanation:
 
 def thread_explanations(candidate: Candidate) -> dict[str, Explanation]:
     """Explain handlers, their queues, prefetch threads, and connections to S3."""
-    pins = candidate.question.requirements.pins
+    pins = candidate.inputs.requirements.pins
     return {
         "handlers": pinned(pins, "handlers") or _handlers(candidate),
         "call_queues.read_fraction": pinned(pins, "read_fraction") or _read_fraction(candidate),
@@ -225,7 +225,7 @@ def thread_explanations(candidate: Candidate) -> dict[str, Explanation]:
 
 
 def _handlers(candidate: Candidate) -> Explanation:
-    workload, instance = candidate.question.requirements.workload, candidate.instance
+    workload, instance = candidate.inputs.requirements.workload, candidate.instance
     readers = computed(
         candidate.share.reads_in_progress, "reads", "warmbase.sizing.service.performance.reads_in_progress"
     )
@@ -281,7 +281,7 @@ def _openers(candidate: Candidate) -> Explanation:
 
 def _read_fraction(candidate: Candidate) -> Explanation:
     source = "judgement: a put holds its handler until the log is synced; HBase 2.6.2 RWQueueRpcExecutor splits them"
-    if not candidate.question.requirements.workload.write_bytes_per_second:
+    if not candidate.inputs.requirements.workload.write_bytes_per_second:
         return explain(
             "shared",
             "The workload does not write, so reads share every queue.",

@@ -19,7 +19,7 @@ def service_explanations(candidate: Candidate) -> dict[str, Explanation]:
     """Explain bottleneck, latency, requests and cost."""
     return {
         "throughput.bottleneck": _bottleneck(candidate),
-        **_load("throughput", candidate, candidate.question, candidate.performance(candidate.count)),
+        **_load("throughput", candidate, candidate.inputs, candidate.performance(candidate.count)),
         **_peak(candidate),
         **_busiest_server(candidate),
         **_s3_requests(candidate),
@@ -44,13 +44,13 @@ def _s3_requests(candidate: Candidate) -> dict[str, Explanation]:
 
 
 def _peak(candidate: Candidate) -> dict[str, Explanation]:
-    question = candidate.question.at_peak
-    if question is candidate.question:
+    inputs = candidate.inputs.at_peak
+    if inputs is candidate.inputs:
         return {}
-    return _load("peak", candidate, question, candidate.peak_performance(candidate.count))
+    return _load("peak", candidate, inputs, candidate.peak_performance(candidate.count))
 
 
-def _load(path: str, candidate: Candidate, question: SizingInputs, reads: Performance) -> dict[str, Explanation]:
+def _load(path: str, candidate: Candidate, inputs: SizingInputs, reads: Performance) -> dict[str, Explanation]:
     """Explain the figures of one rate of reads, the mean one or that of the peak hour, below a path."""
     limit = bottleneck(candidate.resources(candidate.count))
     return {
@@ -62,20 +62,20 @@ def _load(path: str, candidate: Candidate, question: SizingInputs, reads: Perfor
             limit=figure(limit.max_reads_per_second, "reads/s", f"{path}.saturation_reads_per_second"),
             resource=figure(limit.name, "", f"{path}.bottleneck"),
         ),
-        f"{path}.mean_latency_ms": _mean_latency(question, reads),
-        f"{path}.p99_latency_ms": _p99(candidate, question, reads),
+        f"{path}.mean_latency_ms": _mean_latency(inputs, reads),
+        f"{path}.p99_latency_ms": _p99(candidate, inputs, reads),
     }
 
 
-def _p99(candidate: Candidate, question: SizingInputs, reads: Performance) -> Explanation:
+def _p99(candidate: Candidate, inputs: SizingInputs, reads: Performance) -> Explanation:
     """Explain the simulated percentile by what a block waits for: a disk, S3, or either."""
-    in_s3, on_disk = candidate.question.mode.keeps_data_in_s3, candidate.disk is not None
+    in_s3, on_disk = candidate.inputs.mode.keeps_data_in_s3, candidate.disk is not None
     waits = {"disk": constant(resource, "DISK_LATENCY_SECONDS", "s")} if on_disk else {}
     if in_s3:
         waits["first_byte"] = constant(read, "S3_FIRST_BYTE_SECONDS", "s")
     sentence = "A disk takes {disk} on average." if on_disk else "S3's first byte takes {first_byte} on average."
     if in_s3 and on_disk:
-        waits["hit_ratio"] = _from_disks(candidate, question)
+        waits["hit_ratio"] = _from_disks(candidate, inputs)
         sentence = (
             "A disk takes {disk} and S3's first byte {first_byte} on average, and {hit_ratio} of the blocks come from"
             " disks."
@@ -96,9 +96,9 @@ def _p99(candidate: Candidate, question: SizingInputs, reads: Performance) -> Ex
     )
 
 
-def _from_disks(candidate: Candidate, question: SizingInputs) -> Quantity:
+def _from_disks(candidate: Candidate, inputs: SizingInputs) -> Quantity:
     """Return the share of all blocks that come from disks; blocks of tables that are not cached never do."""
-    ratio, share = candidate.hit_ratio(candidate.count), candidate.from_disks(question)
+    ratio, share = candidate.hit_ratio(candidate.count), candidate.from_disks(inputs)
     if share == ratio:
         return figure(ratio, "fraction", "hit_ratio.predicted")
     return computed(share, "fraction", "warmbase.sizing.search.candidate.Candidate.from_disks")
@@ -125,7 +125,7 @@ def _bottleneck(candidate: Candidate) -> Explanation:
 
 
 def _busiest_server(candidate: Candidate) -> dict[str, Explanation]:
-    question, workload = candidate.question.at_peak, candidate.question.requirements.workload
+    inputs, workload = candidate.inputs.at_peak, candidate.inputs.requirements.workload
     spread = " or ".join(dict.fromkeys(str(part.spread) for part in workload.parts))
     names = {
         "servers": figure(candidate.count, "nodes", "core.count"),
@@ -145,7 +145,7 @@ def _busiest_server(candidate: Candidate) -> dict[str, Explanation]:
             "The busiest of {servers} receives this many times the mean number of requests, where "
             f"{spreading}. {placing}",
             source,
-            {"busiest": lambda servers: question.imbalance(round(servers)).requests},
+            {"busiest": lambda servers: inputs.imbalance(round(servers)).requests},
             **names,
             placements=constant(popularity, "PLACEMENTS", "random placements"),
         ),
@@ -154,14 +154,14 @@ def _busiest_server(candidate: Candidate) -> dict[str, Explanation]:
             "The busiest of {servers} reads this many times the mean number of blocks from disk or S3. Blocks spread "
             "more evenly than requests, because the hottest rows ({remembered} on each server) stay in memory.",
             source,
-            {"busiest": lambda servers: question.imbalance(round(servers)).blocks},
+            {"busiest": lambda servers: inputs.imbalance(round(servers)).blocks},
             **names,
             remembered=constant(popularity, "REMEMBERED_BYTES", "B"),
         ),
     }
 
 
-def _mean_latency(question: SizingInputs, reads: Performance) -> Explanation:
+def _mean_latency(inputs: SizingInputs, reads: Performance) -> Explanation:
     return explain(
         "(alone + waiting) * milliseconds",
         "A read of {blocks} takes {alone} when nothing else runs, and waits {waiting} under a load of {load}.",
@@ -169,8 +169,8 @@ def _mean_latency(question: SizingInputs, reads: Performance) -> Explanation:
         alone=computed(reads.load.seconds_alone, "s", "warmbase.sizing.service.resource.seconds_alone"),
         waiting=computed(reads.load.waiting_seconds, "s", "warmbase.sizing.service.queueing"),
         milliseconds=MILLISECONDS,
-        blocks=computed(question.read.blocks, "blocks", "warmbase.sizing.workload.workload.StoredBlocks.per_read"),
-        load=offered_reads(question),
+        blocks=computed(inputs.read.blocks, "blocks", "warmbase.sizing.workload.workload.StoredBlocks.per_read"),
+        load=offered_reads(inputs),
     )
 
 
@@ -183,7 +183,7 @@ def _cost(candidate: Candidate) -> Explanation:
         "core + primary + services",
         "The sum of the bill with all nodes running all month: {core} for core nodes, {primary} for primary nodes, and "
         "{services} for S3, CloudWatch, keys and endpoints.",
-        candidate.question.world.prices.described,
+        candidate.inputs.world.prices.described,
         core=computed(core, "USD/month", "warmbase.sizing.search.evaluation.candidate_cost"),
         primary=computed(primary, "USD/month", "warmbase.sizing.search.evaluation.candidate_cost"),
         services=computed(services, "USD/month", "warmbase.sizing.search.evaluation.candidate_cost"),

@@ -50,7 +50,7 @@ def volume_explanations(candidate: Candidate) -> dict[str, Explanation]:
             for name, unit in figures.items()
         }
         return {f"{path}.{name}": _as_is("The instance's own drive has {as_is}.", drive[name]) for name in figures}
-    if candidate.question.requirements.cluster.core.volumes is not None:
+    if candidate.inputs.requirements.cluster.core.volumes is not None:
         pinned = {name: setting(getattr(volume, name), unit, "core.volumes") for name, unit in figures.items()}
         return {f"{path}.{name}": _as_is("You pinned it to {as_is}.", pinned[name]) for name in figures}
     return {
@@ -66,7 +66,7 @@ def _as_is(sentence: str, quantity: Quantity) -> Explanation:
 
 
 def _size(candidate: Candidate) -> Explanation:
-    demand = candidate.question.demand
+    demand = candidate.inputs.demand
     return explain(
         "unlike_other_disks(max(smallest, ceil(cache * mebibyte * (whole / count + index_copies * entry / "
         "capacity_per_block) / fill / gibibyte), ceil(iops / iops_per_gibibyte) if iops > included else smallest))",
@@ -94,10 +94,10 @@ def _size(candidate: Candidate) -> Explanation:
 
 
 def _count(candidate: Candidate) -> Explanation:
-    question = candidate.question
+    inputs = candidate.inputs
 
     def fewest(cache_mib: float) -> float:
-        volumes = fewest_cache_volumes(question, candidate.instance, np.array([cache_mib]), candidate.survivors)
+        volumes = fewest_cache_volumes(inputs, candidate.instance, np.array([cache_mib]), candidate.survivors)
         return float(volumes.count[0])
 
     return explain(
@@ -115,7 +115,7 @@ def _count(candidate: Candidate) -> Explanation:
 
 def _useful(candidate: Candidate) -> Quantity:
     """Return the load of all cache volumes divided by that of the busiest."""
-    demand, count = candidate.question.demand, candidate.layout.volume("cache").count
+    demand, count = candidate.inputs.demand, candidate.layout.volume("cache").count
     effective_mib = demand.effective_sizes_mib(np.array([float(candidate.cache_mib)]))
     useful = useful_volumes_of(demand, effective_mib, candidate.survivors, count)[0]
     return computed(round(float(useful), 9), "", "warmbase.sizing.cache.bucket_cache.useful_volumes_of")
@@ -126,7 +126,7 @@ def _throughput(candidate: Candidate) -> Explanation:
         candidate.layout.volume("cache").throughput_mib_s, "MiB/s", "core.volumes.cache.throughput_mib_s"
     )
     included = constant(gp3, "INCLUDED_MIB_S", "MiB/s")
-    if candidate.question.offered_reads_per_second is None:
+    if candidate.inputs.offered_reads_per_second is None:
         return constraint(
             "throughput >= included",
             "A closed load states no rate to provision for, so the volume gets what gp3 includes ({included}), or"
@@ -145,12 +145,12 @@ def _throughput(candidate: Candidate) -> Explanation:
         included=included,
         mebibyte=MEBIBYTE,
         bytes_per_read=computed(
-            disk_bytes_per_read(candidate.question.read, _hits(candidate)),
+            disk_bytes_per_read(candidate.inputs.read, _hits(candidate)),
             "B",
             "warmbase.sizing.service.resource.disk_bytes_per_read",
         ),
         written=computed(
-            candidate.question.written_bytes_per_second,
+            candidate.inputs.written_bytes_per_second,
             "B/s",
             "warmbase.sizing.service.inputs.SizingInputs.written_bytes_per_second",
         ),
@@ -166,7 +166,7 @@ def _iops(candidate: Candidate) -> Explanation:
         "throughput": figure(volume.throughput_mib_s, "MiB/s", "core.volumes.cache.throughput_mib_s"),
         "iops_per_throughput": constant(gp3, "IOPS_PER_MIB_S", "IOPS for each MiB/s"),
     }
-    if candidate.question.offered_reads_per_second is None:
+    if candidate.inputs.offered_reads_per_second is None:
         return constraint(
             "iops >= throughput * iops_per_throughput",
             "EBS requires at least {iops_per_throughput} of throughput.",
@@ -181,7 +181,7 @@ def _iops(candidate: Candidate) -> Explanation:
         "{iops_per_throughput} of throughput.",
         "EBS User Guide, general-purpose volumes",
         operations_per_read=computed(
-            disk_ios_per_read(candidate.question.read, _hits(candidate), "ebs"),
+            disk_ios_per_read(candidate.inputs.read, _hits(candidate), "ebs"),
             "operations",
             "warmbase.sizing.service.resource.disk_ios_per_read",
         ),
@@ -196,7 +196,7 @@ def _hits(candidate: Candidate) -> Hits:
 
 def _load(candidate: Candidate) -> dict[str, Quantity]:
     return {
-        "offered": offered_reads(candidate.question.at_peak),
+        "offered": offered_reads(candidate.inputs.at_peak),
         "utilisation": constant(inputs, "UTILISATION", "fraction"),
         "survivors": figure(candidate.survivors, "nodes", "region_servers_to_start"),
         **({"useful": _useful(candidate)} if _shared(candidate) else {}),
@@ -213,7 +213,7 @@ def hdfs_explanations(candidate: Candidate) -> dict[str, Explanation]:
     load = candidate.hdfs_load
     if load is None:
         return {}
-    pins = candidate.question.requirements.pins
+    pins = candidate.inputs.requirements.pins
     nodes = figure(load.nodes, "nodes", "core.count")
     fewest = constant(system_volume, "FEWEST_HANDLERS")
     return {
@@ -264,7 +264,7 @@ def _recovery(candidate: Candidate, nodes: Quantity) -> Explanation:
         node=computed(load.node_bytes, "B", "workload.stored x copies / core.count"),
         nodes=nodes,
         whole=WHOLE,
-        copies=fact(load.copies, "copies", f"mode {candidate.question.mode}"),
+        copies=fact(load.copies, "copies", f"mode {candidate.inputs.mode}"),
         share=constant(system_volume, "RECOVERY_FRACTION", "fraction"),
         disks=computed(load.disk_bytes_per_second, "B/s", "warmbase.sizing.service.resource.ebs_disk"),
         longest=constant(system_volume, "LONGEST_RECOVERY_SECONDS", "s"),

@@ -31,7 +31,7 @@ def compaction_explanations(candidate: Candidate) -> dict[str, Explanation]:
 
 def cells(candidate: Candidate) -> dict[str, Quantity]:
     """Return the cells that one surviving server takes, and the heap of each."""
-    share = write_share(candidate.question, candidate.survivors)
+    share = write_share(candidate.inputs, candidate.survivors)
     return {
         "cells": computed(
             share.cells_per_second, "cells/s", "warmbase.sizing.service.inputs.WriteShare.cells_per_second"
@@ -140,7 +140,7 @@ def _rewriting(candidate: Candidate) -> dict[str, Quantity]:
 
 
 def _day_limit(candidate: Candidate) -> Explanation:
-    share, files = write_share(candidate.question, candidate.survivors), candidate.writing_server.files
+    share, files = write_share(candidate.inputs, candidate.survivors), candidate.writing_server.files
     limit_bytes = day_limit(share, files)
     why = (
         "By day, a compaction reads at most {limit}: a quarter of what a region receives in a day, and at least"
@@ -190,7 +190,7 @@ def write_explanations(candidate: Candidate) -> dict[str, Explanation]:
             LEAST,
             fewest=constant(write_path, "FEWEST_FLUSHERS"),
         )
-    pins = candidate.question.requirements.pins
+    pins = candidate.inputs.requirements.pins
     return {
         **_load(candidate),
         **{
@@ -257,7 +257,7 @@ def _encryption(server: WritingServer) -> Explanation:
 
 
 def _amplification(candidate: Candidate) -> Explanation:
-    server, share = candidate.writing_server, write_share(candidate.question, candidate.survivors)
+    server, share = candidate.writing_server, write_share(candidate.inputs, candidate.survivors)
     stored_bytes = server.flush_cells * server.cells.stored_bytes
     writes = store_writes(share, stored_bytes, server.settings.min_size_bytes)
     return explain(
@@ -273,7 +273,7 @@ def _amplification(candidate: Candidate) -> Explanation:
 
 
 def _flush_explanations(candidate: Candidate) -> dict[str, Explanation]:
-    server, share = candidate.writing_server, write_share(candidate.question, candidate.survivors)
+    server, share = candidate.writing_server, write_share(candidate.inputs, candidate.survivors)
     return {
         "flush_size_bytes": explain(
             "min(most, max(whole, ceil(cells * heap / max(regions, one_region) * shortest / default)) * default)",
@@ -312,7 +312,7 @@ def _flush_explanations(candidate: Candidate) -> dict[str, Explanation]:
 
 def _system_volume(candidate: Candidate) -> dict[str, Explanation]:
     volume = next((volume for volume in candidate.layout.volumes if volume.purpose == "system"), None)
-    core, server = candidate.question.requirements.cluster.core, candidate.writing_server
+    core, server = candidate.inputs.requirements.cluster.core, candidate.writing_server
     if volume is None or core.volumes is not None or server.log is None:
         return {}
     return {

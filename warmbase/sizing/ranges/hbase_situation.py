@@ -47,7 +47,7 @@ class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     @property
     def most_nodes(self) -> int:
         """Return the most nodes that the cluster may grow to, even if the file states their number."""
-        return MOST_NODES if self.count_is_fixed else node_counts(self.question)[-1]
+        return MOST_NODES if self.count_is_fixed else node_counts(self.inputs)[-1]
 
     @property
     def prices(self) -> PriceTable:
@@ -57,10 +57,10 @@ class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     @property
     def fixed_usd(self) -> float:
         """Return what any bill contains besides the core nodes, in USD a month."""
-        return fixed_usd(self.question)
+        return fixed_usd(self.inputs)
 
     @cached_property
-    def question(self) -> SizingInputs:
+    def inputs(self) -> SizingInputs:
         """Return what all candidates share."""
         return SizingInputs.new(self.requirements, self.world)
 
@@ -71,7 +71,7 @@ class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         if count is not None and count <= self.requirements.targets.lost_nodes:
             return None
         try:
-            best = cheapest_serving(self.question)
+            best = cheapest_serving(self.inputs)
         except NotEnoughMemory:
             return None
         if best is None or not best.serves:
@@ -99,24 +99,24 @@ class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
     def _outcome(self, option: ClusterOption) -> Outcome:
         """Return the outcome of an option as if it were pinned."""
-        question, prices = self.question, self.world.prices
+        inputs, prices = self.inputs, self.world.prices
         survivors = max(FEWEST_SURVIVORS, option.count - self.requirements.targets.lost_nodes)
-        room_mib = pinned_layout(question, option.volumes, survivors).cache_mib
+        room_mib = pinned_layout(inputs, option.volumes, survivors).cache_mib
         on_volumes = Layout(cache_mib=room_mib, volumes=option.unsized_volumes)
-        layout = within_memory(question, self.world.instance_types[option.instance_type], survivors, on_volumes)
-        planned_mib = min(layout.cache_mib, planned_cache_mib(option.volumes, question.demand))
+        layout = within_memory(inputs, self.world.instance_types[option.instance_type], survivors, on_volumes)
+        planned_mib = min(layout.cache_mib, planned_cache_mib(option.volumes, inputs.demand))
         services, missed = self._evaluation(option.instance_type, option.count, layout, planned_mib)
         if missed == MISSED_HIT_RATIO and layout.cache_mib < room_mib and self._meets_hit_ratio(room_mib, survivors):
             missed = ("memory",)
-        groups = billed_groups(question, option.instance_type, option.count, option.volumes)
+        groups = billed_groups(inputs, option.instance_type, option.count, option.volumes)
         usd_per_month = nodes_usd(groups, prices) + services
         return Outcome(
             usd_per_month=usd_per_month,
             node_usd_per_month=prices.compute[option.instance_type].usd_per_hour * HOURS_PER_MONTH,
             missed=(
-                *_impossible(question, option),
+                *_impossible(inputs, option),
                 *missed,
-                *(shortfall.target for shortfall in budget_missed(question, usd_per_month)),
+                *(shortfall.target for shortfall in budget_missed(inputs, usd_per_month)),
             ),
         )
 
@@ -133,14 +133,14 @@ class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         self, instance_type: str, count: int, layout: Layout, planned_mib: int
     ) -> tuple[float, tuple[str, ...]]:
         instance = self.world.instance_types[instance_type]
-        candidate = Candidate(question=self.question, instance=instance, count=count, layout=layout)
+        candidate = Candidate(inputs=self.inputs, instance=instance, count=count, layout=layout)
         missed = MISSED_HIT_RATIO
         if not misses_hit_ratio(candidate):  # A smaller cache has no more hits, and other targets take much longer.
             candidate, missed = self._with_fitting_cache(candidate, planned_mib)
         return services_usd(candidate_bill(candidate), self.world.prices), missed
 
     def _meets_hit_ratio(self, cache_mib: int, survivors: int) -> bool:
-        return self.question.demand.estimated_hit_ratio(cache_mib, survivors) >= self.requirements.targets.hit_ratio
+        return self.inputs.demand.estimated_hit_ratio(cache_mib, survivors) >= self.requirements.targets.hit_ratio
 
     def _with_fitting_cache(self, candidate: Candidate, planned_mib: int) -> tuple[Candidate, tuple[str, ...]]:
         missed = shortfalls(candidate)
@@ -150,18 +150,18 @@ class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         return fitting, tuple(shortfall.target for shortfall in missed)
 
 
-def _impossible(question: SizingInputs, option: ClusterOption) -> Iterator[str]:
+def _impossible(inputs: SizingInputs, option: ClusterOption) -> Iterator[str]:
     """Yield the targets that no cluster of such nodes could meet, because it would lack nodes, regions or disks.
 
     A search proposes no such cluster, but the option is the cluster of another sample.
     """
-    needs, fixed = question.requirements, question.requirements.cluster.core.count is not None
-    if not fixed and option.count < fewest_nodes(question):
+    needs, fixed = inputs.requirements, inputs.requirements.cluster.core.count is not None
+    if not fixed and option.count < fewest_nodes(inputs):
         yield "lost_nodes"
-    if not fixed and option.count > max(fewest_nodes(question), needs.workload.regions + needs.targets.lost_nodes):
+    if not fixed and option.count > max(fewest_nodes(inputs), needs.workload.regions + needs.targets.lost_nodes):
         yield "regions"
     data = next((volume for volume in option.volumes if volume.purpose == "data"), None)
     if data is not None:
-        size_gib, count = hdfs_volumes(question, max(FEWEST_SURVIVORS, option.count - needs.targets.lost_nodes))
+        size_gib, count = hdfs_volumes(inputs, max(FEWEST_SURVIVORS, option.count - needs.targets.lost_nodes))
         if data.size_gib * data.count < size_gib * count:
             yield "volume"

@@ -71,7 +71,7 @@ def lost_node(candidate: Candidate) -> LostNode | None:
     refill = 0.0
     if candidate.cache_mib:
         mine = candidate.share_of(candidate.count)
-        refill = fill_seconds(candidate.question.demand, mine, cluster, candidate.prefetch_threads).seconds
+        refill = fill_seconds(candidate.inputs.demand, mine, cluster, candidate.prefetch_threads).seconds
     return LostNode(
         rows_fraction=share,
         meta_probability=share,
@@ -130,10 +130,10 @@ def replaced_node(candidate: Candidate) -> ReplacedNode | None:
     nodes, warm, offline = candidate.count, warm_seconds(candidate), candidate.offline
     balanced = max(REPLACEMENT_SECONDS, offline.seconds + offline.meta_seconds) + 2 * BALANCER_SECONDS
     hit_ratio = candidate.hit_ratio(nodes)
-    if candidate.question.mode.keeps_data_in_s3:
+    if candidate.inputs.mode.keeps_data_in_s3:
         hit_ratio *= (nodes - 1) / nodes
     reads = performance(
-        candidate.question, candidate.cluster(nodes), Hits(ratio=hit_ratio), vcpus=candidate.instance.vcpus
+        candidate.inputs, candidate.cluster(nodes), Hits(ratio=hit_ratio), vcpus=candidate.instance.vcpus
     )
     served = candidate.performance(nodes).load.reads_per_second
     if (cold := cold_node(candidate)) is not None:
@@ -143,7 +143,7 @@ def replaced_node(candidate: Candidate) -> ReplacedNode | None:
         regions_seconds=balanced - REPLACEMENT_SECONDS,
         warm_seconds=warm,
         seconds=balanced + warm,
-        regions=candidate.question.requirements.workload.regions / nodes,
+        regions=candidate.inputs.requirements.workload.regions / nodes,
         hit_ratio=hit_ratio,
         reads_per_second=served,
         p99_latency_ms=reads.percentiles.p99_ms,
@@ -156,8 +156,8 @@ def _gets(candidate: Candidate, missing_per_second: float) -> float:
 
     So many reads a second miss at first; a prefetch fills the cache evenly, so half as many miss on average.
     """
-    fill = fill_of(candidate.question.demand, candidate.share_of(candidate.count))
-    read = candidate.question.read
+    fill = fill_of(candidate.inputs.demand, candidate.share_of(candidate.count))
+    read = candidate.inputs.read
     misses = missing_per_second * read.cacheable * read.blocks * warm_seconds(candidate) / 2
     return fill.s3_bytes / GET_BYTES + misses
 
@@ -178,7 +178,7 @@ def cold_node(candidate: Candidate) -> ColdStart | None:
         return None
     cluster = candidate.cluster(candidate.count)
     alone = replace(cluster, s3_prefixes=cluster.s3_prefixes * cluster.servers)
-    return cold_start(candidate.question, candidate.share_of(candidate.count), alone, candidate.prefetch_threads)
+    return cold_start(candidate.inputs, candidate.share_of(candidate.count), alone, candidate.prefetch_threads)
 
 
 COMPACTED_FILES: Final = MOST_FILES  # hbase.hstore.compaction.max: a compaction merges as many as it may
@@ -248,22 +248,22 @@ CACHE_SETTINGS: Final = (
 
 def load_bytes(candidate: Candidate) -> float:
     """Return the bytes of cells that clients put: the stored data before compression."""
-    workload = candidate.question.requirements.workload
+    workload = candidate.inputs.requirements.workload
     return workload.stored_bytes * workload.compression_ratio
 
 
 def log_bytes_per_second(candidate: Candidate) -> float:
     """Return the rate at which all logs accept cells; each cell is written once for each of its copies in HDFS."""
     system: Volume = next(volume for volume in candidate.layout.volumes if volume.purpose == "system")
-    copies = hdfs_replication(candidate.question, candidate.count)
+    copies = hdfs_replication(candidate.inputs, candidate.count)
     return candidate.count * min(system.bytes_per_second, candidate.instance.ebs_sustained_bytes_per_second) / copies
 
 
 def network_bytes_per_second(candidate: Candidate) -> float:
     """Return the rate at which the network carries cells: the log's other copies, the flush and compactions go out."""
-    workload = candidate.question.requirements.workload
-    copies = hdfs_replication(candidate.question, candidate.count)
-    sent = copies - 1 + LEAST_AMPLIFICATION * candidate.question.mode.data_copies / workload.compression_ratio
+    workload = candidate.inputs.requirements.workload
+    copies = hdfs_replication(candidate.inputs, candidate.count)
+    sent = copies - 1 + LEAST_AMPLIFICATION * candidate.inputs.mode.data_copies / workload.compression_ratio
     return candidate.count * candidate.instance.network_sustained_bytes_per_second / max(1.0, sent)
 
 
@@ -314,7 +314,7 @@ def bad_hours(candidate: Candidate) -> BadHours:
         lost_node=lost_node(candidate),
         replaced_node=replaced_node(candidate),
         initial_load_seconds=initial_load_seconds(candidate),
-        initial_load_settings=initial_load_settings(candidate.question.mode),
+        initial_load_settings=initial_load_settings(candidate.inputs.mode),
     )
 
 
@@ -325,7 +325,7 @@ def _cold_hours(candidate: Candidate) -> ColdHours | None:
     now = start.served(0.0)
     return ColdHours(
         reads_per_second=now.reads_per_second,
-        gets_per_second=now.reads_per_second * start.read.blocks if candidate.question.mode.keeps_data_in_s3 else 0.0,
+        gets_per_second=now.reads_per_second * start.read.blocks if candidate.inputs.mode.keeps_data_in_s3 else 0.0,
         bottleneck=now.bottleneck,
         least_hit_ratio=start.least_hit_ratio,
         carried_seconds=start.course.carried_seconds,

@@ -165,9 +165,9 @@ def server_fill(candidate: Candidate) -> ServerFill | None:
     volume, servers = candidate.data_volume, candidate.count
     if candidate.cold is None or volume is None or volume.type == "nvme":
         return None
-    question, instance, writing = candidate.question, candidate.instance, candidate.writing_server
-    cluster, demand = candidate.cluster(servers), question.demand
-    cells = question.requirements.workload.write_bytes_per_second / writing.cells.value_bytes / servers
+    inputs, instance, writing = candidate.inputs, candidate.instance, candidate.writing_server
+    cluster, demand = candidate.cluster(servers), inputs.demand
+    cells = inputs.requirements.workload.write_bytes_per_second / writing.cells.value_bytes / servers
     network = cells * writing.network_bytes
 
     def rates(network_bytes_per_second: float, ebs_bytes_per_second: float) -> NodeRates:

@@ -80,16 +80,16 @@ def eta(copy: Copy) -> Eta:
 def export_copy(candidate: Candidate) -> Copy:
     """Return the copy of all data to another bucket, with one mapper per node or as many as the environment states."""
     return Copy(
-        copied_bytes=candidate.question.requirements.workload.stored_bytes,
+        copied_bytes=candidate.inputs.requirements.workload.stored_bytes,
         servers=candidate.count,
-        mappers=candidate.question.requirements.snapshot_mappers or candidate.count,
+        mappers=candidate.inputs.requirements.snapshot_mappers or candidate.count,
         network_bytes_per_second=candidate.instance.network_sustained_bytes_per_second,
     )
 
 
 def import_copy(candidate: Candidate) -> Copy:
     """Return the copy of all data into the cluster; HDFS receives every byte as often as it keeps copies."""
-    return replace(export_copy(candidate), replicas=candidate.question.mode.data_copies if candidate.disk else 1)
+    return replace(export_copy(candidate), replicas=candidate.inputs.mode.data_copies if candidate.disk else 1)
 
 
 ANSWER_BYTES: Final = 2 * MIB  # hbase.client.scanner.max.result.size: one scanner call returns about this much
@@ -123,31 +123,31 @@ def scan_exports(candidate: Candidate) -> tuple[ScanExport, ...]:
 
     The export runs beside the load outside the peak. A table whose peak has no stated length counts with its peak load.
     """
-    question = candidate.question
-    beside = question.outside_peak.offered_reads_per_second
+    inputs = candidate.inputs
+    beside = inputs.outside_peak.offered_reads_per_second
     if beside is None:
         return ()
-    tables = zip(question.demand.blocks.parts, question.table_reads, _cached_fractions(candidate), strict=True)
+    tables = zip(inputs.demand.blocks.parts, inputs.table_reads, _cached_fractions(candidate), strict=True)
     return tuple(_export(candidate, beside, *table) for table in tables)
 
 
 def _cached_fractions(candidate: Candidate) -> Iterator[float]:
     """Yield the share of each table's blocks that is on the nodes' disks."""
-    question, blocks = candidate.question, candidate.question.demand.blocks
-    if not question.mode.has_bucket_cache:
+    inputs, blocks = candidate.inputs, candidate.inputs.demand.blocks
+    if not inputs.mode.has_bucket_cache:
         yield from (candidate.hit_ratio(candidate.count) for _ in blocks.parts)
         return
-    in_cache = question.tables_in_cache(candidate.hit_ratio(candidate.count))
+    in_cache = inputs.tables_in_cache(candidate.hit_ratio(candidate.count))
     for part, (_, cached_blocks) in zip(blocks.parts, in_cache, strict=True):
         # The curves count cached blocks in units of the mean length over all tables.
-        cached_bytes = cached_blocks * question.demand.cacheable.cached_bytes
+        cached_bytes = cached_blocks * inputs.demand.cacheable.cached_bytes
         yield min(1.0, cached_bytes / (part.count * part.cached_bytes))
 
 
 def _export(candidate: Candidate, beside: float, blocks: StoredBlocks, table: TableRead, cached: float) -> ScanExport:
     cluster = replace(candidate.cluster(candidate.count), imbalance=EVEN)
     read, hits = _block(table.read, blocks, cached), Hits(ratio=1.0 if cached else 0.0)
-    missing = blocks.count * (1 - cached) if candidate.question.mode.keeps_data_in_s3 else 0.0
+    missing = blocks.count * (1 - cached) if candidate.inputs.mode.keeps_data_in_s3 else 0.0
     gets = min(missing, blocks.count * cached * (1 - cached) + GETS_TO_OPEN * blocks.workload.regions)
     gets_per_block = gets / missing if missing else 1.0
     timings = replace(
@@ -175,7 +175,7 @@ def _export(candidate: Candidate, beside: float, blocks: StoredBlocks, table: Ta
         limit=limit,
         seconds=blocks.count / rates[limit] if rates[limit] else None,
         gets=gets,
-        gets_usd=gets * candidate.question.world.prices.usd("s3-get"),
+        gets_usd=gets * candidate.inputs.world.prices.usd("s3-get"),
     )
 
 

@@ -56,7 +56,7 @@ class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     Hit ratios are estimated by straight lines between points of the curve while searching, and `exact` for a plan.
     """
 
-    question: SizingInputs
+    inputs: SizingInputs
     instance: InstanceType
     count: int
     layout: Layout
@@ -65,7 +65,7 @@ class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     @cached_property
     def survivors(self) -> int:
         """Nodes left when the nodes that may be lost are gone; the targets must hold with these."""
-        return max(FEWEST_SURVIVORS, self.count - self.question.requirements.targets.lost_nodes)
+        return max(FEWEST_SURVIVORS, self.count - self.inputs.requirements.targets.lost_nodes)
 
     @property
     def cache_mib(self) -> int:
@@ -78,13 +78,13 @@ class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         return memoized(self._hit_ratio_of)
 
     def _hit_ratio_of(self, servers: int) -> float:
-        if not self.question.mode.keeps_data_in_s3:
+        if not self.inputs.mode.keeps_data_in_s3:
             return 1.0
         if not self.cache_mib:
             return 0.0
         if self.exact:
-            return self.question.demand.hit_ratio(self.question.demand.useful_bytes(self.cache_mib, servers))
-        return self.question.demand.estimated_hit_ratio(self.cache_mib, servers)
+            return self.inputs.demand.hit_ratio(self.inputs.demand.useful_bytes(self.cache_mib, servers))
+        return self.inputs.demand.estimated_hit_ratio(self.cache_mib, servers)
 
     @cached_property
     def data_volume(self) -> Volume | None:
@@ -123,13 +123,13 @@ class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
     def first_file_hit_ratio(self, servers: int) -> float:
         """Return the share of block reads that the first file of each warm node's cache answers."""
-        demand, files = self.question.demand, self.layout.volume("cache").count
+        demand, files = self.inputs.demand, self.layout.volume("cache").count
         total_bytes = demand.useful_bytes(self.cache_mib, servers)
         return first_file_hit_ratio(demand, total_bytes, files, exact=self.exact)
 
     def share_of(self, servers: int) -> ServerShare:
         """Return the share of the data and the load that each of this many nodes carries."""
-        return ServerShare.of(self.question.demand, self.cache_mib, servers)
+        return ServerShare.of(self.inputs.demand, self.cache_mib, servers)
 
     @cached_property
     def share(self) -> ServerShare:
@@ -138,20 +138,20 @@ class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
     def _reads_in_progress(self) -> float:
         """Return how many reads one survivor works on at once: the larger number of a warm and of a cold cluster."""
-        warmths = {self.hit_ratio(self.survivors)} | ({0.0} if self.question.mode.keeps_data_in_s3 else set())
-        load, servers = self.question.at_peak.requirements.workload.load, self.survivors
+        warmths = {self.hit_ratio(self.survivors)} | ({0.0} if self.inputs.mode.keeps_data_in_s3 else set())
+        load, servers = self.inputs.at_peak.requirements.workload.load, self.survivors
         return max(reads_in_progress(load, servers, self.hardware_limits(servers, ratio)) for ratio in warmths)
 
     @cached_property
     def region_server(self) -> RegionServer:
         """Raises NotEnoughMemory where the instance is too small."""
         disk_bytes_per_second = self.disk.fill_bytes_per_second if self.disk else 0.0
-        return region_server(self.instance, self.share, self.question, disk_bytes_per_second)
+        return region_server(self.instance, self.share, self.inputs, disk_bytes_per_second)
 
     @property
     def fits_memory(self) -> bool:
         """Return whether the instance has room for the heap and the cache's index."""
-        return has_room(self.instance, self.share_of(self.survivors), self.question)
+        return has_room(self.instance, self.share_of(self.survivors), self.inputs)
 
     @cached_property
     def cluster(self) -> Callable[[int], ServingCluster]:
@@ -172,21 +172,21 @@ class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
             network_gbit_per_second=self.instance.network_sustained_bytes_per_second / GBIT_BYTES,
             disk=self.disk_of(servers),
             handlers=1,
-            imbalance=self.question.at_peak.imbalance(servers),
+            imbalance=self.inputs.at_peak.imbalance(servers),
         )
-        written = self.question.requirements.workload.write_bytes_per_second
+        written = self.inputs.requirements.workload.write_bytes_per_second
         return without_writes(cluster, self.writing_server, written) if written else cluster
 
     @cached_property
     def writing_server(self) -> WritingServer:
         """Return one RegionServer from the point of view of writes, with the memstore that the survivors need."""
-        server = writing_server(self.question, self.instance, self.cache_mib, self.survivors)
+        server = writing_server(self.inputs, self.instance, self.cache_mib, self.survivors)
         return with_disks(server, self.disk, self.layout)
 
     def writes(self, servers: int) -> Writes:
         """Return the writes that this many nodes carry beside the reads of the peak hour."""
-        offered, reads = self.question.requirements.workload.write_bytes_per_second, self.resources(servers)
-        reads_per_second = self.question.at_peak.offered_reads_per_second or 0.0
+        offered, reads = self.inputs.requirements.workload.write_bytes_per_second, self.resources(servers)
+        reads_per_second = self.inputs.at_peak.offered_reads_per_second or 0.0
         return write_load(self.writing_server, servers, offered, reads, reads_per_second)
 
     @cached_property
@@ -196,13 +196,13 @@ class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
     def resources_outside_peak(self, servers: int) -> tuple[Resource, ...]:
         """Return what a read needs of each resource of this many warm nodes in the hours outside the peak."""
-        question = self.question.outside_peak
-        hits = Hits(ratio=self._hits(question, servers).ratio)
-        cluster = replace(self.cluster(servers), imbalance=question.imbalance(servers))
-        return resources(cluster, question.read, hits, question.timings)
+        inputs = self.inputs.outside_peak
+        hits = Hits(ratio=self._hits(inputs, servers).ratio)
+        cluster = replace(self.cluster(servers), imbalance=inputs.imbalance(servers))
+        return resources(cluster, inputs.read, hits, inputs.timings)
 
     def _resources_of(self, servers: int) -> tuple[Resource, ...]:
-        *others, one_handler = self.hardware_limits(servers, self._hits(self.question.at_peak, servers).ratio)
+        *others, one_handler = self.hardware_limits(servers, self._hits(self.inputs.at_peak, servers).ratio)
         return (*others, replace(one_handler, capacity=servers * self.cluster(servers).handlers))
 
     @cached_property
@@ -211,36 +211,36 @@ class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         return memoized(self._hardware_limits_of)
 
     def _hardware_limits_of(self, servers: int, hit_ratio: float) -> tuple[Resource, ...]:
-        busiest_hour = self.question.at_peak
+        busiest_hour = self.inputs.at_peak
         return resources(self._hardware(servers), busiest_hour.read, Hits(ratio=hit_ratio), busiest_hour.timings)
 
     def performance(self, servers: int) -> Performance:
         """Return the performance of this many warm nodes at the mean load."""
-        return self._performance(self.question, servers)
+        return self._performance(self.inputs, servers)
 
     def peak_performance(self, servers: int) -> Performance:
         """Return the performance of this many warm nodes in the peak hour."""
-        return self._performance(self.question.at_peak, servers)
+        return self._performance(self.inputs.at_peak, servers)
 
-    def _performance(self, question: SizingInputs, servers: int) -> Performance:
-        hits = self._hits(question, servers)
-        return performance(question, self.cluster(servers), hits, self.instance.vcpus)
+    def _performance(self, inputs: SizingInputs, servers: int) -> Performance:
+        hits = self._hits(inputs, servers)
+        return performance(inputs, self.cluster(servers), hits, self.instance.vcpus)
 
-    def _hits(self, question: SizingInputs, servers: int) -> Hits:
-        """Return the hits of this many warm nodes under the load of a question.
+    def _hits(self, inputs: SizingInputs, servers: int) -> Hits:
+        """Return the hits of this many warm nodes under the load of these inputs.
 
         In the peak hour, the cache holds what the mean load has read, whatever mixture of tables is read in that hour.
         """
         ratio = self.hit_ratio(servers)
-        if question is self.question or not question.demand.blocks.tables:
+        if inputs is self.inputs or not inputs.demand.blocks.tables:
             return Hits(ratio=ratio)
-        tables, shares = self.question.table_hit_ratios(ratio), question.demand.blocks.read_shares
+        tables, shares = self.inputs.table_hit_ratios(ratio), inputs.demand.blocks.read_shares
         hits = sum(share * hits for share, hits in zip(shares, tables, strict=True))
-        return Hits(ratio=hits / question.read.cacheable if hits else 0.0, tables=tables)
+        return Hits(ratio=hits / inputs.read.cacheable if hits else 0.0, tables=tables)
 
-    def from_disks(self, question: SizingInputs) -> float:
+    def from_disks(self, inputs: SizingInputs) -> float:
         """Return the share of all blocks that come from disks at the mean load or in the peak hour."""
-        return question.read.cacheable * self._hits(question, self.count).ratio
+        return inputs.read.cacheable * self._hits(inputs, self.count).ratio
 
     @cached_property
     def cold(self) -> ColdStart | None:
@@ -250,16 +250,16 @@ class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     @property
     def cold_outside_peak(self) -> ColdStart | None:
         """Return all nodes with empty caches in the hours outside the peak; None without a cache."""
-        return self._cold_start(self.question.outside_peak, self.count)
+        return self._cold_start(self.inputs.outside_peak, self.count)
 
     def cold_start(self, servers: int) -> ColdStart | None:
         """Return this many nodes with empty caches under the workload; None without a cache."""
-        return self._cold_start(self.question, servers)
+        return self._cold_start(self.inputs, servers)
 
-    def _cold_start(self, question: SizingInputs, servers: int) -> ColdStart | None:
+    def _cold_start(self, inputs: SizingInputs, servers: int) -> ColdStart | None:
         if not self.cache_mib or self.disk is None:
             return None
-        return cold_start(question, self.share_of(servers), self.cluster(servers), self.prefetch_threads)
+        return cold_start(inputs, self.share_of(servers), self.cluster(servers), self.prefetch_threads)
 
     def warm_up_seconds(self, servers: int) -> float:
         """Return how long this many cold nodes take to prefetch what fits while they serve reads; 0 without a cache."""
@@ -270,7 +270,7 @@ class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     def offline(self) -> Offline:
         """Return how long rows are offline after the crash of one node, whose log and regions the others take over."""
         server, share = self.region_server, self.share_of(self.count)
-        retains = self.question.mode.has_bucket_cache
+        retains = self.inputs.mode.has_bucket_cache
         return offline(
             Crash(
                 session_seconds=SESSION_TIMEOUT_MS / 1000,
@@ -291,9 +291,9 @@ class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     def hdfs_load(self) -> HdfsLoad | None:
         """Return HDFS with the data of HBase; None where the data is in S3."""
         volume = self.data_volume
-        if self.question.mode.keeps_data_in_s3 or volume is None or self.disk is None:
+        if self.inputs.mode.keeps_data_in_s3 or volume is None or self.disk is None:
             return None
-        workload, copies = self.question.requirements.workload, self.question.mode.data_copies
+        workload, copies = self.inputs.requirements.workload, self.inputs.mode.data_copies
         return HdfsLoad(
             nodes=self.count,
             copies=copies,
@@ -357,9 +357,9 @@ def shortfalls(candidate: Candidate, cold: AbstractSet[str] = COLD_TARGETS) -> S
 
 def misses_hit_ratio(candidate: Candidate) -> bool:
     """Return whether the caches of the survivors answer too few block reads."""
-    question = candidate.question
-    wanted, got = question.requirements.targets.hit_ratio, candidate.hit_ratio(candidate.survivors)
-    return question.mode.has_bucket_cache and got < wanted - ROUNDING
+    inputs = candidate.inputs
+    wanted, got = inputs.requirements.targets.hit_ratio, candidate.hit_ratio(candidate.survivors)
+    return inputs.mode.has_bucket_cache and got < wanted - ROUNDING
 
 
 def _recovery_missed(candidate: Candidate) -> list[Shortfall]:
@@ -380,14 +380,14 @@ def _recovery_missed(candidate: Candidate) -> list[Shortfall]:
 def _hit_ratio_missed(candidate: Candidate) -> list[Shortfall]:
     if not misses_hit_ratio(candidate):
         return []
-    wanted, got = candidate.question.requirements.targets.hit_ratio, candidate.hit_ratio(candidate.survivors)
+    wanted, got = candidate.inputs.requirements.targets.hit_ratio, candidate.hit_ratio(candidate.survivors)
     caches = f"caches of {candidate.cache_mib / 1024:,.0f} GiB on {candidate.survivors} nodes"
     reason = f"{caches} answer {format_percent(got)} of block reads; the target is {format_percent(wanted)}"
     return [Shortfall(target="hit_ratio", reason=reason, bottleneck=None, actual=got, limit=wanted, unit="fraction")]
 
 
 def _load_missed(candidate: Candidate, limit: Resource) -> list[Shortfall]:
-    offered, carried = candidate.question.at_peak.offered_reads_per_second, UTILISATION * limit.max_reads_per_second
+    offered, carried = candidate.inputs.at_peak.offered_reads_per_second, UTILISATION * limit.max_reads_per_second
     if offered is None or offered <= carried:
         return []
     reason = (
@@ -401,7 +401,7 @@ def _load_missed(candidate: Candidate, limit: Resource) -> list[Shortfall]:
 
 
 def _writes_missed(candidate: Candidate) -> list[Shortfall]:
-    offered = candidate.question.requirements.workload.write_bytes_per_second
+    offered = candidate.inputs.requirements.workload.write_bytes_per_second
     if not offered:
         return []
     writes = candidate.writes(candidate.survivors)
@@ -421,7 +421,7 @@ def _writes_missed(candidate: Candidate) -> list[Shortfall]:
 
 
 def _warm_up_missed(candidate: Candidate) -> list[Shortfall]:
-    wanted = candidate.question.requirements.targets.warm_up_seconds
+    wanted = candidate.inputs.requirements.targets.warm_up_seconds
     cold = candidate.cold_start(candidate.survivors) if wanted else None
     got = cold.prefetch_seconds_against(wanted) if cold and wanted else 0.0
     if wanted is None or got <= wanted:
@@ -431,7 +431,7 @@ def _warm_up_missed(candidate: Candidate) -> list[Shortfall]:
 
 
 def _offline_long(candidate: Candidate) -> list[Shortfall]:
-    wanted = candidate.question.requirements.targets.offline_after_crash_seconds
+    wanted = candidate.inputs.requirements.targets.offline_after_crash_seconds
     if wanted is None or (got := candidate.offline.seconds) <= wanted:
         return []
     waits = format_duration(candidate.offline.retention_seconds)
@@ -443,7 +443,7 @@ def _offline_long(candidate: Candidate) -> list[Shortfall]:
 
 
 def _carried_late(candidate: Candidate) -> list[Shortfall]:
-    wanted = candidate.question.requirements.targets.carries_load_within_seconds
+    wanted = candidate.inputs.requirements.targets.carries_load_within_seconds
     cold = candidate.cold_start(candidate.survivors) if wanted else None
     got = cold.carried_seconds_against(wanted) if cold and wanted else 0.0
     if wanted is None or cold is None or got <= wanted:
@@ -466,7 +466,7 @@ def _carried_late(candidate: Candidate) -> list[Shortfall]:
 
 
 def _p99_missed(candidate: Candidate, limit: Resource) -> list[Shortfall]:
-    wanted = candidate.question.requirements.targets.p99_seconds
+    wanted = candidate.inputs.requirements.targets.p99_seconds
     if wanted is None:
         return []
     got = candidate.peak_performance(candidate.survivors).p99_beyond(wanted)

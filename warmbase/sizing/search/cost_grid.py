@@ -78,7 +78,7 @@ WARM_UP: Final = frozenset({"warm_up"})
 
 def cures(candidate: Candidate, missed: Iterable[Shortfall]) -> set[Cure]:
     """Return the changes of the cache that may meet the targets that a candidate misses."""
-    written = candidate.question.requirements.workload.write_bytes_per_second > 0
+    written = candidate.inputs.requirements.workload.write_bytes_per_second > 0
     return {_cure(shortfall, written=written) for shortfall in missed}
 
 
@@ -110,9 +110,9 @@ def _is_contested(shortfall: Shortfall, *, written: bool) -> bool:
 
 def serves_reads_alone(largest: Candidate) -> bool:
     """Return whether the largest cache would serve the reads if nothing were written, and handlers were free."""
-    if not largest.question.requirements.workload.write_bytes_per_second:
+    if not largest.inputs.requirements.workload.write_bytes_per_second:
         return True
-    largest = replace(largest, question=largest.question.without_writes)
+    largest = replace(largest, inputs=largest.inputs.without_writes)
     return all(
         shortfall.bottleneck == "handlers" or shortfall.target not in {"memory", "hit_ratio", "reads", "p99"}
         for shortfall in shortfalls(largest, cold=frozenset())
@@ -124,8 +124,8 @@ def may_serve_reads(smallest: Candidate, largest: Candidate) -> bool:
 
     This takes neither handlers nor memstore, so it is quick.
     """
-    question, offered = largest.question, largest.question.at_peak.offered_reads_per_second or 0.0
-    if not question.requirements.workload.write_bytes_per_second:
+    inputs, offered = largest.inputs, largest.inputs.at_peak.offered_reads_per_second or 0.0
+    if not inputs.requirements.workload.write_bytes_per_second:
         return True
     hit_ratio = largest.hit_ratio(largest.survivors)
     return any(
@@ -149,8 +149,8 @@ def may_serve_writes(smallest: Candidate, largest: Candidate) -> bool:
 
     The reads have the hits of the largest cache, and leave the rest to the writes; the writes have either cache.
     """
-    question, offered = largest.question, largest.question.at_peak.offered_reads_per_second or 0.0
-    written = question.requirements.workload.write_bytes_per_second
+    inputs, offered = largest.inputs, largest.inputs.at_peak.offered_reads_per_second or 0.0
+    written = inputs.requirements.workload.write_bytes_per_second
     if not written or not (smallest.fits_memory and largest.fits_memory):
         return True
     hit_ratio = largest.hit_ratio(largest.survivors)
@@ -171,15 +171,15 @@ NEARLY_MET: Final = 0.75
 
 
 @lru_cache(maxsize=SERVERS)
-def within_memory(question: SizingInputs, instance: InstanceType, survivors: int, layout: Layout) -> Layout:
+def within_memory(inputs: SizingInputs, instance: InstanceType, survivors: int, layout: Layout) -> Layout:
     """Return a layout with the largest cache whose index fits the memory of each survivor; it may be empty.
 
     The same layout is returned if its cache fits, or if the environment states the size of the cache.
     """
-    has_size = question.requirements.cluster.core.cache_mib is not None
-    if has_size or not layout.cache_mib or _has_room(question, instance, survivors, layout.cache_mib):
+    has_size = inputs.requirements.cluster.core.cache_mib is not None
+    if has_size or not layout.cache_mib or _has_room(inputs, instance, survivors, layout.cache_mib):
         return layout
-    most_mib = _most_in_memory_mib(question, instance, survivors, layout.volume("cache").count)
+    most_mib = _most_in_memory_mib(inputs, instance, survivors, layout.volume("cache").count)
     return replace(layout, cache_mib=most_mib)
 
 
@@ -189,7 +189,7 @@ def with_fitting_cache(candidate: Candidate, missed: Sequence[Shortfall], planne
     `planned_mib` is the cache for which a plan buys such volumes. The candidate itself is returned if no smaller cache
     would help, if its cache does not fit memory (see `within_memory`), or if the environment states its size.
     """
-    has_size = candidate.question.requirements.cluster.core.cache_mib is not None
+    has_size = candidate.inputs.requirements.cluster.core.cache_mib is not None
     if not candidate.cache_mib or has_size or not missed or not candidate.fits_memory:
         return candidate
     is_too_large = _is_too_large(candidate, missed)
@@ -220,8 +220,8 @@ def _with_largest_fitting(candidate: Candidate) -> Candidate:
         smaller = _with_cache(candidate, cache_mib)
         return _is_too_large(smaller, shortfalls(smaller, WARM_UP))
 
-    question, step_mib = candidate.question, _step_mib(candidate.layout.volume("cache").count)
-    needed_mib = question.demand.size_mib(question.requirements.targets.hit_ratio, candidate.survivors)
+    inputs, step_mib = candidate.inputs, _step_mib(candidate.layout.volume("cache").count)
+    needed_mib = inputs.demand.size_mib(inputs.requirements.targets.hit_ratio, candidate.survivors)
     sizes = range(math.ceil(needed_mib / step_mib) * step_mib, candidate.cache_mib + 1, step_mib)
     if not sizes or is_too_large(sizes[0]):
         return candidate
@@ -247,18 +247,18 @@ def _lacks_buffers(candidate: Candidate) -> bool:
 
 
 @lru_cache(maxsize=SERVERS)
-def _most_in_memory_mib(question: SizingInputs, instance: InstanceType, survivors: int, files: int) -> int:
+def _most_in_memory_mib(inputs: SizingInputs, instance: InstanceType, survivors: int, files: int) -> int:
     """Return the largest cache in this many files whose index fits the memory of each survivor; 0 if none does."""
-    sizes = range(0, everything_mib(question, survivors, files) + 1, _step_mib(files))
+    sizes = range(0, everything_mib(inputs, survivors, files) + 1, _step_mib(files))
 
     def is_too_large(cache_mib: int) -> bool:
-        return not _has_room(question, instance, survivors, cache_mib)
+        return not _has_room(inputs, instance, survivors, cache_mib)
 
     return sizes[bisect.bisect_left(sizes, 1, lo=1, key=is_too_large) - 1]
 
 
-def _has_room(question: SizingInputs, instance: InstanceType, survivors: int, cache_mib: int) -> bool:
-    return has_room(instance, ServerShare.of(question.demand, cache_mib, survivors), question)
+def _has_room(inputs: SizingInputs, instance: InstanceType, survivors: int, cache_mib: int) -> bool:
+    return has_room(instance, ServerShare.of(inputs.demand, cache_mib, survivors), inputs)
 
 
 def _step_mib(files: int) -> int:
@@ -278,7 +278,7 @@ EBS_CACHES: Final[frozenset[Storage]] = frozenset({"gp3", "gp3-iops", "gp3-throu
 class NodeChoice(Struct, frozen=True, kw_only=True):
     """A number of core nodes of one type, with one kind of storage."""
 
-    question: SizingInputs
+    inputs: SizingInputs
     instance: InstanceType
     storage: Storage
     count: int
@@ -286,17 +286,17 @@ class NodeChoice(Struct, frozen=True, kw_only=True):
     @property
     def survivors(self) -> int:
         """Return the number of nodes left after losing as many as may be lost."""
-        return max(FEWEST_SURVIVORS, self.count - self.question.requirements.targets.lost_nodes)
+        return max(FEWEST_SURVIVORS, self.count - self.inputs.requirements.targets.lost_nodes)
 
     @property
     def instances_usd(self) -> float:
         """Return what the nodes cost a month without their volumes."""
-        return instances_usd(self.question, self.instance, self.count)
+        return instances_usd(self.inputs, self.instance, self.count)
 
 
-def instances_usd(question: SizingInputs, instance: InstanceType, count: int) -> float:
+def instances_usd(inputs: SizingInputs, instance: InstanceType, count: int) -> float:
     """Return what this many nodes cost a month without their volumes."""
-    return count * question.world.prices.compute[instance.name].usd_per_hour * HOURS_PER_MONTH
+    return count * inputs.world.prices.compute[instance.name].usd_per_hour * HOURS_PER_MONTH
 
 
 class CostGrid(Struct, frozen=True, kw_only=True):
@@ -325,22 +325,22 @@ class CostGrid(Struct, frozen=True, kw_only=True):
             throughput_mib_s=int(self.throughput_mib_s[size, speed]),
             iops=int(self.iops[size, speed]),
         )
-        volumes = layout(nodes.question, nodes.storage, choice, nodes.survivors)
-        candidate = Candidate(question=nodes.question, instance=nodes.instance, count=nodes.count, layout=volumes)
+        volumes = layout(nodes.inputs, nodes.storage, choice, nodes.survivors)
+        candidate = Candidate(inputs=nodes.inputs, instance=nodes.instance, count=nodes.count, layout=volumes)
         if nodes.storage != "pinned":
             return candidate
-        in_memory = within_memory(nodes.question, nodes.instance, nodes.survivors, volumes)
+        in_memory = within_memory(nodes.inputs, nodes.instance, nodes.survivors, volumes)
         smaller = replace(candidate, layout=in_memory)
         if not misses_hit_ratio(smaller):
             candidate = smaller
-        planned_mib = planned_cache_mib(volumes.volumes, nodes.question.demand)
+        planned_mib = planned_cache_mib(volumes.volumes, nodes.inputs.demand)
         return with_fitting_cache(candidate, shortfalls(candidate, WARM_UP), planned_mib)
 
     def fits_memory(self, size: int) -> bool:
         """Return whether the instance has room for the heap and the index of the cache in that row."""
         nodes = self.nodes
-        share = ServerShare.of(nodes.question.demand, int(self.cache_mib[size]), nodes.survivors)
-        return has_room(nodes.instance, share, nodes.question)
+        share = ServerShare.of(nodes.inputs.demand, int(self.cache_mib[size]), nodes.survivors)
+        return has_room(nodes.instance, share, nodes.inputs)
 
 
 def cost_grid(nodes: NodeChoice) -> CostGrid | None:
@@ -349,23 +349,23 @@ def cost_grid(nodes: NodeChoice) -> CostGrid | None:
         return CostGrid(nodes=nodes, cache_mib=np.zeros(1), volumes=ONE[0], throughput_mib_s=ONE, iops=ONE, usd=0 * ONE)
     if nodes.storage == "data":
         return _hdfs(nodes)
-    if nodes.storage in EBS_CACHES and not may_carry(nodes.question, nodes.instance, nodes.survivors):
+    if nodes.storage in EBS_CACHES and not may_carry(nodes.inputs, nodes.instance, nodes.survivors):
         return None
     if nodes.storage == "nvme":
-        return _on_drives(nodes, _cache_sizes_mib(nodes.question, nodes.survivors))
-    return _provisioned(nodes, _cache_volumes(nodes.question, nodes.instance, nodes.survivors))
+        return _on_drives(nodes, _cache_sizes_mib(nodes.inputs, nodes.survivors))
+    return _provisioned(nodes, _cache_volumes(nodes.inputs, nodes.instance, nodes.survivors))
 
 
 @lru_cache(maxsize=SERVERS)
-def _cache_volumes(question: SizingInputs, instance: InstanceType, survivors: int) -> NodeVolumes:
+def _cache_volumes(inputs: SizingInputs, instance: InstanceType, survivors: int) -> NodeVolumes:
     """Return the volumes for the caches that they can hold."""
-    volumes = fewest_cache_volumes(question, instance, _cache_sizes_mib(question, survivors), survivors)
+    volumes = fewest_cache_volumes(inputs, instance, _cache_sizes_mib(inputs, survivors), survivors)
     return volumes.where(volumes.count > 0)
 
 
 def _on_drives(nodes: NodeChoice, sizes: Floats) -> CostGrid | None:
     """Return the grid of the instances' own drives, which have one speed and no price."""
-    volume_gib = cache_volumes_gib(sizes, nodes.question.demand, 1)
+    volume_gib = cache_volumes_gib(sizes, nodes.inputs.demand, 1)
     sizes = sizes[volume_gib <= nodes.instance.nvme_disk_bytes // GIB]
     if not len(sizes):
         return None
@@ -375,13 +375,13 @@ def _on_drives(nodes: NodeChoice, sizes: Floats) -> CostGrid | None:
 
 
 def _hdfs(nodes: NodeChoice) -> CostGrid | None:
-    volumes = data_volumes(nodes.question, nodes.instance, nodes.survivors)
+    volumes = data_volumes(nodes.inputs, nodes.instance, nodes.survivors)
     return _provisioned(nodes, volumes) if volumes.count.all() else None
 
 
 def _provisioned(nodes: NodeChoice, volumes: NodeVolumes) -> CostGrid | None:
     """Return the grid of gp3 volumes at every speed from the least that carries the offered reads."""
-    question, prices = nodes.question, nodes.question.world.prices
+    inputs, prices = nodes.inputs, nodes.inputs.world.prices
     if not volumes.carries.any():
         return None
     mib_per_second = np.maximum(volumes.bytes_per_second / MIB, gp3.INCLUDED_MIB_S)[:, None] * SPEEDS
@@ -389,7 +389,7 @@ def _provisioned(nodes: NodeChoice, volumes: NodeVolumes) -> CostGrid | None:
     throughput, proportional = provisions.sufficient(mib_per_second, read_ios * SPEEDS)
     operations = proportional
     if nodes.storage == "gp3-iops":
-        written_ios = _written_ios_per_second(question) / nodes.survivors / volumes.count[:, None]
+        written_ios = _written_ios_per_second(inputs) / nodes.survivors / volumes.count[:, None]
         if (written_ios < (SPEED_STEP - 1) * read_ios).all():
             return None  # less than a step of speeds
         _, operations = provisions.sufficient(mib_per_second, (read_ios + written_ios) * SPEEDS)
@@ -401,7 +401,7 @@ def _provisioned(nodes: NodeChoice, volumes: NodeVolumes) -> CostGrid | None:
         + (operations - gp3.INCLUDED_IOPS) * prices.usd("gp3-iops-month")
         + size_gib * prices.usd("gp3-gib-month")
     )
-    gets_usd = _gets_usd(nodes, volumes.cache_mib)[:, None] if question.mode.keeps_data_in_s3 else 0.0
+    gets_usd = _gets_usd(nodes, volumes.cache_mib)[:, None] if inputs.mode.keeps_data_in_s3 else 0.0
     usd = gets_usd + nodes.count * volumes.count[:, None] * provisioned_usd
     # A speed that is not on sale becomes the fastest one again.
     again = np.zeros_like(usd, dtype=bool)
@@ -421,21 +421,21 @@ def _provisioned(nodes: NodeChoice, volumes: NodeVolumes) -> CostGrid | None:
     )
 
 
-def _written_ios_per_second(question: SizingInputs) -> float:
+def _written_ios_per_second(inputs: SizingInputs) -> float:
     """Return the least operations a second with which flushes and compactions write blocks to all cache volumes."""
-    length_bytes = question.read.cached_length_bytes
-    return question.written_bytes_per_second / length_bytes * ios_per_fill(length_bytes, "ebs")
+    length_bytes = inputs.read.cached_length_bytes
+    return inputs.written_bytes_per_second / length_bytes * ios_per_fill(length_bytes, "ebs")
 
 
 @lru_cache(maxsize=SERVERS)
-def _cache_sizes_mib(question: SizingInputs, survivors: int) -> Floats:
+def _cache_sizes_mib(inputs: SizingInputs, survivors: int) -> Floats:
     """Return a node's caches, from the smallest that meets the hit ratio to one that holds all data; shape (sizes,).
 
     The steps go down from the largest cache, so that a lower target adds sizes and moves none.
     """
-    demand = question.demand
+    demand = inputs.demand
     everything = demand.everything_bytes
-    least = min(everything, max(demand.capacity_bytes(question.requirements.targets.hit_ratio), survivors * GIB))
+    least = min(everything, max(demand.capacity_bytes(inputs.requirements.targets.hit_ratio), survivors * GIB))
     steps = math.ceil(math.log(everything / least) / math.log(SIZE_STEP))
     totals = np.append(least, everything / SIZE_STEP ** np.arange(steps)[::-1])
     return demand.least_sizes_mib(totals / survivors + demand.compaction_bytes)
@@ -443,21 +443,19 @@ def _cache_sizes_mib(question: SizingInputs, survivors: int) -> Floats:
 
 def _gets_usd(nodes: NodeChoice, sizes: Floats) -> Floats:
     """Return the price of a month's GETs with all nodes warm, where the load is open; shape (sizes,)."""
-    question = nodes.question
-    hits = question.demand.estimated_hit_ratios(question.demand.effective_sizes_mib(sizes), nodes.count)
-    gets_per_second = (
-        (question.offered_reads_per_second or 0.0) * question.read.blocks * (1 - question.read.cacheable * hits)
-    )
-    return gets_per_second * SECONDS_PER_MONTH * question.world.prices.usd("s3-get")
+    inputs = nodes.inputs
+    hits = inputs.demand.estimated_hit_ratios(inputs.demand.effective_sizes_mib(sizes), nodes.count)
+    gets_per_second = (inputs.offered_reads_per_second or 0.0) * inputs.read.blocks * (1 - inputs.read.cacheable * hits)
+    return gets_per_second * SECONDS_PER_MONTH * inputs.world.prices.usd("s3-get")
 
 
-def least_storage_usd(question: SizingInputs, storage: Storage) -> float:
+def least_storage_usd(inputs: SizingInputs, storage: Storage) -> float:
     """Return the least monthly cost of volumes and GETs on any number of nodes."""
     if storage not in EBS_CACHES:
         return 0.0
-    prices = question.world.prices
-    sizes, hit_ratios = question.demand.corners(question.requirements.targets.hit_ratio)
-    missing = question.read.blocks * (1 - question.read.cacheable * hit_ratios)
-    gets = (question.offered_reads_per_second or 0.0) * missing * SECONDS_PER_MONTH
+    prices = inputs.world.prices
+    sizes, hit_ratios = inputs.demand.corners(inputs.requirements.targets.hit_ratio)
+    missing = inputs.read.blocks * (1 - inputs.read.cacheable * hit_ratios)
+    gets = (inputs.offered_reads_per_second or 0.0) * missing * SECONDS_PER_MONTH
     # Both costs are straight lines between two corners, so their sum is lowest at one of them.
     return float((sizes / GIB * prices.usd("gp3-gib-month") + gets * prices.usd("s3-get")).min())

@@ -48,30 +48,30 @@ cold caches would take throughput from the prefetch.
 """
 
 
-def storages(question: SizingInputs, instance: InstanceType) -> tuple[tuple[Storage, ...], ...]:
+def storages(inputs: SizingInputs, instance: InstanceType) -> tuple[tuple[Storage, ...], ...]:
     """Return the ways in which nodes of this type could store data or cache, those of the same least cost together."""
-    if question.requirements.cluster.core.volumes is not None:
+    if inputs.requirements.cluster.core.volumes is not None:
         return (("pinned",),)
-    if question.mode.data_volume == "data":
+    if inputs.mode.data_volume == "data":
         return (("data",),)
-    if question.mode.data_volume is None:
+    if inputs.mode.data_volume is None:
         return (("none",),)
     choices: tuple[tuple[Storage, bool], ...] = (
         ("gp3", True),
-        ("gp3-iops", question.written_bytes_per_second > 0),
-        ("gp3-throughput", question.limits_filling),
+        ("gp3-iops", inputs.written_bytes_per_second > 0),
+        ("gp3-throughput", inputs.limits_filling),
     )
     on_ebs = tuple(storage for storage, is_useful in choices if is_useful)
     return (("nvme",), on_ebs) if instance.nvme_disks == 1 else (on_ebs,)
 
 
-def layout(question: SizingInputs, storage: Storage, choice: VolumeChoice, servers: int) -> Layout:
+def layout(inputs: SizingInputs, storage: Storage, choice: VolumeChoice, servers: int) -> Layout:
     """Return the volumes of each node, if this many nodes share the data."""
     if storage == "pinned":
-        return pinned_layout(question, question.requirements.cluster.core.volumes or (), servers)
+        return pinned_layout(inputs, inputs.requirements.cluster.core.volumes or (), servers)
     # Without writes, the cache makes no difference to the system volume, so all caches share one.
-    written = question.requirements.workload.write_bytes_per_second > 0
-    system = system_volume(question, choice.instance, choice.cache_mib if written else 0, servers)
+    written = inputs.requirements.workload.write_bytes_per_second > 0
+    system = system_volume(inputs, choice.instance, choice.cache_mib if written else 0, servers)
     if storage == "none":
         return Layout(cache_mib=0, volumes=(system,))
     if storage == "nvme":
@@ -79,9 +79,9 @@ def layout(question: SizingInputs, storage: Storage, choice: VolumeChoice, serve
         return Layout(cache_mib=choice.cache_mib, volumes=(drive, system.beside(drive)))
     provision = (choice.throughput_mib_s, choice.iops)
     if storage == "data":
-        volume = provisioned_volume("data", *hdfs_volumes(question, servers), provision)
+        volume = provisioned_volume("data", *hdfs_volumes(inputs, servers), provision)
     else:
-        size_gib = cache_volume_gib(choice.cache_mib, question.demand, choice.volumes)
+        size_gib = cache_volume_gib(choice.cache_mib, inputs.demand, choice.volumes)
         volume = provisioned_volume("cache", size_gib, choice.volumes, provision)
     return Layout(cache_mib=choice.cache_mib, volumes=(volume, system.beside(volume)))
 
@@ -96,23 +96,23 @@ class VolumeChoice(Struct, frozen=True, kw_only=True):
     iops: int = gp3.INCLUDED_IOPS
 
 
-def hdfs_volumes(question: SizingInputs, servers: int) -> tuple[int, int]:
+def hdfs_volumes(inputs: SizingInputs, servers: int) -> tuple[int, int]:
     """Return the size in GiB of each volume for the data in HDFS, and how many a node has."""
-    node_gib = _hdfs_node_gib(question, servers)
+    node_gib = _hdfs_node_gib(inputs, servers)
     count = math.ceil(node_gib / gp3.EMR_DOCUMENTED_GIB)
     return max(MIN_VOLUME_GIB, math.ceil(node_gib / count)), count
 
 
-def volume_shortfall(question: SizingInputs, instance: InstanceType, servers: int) -> Shortfall:
+def volume_shortfall(inputs: SizingInputs, instance: InstanceType, servers: int) -> Shortfall:
     """Return why this many nodes have no layout: a volume would be too large, or too slow for the offered reads."""
     most, most_gib = gp3.Provisions.of(instance), gp3.EMR_DOCUMENTED_GIB
-    if question.mode.data_volume == "data":
-        node_gib = _hdfs_node_gib(question, servers)
+    if inputs.mode.data_volume == "data":
+        node_gib = _hdfs_node_gib(inputs, servers)
         size_gib, most_gib, hits = node_gib, most_gib * gp3.EMR_MOST_VOLUMES, Hits(ratio=1.0)
         busy: float = math.ceil(node_gib / gp3.EMR_DOCUMENTED_GIB)
     else:
-        demand, count = question.demand, gp3.EMR_MOST_VOLUMES
-        cache_mib = demand.size_mib(question.requirements.targets.hit_ratio, servers)
+        demand, count = inputs.demand, gp3.EMR_MOST_VOLUMES
+        cache_mib = demand.size_mib(inputs.requirements.targets.hit_ratio, servers)
         size_gib, hits = (
             cache_volume_gib(cache_mib, demand, count),
             Hits(ratio=demand.estimated_hit_ratio(cache_mib, servers)),
@@ -122,7 +122,7 @@ def volume_shortfall(question: SizingInputs, instance: InstanceType, servers: in
         busy = max(1.0, min(useful, instance.ebs_sustained_bytes_per_second / MIB / most.mib_s))
     if size_gib > most_gib:
         return _too_much(size_gib, most_gib, "GiB")
-    bytes_per_second, ios_per_second = (load / busy for load in volume_load(question, servers, hits))
+    bytes_per_second, ios_per_second = (load / busy for load in volume_load(inputs, servers, hits))
     if bytes_per_second > most.mib_s * MIB:
         return _too_much(bytes_per_second / MIB, most.mib_s, "MiB/s")
     return _too_much(ios_per_second, most.iops, "IOPS")
@@ -170,17 +170,17 @@ def index_fraction(demand: CacheDemand) -> float:
     return COPIES_ON_DISK * INDEX_BYTES_PER_BLOCK / demand.claimed_bytes
 
 
-def pinned_layout(question: SizingInputs, volumes: tuple[Volume, ...], servers: int) -> Layout:
+def pinned_layout(inputs: SizingInputs, volumes: tuple[Volume, ...], servers: int) -> Layout:
     """The cache that there is already, or one that holds everything, or as much as the volume takes with its index."""
-    if not question.mode.has_bucket_cache:
+    if not inputs.mode.has_bucket_cache:
         return Layout(cache_mib=0, volumes=volumes)
-    has = question.requirements.cluster.core.cache_mib
+    has = inputs.requirements.cluster.core.cache_mib
     if has is not None:
         return Layout(cache_mib=has, volumes=volumes)
     cache = next(volume for volume in volumes if volume.purpose == "cache")
     fill = FILL_FRACTION if cache.type == "nvme" else PINNED_FILL_FRACTION
-    room_mib = _room_mib(cache, question.demand, fill)
-    return Layout(cache_mib=min(everything_mib(question, servers, cache.count), room_mib), volumes=volumes)
+    room_mib = _room_mib(cache, inputs.demand, fill)
+    return Layout(cache_mib=min(everything_mib(inputs, servers, cache.count), room_mib), volumes=volumes)
 
 
 def planned_cache_mib(volumes: tuple[Volume, ...], demand: CacheDemand) -> int:
@@ -195,23 +195,23 @@ def _room_mib(cache: Volume, demand: CacheDemand, fill: float) -> int:
 
 
 @lru_cache(maxsize=SERVERS)
-def everything_mib(question: SizingInputs, servers: int, files: int) -> int:
+def everything_mib(inputs: SizingInputs, servers: int, files: int) -> int:
     """Return the cache of each server in this many files if the servers together hold all data."""
-    return int(whole_files_mib(np.array(question.demand.size_mib(1.0, servers)), files))
+    return int(whole_files_mib(np.array(inputs.demand.size_mib(1.0, servers)), files))
 
 
-def _hdfs_node_gib(question: SizingInputs, servers: int) -> int:
+def _hdfs_node_gib(inputs: SizingInputs, servers: int) -> int:
     """Return the size of one node's data volumes in GiB."""
-    stored_bytes = question.requirements.workload.stored_bytes * question.mode.data_copies
+    stored_bytes = inputs.requirements.workload.stored_bytes * inputs.mode.data_copies
     return math.ceil(stored_bytes / HDFS_FILL_FRACTION / servers / GIB)
 
 
-def volume_load(question: SizingInputs, volumes: int, hits: Hits) -> tuple[float, float]:
+def volume_load(inputs: SizingInputs, volumes: int, hits: Hits) -> tuple[float, float]:
     """Return the bytes and operations a second that each of this many volumes must carry."""
-    reads_per_second = (question.at_peak.offered_reads_per_second or 0.0) / volumes / UTILISATION
-    bytes_per_second = reads_per_second * disk_bytes_per_read(question.read, hits)
-    ios_per_second = reads_per_second * disk_ios_per_read(question.read, hits, "ebs")
-    return bytes_per_second + question.written_bytes_per_second / volumes, ios_per_second
+    reads_per_second = (inputs.at_peak.offered_reads_per_second or 0.0) / volumes / UTILISATION
+    bytes_per_second = reads_per_second * disk_bytes_per_read(inputs.read, hits)
+    ios_per_second = reads_per_second * disk_ios_per_read(inputs.read, hits, "ebs")
+    return bytes_per_second + inputs.written_bytes_per_second / volumes, ios_per_second
 
 
 def nvme_volume(instance: InstanceType) -> Volume:
@@ -256,11 +256,11 @@ class NodeVolumes(Struct, frozen=True, kw_only=True):
         )
 
 
-def data_volumes(question: SizingInputs, instance: InstanceType, servers: int) -> NodeVolumes:
+def data_volumes(inputs: SizingInputs, instance: InstanceType, servers: int) -> NodeVolumes:
     """Return the volumes for the data in HDFS, which share the load evenly; a single row."""
-    (size_gib, count), most = hdfs_volumes(question, servers), gp3.Provisions.of(instance)
+    (size_gib, count), most = hdfs_volumes(inputs, servers), gp3.Provisions.of(instance)
     bytes_per_second, ios_per_second = (
-        np.array([load / count]) for load in volume_load(question, servers, Hits(ratio=1.0))
+        np.array([load / count]) for load in volume_load(inputs, servers, Hits(ratio=1.0))
     )
     return NodeVolumes(
         cache_mib=np.zeros(1),
@@ -272,33 +272,31 @@ def data_volumes(question: SizingInputs, instance: InstanceType, servers: int) -
     )
 
 
-def may_carry(question: SizingInputs, instance: InstanceType, servers: int) -> bool:
+def may_carry(inputs: SizingInputs, instance: InstanceType, servers: int) -> bool:
     """Return false if even the least load of any hit ratio is more than the instance or a single volume sustains."""
     single = gp3.Provisions.of(instance)
-    least_bytes, least_ios = (NEARLY * min(loads) for loads in zip(*_loads(question, servers), strict=True))
+    least_bytes, least_ios = (NEARLY * min(loads) for loads in zip(*_loads(inputs, servers), strict=True))
     return least_bytes <= max(single.mib_s * MIB, instance.ebs_sustained_bytes_per_second) and least_ios <= max(
         single.iops, instance.ebs_sustained_iops
     )
 
 
 @lru_cache(maxsize=SERVERS)
-def _loads(question: SizingInputs, servers: int) -> tuple[tuple[float, float], tuple[float, float]]:
+def _loads(inputs: SizingInputs, servers: int) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return the bytes and operations a second of each server's volumes without hits, and with nothing but hits."""
-    none, every = (volume_load(question, servers, Hits(ratio=ratio)) for ratio in (0.0, 1.0))
+    none, every = (volume_load(inputs, servers, Hits(ratio=ratio)) for ratio in (0.0, 1.0))
     return none, every
 
 
-def fewest_cache_volumes(
-    question: SizingInputs, instance: InstanceType, sizes_mib: Floats, servers: int
-) -> NodeVolumes:
+def fewest_cache_volumes(inputs: SizingInputs, instance: InstanceType, sizes_mib: Floats, servers: int) -> NodeVolumes:
     """Return the fewest volumes that hold caches of these sizes and carry the offered reads.
 
     If no number of volumes carries them, return the fewest that hold the cache.
     """
-    demand, most = question.demand, gp3.Provisions.of(instance)
+    demand, most = inputs.demand, gp3.Provisions.of(instance)
     effective_mib = demand.effective_sizes_mib(sizes_mib)
     hits = demand.estimated_hit_ratios(effective_mib, servers)
-    none, every = _loads(question, servers)
+    none, every = _loads(inputs, servers)
     node_bytes, node_ios = (low + (high - low) * hits for low, high in zip(none, every, strict=True))
     sustained = (node_bytes <= instance.ebs_sustained_bytes_per_second) & (node_ios <= instance.ebs_sustained_iops)
     size_gib, numbers, busy, cache_mib = np.zeros_like(hits), np.zeros_like(hits), np.ones_like(hits), sizes_mib

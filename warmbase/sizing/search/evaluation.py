@@ -69,9 +69,9 @@ class SearchResult(Struct, frozen=True, kw_only=True):
     pruned: int
 
 
-def budget_missed(question: SizingInputs, usd_per_month: float) -> list[Shortfall]:
+def budget_missed(inputs: SizingInputs, usd_per_month: float) -> list[Shortfall]:
     """Return the shortfall of a bill that exceeds the budget; empty if it does not."""
-    budget = question.requirements.targets.budget_usd_per_month
+    budget = inputs.requirements.targets.budget_usd_per_month
     if budget is None or usd_per_month <= budget:
         return []
     reason = f"it costs {format_usd(usd_per_month)} a month; the budget is {format_usd(budget)}"
@@ -109,9 +109,9 @@ KMS_KEYS: Final = 2
 CANDIDATES: Final = 256  # whose bills are cached: a search compares them, and tells them to its other branches
 
 
-def primary_type(question: SizingInputs, core_nodes: int) -> str:
+def primary_type(inputs: SizingInputs, core_nodes: int) -> str:
     """Return the pinned type, or one that suits the number of core nodes."""
-    pinned = question.requirements.cluster.primary_type
+    pinned = inputs.requirements.cluster.primary_type
     if pinned is not None:
         return pinned
     return LARGE_PRIMARY_TYPE if core_nodes > LARGE_CLUSTER_NODES else PRIMARY_TYPE
@@ -123,91 +123,91 @@ def gets_per_second(candidate: Candidate) -> float:
     Return 0 for a benchmark, which is not a month's load. An overloaded cluster sends fewer, but its bill is not lower:
     it must not seem cheaper than a cluster that meets the targets.
     """
-    question = candidate.question
-    if not question.mode.keeps_data_in_s3:
+    inputs = candidate.inputs
+    if not inputs.mode.keeps_data_in_s3:
         return 0.0
     hits = Hits(ratio=candidate.hit_ratio(candidate.count))
-    return (question.offered_reads_per_second or 0.0) * missing_blocks(question.read, hits)
+    return (inputs.offered_reads_per_second or 0.0) * missing_blocks(inputs.read, hits)
 
 
 def candidate_cost(candidate: Candidate) -> Cost:
     """Return the whole environment for a month with this candidate as its cluster."""
-    question = candidate.question
-    groups = billed_groups(question, candidate.instance.name, candidate.count, candidate.layout.volumes)
-    return cost(groups, candidate_bill(candidate), question.world.prices)
+    inputs = candidate.inputs
+    groups = billed_groups(inputs, candidate.instance.name, candidate.count, candidate.layout.volumes)
+    return cost(groups, candidate_bill(candidate), inputs.world.prices)
 
 
 @lru_cache(maxsize=CANDIDATES)
 def candidate_usd(candidate: Candidate) -> float:
     """Return the sum of `candidate_cost`."""
-    question = candidate.question
-    groups = billed_groups(question, candidate.instance.name, candidate.count, candidate.layout.volumes)
-    return bill_usd(groups, candidate_bill(candidate), question.world.prices)
+    inputs = candidate.inputs
+    groups = billed_groups(inputs, candidate.instance.name, candidate.count, candidate.layout.volumes)
+    return bill_usd(groups, candidate_bill(candidate), inputs.world.prices)
 
 
 def billed_groups(
-    question: SizingInputs, instance_type: str, count: int, volumes: tuple[Volume, ...]
+    inputs: SizingInputs, instance_type: str, count: int, volumes: tuple[Volume, ...]
 ) -> tuple[BilledGroup, BilledGroup]:
     """Return these core nodes and the primary nodes beside them."""
     core = BilledGroup(role="core", instance_type=instance_type, count=count, volumes=volumes)
-    return core, _primaries(question, primary_type(question, count))
+    return core, _primaries(inputs, primary_type(inputs, count))
 
 
 def candidate_bill(candidate: Candidate) -> Bill:
     """Return what is billed besides the nodes of the candidate."""
     gets, uploaded = gets_per_second(candidate), _uploaded_bytes_per_second(candidate)
-    return _bill(candidate.question, candidate.count, gets, uploaded)
+    return _bill(candidate.inputs, candidate.count, gets, uploaded)
 
 
-def fixed_usd(question: SizingInputs) -> float:
+def fixed_usd(inputs: SizingInputs) -> float:
     """Return what the environment costs a month before the first core node: less than any candidate's bill."""
-    primaries = _primaries(question, question.requirements.cluster.primary_type or PRIMARY_TYPE)
-    uploaded = question.written_bytes_per_second if question.mode.keeps_data_in_s3 else 0.0
-    return bill_usd((primaries,), _bill(question, 0, 0.0, uploaded), question.world.prices)
+    primaries = _primaries(inputs, inputs.requirements.cluster.primary_type or PRIMARY_TYPE)
+    uploaded = inputs.written_bytes_per_second if inputs.mode.keeps_data_in_s3 else 0.0
+    return bill_usd((primaries,), _bill(inputs, 0, 0.0, uploaded), inputs.world.prices)
 
 
-def _primaries(question: SizingInputs, instance_type: str) -> BilledGroup:
-    count = question.requirements.cluster.primaries
+def _primaries(inputs: SizingInputs, instance_type: str) -> BilledGroup:
+    count = inputs.requirements.cluster.primaries
     return BilledGroup(role="primary", instance_type=instance_type, count=count, volumes=PRIMARY_VOLUMES)
 
 
 def _uploaded_bytes_per_second(candidate: Candidate) -> float:
     """Return what flushes and compactions send to S3."""
-    written = candidate.question.requirements.workload.write_bytes_per_second
+    written = candidate.inputs.requirements.workload.write_bytes_per_second
     if not written:
         return 0.0
     server = candidate.writing_server
     return written / server.cells.value_bytes * server.uploaded_bytes
 
 
-def _bill(question: SizingInputs, core_nodes: int, gets: float, uploaded_bytes_per_second: float) -> Bill:
+def _bill(inputs: SizingInputs, core_nodes: int, gets: float, uploaded_bytes_per_second: float) -> Bill:
     return Bill(
-        stored_bytes=question.requirements.workload.stored_bytes if question.mode.keeps_data_in_s3 else 0,
+        stored_bytes=inputs.requirements.workload.stored_bytes if inputs.mode.keeps_data_in_s3 else 0,
         written_bytes_per_second=uploaded_bytes_per_second,
         gets_per_second=gets,
-        custom_metrics=_custom_metrics(question, core_nodes),
-        dashboards=len(question.mode.dashboards),
-        alarms=_alarms(question, core_nodes),
-        interface_endpoints=_interface_endpoints(question),
+        custom_metrics=_custom_metrics(inputs, core_nodes),
+        dashboards=len(inputs.mode.dashboards),
+        alarms=_alarms(inputs, core_nodes),
+        interface_endpoints=_interface_endpoints(inputs),
         kms_keys=KMS_KEYS,
     )
 
 
-def _interface_endpoints(question: SizingInputs) -> int:
-    requirements = question.requirements
+def _interface_endpoints(inputs: SizingInputs) -> int:
+    requirements = inputs.requirements
     return INTERFACE_ENDPOINTS + requirements.wal_service if requirements.new_network else 0
 
 
-def _alarms(question: SizingInputs, core_nodes: int) -> int:
+def _alarms(inputs: SizingInputs, core_nodes: int) -> int:
     """Return how many alarms on one metric would cost the same. Source: CloudWatch's price list."""
-    of_s3 = (ALARMS_OF_S3 - question.mode.has_bucket_cache) if question.mode.keeps_data_in_s3 else 0
-    of_nodes = ALARMS_OF_NODES * core_nodes if question.mode.has_bucket_cache else 0
-    return ALARMS + of_s3 + of_nodes + COMPOSITE_AS_ALARMS * len(question.mode.composite_alarms)
+    of_s3 = (ALARMS_OF_S3 - inputs.mode.has_bucket_cache) if inputs.mode.keeps_data_in_s3 else 0
+    of_nodes = ALARMS_OF_NODES * core_nodes if inputs.mode.has_bucket_cache else 0
+    return ALARMS + of_s3 + of_nodes + COMPOSITE_AS_ALARMS * len(inputs.mode.composite_alarms)
 
 
-def _custom_metrics(question: SizingInputs, core_nodes: int) -> int:
-    primaries = question.requirements.cluster.primaries
-    of_cache = NODE_METRICS if question.mode.has_bucket_cache else 0
-    of_hdfs = 0 if question.mode.keeps_data_in_s3 else HDFS_METRICS
+def _custom_metrics(inputs: SizingInputs, core_nodes: int) -> int:
+    primaries = inputs.requirements.cluster.primaries
+    of_cache = NODE_METRICS if inputs.mode.has_bucket_cache else 0
+    of_hdfs = 0 if inputs.mode.keeps_data_in_s3 else HDFS_METRICS
     of_core = core_nodes * (REGION_SERVER_METRICS + of_cache + of_hdfs)
     return (core_nodes + primaries) * SYSTEM_METRICS + of_core + primaries * MASTER_METRICS

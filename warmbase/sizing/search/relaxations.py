@@ -1,7 +1,7 @@
-"""The best attainable value of each target that a question misses, with its cluster and its price.
+"""The best attainable value of each target that no cluster meets, with its cluster and its price.
 
-Each target is relaxed alone while the others stay as they are. A question with the value that is named is feasible, and
-one with a value stricter by a `STEP` is not.
+Each target is relaxed alone while the others stay as they are. The inputs with the value that is named are feasible,
+and those with a value stricter by a `STEP` are not.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LEAST_HIT_RATIO: Final = 0.01  # judgement: nobody wants a cache with fewer hits
 
 
 class Relaxation(Struct, frozen=True, kw_only=True):
-    """One changed input with which the question becomes feasible, with the search for it and the cheapest cluster.
+    """One changed input with which the inputs become feasible, with the search for it and the cheapest cluster.
 
     `value` is the changed value of the target, in its own unit, or the reads per second.
     """
@@ -56,9 +56,9 @@ def nearest_changes(result: SearchResult, changes: tuple[Relaxation, ...]) -> tu
     return (*_ceiling(result.best), *(shortfall.reason for shortfall in result.best.shortfalls))
 
 
-def relaxations(question: SizingInputs, missed: AbstractSet[str] = EVERYTHING) -> tuple[Relaxation, ...]:
+def relaxations(inputs: SizingInputs, missed: AbstractSet[str] = EVERYTHING) -> tuple[Relaxation, ...]:
     """Return the single changes with which the search succeeds, each as small as possible; `missed` are targets."""
-    return tuple(change for change in _changes(question, missed) if change is not None)
+    return tuple(change for change in _changes(inputs, missed) if change is not None)
 
 
 def _ceiling(best: Evaluation) -> tuple[str, ...]:
@@ -70,50 +70,50 @@ def _ceiling(best: Evaluation) -> tuple[str, ...]:
     return (f"at most {reads} on {MOST_NODES} nodes, limited by {limit.name}",)
 
 
-def _changes(question: SizingInputs, missed: AbstractSet[str]) -> Iterator[Relaxation | None]:
-    wanted = question.requirements.targets
-    yield _pinned_count(question)
+def _changes(inputs: SizingInputs, missed: AbstractSet[str]) -> Iterator[Relaxation | None]:
+    wanted = inputs.requirements.targets
+    yield _pinned_count(inputs)
     least = 0.0
-    if wanted.p99_seconds is not None and (without := cheapest_serving(_with(question, p99_seconds=None))):
+    if wanted.p99_seconds is not None and (without := cheapest_serving(_with(inputs, p99_seconds=None))):
         slowest = without.candidate.peak_performance(without.candidate.survivors).p99_seconds
-        least = least_p99_seconds(question) or slowest
-        yield _p99(question, max(wanted.p99_seconds, least), slowest)
+        least = least_p99_seconds(inputs) or slowest
+        yield _p99(inputs, max(wanted.p99_seconds, least), slowest)
     # If even the largest cache on the fastest volumes misses the p99, other targets do not help.
     is_fast_enough = wanted.p99_seconds is None or least <= wanted.p99_seconds
     if is_fast_enough:
-        yield from _of_budget_and_durations(question)
+        yield from _of_budget_and_durations(inputs)
     if wanted.lost_nodes:
-        yield _relaxed(_with(question, lost_nodes=0), lambda _: ("no spare node: lost_nodes 0", 0))
+        yield _relaxed(_with(inputs, lost_nodes=0), lambda _: ("no spare node: lost_nodes 0", 0))
     if is_fast_enough and missed & {"hit_ratio", "budget"}:
-        yield _hit_ratio(question)
+        yield _hit_ratio(inputs)
     if "reads" in missed:
-        yield _fewer_reads(question)
+        yield _fewer_reads(inputs)
 
 
-def _of_budget_and_durations(question: SizingInputs) -> Iterator[Relaxation | None]:
-    wanted = question.requirements.targets
+def _of_budget_and_durations(inputs: SizingInputs) -> Iterator[Relaxation | None]:
+    wanted = inputs.requirements.targets
     if wanted.budget_usd_per_month is not None:
-        yield _budget(question)
+        yield _budget(inputs)
     if wanted.warm_up_seconds is not None:
-        yield _duration(question, "warm_up_seconds", "a warm-up of {}", _warm_up_seconds)
+        yield _duration(inputs, "warm_up_seconds", "a warm-up of {}", _warm_up_seconds)
     if wanted.carries_load_within_seconds is not None:
         text = "a cold cluster that carries its load within {}"
-        yield _duration(question, "carries_load_within_seconds", text, _carried_seconds)
+        yield _duration(inputs, "carries_load_within_seconds", text, _carried_seconds)
     if wanted.offline_after_crash_seconds is not None:
-        yield _offline_after_crash(question)
+        yield _offline_after_crash(inputs)
 
 
-def _with(question: SizingInputs, **targets: float | None) -> SizingInputs:
-    requirements = question.requirements
+def _with(inputs: SizingInputs, **targets: float | None) -> SizingInputs:
+    requirements = inputs.requirements
     return replace(
-        question,
+        inputs,
         requirements=replace(requirements, targets=replace(requirements.targets, **targets)),
     )
 
 
-def _relaxed(question: SizingInputs, described: Callable[[Evaluation], tuple[str, float]]) -> Relaxation | None:
-    """Return a question without one of its targets, described by its answer as a text and a value."""
-    return _cheapest(Search(question=question), described)
+def _relaxed(inputs: SizingInputs, described: Callable[[Evaluation], tuple[str, float]]) -> Relaxation | None:
+    """Return the inputs without one of their targets, described by its answer as a text and a value."""
+    return _cheapest(Search(inputs=inputs), described)
 
 
 def _cheapest(search: Search, described: Callable[[Evaluation], tuple[str, float]]) -> Relaxation | None:
@@ -125,7 +125,7 @@ def _cheapest(search: Search, described: Callable[[Evaluation], tuple[str, float
 
 
 def _tightest(
-    question_at: Callable[[float], SizingInputs],
+    inputs_at: Callable[[float], SizingInputs],
     text: Callable[[float], str],
     between: tuple[float, float],
     step: float = STEP,
@@ -136,7 +136,7 @@ def _tightest(
     """
 
     def search_at(value: float) -> Search | None:
-        tried = Search(question=question_at(value))
+        tried = Search(inputs=inputs_at(value))
         return tried if tried.any_serves() else None
 
     infeasible, loosest = between
@@ -163,8 +163,8 @@ def _towards(loosest: float, value: float, factor: float) -> float:
     return min(value * factor, loosest) if loosest > value else max(value / factor, loosest)
 
 
-def _pinned_count(question: SizingInputs) -> Relaxation | None:
-    cluster = question.requirements.cluster
+def _pinned_count(inputs: SizingInputs) -> Relaxation | None:
+    cluster = inputs.requirements.cluster
     pinned_count = cluster.core.count
     if pinned_count is None:
         return None
@@ -173,36 +173,36 @@ def _pinned_count(question: SizingInputs) -> Relaxation | None:
     def described(served: Evaluation) -> tuple[str, float]:
         return f"{served.candidate.count} nodes instead of {pinned_count}", served.candidate.count
 
-    return _relaxed(replace(question, requirements=replace(question.requirements, cluster=freed)), described)
+    return _relaxed(replace(inputs, requirements=replace(inputs.requirements, cluster=freed)), described)
 
 
-def _budget(question: SizingInputs) -> Relaxation | None:
+def _budget(inputs: SizingInputs) -> Relaxation | None:
     def described(served: Evaluation) -> tuple[str, float]:
         usd_per_month = math.ceil(served.usd_per_month)
         return f"a budget of {format_usd(usd_per_month)}", usd_per_month
 
-    return _relaxed(_with(question, budget_usd_per_month=None), described)
+    return _relaxed(_with(inputs, budget_usd_per_month=None), described)
 
 
-def _offline_after_crash(question: SizingInputs) -> Relaxation | None:
+def _offline_after_crash(inputs: SizingInputs) -> Relaxation | None:
     def described(served: Evaluation) -> tuple[str, float]:
         seconds = served.candidate.offline.seconds
         return f"rows offline for {format_duration(seconds)} after a crash", seconds
 
-    return _relaxed(_with(question, offline_after_crash_seconds=None), described)
+    return _relaxed(_with(inputs, offline_after_crash_seconds=None), described)
 
 
-def _p99(question: SizingInputs, least: float, slowest: float) -> Relaxation | None:
+def _p99(inputs: SizingInputs, least: float, slowest: float) -> Relaxation | None:
     """Return the lowest p99 within the budget. It lies between `least` and `slowest`, in seconds."""
 
-    def question_at(p99_seconds: float) -> SizingInputs:
-        return _with(question, p99_seconds=_rounded_up(p99_seconds))
+    def inputs_at(p99_seconds: float) -> SizingInputs:
+        return _with(inputs, p99_seconds=_rounded_up(p99_seconds))
 
     def text(p99_seconds: float) -> str:
         return f"a p99 of {format_duration(_rounded_up(p99_seconds))}"
 
-    tightest = _relaxed(question_at(least), lambda _: (text(least), least)) or _tightest(
-        question_at, text, (least, slowest)
+    tightest = _relaxed(inputs_at(least), lambda _: (text(least), least)) or _tightest(
+        inputs_at, text, (least, slowest)
     )
     return replace(tightest, value=_rounded_up(tightest.value)) if tightest else None
 
@@ -223,50 +223,50 @@ def _carried_seconds(candidate: Candidate) -> float | None:
 
 
 def _duration(
-    question: SizingInputs, target: str, text: str, seconds: Callable[[Candidate], float | None]
+    inputs: SizingInputs, target: str, text: str, seconds: Callable[[Candidate], float | None]
 ) -> Relaxation | None:
     """Return the shortest attainable duration of a target that is a duration."""
     wanted, without = (
-        getattr(question.requirements.targets, target),
-        cheapest_serving(_with(question, **{target: None})),
+        getattr(inputs.requirements.targets, target),
+        cheapest_serving(_with(inputs, **{target: None})),
     )
     longest = seconds(without.candidate) if without else None
     if longest is None or longest <= wanted:
         return None
     return _tightest(
-        lambda value: _with(question, **{target: value}),
+        lambda value: _with(inputs, **{target: value}),
         lambda value: text.format(format_duration(value)),
         (wanted, longest),
         LONGER,
     )
 
 
-def _hit_ratio(question: SizingInputs) -> Relaxation | None:
-    wanted = question.requirements.targets.hit_ratio
+def _hit_ratio(inputs: SizingInputs) -> Relaxation | None:
+    wanted = inputs.requirements.targets.hit_ratio
     return _tightest(
-        lambda ratio: _with(question, hit_ratio=ratio),
+        lambda ratio: _with(inputs, hit_ratio=ratio),
         lambda ratio: f"a hit ratio of {format_percent(ratio)}",
         (wanted, min(wanted, LEAST_HIT_RATIO)),
     )
 
 
-def _fewer_reads(question: SizingInputs) -> Relaxation | None:
-    offered, workload = question.at_peak.offered_reads_per_second, question.requirements.workload
+def _fewer_reads(inputs: SizingInputs) -> Relaxation | None:
+    offered, workload = inputs.at_peak.offered_reads_per_second, inputs.requirements.workload
     load = workload.load
     if offered is None or not isinstance(load, OpenLoad):
         return None
     mean = load.reads_per_second
     text = "reads/s" if mean == offered else "reads/s in the peak hour"
 
-    def question_at(reads_per_second: float) -> SizingInputs:
+    def inputs_at(reads_per_second: float) -> SizingInputs:
         peak = None if mean == offered else reads_per_second
         lower = replace(load, reads_per_second=min(mean, reads_per_second), peak_reads_per_second=peak)
-        requirements = replace(question.requirements, workload=workload.with_load(lower))
-        return replace(question, requirements=requirements)
+        requirements = replace(inputs.requirements, workload=workload.with_load(lower))
+        return replace(inputs, requirements=requirements)
 
     least = min(offered, LEAST_READS_PER_SECOND)
     return _tightest(
-        question_at,
-        lambda reads: f"{question_at(reads).at_peak.offered_reads_per_second:,.0f} {text}",
+        inputs_at,
+        lambda reads: f"{inputs_at(reads).at_peak.offered_reads_per_second:,.0f} {text}",
         (offered, least),
     )

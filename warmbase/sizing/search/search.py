@@ -282,24 +282,24 @@ RUNNER_UP_CANDIDATES: Final = 100
 class Search(Struct, kw_only=True, dict=True):
     """The state of one search: the branches that are still to be tried, in the order of their least cost."""
 
-    question: SizingInputs
+    inputs: SizingInputs
     evaluated: int = 0
     nearest: dict[str, Evaluation] = field(default_factory=dict)
     serving: dict[str, Evaluation] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Start with every type, at the least cost of its nodes and volumes."""
-        self.fixed_usd = fixed_usd(self.question)
-        self.budget_usd = self.question.requirements.targets.budget_usd_per_month or math.inf
+        self.fixed_usd = fixed_usd(self.inputs)
+        self.budget_usd = self.inputs.requirements.targets.budget_usd_per_month or math.inf
         self.bounds = Bounds(self.budget_usd)
         self.order = itertools.count()
         self.queue: list[tuple[float, int, _Branch]] = []
         self.storage_usd: dict[Storage, float] = {}
-        counts = node_counts(self.question)
+        counts = node_counts(self.inputs)
         self.branches = [
             _Counts(search=self, instance=instance, storages=alike, counts=counts, screened=len(counts) == 1)
-            for instance in _instances(self.question)
-            for alike in storages(self.question, instance)
+            for instance in _instances(self.inputs)
+            for alike in storages(self.inputs, instance)
         ]
         for branch in self.branches:
             self._push(branch)
@@ -367,7 +367,7 @@ class Search(Struct, kw_only=True, dict=True):
         usd_per_month = candidate_usd(candidate)
         # The estimated hit ratio of a cache of nearly all data can be a little too high.
         missed = shortfalls(candidate) or shortfalls(replace(candidate, exact=True))
-        missed = (*missed, *budget_missed(self.question, usd_per_month))
+        missed = (*missed, *budget_missed(self.inputs, usd_per_month))
         tried = Evaluation(candidate=candidate, usd_per_month=usd_per_month, shortfalls=missed)
         self.evaluated += 1
         if tried.serves:
@@ -419,8 +419,8 @@ class _Counts(Struct, kw_only=True, eq=False, dict=True):
     def _least_usd(self, count: int) -> float:
         search, storage = self.search, self.storages[0]
         if storage not in search.storage_usd:
-            search.storage_usd[storage] = least_storage_usd(search.question, storage)
-        nodes_usd = instances_usd(search.question, self.instance, count)
+            search.storage_usd[storage] = least_storage_usd(search.inputs, storage)
+        nodes_usd = instances_usd(search.inputs, self.instance, count)
         return search.fixed_usd + search.storage_usd[storage] + nodes_usd
 
     def advance(self) -> Iterator[_Branch]:
@@ -481,49 +481,49 @@ class _Counts(Struct, kw_only=True, eq=False, dict=True):
         return GridPoints(grid=grid, common_usd=common_usd, evaluate=search.evaluate, bounds=search.bounds)
 
     def _nodes(self, count: int, storage: Storage) -> NodeChoice:
-        return NodeChoice(question=self.search.question, instance=self.instance, storage=storage, count=count)
+        return NodeChoice(inputs=self.search.inputs, instance=self.instance, storage=storage, count=count)
 
 
 _Branch = _Counts | GridPoints
 
 
-def search(question: SizingInputs) -> SearchResult:
+def search(inputs: SizingInputs) -> SearchResult:
     """The cheapest that serves; of equal cost the fewest nodes. Without one, the one that misses fewest targets.
 
     Raises LookupError where no type has room for the data.
     """
-    return Search(question=question).run()
+    return Search(inputs=inputs).run()
 
 
-def cheapest_serving(question: SizingInputs, candidates: float = math.inf) -> Evaluation | None:
+def cheapest_serving(inputs: SizingInputs, candidates: float = math.inf) -> Evaluation | None:
     """Return the cheapest of so many candidates that meets the targets; None if none does within the budget."""
-    return Search(question=question).cheapest_serving(candidates)
+    return Search(inputs=inputs).cheapest_serving(candidates)
 
 
-def least_p99_seconds(question: SizingInputs) -> float | None:
+def least_p99_seconds(inputs: SizingInputs) -> float | None:
     """Return the lowest p99 of any cluster, whatever its cost; None if none carries the load."""
-    tried = Search(question=question)
+    tried = Search(inputs=inputs)
     strongest = (points for branch in tried.branches if (points := branch.strongest()) is not None)
     return min((p99 for points in strongest if (p99 := points.least_p99_seconds()) is not None), default=None)
 
 
-def _instances(question: SizingInputs) -> Sequence[InstanceType]:
-    choice, world = question.requirements.cluster.core, question.world
+def _instances(inputs: SizingInputs) -> Sequence[InstanceType]:
+    choice, world = inputs.requirements.cluster.core, inputs.world
     if choice.type is not None:
         return [world.instance_types[choice.type]]
     return world.offered_in(choice.families)
 
 
-def fewest_nodes(question: SizingInputs) -> int:
+def fewest_nodes(inputs: SizingInputs) -> int:
     """Return the fewest core nodes that meet `lost_nodes` and the mode's own minimum."""
-    return max(question.mode.min_core_nodes, question.requirements.targets.lost_nodes + FEWEST_SURVIVORS)
+    return max(inputs.mode.min_core_nodes, inputs.requirements.targets.lost_nodes + FEWEST_SURVIVORS)
 
 
-def node_counts(question: SizingInputs) -> range:
+def node_counts(inputs: SizingInputs) -> range:
     """Return the counts that can lose this many nodes and still have a region for every survivor."""
-    core, lost_nodes = question.requirements.cluster.core, question.requirements.targets.lost_nodes
+    core, lost_nodes = inputs.requirements.cluster.core, inputs.requirements.targets.lost_nodes
     if core.count is not None:
         return range(core.count, core.count + 1)
-    fewest = fewest_nodes(question)
-    most = min(MOST_NODES, question.requirements.workload.regions + lost_nodes)
+    fewest = fewest_nodes(inputs)
+    most = min(MOST_NODES, inputs.requirements.workload.regions + lost_nodes)
     return range(fewest, max(fewest, most) + 1)

@@ -172,7 +172,7 @@ class RegionServer(Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
     instance: InstanceType
     share: ServerShare
-    question: SizingInputs
+    inputs: SizingInputs
     disk_bytes_per_second: float
     heap: Heap
     heap_needs: HeapNeeds
@@ -183,25 +183,25 @@ class RegionServer(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     @property
     def prefetch_threads(self) -> int:
         """Return `hbase.hfile.thread.prefetch`."""
-        return self.question.requirements.pins.prefetch_threads or prefetch_threads(self.instance)
+        return self.inputs.requirements.pins.prefetch_threads or prefetch_threads(self.instance)
 
     @property
     def open_region_threads(self) -> int:
         """Return `hbase.regionserver.executor.openregion.threads`."""
-        share, workload = self.share, self.question.demand.blocks.workload
-        return self.question.requirements.pins.open_region_threads or _open_region_threads(share, workload)
+        share, workload = self.share, self.inputs.demand.blocks.workload
+        return self.inputs.requirements.pins.open_region_threads or _open_region_threads(share, workload)
 
     @property
     def s3_connections(self) -> int:
         """Return `fs.s3a.connection.maximum`."""
-        pinned = self.question.requirements.pins.s3_connections
+        pinned = self.inputs.requirements.pins.s3_connections
         return pinned or s3_connections(self.handlers, self.prefetch_threads)
 
     @property
     def persistence(self) -> Persistence:
         """Return how the index of the cache is kept on disk."""
         rate = self.disk_bytes_per_second or INFINITE
-        return persistence(self.share.cached_blocks, rate, index_format(self.question.world.release))
+        return persistence(self.share.cached_blocks, rate, index_format(self.inputs.world.release))
 
     @cached_property
     def restart(self) -> Restart:
@@ -210,28 +210,28 @@ class RegionServer(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         Raises ValueError if the master cannot wait for it.
         """
         pinned, most = (
-            self.question.requirements.pins.retain_retries,
-            self.question.requirements.targets.offline_after_crash_seconds,
+            self.inputs.requirements.pins.retain_retries,
+            self.inputs.requirements.targets.offline_after_crash_seconds,
         )
-        load = _restart_of(self.heap, self.share, self.open_region_threads, self.question.world.release)
+        load = _restart_of(self.heap, self.share, self.open_region_threads, self.inputs.world.release)
         timing = restart(load, pinned)
         return timing if most is None or pinned else shortened(timing, most)
 
 
 def region_server(
-    instance: InstanceType, share: ServerShare, question: SizingInputs, disk_bytes_per_second: float
+    instance: InstanceType, share: ServerShare, inputs: SizingInputs, disk_bytes_per_second: float
 ) -> RegionServer:
     """The RegionServer that carries this share on this instance.
 
     Raises NotEnoughMemory when the heap it needs leaves too little of the instance's RAM.
     """
-    pins, workload = question.requirements.pins, question.demand.blocks.workload
-    needs, sized_heap = server_heap(question, replace(share, reads_in_progress=0.0))
+    pins, workload = inputs.requirements.pins, inputs.demand.blocks.workload
+    needs, sized_heap = server_heap(inputs, replace(share, reads_in_progress=0.0))
     threads_that_answer = pins.handlers or handlers(instance, workload, sized_heap, share.reads_in_progress)
     return RegionServer(
         instance=instance,
         share=share,
-        question=question,
+        inputs=inputs,
         disk_bytes_per_second=disk_bytes_per_second,
         heap=sized_heap,
         heap_needs=needs,
@@ -241,17 +241,17 @@ def region_server(
     )
 
 
-def has_room(instance: InstanceType, share: ServerShare, question: SizingInputs) -> bool:
+def has_room(instance: InstanceType, share: ServerShare, inputs: SizingInputs) -> bool:
     """Return whether the instance has the memory for this share, so that `region_server` raises nothing."""
-    _, sized_heap = server_heap(question, share)
-    return (question.requirements.pins.handlers or FEWEST_HANDLERS) <= most_handlers(instance.memory_bytes, sized_heap)
+    _, sized_heap = server_heap(inputs, share)
+    return (inputs.requirements.pins.handlers or FEWEST_HANDLERS) <= most_handlers(instance.memory_bytes, sized_heap)
 
 
 @lru_cache(maxsize=SHARES)
-def server_heap(question: SizingInputs, share: ServerShare) -> tuple[HeapNeeds, Heap]:
+def server_heap(inputs: SizingInputs, share: ServerShare) -> tuple[HeapNeeds, Heap]:
     """Return the needs on the heap of a RegionServer with this share, and the heap that holds them on any instance."""
-    release = question.world.release
-    needs = _heap_needs(share, question)
+    release = inputs.world.release
+    needs = _heap_needs(share, inputs)
     return needs, heap(needs, release.collector)
 
 
@@ -292,13 +292,13 @@ def _open_region_threads(share: ServerShare, workload: Workload) -> int:
     return open_region_threads(share.regions, round(workload.regions / share.regions), S3_TRIP_SECONDS)
 
 
-def _heap_needs(share: ServerShare, question: SizingInputs) -> HeapNeeds:
-    demand, collector = question.demand, question.world.release.collector
+def _heap_needs(share: ServerShare, inputs: SizingInputs) -> HeapNeeds:
+    demand, collector = inputs.demand, inputs.world.release.collector
     queued_blocks = 2 * WRITER_THREADS * demand.writer_queue_length if share.cached_blocks else 0
     return HeapNeeds(
         l1_bytes=l1_bytes(share.index_and_bloom_bytes, data_blocks=not share.cache_bytes),
         memstore_bytes=_memstore_bytes(
-            question, share.write_bytes_per_second, share.regions, caches=share.cached_blocks > 0
+            inputs, share.write_bytes_per_second, share.regions, caches=share.cached_blocks > 0
         ),
         index_bytes=share.cached_blocks * index_bytes_per_block(collector),
         write_queue_bytes=math.ceil(queued_blocks * demand.cacheable.cached_bytes),
@@ -307,9 +307,9 @@ def _heap_needs(share: ServerShare, question: SizingInputs) -> HeapNeeds:
 
 
 @lru_cache(maxsize=SHARES)
-def _memstore_bytes(question: SizingInputs, write_bytes_per_second: float, regions: float, *, caches: bool) -> int:
+def _memstore_bytes(inputs: SizingInputs, write_bytes_per_second: float, regions: float, *, caches: bool) -> int:
     """Return the memstore for these writes to so many regions."""
-    blocks = question.demand.blocks
+    blocks = inputs.demand.blocks
     writes = WriteShare.of(blocks, write_bytes_per_second, regions)
     return memstore_bytes(writes, flush_writing(blocks.workload, caches=caches))
 

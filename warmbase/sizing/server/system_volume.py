@@ -53,10 +53,10 @@ SERVERS: Final = 1_024  # whose results are cached: a search asks for each at ev
 UNLIMITED: Final = Rates(bytes_per_second=math.inf, ios_per_second=math.inf)
 
 
-def hdfs_replication(question: SizingInputs, count: int) -> int:
+def hdfs_replication(inputs: SizingInputs, count: int) -> int:
     """Return the copies in HDFS: those of the mode for data, and one more than nodes that may be lost for a log."""
-    of_log = max(FEWEST_LOG_COPIES, question.requirements.targets.lost_nodes + SPARE_COPIES)
-    return min(count, max(question.mode.data_copies, of_log))
+    of_log = max(FEWEST_LOG_COPIES, inputs.requirements.targets.lost_nodes + SPARE_COPIES)
+    return min(count, max(inputs.mode.data_copies, of_log))
 
 
 def distinct_size(size_gib: int) -> int:
@@ -73,16 +73,16 @@ def heap_dump_bytes(size_gib: int) -> int:
 
 
 @lru_cache(maxsize=SERVERS)
-def write_share(question: SizingInputs, servers: int) -> WriteShare:
+def write_share(inputs: SizingInputs, servers: int) -> WriteShare:
     """Return the share of the writes that each of this many RegionServers receives."""
-    workload = question.requirements.workload
-    return WriteShare.of(question.demand.blocks, workload.write_bytes_per_second / servers, workload.regions / servers)
+    workload = inputs.requirements.workload
+    return WriteShare.of(inputs.demand.blocks, workload.write_bytes_per_second / servers, workload.regions / servers)
 
 
-def file_writing(question: SizingInputs, cache_mib: int, servers: int) -> FileWriting:
+def file_writing(inputs: SizingInputs, cache_mib: int, servers: int) -> FileWriting:
     """Return how a thread writes store files: to S3 and the cache, to S3 only, or to HDFS."""
-    demand, compresses = question.demand, question.requirements.workload.compressed
-    if not question.mode.keeps_data_in_s3:
+    demand, compresses = inputs.demand, inputs.requirements.workload.compressed
+    if not inputs.mode.keeps_data_in_s3:
         return FileWriting(
             cached_fraction=1.0, caches=False, first_byte_seconds=DISK_LATENCY_SECONDS, compresses=compresses
         )
@@ -94,34 +94,34 @@ def file_writing(question: SizingInputs, cache_mib: int, servers: int) -> FileWr
 
 @lru_cache(maxsize=SERVERS)
 def writing_server(
-    question: SizingInputs, instance: InstanceType, cache_mib: int, servers: int, size_bytes: float | None = None
+    inputs: SizingInputs, instance: InstanceType, cache_mib: int, servers: int, size_bytes: float | None = None
 ) -> WritingServer:
     """Return one of this many RegionServers with a memstore of this size, or of the size that its writes need.
 
     It has no disks yet, and its log has no limit.
     """
-    share, files = write_share(question, servers), file_writing(question, cache_mib, servers)
+    share, files = write_share(inputs, servers), file_writing(inputs, cache_mib, servers)
     memstore = Memstore(
         size_bytes=memstore_bytes(share, files) if size_bytes is None else size_bytes,
         flush_size_bytes=flush_size_bytes(share),
         regions=share.regions,
     )
-    in_hdfs = not question.mode.keeps_data_in_s3
-    nodes = servers + question.requirements.targets.lost_nodes
+    in_hdfs = not inputs.mode.keeps_data_in_s3
+    nodes = servers + inputs.requirements.targets.lost_nodes
     return WritingServer(
         cells=share.cells,
         memstore=memstore,
-        settings=write_settings(share, memstore, files, instance.vcpus, question.requirements.pins),
+        settings=write_settings(share, memstore, files, instance.vcpus, inputs.requirements.pins),
         files=files,
         vcpus=instance.vcpus,
         network_bytes_per_second=instance.network_sustained_bytes_per_second,
         ebs=Rates(bytes_per_second=instance.ebs_sustained_bytes_per_second, ios_per_second=instance.ebs_sustained_iops),
         disk=None,
         log=None if in_hdfs else UNLIMITED,
-        log_copies=0 if question.requirements.wal_service else hdfs_replication(question, nodes),
-        data_copies=question.mode.data_copies if in_hdfs else 0,
-        block_bytes=round(question.demand.cacheable.cached_bytes),
-        encrypts_hdfs=question.requirements.encrypts_hdfs,
+        log_copies=0 if inputs.requirements.wal_service else hdfs_replication(inputs, nodes),
+        data_copies=inputs.mode.data_copies if in_hdfs else 0,
+        block_bytes=round(inputs.demand.cacheable.cached_bytes),
+        encrypts_hdfs=inputs.requirements.encrypts_hdfs,
     )
 
 
@@ -134,13 +134,13 @@ def with_disks(server: WritingServer, disk: Disk | None, layout: Layout) -> Writ
 
 
 @lru_cache(maxsize=SERVERS)
-def system_volume(question: SizingInputs, instance: InstanceType, cache_mib: int, servers: int) -> Volume:
+def system_volume(inputs: SizingInputs, instance: InstanceType, cache_mib: int, servers: int) -> Volume:
     """Return the system volume of each of this many nodes, with what gp3 includes if that carries the writes.
 
     If the instance sustains less than the writes need, the volume has what the instance sustains.
     """
-    server = writing_server(question, instance, cache_mib, servers)
-    cells = write_share(question, servers).cells_per_second
+    server = writing_server(inputs, instance, cache_mib, servers)
+    cells = write_share(inputs, servers).cells_per_second
     needed = cells * server.log_volume_bytes / UTILISATION
     throughput, iops = gp3.Provisions.of(instance).sufficient(np.array(needed / MIB), np.array(needed / LOG_IO_BYTES))
     size_gib = max(_size_gib(server, cells), int(gp3.least_gib(iops)))

@@ -284,13 +284,13 @@ class SizingInputs(Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
     @cached_property
     def at_peak(self) -> SizingInputs:
-        """Return the same question for the peak hour, which decides capacity; money follows from the mean load."""
+        """Return the same inputs for the peak hour, which decides capacity; money follows from the mean load."""
         workload = self.requirements.workload
         return self if workload.at_peak is workload else self._with_load_of(workload.at_peak)
 
     @cached_property
     def outside_peak(self) -> SizingInputs:
-        """Return the same question for the hours outside the peak, or for the peak if its length is unknown."""
+        """Return the same inputs for the hours outside the peak, or for the peak if its length is unknown."""
         return self._with_load_of(self.requirements.workload.outside_peak)
 
     def _with_load_of(self, workload: Workload) -> SizingInputs:
@@ -302,7 +302,7 @@ class SizingInputs(Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
     @cached_property
     def without_writes(self) -> SizingInputs:
-        """Return the same question for reads alone."""
+        """Return the same inputs for reads alone."""
         return self._with_workload(
             self.requirements.workload.changed(lambda table: replace(table, write_bytes_per_second=0))
         )

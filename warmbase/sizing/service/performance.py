@@ -370,16 +370,16 @@ def _p99_of_all_beyond(path: ReadPath, wanted_seconds: float) -> float | None:
     return p99_seconds if p99_seconds > wanted_seconds else None
 
 
-def performance(question: SizingInputs, cluster: ServingCluster, hits: Hits, vcpus: int) -> Performance:
+def performance(inputs: SizingInputs, cluster: ServingCluster, hits: Hits, vcpus: int) -> Performance:
     """Return the workload on warm nodes with these hits."""
-    delay = delay_seconds(cluster, question.read, hits, question.timings)
-    limits = resources(cluster, question.read, hits, question.timings)
+    delay = delay_seconds(cluster, inputs.read, hits, inputs.timings)
+    limits = resources(cluster, inputs.read, hits, inputs.timings)
     stations = network(limits, cluster.servers, vcpus, delay)
     busiest = next(resource.imbalance for resource in limits if resource.name == "handlers")
     handlers = Handlers(servers=cluster.servers, per_server=cluster.handlers, imbalance=busiest)
-    load, overloaded = _load(question, handlers, stations)
+    load, overloaded = _load(inputs, handlers, stations)
     alone = max(0.0, load.seconds_alone - delay)
-    ratios = hits.tables or question.table_hit_ratios(hits.ratio)
+    ratios = hits.tables or inputs.table_hit_ratios(hits.ratio)
 
     def path_of(table: TableRead, ratio: float) -> TablePath:
         servers = _fan_out_servers(table, cluster)
@@ -392,14 +392,14 @@ def performance(question: SizingInputs, cluster: ServingCluster, hits: Hits, vcp
             blocks=table.read.blocks / servers,
             hit_ratio=ratio,
             disk=disk_spread(cluster.disk.latency_seconds) if cluster.disk else NO_DISK,
-            waiting=_waiting(question, cluster, load, part=of_table / alone if alone else 1.0),
+            waiting=_waiting(inputs, cluster, load, part=of_table / alone if alone else 1.0),
             s3_moving_seconds=table.read.on_disk_length_bytes / table.timings.s3_stream_bytes_per_second,
             fixed_seconds=of_table / servers,
             together=table.read.blocks > 1 and table.kind == "get",
         )
         return TablePath(name=table.name, share=table.share, path=path, servers=servers)
 
-    paths = tuple(path_of(table, ratio) for table, ratio in zip(question.table_reads, ratios, strict=True))
+    paths = tuple(path_of(table, ratio) for table, ratio in zip(inputs.table_reads, ratios, strict=True))
     return Performance(load=load, overloaded=overloaded, paths=paths)
 
 
@@ -420,8 +420,8 @@ def _fan_out_servers(table: TableRead, cluster: ServingCluster) -> int:
     return min(table.rows, cluster.servers) if table.kind == "multi-get" else 1
 
 
-def _load(question: SizingInputs, handlers: Handlers, stations: QueueingNetwork) -> tuple[LoadResult, bool]:
-    load = question.requirements.workload.load
+def _load(inputs: SizingInputs, handlers: Handlers, stations: QueueingNetwork) -> tuple[LoadResult, bool]:
+    load = inputs.requirements.workload.load
     if isinstance(load, ClosedLoad):
         return closed_load(stations, load.concurrency, handlers), False
     try:
@@ -443,9 +443,9 @@ def _saturated(stations: QueueingNetwork, handlers: Handlers) -> LoadResult:
     )
 
 
-def _waiting(question: SizingInputs, cluster: ServingCluster, load: LoadResult, part: float) -> Waiting:
+def _waiting(inputs: SizingInputs, cluster: ServingCluster, load: LoadResult, part: float) -> Waiting:
     """Return the queueing of a read that uses `part` times the resources of the mean read."""
-    if isinstance(question.requirements.workload.load, ClosedLoad):
+    if isinstance(inputs.requirements.workload.load, ClosedLoad):
         return Waiting(mean_seconds=load.waiting_seconds, closed_servers=cluster.servers)
     busiest = max((used for _, used in load.utilisation), default=0.0)
     return Waiting(mean_seconds=part * load.waiting_seconds, probability=min(1.0, max(busiest, 1e-6)))
