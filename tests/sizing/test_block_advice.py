@@ -14,7 +14,7 @@ from warmbase.sizing.calculator import plan
 from warmbase.sizing.plan import Alternative
 from warmbase.sizing.requirements import Requirements
 from warmbase.sizing.search.alternatives import ASSUMED_RATIO, alternatives
-from warmbase.sizing.search.search import Search, cheapest_serving
+from warmbase.sizing.search.search import Search
 from warmbase.sizing.service.inputs import SizingInputs
 from warmbase.sizing.workload.workload import OpenLoad, Reads
 
@@ -62,7 +62,7 @@ def test_advice_is_the_plan_with_that_block_size(block_kib: int) -> None:
 def test_a_search_that_is_cut_short_returns_a_cluster_that_serves(candidates: int) -> None:
     workload = replace(SMALL_ROWS.workload, block_bytes=16 * KIB)
     inputs = SizingInputs.new(replace(SMALL_ROWS, workload=workload), WORLD)
-    whole, cut = cheapest_serving(inputs), Search(inputs=inputs).cheapest_serving(candidates)
+    whole, cut = Search(inputs=inputs).cheapest_serving(), Search(inputs=inputs).cheapest_serving(candidates)
     assert whole is not None
     assert cut is None or (cut.serves and cut.usd_per_month >= whole.usd_per_month)
     assert cut is not None or candidates < 180

@@ -183,9 +183,7 @@ class Benchmark(Struct, frozen=True, kw_only=True, dict=True):
         changed = self._with_volumes((volume, *others))
         candidate = _candidate(changed, self.world)
         more = plan(changed, self.world).cost.usd_per_month - self.plan.cost.usd_per_month
-        return Provisioned(
-            volume=volume, predicted=_reading(candidate, candidate.inputs.read), usd_per_month_more=more
-        )
+        return Provisioned(volume=volume, predicted=_reading(candidate, candidate.inputs.read), usd_per_month_more=more)
 
     @property
     def _serialised_row_bytes(self) -> int:

@@ -1,30 +1,25 @@
-"""Functions that remember their results, and structs in whose equality one field does not count."""
+"""Methods that remember their results, and structs in whose equality one field does not count."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar, TypeVarTuple, Unpack
+from functools import cache, cached_property
+from types import MethodType
+from typing import Any, ClassVar, TypeVar, TypeVarTuple, Unpack, cast
 
 from msgspec import Struct
 
+S = TypeVar("S")
 V = TypeVar("V")
 Ts = TypeVarTuple("Ts")
 
 
-def memoized(function: Callable[[Unpack[Ts]], V]) -> Callable[[Unpack[Ts]], V]:
-    """Return a function that computes each value once, and remembers it for as long as the function lives.
+def memoized(method: Callable[[S, Unpack[Ts]], V]) -> cached_property[Callable[[Unpack[Ts]], V]]:
+    """Return a method that computes each value once, and remembers it for as long as its object lives.
 
-    functools.cache does the same, but also copies the name and the docstring. A search makes thousands of candidates,
-    and for each of them, the copy would take as long as the computation of many values.
+    `functools.cache` on the method itself would keep every object alive.
     """
-    values: dict[tuple[*Ts], V] = {}
-
-    def value(*arguments: *Ts) -> V:
-        if arguments not in values:
-            values[arguments] = function(*arguments)
-        return values[arguments]
-
-    return value
+    return cached_property(lambda owner: cast("Callable[[Unpack[Ts]], V]", cache(MethodType(method, owner))))
 
 
 class EqualButFor(Struct, frozen=True, kw_only=True, eq=False):

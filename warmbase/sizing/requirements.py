@@ -7,7 +7,7 @@ the calculator uses them as they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import date
 from functools import cached_property
 from typing import Final
@@ -211,7 +211,7 @@ class World(Struct, frozen=True, kw_only=True, dict=True):
             if instance_type.offered_by(self.release.emr) and name in self.prices.compute
         )
 
-    @cached_property
-    def offered_in(self) -> Callable[[tuple[str, ...]], tuple[InstanceType, ...]]:
-        """Return a function of families: the types that are offered in them."""
-        return memoized(lambda families: tuple(one for one in self.offered if one.family in families))
+    @memoized
+    def offered_in(self, families: tuple[str, ...]) -> tuple[InstanceType, ...]:
+        """Return the types of these families that are offered."""
+        return tuple(one for one in self.offered if one.family in families)

@@ -259,7 +259,7 @@ def _cold_peak(candidate: Candidate) -> Iterator[Warning]:
     load = candidate.inputs.requirements.workload.load
     if not isinstance(load, OpenLoad) or load.peak_hours is None:
         return
-    cold = candidate.cold_outside_peak
+    cold = candidate.cold_start(candidate.count, candidate.inputs.outside_peak)
     quiet_seconds = (HOURS_PER_DAY - load.peak_hours) * SECONDS_PER_HOUR
     if cold is not None and cold.course.prefetch_seconds > quiet_seconds:
         yield Warning(

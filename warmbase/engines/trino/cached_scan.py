@@ -13,7 +13,7 @@ Alluxio 2.9.6, LocalPageStoreDir and PageStoreType.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Container, Iterable
 from functools import cached_property
 from math import ceil
 from typing import Final
@@ -126,12 +126,9 @@ class CachedScan(Struct, frozen=True, kw_only=True, dict=True, eq=False):
         files_per_page = PAGE_BYTES / self.workload.file_bytes
         return block_popularity(self.workload.popularity, self.pages, files_per_page)
 
-    @cached_property
-    def hit_ratio(self) -> Callable[[float], float]:
-        """Return a function of the distinct pages in a warm cache: its hit ratio. Alluxio evicts by LRU."""
-        return memoized(self._hit_ratio)
-
-    def _hit_ratio(self, pages: float) -> float:
+    @memoized
+    def hit_ratio(self, pages: float) -> float:
+        """Return the hit ratio of a warm cache with this many distinct pages. Alluxio evicts by LRU."""
         cached = min(pages, self.popularity.total_blocks)
         return (
             hit_ratio(self.popularity, OccupancyRange(full_blocks=cached, blocks_after_eviction=cached))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final, Literal
 
@@ -365,13 +365,9 @@ class TrinoSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         """Return another situation in the same world."""
         return replace(self, search=replace(self.search, choice=choice))
 
-    @cached_property
-    def outcome(self) -> Callable[[ClusterOption], Outcome]:
-        """Return a function of an option: its bill, and the targets that it misses."""
-        return memoized(self._outcome)
-
-    def _outcome(self, option: ClusterOption) -> Outcome:
-        """Return the outcome of an option as if it were pinned; its cache is as large as its volumes allow."""
+    @memoized
+    def outcome(self, option: ClusterOption) -> Outcome:
+        """Return the bill of an option and the targets that it misses; its cache is as large as its volumes allow."""
         evaluated = self.search.evaluate(self.search.workers(option.instance_type, option.count, option.volumes))
         price = self.search.world.prices.compute[option.instance_type]
         return Outcome(

@@ -9,7 +9,7 @@ alone takes as long as its busiest resource does, on the worker that has most of
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
@@ -79,12 +79,9 @@ class Workers(Struct, frozen=True, kw_only=True, dict=True, eq=False):
         """Return each resource of so many workers, with what one query needs of it."""
         return tuple(_resources(self, servers, self.demand(ratio)))
 
-    @cached_property
-    def seconds_alone(self) -> Callable[[int, float], float]:
-        """Return a function of the servers and the hit ratio: how long the busiest resource is busy with one query."""
-        return memoized(self._seconds_alone)
-
-    def _seconds_alone(self, servers: int, ratio: float) -> float:
+    @memoized
+    def seconds_alone(self, servers: int, ratio: float) -> float:
+        """Return how long the busiest resource of this many servers is busy with one query at this hit ratio."""
         return 1 / bottleneck(self.resources(servers, ratio)).max_reads_per_second
 
     def utilisation(self, servers: int, ratio: float, queries_per_second: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
@@ -19,7 +19,7 @@ from warmbase.sizing.search.candidate import FEWEST_SURVIVORS, Candidate, misses
 from warmbase.sizing.search.cost_grid import with_fitting_cache, within_memory
 from warmbase.sizing.search.disks import hdfs_volumes, pinned_layout, planned_cache_mib
 from warmbase.sizing.search.evaluation import billed_groups, budget_missed, candidate_bill, fixed_usd
-from warmbase.sizing.search.search import MOST_NODES, cheapest_serving, fewest_nodes, node_counts
+from warmbase.sizing.search.search import MOST_NODES, Search, fewest_nodes, node_counts
 from warmbase.sizing.server.memory import NotEnoughMemory
 from warmbase.sizing.service.inputs import SizingInputs
 
@@ -71,7 +71,7 @@ class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         if count is not None and count <= self.requirements.targets.lost_nodes:
             return None
         try:
-            best = cheapest_serving(self.inputs)
+            best = Search(inputs=self.inputs).cheapest_serving()
         except NotEnoughMemory:
             return None
         if best is None or not best.serves:
@@ -92,13 +92,9 @@ class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         targets = replace(self.requirements.targets, budget_usd_per_month=None, **{field: value})
         return HBaseSituation(requirements=replace(self.requirements, targets=targets), world=self.world)
 
-    @cached_property
-    def outcome(self) -> Callable[[ClusterOption], Outcome]:
-        """Return a function of an option: its bill, and the targets that it misses."""
-        return memoized(self._outcome)
-
-    def _outcome(self, option: ClusterOption) -> Outcome:
-        """Return the outcome of an option as if it were pinned."""
+    @memoized
+    def outcome(self, option: ClusterOption) -> Outcome:
+        """Return the bill of an option and the targets that it misses, as if it were pinned."""
         inputs, prices = self.inputs, self.world.prices
         survivors = max(FEWEST_SURVIVORS, option.count - self.requirements.targets.lost_nodes)
         room_mib = pinned_layout(inputs, option.volumes, survivors).cache_mib
@@ -106,8 +102,9 @@ class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         layout = within_memory(inputs, self.world.instance_types[option.instance_type], survivors, on_volumes)
         planned_mib = min(layout.cache_mib, planned_cache_mib(option.volumes, inputs.demand))
         services, missed = self._evaluation(option.instance_type, option.count, layout, planned_mib)
-        if missed == MISSED_HIT_RATIO and layout.cache_mib < room_mib and self._meets_hit_ratio(room_mib, survivors):
-            missed = ("memory",)
+        if missed == MISSED_HIT_RATIO and layout.cache_mib < room_mib:
+            hit_ratio = inputs.demand.estimated_hit_ratio(room_mib, survivors)
+            missed = ("memory",) if hit_ratio >= self.requirements.targets.hit_ratio else missed
         groups = billed_groups(inputs, option.instance_type, option.count, option.volumes)
         usd_per_month = nodes_usd(groups, prices) + services
         return Outcome(
@@ -120,34 +117,26 @@ class HBaseSituation(Struct, frozen=True, kw_only=True, eq=False, dict=True):
             ),
         )
 
-    @cached_property
-    def _evaluation(self) -> Callable[[str, int, Layout, int], tuple[float, tuple[str, ...]]]:
-        """Return a function of the nodes, their largest cache, and the cache for which a plan would buy the volumes.
-
-        It returns the bill without the nodes, and the targets that they miss, without the budget. Many options differ
-        only in the size of their volumes. Their caches are equally large if all data fit, or if memory limits them.
-        """
-        return memoized(self._evaluated)
-
-    def _evaluated(
+    @memoized
+    def _evaluation(
         self, instance_type: str, count: int, layout: Layout, planned_mib: int
     ) -> tuple[float, tuple[str, ...]]:
+        """Return the bill without the nodes, and the targets that they miss, without the budget.
+
+        The layout has their largest cache, and `planned_mib` is the cache for which a plan would buy the volumes. Many
+        options differ only in the size of their volumes. Their caches are equally large if all data fit, or if memory
+        limits them.
+        """
         instance = self.world.instance_types[instance_type]
         candidate = Candidate(inputs=self.inputs, instance=instance, count=count, layout=layout)
-        missed = MISSED_HIT_RATIO
+        targets = MISSED_HIT_RATIO
         if not misses_hit_ratio(candidate):  # A smaller cache has no more hits, and other targets take much longer.
-            candidate, missed = self._with_fitting_cache(candidate, planned_mib)
-        return services_usd(candidate_bill(candidate), self.world.prices), missed
-
-    def _meets_hit_ratio(self, cache_mib: int, survivors: int) -> bool:
-        return self.inputs.demand.estimated_hit_ratio(cache_mib, survivors) >= self.requirements.targets.hit_ratio
-
-    def _with_fitting_cache(self, candidate: Candidate, planned_mib: int) -> tuple[Candidate, tuple[str, ...]]:
-        missed = shortfalls(candidate)
-        fitting = with_fitting_cache(candidate, missed, planned_mib)
-        if fitting is not candidate:
-            missed = shortfalls(fitting)
-        return fitting, tuple(shortfall.target for shortfall in missed)
+            missed = shortfalls(candidate)
+            fitting = with_fitting_cache(candidate, missed, planned_mib)
+            if fitting is not candidate:
+                candidate, missed = fitting, shortfalls(fitting)
+            targets = tuple(shortfall.target for shortfall in missed)
+        return services_usd(candidate_bill(candidate), self.world.prices), targets
 
 
 def _impossible(inputs: SizingInputs, option: ClusterOption) -> Iterator[str]:

@@ -21,7 +21,7 @@ from warmbase.sizing import gp3
 from warmbase.sizing.plan import Alternative, CoreGroup, Plan, PlannedTable
 from warmbase.sizing.requirements import Requirements, Targets, World
 from warmbase.sizing.search.evaluation import Evaluation
-from warmbase.sizing.search.search import cheapest_serving
+from warmbase.sizing.search.search import Search
 from warmbase.sizing.server.memory import NotEnoughMemory
 from warmbase.sizing.service.inputs import SizingInputs
 from warmbase.sizing.workload.workload import Workload, stored_blocks
@@ -61,7 +61,7 @@ def _trials(workload: Workload) -> Iterator[tuple[str, Workload]]:
 
 def _cheapest(requirements: Requirements, world: World) -> Evaluation | None:
     try:
-        return cheapest_serving(SizingInputs.new(requirements, world), CANDIDATES)
+        return Search(inputs=SizingInputs.new(requirements, world)).cheapest_serving(CANDIDATES)
     except NotEnoughMemory:
         return None
 
@@ -109,7 +109,7 @@ def _usd_saved(name: str, requirements: Requirements, world: World, sized: Plan)
         targets=_as_planned(requirements.targets, others, planned),
     )
     try:
-        best = cheapest_serving(SizingInputs.new(needs, world))
+        best = Search(inputs=SizingInputs.new(needs, world)).cheapest_serving()
     except NotEnoughMemory:
         return None
     return None if best is None else max(0.0, sized.cost.usd_per_month - best.usd_per_month)

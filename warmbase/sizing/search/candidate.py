@@ -5,7 +5,7 @@ A shortfall is a target that a candidate misses, with the value that it reaches 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import Final
@@ -72,12 +72,9 @@ class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         """Return the size of one RegionServer's BucketCache."""
         return self.layout.cache_mib
 
-    @cached_property
-    def hit_ratio(self) -> Callable[[int], float]:
-        """Return a function of the number of warm nodes: the share of block reads that their own disks answer."""
-        return memoized(self._hit_ratio_of)
-
-    def _hit_ratio_of(self, servers: int) -> float:
+    @memoized
+    def hit_ratio(self, servers: int) -> float:
+        """Return the share of block reads that the disks of this many warm nodes answer."""
         if not self.inputs.mode.keeps_data_in_s3:
             return 1.0
         if not self.cache_mib:
@@ -96,12 +93,9 @@ class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         """Return what that volume and the instance sustain together in a survivor; None without a volume."""
         return self.disk_of(self.survivors)
 
-    @cached_property
-    def disk_of(self) -> Callable[[int], Disk | None]:
-        """Return a function of the number of warm nodes: the disk of each; cache volumes carry less than their sum."""
-        return memoized(self._disk_of)
-
-    def _disk_of(self, servers: int) -> Disk | None:
+    @memoized
+    def disk_of(self, servers: int) -> Disk | None:
+        """Return the disk of each of this many warm nodes; several cache volumes carry less than their sum."""
         volume = self.data_volume
         if volume is None:
             return None
@@ -133,14 +127,15 @@ class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
     @cached_property
     def share(self) -> ServerShare:
-        """Return what each survivor carries when nodes are lost, which is what memory must hold."""
-        return replace(self.share_of(self.survivors), reads_in_progress=self._reads_in_progress())
+        """Return what each survivor carries when nodes are lost, which is what memory must hold.
 
-    def _reads_in_progress(self) -> float:
-        """Return how many reads one survivor works on at once: the larger number of a warm and of a cold cluster."""
-        warmths = {self.hit_ratio(self.survivors)} | ({0.0} if self.inputs.mode.keeps_data_in_s3 else set())
+        It works on as many reads at once as a warm or a cold cluster, whichever has more.
+        """
         load, servers = self.inputs.at_peak.requirements.workload.load, self.survivors
-        return max(reads_in_progress(load, servers, self.hardware_limits(servers, ratio)) for ratio in warmths)
+        in_progress = reads_in_progress(load, servers, self.hardware_limits(servers, self.hit_ratio(servers)))
+        if self.inputs.mode.keeps_data_in_s3:
+            in_progress = max(in_progress, reads_in_progress(load, servers, self.hardware_limits(servers, 0.0)))
+        return replace(self.share_of(servers), reads_in_progress=in_progress)
 
     @cached_property
     def region_server(self) -> RegionServer:
@@ -153,19 +148,14 @@ class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         """Return whether the instance has room for the heap and the cache's index."""
         return has_room(self.instance, self.share_of(self.survivors), self.inputs)
 
-    @cached_property
-    def cluster(self) -> Callable[[int], ServingCluster]:
-        """Return a function of the number of nodes: the cluster for the queueing model. Raises NotEnoughMemory."""
-        handlers = self.region_server.call_queues.read_handlers
-        return memoized(lambda servers: replace(self._hardware(servers), handlers=handlers))
+    @memoized
+    def cluster(self, servers: int) -> ServingCluster:
+        """Return this many nodes for the queueing model. Raises NotEnoughMemory."""
+        return replace(self._hardware(servers), handlers=self.region_server.call_queues.read_handlers)
 
-    @cached_property
-    def _hardware(self) -> Callable[[int], ServingCluster]:
-        """Return a function of the number of nodes: the cluster with one handler each, before their number is known."""
-        return memoized(self._hardware_of)
-
-    def _hardware_of(self, servers: int) -> ServingCluster:
-        """Return this many nodes with the resources that writes leave."""
+    @memoized
+    def _hardware(self, servers: int) -> ServingCluster:
+        """Return this many nodes with the resources that writes leave, and one handler each."""
         cluster = ServingCluster(
             servers=servers,
             vcpus=self.instance.vcpus,
@@ -189,44 +179,35 @@ class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         reads_per_second = self.inputs.at_peak.offered_reads_per_second or 0.0
         return write_load(self.writing_server, servers, offered, reads, reads_per_second)
 
-    @cached_property
-    def resources(self) -> Callable[[int], tuple[Resource, ...]]:
-        """Return a function of the number of warm nodes: what a read needs of each resource."""
-        return memoized(self._resources_of)
+    @memoized
+    def resources(self, servers: int) -> tuple[Resource, ...]:
+        """Return what a read in the peak hour needs of each resource of this many warm nodes."""
+        *others, one_handler = self.hardware_limits(servers, self.hits(self.inputs.at_peak, servers).ratio)
+        return (*others, replace(one_handler, capacity=servers * self.cluster(servers).handlers))
 
     def resources_outside_peak(self, servers: int) -> tuple[Resource, ...]:
         """Return what a read needs of each resource of this many warm nodes in the hours outside the peak."""
         inputs = self.inputs.outside_peak
-        hits = Hits(ratio=self._hits(inputs, servers).ratio)
+        hits = Hits(ratio=self.hits(inputs, servers).ratio)
         cluster = replace(self.cluster(servers), imbalance=inputs.imbalance(servers))
         return resources(cluster, inputs.read, hits, inputs.timings)
 
-    def _resources_of(self, servers: int) -> tuple[Resource, ...]:
-        *others, one_handler = self.hardware_limits(servers, self._hits(self.inputs.at_peak, servers).ratio)
-        return (*others, replace(one_handler, capacity=servers * self.cluster(servers).handlers))
-
-    @cached_property
-    def hardware_limits(self) -> Callable[[int, float], tuple[Resource, ...]]:
-        """Return a function of the number of nodes and the hit ratio: the resources with one handler on each node."""
-        return memoized(self._hardware_limits_of)
-
-    def _hardware_limits_of(self, servers: int, hit_ratio: float) -> tuple[Resource, ...]:
+    @memoized
+    def hardware_limits(self, servers: int, hit_ratio: float) -> tuple[Resource, ...]:
+        """Return the resources of this many nodes at a hit ratio, with one handler on each node."""
         busiest_hour = self.inputs.at_peak
         return resources(self._hardware(servers), busiest_hour.read, Hits(ratio=hit_ratio), busiest_hour.timings)
 
     def performance(self, servers: int) -> Performance:
         """Return the performance of this many warm nodes at the mean load."""
-        return self._performance(self.inputs, servers)
+        return performance(self.inputs, self.cluster(servers), self.hits(self.inputs, servers), self.instance.vcpus)
 
     def peak_performance(self, servers: int) -> Performance:
         """Return the performance of this many warm nodes in the peak hour."""
-        return self._performance(self.inputs.at_peak, servers)
+        inputs = self.inputs.at_peak
+        return performance(inputs, self.cluster(servers), self.hits(inputs, servers), self.instance.vcpus)
 
-    def _performance(self, inputs: SizingInputs, servers: int) -> Performance:
-        hits = self._hits(inputs, servers)
-        return performance(inputs, self.cluster(servers), hits, self.instance.vcpus)
-
-    def _hits(self, inputs: SizingInputs, servers: int) -> Hits:
+    def hits(self, inputs: SizingInputs, servers: int) -> Hits:
         """Return the hits of this many warm nodes under the load of these inputs.
 
         In the peak hour, the cache holds what the mean load has read, whatever mixture of tables is read in that hour.
@@ -240,26 +221,18 @@ class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
     def from_disks(self, inputs: SizingInputs) -> float:
         """Return the share of all blocks that come from disks at the mean load or in the peak hour."""
-        return inputs.read.cacheable * self._hits(inputs, self.count).ratio
+        return inputs.read.cacheable * self.hits(inputs, self.count).ratio
 
     @cached_property
     def cold(self) -> ColdStart | None:
         """Return all nodes with empty caches under the workload; None without a cache."""
         return self.cold_start(self.count)
 
-    @property
-    def cold_outside_peak(self) -> ColdStart | None:
-        """Return all nodes with empty caches in the hours outside the peak; None without a cache."""
-        return self._cold_start(self.inputs.outside_peak, self.count)
-
-    def cold_start(self, servers: int) -> ColdStart | None:
-        """Return this many nodes with empty caches under the workload; None without a cache."""
-        return self._cold_start(self.inputs, servers)
-
-    def _cold_start(self, inputs: SizingInputs, servers: int) -> ColdStart | None:
+    def cold_start(self, servers: int, inputs: SizingInputs | None = None) -> ColdStart | None:
+        """Return this many nodes with empty caches under the workload or other inputs; None without a cache."""
         if not self.cache_mib or self.disk is None:
             return None
-        return cold_start(inputs, self.share_of(servers), self.cluster(servers), self.prefetch_threads)
+        return cold_start(inputs or self.inputs, self.share_of(servers), self.cluster(servers), self.prefetch_threads)
 
     def warm_up_seconds(self, servers: int) -> float:
         """Return how long this many cold nodes take to prefetch what fits while they serve reads; 0 without a cache."""

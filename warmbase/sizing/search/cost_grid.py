@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from warmbase.ground.instance import InstanceType
 from warmbase.ground.units import GIB, HOURS_PER_MONTH, MIB, SECONDS_PER_MONTH
+from warmbase.ground.values import memoized
 from warmbase.sizing import gp3
 from warmbase.sizing.requirements import Layout
 from warmbase.sizing.search.candidate import (
@@ -299,7 +300,7 @@ def instances_usd(inputs: SizingInputs, instance: InstanceType, count: int) -> f
     return count * inputs.world.prices.compute[instance.name].usd_per_hour * HOURS_PER_MONTH
 
 
-class CostGrid(Struct, frozen=True, kw_only=True):
+class CostGrid(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     """The clusters of one choice of nodes: rows are cache sizes, ascending; columns are volume speeds, ascending.
 
     `cache_mib` and the number of `volumes` have shape (sizes,); `throughput_mib_s`, `iops` and `usd` have shape (sizes,
@@ -315,8 +316,9 @@ class CostGrid(Struct, frozen=True, kw_only=True):
     usd: Floats
     has_own_fastest: bool = True
 
+    @memoized
     def candidate(self, size: int, speed: int) -> Candidate:
-        """Return the cluster at that row and column."""
+        """Return the cluster at that row and column, always the same one, because it remembers what it has computed."""
         nodes = self.nodes
         choice = VolumeChoice(
             instance=nodes.instance,
@@ -449,6 +451,7 @@ def _gets_usd(nodes: NodeChoice, sizes: Floats) -> Floats:
     return gets_per_second * SECONDS_PER_MONTH * inputs.world.prices.usd("s3-get")
 
 
+@lru_cache(maxsize=SERVERS)
 def least_storage_usd(inputs: SizingInputs, storage: Storage) -> float:
     """Return the least monthly cost of volumes and GETs on any number of nodes."""
     if storage not in EBS_CACHES:

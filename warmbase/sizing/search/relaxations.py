@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from warmbase.ground.units import format_duration, format_percent, format_usd
 from warmbase.sizing.search.candidate import Candidate
 from warmbase.sizing.search.evaluation import Evaluation, SearchResult
-from warmbase.sizing.search.search import MOST_NODES, Search, cheapest_serving, least_p99_seconds
+from warmbase.sizing.search.search import MOST_NODES, Search, least_p99_seconds
 from warmbase.sizing.service.inputs import UTILISATION, SizingInputs
 from warmbase.sizing.service.resource import bottleneck
 from warmbase.sizing.workload.workload import OpenLoad
@@ -74,7 +74,9 @@ def _changes(inputs: SizingInputs, missed: AbstractSet[str]) -> Iterator[Relaxat
     wanted = inputs.requirements.targets
     yield _pinned_count(inputs)
     least = 0.0
-    if wanted.p99_seconds is not None and (without := cheapest_serving(_with(inputs, p99_seconds=None))):
+    if wanted.p99_seconds is not None and (
+        without := Search(inputs=_with(inputs, p99_seconds=None)).cheapest_serving()
+    ):
         slowest = without.candidate.peak_performance(without.candidate.survivors).p99_seconds
         least = least_p99_seconds(inputs) or slowest
         yield _p99(inputs, max(wanted.p99_seconds, least), slowest)
@@ -226,10 +228,8 @@ def _duration(
     inputs: SizingInputs, target: str, text: str, seconds: Callable[[Candidate], float | None]
 ) -> Relaxation | None:
     """Return the shortest attainable duration of a target that is a duration."""
-    wanted, without = (
-        getattr(inputs.requirements.targets, target),
-        cheapest_serving(_with(inputs, **{target: None})),
-    )
+    wanted = getattr(inputs.requirements.targets, target)
+    without = Search(inputs=_with(inputs, **{target: None})).cheapest_serving()
     longest = seconds(without.candidate) if without else None
     if longest is None or longest <= wanted:
         return None

@@ -2,10 +2,10 @@
 
 Clusters are tried in the order of the least that they can cost. For a type, that is the cost of its nodes and of the
 cheapest volumes that hold enough cache; for a count of nodes, it is that of its cheapest grid point; and for a grid
-point, it is its bill. The first cluster that meets the targets is therefore the cheapest.
+point, it is its bill. The first cluster that meets the targets is therefore the cheapest. This is a branch and bound.
 
-Laws, each with a test, leave out clusters that cannot win. In one grid: slower volumes never carry more, a smaller
-cache never has more hits, and a larger cache never takes less memory, and never less time to warm up.
+Laws, each with a test, drop clusters that cannot win. In one grid: slower volumes never carry more, a smaller cache
+never has more hits, and a larger cache never takes less memory, and never less time to warm up.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ import bisect
 import heapq
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Final
 
@@ -25,12 +24,10 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from warmbase.ground.instance import InstanceType
-from warmbase.sizing.search.candidate import COLD_TARGETS, FEWEST_SURVIVORS, Candidate, shortfalls
+from warmbase.sizing.search.candidate import COLD_TARGETS, FEWEST_SURVIVORS, Candidate, Shortfall, shortfalls
 from warmbase.sizing.search.cost_grid import (
     SPEED_INDEPENDENT_TARGETS,
-    WARM_UP,
     CostGrid,
-    Cure,
     NodeChoice,
     cost_grid,
     cures,
@@ -79,25 +76,20 @@ class GridPoints(Struct, kw_only=True, eq=False, dict=True):
     `common_usd` is the part of their cost that the grid leaves out.
     """
 
+    instance: InstanceType
     grid: CostGrid
     common_usd: float
     evaluate: Callable[[Candidate], Evaluation]
     bounds: Bounds
     screened_usd: float = math.nan
-    candidates: dict[tuple[int, int], Candidate] = field(default_factory=dict)
     counted: set[tuple[int, int]] = field(default_factory=set)
-
-    @property
-    def instance_name(self) -> str:
-        """Return the EC2 instance type."""
-        return self.grid.nodes.instance.name
 
     def least_usd(self) -> float:
         """Return the least cost of the cheapest point."""
         return self.common_usd + float(self.grid.usd.min())
 
     def advance(self) -> Iterator[GridPoints]:
-        """Try the cheapest point and leave out the points that miss the same targets; then yield the rest."""
+        """Try the cheapest point and drop the points that miss the same targets; then yield the rest."""
         usd = self.grid.usd
         size, speed = (int(index) for index in np.unravel_index(usd.argmin(), usd.shape))
         least = self.least_usd() + ROUNDING_USD
@@ -106,46 +98,79 @@ class GridPoints(Struct, kw_only=True, eq=False, dict=True):
         # The part that the grid left out is added to the cost of all its points.
         self.common_usd = max(self.common_usd, exact - float(usd[size, speed]))
         if exact <= least:
-            self._leave_out(self.evaluate(candidate), size, speed)
+            missed = [shortfall for shortfall in self.evaluate(candidate).shortfalls if shortfall.target != "budget"]
+            usd[size, speed] = math.inf
+            if missed:
+                self._drop_slow_volumes()
+                self._drop_alike(missed, size, speed)
         if np.isfinite(usd.min()):
             yield self
 
-    def _leave_out(self, tried: Evaluation, size: int, speed: int) -> None:
-        usd = self.grid.usd
-        usd[size, speed] = math.inf
-        missed = [shortfall for shortfall in tried.shortfalls if shortfall.target != "budget"]
-        if not missed:
-            return
-        self._screen()
-        helpful = cures(tried.candidate, missed)
+    def _drop_alike(self, missed: list[Shortfall], size: int, speed: int) -> None:
+        """Drop the points that miss the same targets as this one, by the laws for what its shortfalls need."""
+        helpful = cures(self._candidate(size, speed), missed)
         if "no cache" in helpful:
-            usd[:, : speed + 1] = math.inf
-        slower = np.flatnonzero((self._affordable & np.isfinite(usd))[:, : speed + 1].any(axis=1))
+            self._drop_slower(slice(None), speed)
+        slower = np.flatnonzero((self._affordable & np.isfinite(self.grid.usd))[:, : speed + 1].any(axis=1))
         if not len(slower):
             return
-        first, last = int(slower[0]), int(slower[-1])
+        smaller, larger = range(int(slower[0]), size), range(size + 1, int(slower[-1]) + 1)
         if any(shortfall.target in SPEED_INDEPENDENT_TARGETS for shortfall in missed):
-            smaller = range(first, size)
-            usd[_first(smaller, lambda row: self._misses(row, speed, SPEED_INDEPENDENT_TARGETS)) :] = math.inf
+            self._drop_too_large_for_memory(smaller, speed)
         if "smaller cache" in helpful:
-            smaller = range(first, size)
-            usd[_first(smaller, lambda row: "smaller cache" in self._cures(row, speed)) :, : speed + 1] = math.inf
+            self._drop_larger(smaller, speed)
         if "larger cache" in helpful:
-            larger = range(size + 1, last + 1)
-            served = _first(larger, lambda row: "larger cache" not in self._cures(row, speed, cold=frozenset()))
-            usd[:served, : speed + 1] = math.inf
+            self._drop_smaller(larger, speed)
         if "another cache" in helpful:
-            usd[self._overloaded_rows(size, speed), : speed + 1] = math.inf
-        usd[size, : speed + 1] = math.inf
+            self._drop_overloaded(size, speed)
+        self._drop_slower(slice(size, size + 1), speed)
 
-    @property
-    def _affordable(self) -> NDArray[np.bool_]:
-        """Return the points that cost no more than a cluster that is known to serve."""
-        affordable: NDArray[np.bool_] = self.common_usd + self.grid.usd <= self.bounds.usd + ROUNDING_USD
-        return affordable
+    def _drop_slower(self, sizes: slice, speed: int) -> None:
+        """Drop volumes of this speed and slower ones, which never carry more."""
+        self.grid.usd[sizes, : speed + 1] = math.inf
 
-    def _screen(self) -> None:
-        """Leave out the affordable points on volumes so slow that no affordable cache serves on them."""
+    def _drop_too_large_for_memory(self, smaller: range, speed: int) -> None:
+        """Drop the caches from the first of these that misses a target for which the speed makes no difference."""
+
+        def misses(row: int) -> bool:
+            missed = shortfalls(self._candidate(row, speed), cold=frozenset())
+            return any(shortfall.target in SPEED_INDEPENDENT_TARGETS for shortfall in missed)
+
+        self.grid.usd[_first(smaller, misses) :] = math.inf
+
+    def _drop_larger(self, smaller: range, speed: int) -> None:
+        """Drop the caches from the first of these that is too large; a larger one is, too."""
+        too_large = _first(smaller, lambda row: "smaller cache" in cures_of(self._candidate(row, speed)))
+        self._drop_slower(slice(too_large, None), speed)
+
+    def _drop_smaller(self, larger: range, speed: int) -> None:
+        """Drop the caches below the first of these that is not too small; a smaller one is, too."""
+        enough = _first(larger, lambda row: "larger cache" not in cures_of(self._candidate(row, speed), frozenset()))
+        self._drop_slower(slice(enough), speed)
+
+    def _drop_overloaded(self, size: int, speed: int) -> None:
+        """Drop the range of caches around this one beside which the writes do not fit."""
+        first = last = size
+        for step in (-1, 1):
+            end, distance = size, 1
+            while 0 <= (edge := size + step * distance) < len(self.grid.cache_mib):
+                low, high = sorted((edge, end))
+                if not self._overloads(low, high, speed):
+                    break
+                end, distance = edge, 2 * distance
+            first, last = min(first, end), max(last, end)
+        self._drop_slower(slice(first, last + 1), speed)
+
+    def _overloads(self, low: int, high: int, speed: int) -> bool:
+        """Return whether no cache between two rows serves, because neither end leaves enough for the writes."""
+        for one in (self.grid.throughput_mib_s, self.grid.iops):
+            rates = self.grid.volumes[low : high + 1] * one[low : high + 1, speed]
+            if rates.max() > max(rates[0], rates[-1]):
+                return False
+        return not may_serve_writes(self._candidate(low, speed), self._candidate(high, speed))
+
+    def _drop_slow_volumes(self) -> None:
+        """Drop the affordable points on volumes so slow that no affordable cache serves on them."""
         if self.bounds.usd >= self.screened_usd:  # never at first
             return
         self.screened_usd = self.bounds.usd
@@ -159,26 +184,11 @@ class GridPoints(Struct, kw_only=True, eq=False, dict=True):
             slow = bisect.bisect_left(speeds, 1, key=lambda speed: self.any_serves(speed, most))
         self.grid.usd[:, :slow][affordable[:, :slow]] = math.inf
 
-    def _overloaded_rows(self, size: int, speed: int) -> slice:
-        """Return the range of caches around this one beside which the writes do not fit."""
-        first = last = size
-        for step in (-1, 1):
-            end, distance = size, 1
-            while 0 <= (edge := size + step * distance) < len(self.grid.cache_mib):
-                low, high = sorted((edge, end))
-                if not self._overloads(low, high, speed):
-                    break
-                end, distance = edge, 2 * distance
-            first, last = min(first, end), max(last, end)
-        return slice(first, last + 1)
-
-    def _overloads(self, low: int, high: int, speed: int) -> bool:
-        """Return whether no cache between two rows serves, because neither end leaves enough for the writes."""
-        for one in (self.grid.throughput_mib_s, self.grid.iops):
-            rates = self.grid.volumes[low : high + 1] * one[low : high + 1, speed]
-            if rates.max() > max(rates[0], rates[-1]):
-                return False
-        return not may_serve_writes(self._candidate(low, speed), self._candidate(high, speed))
+    @property
+    def _affordable(self) -> NDArray[np.bool_]:
+        """Return the points that cost no more than a cluster that is known to serve."""
+        affordable: NDArray[np.bool_] = self.common_usd + self.grid.usd <= self.bounds.usd + ROUNDING_USD
+        return affordable
 
     def any_serves(self, speed: int, most: int | None = None) -> bool:
         """Return whether some cache, up to row `most`, on volumes of this speed meets all targets but the budget."""
@@ -194,41 +204,39 @@ class GridPoints(Struct, kw_only=True, eq=False, dict=True):
             return False
         if not serves_reads_alone(largest) or not may_serve_writes(smallest, largest):
             return False
-        return self._any_serves(range(last + 1), speed)
+        return self._any_between(range(last + 1), speed)
 
-    def _any_serves(self, sizes: range, speed: int) -> bool:
+    def _any_between(self, sizes: range, speed: int) -> bool:
         """Bisect the sizes; where both halves may serve, try the larger ones as far as a tenth of all sizes."""
-        if not sizes:
-            return False
-        middle = len(sizes) // 2
-        helpful = self._cures(sizes[middle], speed, cold=COLD_TARGETS)
-        if not helpful:
-            self.bounds.offer(self._candidate(sizes[middle], speed))
-            return True
-        if "no cache" in helpful or helpful >= {"larger cache", "smaller cache"}:
-            return False
-        smaller, larger = sizes[:middle], sizes[middle + 1 :]
-        if "smaller cache" in helpful:
-            return self._any_serves(smaller, speed)
-        if "larger cache" in helpful:
-            return self._any_serves(larger, speed)
-        if len(sizes) < FINEST_FRACTION * len(self.grid.cache_mib):
-            larger = range(0)
-        return any(self._any_serves(half, speed) for half in (smaller, larger) if self._may_serve(half, speed))
-
-    def _may_serve(self, sizes: range, speed: int) -> bool:
-        return bool(sizes) and may_serve_writes(self._candidate(sizes[0], speed), self._candidate(sizes[-1], speed))
-
-    def _cures(self, size: int, speed: int, cold: AbstractSet[str] = WARM_UP) -> set[Cure]:
-        return cures_of(self._candidate(size, speed), cold)
-
-    def _misses(self, size: int, speed: int, targets: AbstractSet[str]) -> bool:
-        missed = shortfalls(self._candidate(size, speed), cold=frozenset())
-        return any(shortfall.target in targets for shortfall in missed)
+        untried = [(sizes, False)]
+        while untried:
+            sizes, is_contested = untried.pop()
+            if not sizes:
+                continue
+            if is_contested and not may_serve_writes(*(self._candidate(end, speed) for end in (sizes[0], sizes[-1]))):
+                continue
+            middle = len(sizes) // 2
+            candidate = self._candidate(sizes[middle], speed)
+            helpful = cures_of(candidate, COLD_TARGETS)
+            if not helpful:
+                self.bounds.offer(candidate)
+                return True
+            smaller, larger = sizes[:middle], sizes[middle + 1 :]
+            if "no cache" in helpful or helpful >= {"larger cache", "smaller cache"}:
+                continue
+            if "smaller cache" in helpful:
+                untried.append((smaller, False))
+            elif "larger cache" in helpful:
+                untried.append((larger, False))
+            elif len(sizes) < FINEST_FRACTION * len(self.grid.cache_mib):
+                untried.append((smaller, True))
+            else:
+                untried += [(larger, True), (smaller, True)]
+        return False
 
     def least_p99_seconds(self) -> float | None:
         """Return the p99 of the strongest cluster; None where it does not carry the load."""
-        strongest = self.strongest(self.fastest)
+        strongest = self.strongest
         if not strongest.fits_memory:
             return None
         p99_seconds = strongest.peak_performance(strongest.survivors).p99_seconds
@@ -239,28 +247,26 @@ class GridPoints(Struct, kw_only=True, eq=False, dict=True):
         """Return the column of the fastest volumes."""
         return len(self.grid.usd[0]) - 1
 
-    def strongest(self, speed: int) -> Candidate:
-        """Return the largest cache that memory allows, on volumes of that speed."""
-        return self._candidate(self._largest, speed)
+    @property
+    def strongest(self) -> Candidate:
+        """Return the largest cache that memory allows, on the fastest volumes."""
+        return self._candidate(self._largest, self.fastest)
 
     @cached_property
     def _largest(self) -> int:
         """Return the row of the largest cache that memory allows, or of the smallest cache if it allows none."""
-        largest = len(self.grid.cache_mib) - 1
-        if self._fits_memory(largest):
-            return largest
-        return max(0, _first(range(largest), lambda size: not self._fits_memory(size)) - 1)
 
-    def _fits_memory(self, size: int) -> bool:
-        self._count(size, 0)
-        return self.grid.fits_memory(size)
+        def is_too_large(size: int) -> bool:
+            self._count(size, 0)
+            return not self.grid.fits_memory(size)
+
+        largest = len(self.grid.cache_mib) - 1
+        return max(0, _first(range(largest), is_too_large) - 1) if is_too_large(largest) else largest
 
     def _candidate(self, size: int, speed: int) -> Candidate:
         """Return a cluster of the grid, always the same one, because it remembers what it has computed."""
-        if (size, speed) not in self.candidates:
-            self.candidates[size, speed] = self.grid.candidate(size, speed)
-            self._count(size, speed)
-        return self.candidates[size, speed]
+        self._count(size, speed)
+        return self.grid.candidate(size, speed)
 
     def _count(self, size: int, speed: int) -> None:
         """Count a cluster of the grid, once."""
@@ -294,26 +300,26 @@ class Search(Struct, kw_only=True, dict=True):
         self.bounds = Bounds(self.budget_usd)
         self.order = itertools.count()
         self.queue: list[tuple[float, int, _Branch]] = []
-        self.storage_usd: dict[Storage, float] = {}
-        counts = node_counts(self.inputs)
+        core, world, counts = self.inputs.requirements.cluster.core, self.inputs.world, node_counts(self.inputs)
+        instances = world.offered_in(core.families) if core.type is None else [world.instance_types[core.type]]
         self.branches = [
             _Counts(search=self, instance=instance, storages=alike, counts=counts, screened=len(counts) == 1)
-            for instance in _instances(self.inputs)
+            for instance in instances
             for alike in storages(self.inputs, instance)
         ]
-        for branch in self.branches:
-            self._push(branch)
+        self._push(self.branches)
 
-    def _push(self, branch: _Branch) -> None:
-        """Try a branch after all cheaper ones."""
-        heapq.heappush(self.queue, (branch.least_usd(), next(self.order), branch))
+    def _push(self, branches: Iterable[_Branch]) -> None:
+        """Try these branches after all cheaper ones."""
+        for branch in branches:
+            heapq.heappush(self.queue, (branch.least_usd(), next(self.order), branch))
 
     def run(self) -> SearchResult:
         """Return the winner and the nearest of the others. Raises LookupError if no type has room for the data."""
         self.bounds.usd = math.inf  # the nearest cluster may cost more than the budget
         best = self.cheapest_serving()
         while self.queue and not (self.nearest or self.serving):
-            self._advance(heapq.heappop(self.queue)[-1])
+            self._push(heapq.heappop(self.queue)[-1].advance())
         limit = self.bounds.candidates + RUNNER_UP_CANDIDATES
         if best is not None and len(self.branches) > 1:
             winner = best.candidate.instance.name
@@ -325,18 +331,24 @@ class Search(Struct, kw_only=True, dict=True):
         if not nearest:
             raise LookupError("no instance type has room for this")
         first, *others = sorted(nearest.values(), key=lambda tried: tried.rank)
+        dearer: dict[str, Unevaluated] = {}
+        for branch in self.branches:
+            if (name := branch.instance.name) not in nearest and name not in dearer and branch.counts:
+                dearer[name] = Unevaluated(
+                    instance=branch.instance, count=branch.counts[0], least_usd_per_month=branch.least_usd()
+                )
         return SearchResult(
             best=first,
             others=tuple(others),
-            dearer=tuple(self._unevaluated(set(nearest))),
+            dearer=tuple(dearer.values()),
             evaluated=self.evaluated,
-            pruned=sum(branch.untried for branch in self.branches),
+            pruned=sum(len(branch.counts) for branch in self.branches),
         )
 
     def any_serves(self) -> bool:
         """Return whether any cluster within the budget meets the targets. This is faster than finding the cheapest."""
         while self.bounds.best is None and self.queue and self.queue[0][0] <= self.budget_usd:
-            self._advance(heapq.heappop(self.queue)[-1])
+            self._push(heapq.heappop(self.queue)[-1].advance())
         return self.bounds.best is not None
 
     def cheapest_serving(self, candidates: float = math.inf) -> Evaluation | None:
@@ -354,13 +366,9 @@ class Search(Struct, kw_only=True, dict=True):
             if best is not None and best.usd_per_month <= self.queue[0][0]:
                 return best
             _, _, branch = heapq.heappop(self.queue)
-            if branch.instance_name != of_types_beside:
-                self._advance(branch)
+            if branch.instance.name != of_types_beside:
+                self._push(branch.advance())
         return min(self.serving.values(), key=lambda tried: tried.rank, default=None)
-
-    def _advance(self, branch: _Branch) -> None:
-        for following in branch.advance():
-            self._push(following)
 
     def evaluate(self, candidate: Candidate) -> Evaluation:
         """Return a candidate with its bill and its shortfalls; it is remembered if it is the nearest of its type."""
@@ -378,16 +386,6 @@ class Search(Struct, kw_only=True, dict=True):
             ranking[name] = tried
         return tried
 
-    def _unevaluated(self, evaluated: set[str]) -> Iterator[Unevaluated]:
-        for branch in self.branches:
-            if branch.instance.name not in evaluated and branch.nodes is not None:
-                evaluated.add(branch.instance.name)
-                yield Unevaluated(
-                    instance=branch.instance,
-                    count=branch.nodes.count,
-                    least_usd_per_month=branch.least_usd(),
-                )
-
 
 class _Counts(Struct, kw_only=True, eq=False, dict=True):
     """One type with kinds of storage of one least cost: the counts of nodes still to be tried, fewest first."""
@@ -399,35 +397,20 @@ class _Counts(Struct, kw_only=True, eq=False, dict=True):
     screened: bool
     grids: dict[tuple[int, Storage], GridPoints | None] = field(default_factory=dict)
 
-    @property
-    def instance_name(self) -> str:
-        return self.instance.name
-
-    @property
-    def nodes(self) -> NodeChoice | None:
-        """The fewest nodes that are still to be tried; None where all are."""
-        return self._nodes(self.counts[0], self.storages[0]) if self.counts else None
-
-    @property
-    def untried(self) -> int:
-        return len(self.counts)
-
     def least_usd(self) -> float:
         """Return the least cost of the fewest nodes."""
         return self._least_usd(self.counts[0]) if self.counts else math.inf
 
     def _least_usd(self, count: int) -> float:
-        search, storage = self.search, self.storages[0]
-        if storage not in search.storage_usd:
-            search.storage_usd[storage] = least_storage_usd(search.inputs, storage)
-        nodes_usd = instances_usd(search.inputs, self.instance, count)
-        return search.fixed_usd + search.storage_usd[storage] + nodes_usd
+        inputs = self.search.inputs
+        storage_usd = least_storage_usd(inputs, self.storages[0])
+        return self.search.fixed_usd + storage_usd + instances_usd(inputs, self.instance, count)
 
     def advance(self) -> Iterator[_Branch]:
         """Leave out the next counts if they are too small, or else yield the fewest nodes; then yield the rest."""
         if not self.screened:
             self._leave_out_too_few()
-        elif self.nodes is not None:
+        elif self.counts:
             yield from self._points(self.counts[0])
             self.counts = self.counts[1:]
         if self.counts:
@@ -437,7 +420,7 @@ class _Counts(Struct, kw_only=True, eq=False, dict=True):
         """Look as far as twice the fewest nodes for a count whose largest cache and fastest volumes carry the load.
 
         If there is none, or none that could cost less than a cluster that is known to serve, larger counts wait for all
-        cheaper branches.
+        cheaper branches. If there is no larger count, the targets are remembered that even the most nodes miss.
         """
         nearest = self.counts[: self.counts[0] + 1]
         nearest = nearest[: bisect.bisect_right(nearest, self.search.bounds.usd, key=self._least_usd)] or nearest
@@ -447,8 +430,8 @@ class _Counts(Struct, kw_only=True, eq=False, dict=True):
             self.counts = self.counts[bisect.bisect_left(nearest, 1, lo=1, key=self._is_strong_enough) :]
             self.screened = True
         else:
-            if nearest == self.counts:
-                self._record_strongest()
+            if nearest == self.counts and (points := self.strongest()):
+                self.search.evaluate(points.strongest)
             self.counts = self.counts[len(nearest) :]
 
     def _is_strong_enough(self, count: int) -> bool:
@@ -456,32 +439,32 @@ class _Counts(Struct, kw_only=True, eq=False, dict=True):
         tried = (points for points in self._points(count, beside="gp3-throughput") if points.grid.has_own_fastest)
         return any(points.any_serves(points.fastest) for points in tried)
 
-    def _record_strongest(self) -> None:
-        """Remember the targets that even the most nodes miss."""
-        if points := self.strongest():
-            self.search.evaluate(points.strongest(points.fastest))
-
     def strongest(self) -> GridPoints | None:
         """Return the clusters of the most nodes."""
         return next(self._points(self.counts[-1]), None)
 
     def _points(self, count: int, beside: Storage | None = None) -> Iterator[GridPoints]:
         """Yield the clusters of this many nodes, always the same; none if no volume is large or fast enough."""
+        search = self.search
         for storage in self.storages:
             if storage == beside:
                 continue
             if (count, storage) not in self.grids:
-                grid = cost_grid(self._nodes(count, storage))
-                self.grids[count, storage] = None if grid is None else self._points_of(grid)
+                nodes = NodeChoice(inputs=search.inputs, instance=self.instance, storage=storage, count=count)
+                grid = cost_grid(nodes)
+                self.grids[count, storage] = (
+                    None
+                    if grid is None
+                    else GridPoints(
+                        instance=self.instance,
+                        grid=grid,
+                        common_usd=search.fixed_usd + nodes.instances_usd,
+                        evaluate=search.evaluate,
+                        bounds=search.bounds,
+                    )
+                )
             if points := self.grids[count, storage]:
                 yield points
-
-    def _points_of(self, grid: CostGrid) -> GridPoints:
-        search, common_usd = self.search, self.search.fixed_usd + grid.nodes.instances_usd
-        return GridPoints(grid=grid, common_usd=common_usd, evaluate=search.evaluate, bounds=search.bounds)
-
-    def _nodes(self, count: int, storage: Storage) -> NodeChoice:
-        return NodeChoice(inputs=self.search.inputs, instance=self.instance, storage=storage, count=count)
 
 
 _Branch = _Counts | GridPoints
@@ -495,23 +478,11 @@ def search(inputs: SizingInputs) -> SearchResult:
     return Search(inputs=inputs).run()
 
 
-def cheapest_serving(inputs: SizingInputs, candidates: float = math.inf) -> Evaluation | None:
-    """Return the cheapest of so many candidates that meets the targets; None if none does within the budget."""
-    return Search(inputs=inputs).cheapest_serving(candidates)
-
-
 def least_p99_seconds(inputs: SizingInputs) -> float | None:
     """Return the lowest p99 of any cluster, whatever its cost; None if none carries the load."""
     tried = Search(inputs=inputs)
     strongest = (points for branch in tried.branches if (points := branch.strongest()) is not None)
     return min((p99 for points in strongest if (p99 := points.least_p99_seconds()) is not None), default=None)
-
-
-def _instances(inputs: SizingInputs) -> Sequence[InstanceType]:
-    choice, world = inputs.requirements.cluster.core, inputs.world
-    if choice.type is not None:
-        return [world.instance_types[choice.type]]
-    return world.offered_in(choice.families)
 
 
 def fewest_nodes(inputs: SizingInputs) -> int:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -262,12 +262,9 @@ class SizingInputs(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         seconds = [table.timings.block_cpu_seconds for table in self.table_reads]
         return Timings(block_cpu_seconds=_mean(self.demand.blocks.read_shares, seconds))
 
-    @cached_property
-    def imbalance(self) -> Callable[[int], Imbalance]:
-        """Return a function of the number of RegionServers: how much more the busiest serves than the mean."""
-        return memoized(self._imbalance)
-
-    def _imbalance(self, servers: int) -> Imbalance:
+    @memoized
+    def imbalance(self, servers: int) -> Imbalance:
+        """Return how much more the busiest of this many RegionServers serves than the mean."""
         blocks = self.demand.blocks
         if len(self.region_loads) == 1:
             return imbalance(self.region_loads[0], servers)
