@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from warmbase.configurations.launch import is_rendered
 from warmbase.configurations.overrides import is_applicable
+from warmbase.configurations.properties import RENDERED
 from warmbase.emr.cluster_spec import ClusterSpec, Setting
 from warmbase.environments.override import PINNED, PLANNED, Override
 from warmbase.facts.keys import current_key
@@ -44,10 +44,10 @@ def secret_names(spec: ClusterSpec, is_secret: Callable[[str, str], bool]) -> tu
 
 
 def _foreign(spec: ClusterSpec) -> Iterator[Setting]:
+    rendered_keys = {entry.key for entry in RENDERED} - set(COPROCESSORS)
     for setting in spec.effective("core").values():
         at = (setting.classification, current_key(setting.key))
         override = Override(classification=setting.classification, key=setting.key, value=setting.value, where="")
-        rendered = is_rendered(*at) and setting.key not in COPROCESSORS
-        ours = rendered or at in PINNED or at in PLANNED or setting.classification.startswith(OURS)
+        ours = at[1] in rendered_keys or at in PINNED or at in PLANNED or setting.classification.startswith(OURS)
         if not ours and is_applicable(override):
             yield setting

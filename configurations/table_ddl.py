@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
 from typing import Final
 
+import jinja2
 from msgspec import Struct
 
-from warmbase.configurations.launch import Launch, templates
+from warmbase.configurations.launch import Launch
 from warmbase.facts.releases import releases
 from warmbase.ground.units import KIB, format_size
 from warmbase.sizing.server.region_server import S3_TRIP_SECONDS
@@ -82,12 +85,20 @@ class TableSettings(Struct, frozen=True, kw_only=True):
         return {name: known[name] for name in families if name in known}
 
 
+@cache
+def _scripts() -> jinja2.Environment:
+    """Return the templates of the scripts, each compiled once; an undefined name in one is an error."""
+    loader = jinja2.FileSystemLoader(Path(__file__).parent / "templates")
+    # Nothing here is HTML: these are scripts in Ruby.
+    return jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined, trim_blocks=True, autoescape=False)  # noqa: S701
+
+
 def table_ddl(launch: Launch) -> str:
     """Return the script, for `hbase shell -n`. It alters existing tables; a comment shows how to create one."""
     workload = launch.environment.workload
     tables = planned_tables(launch)
     text = (
-        templates()
+        _scripts()
         .get_template("table-ddl.rb.j2")
         .render(
             environment=launch.environment.name,
@@ -112,7 +123,7 @@ def table_ddl(launch: Launch) -> str:
 def initial_load(launch: Launch) -> str:
     """Return a script, for `hbase shell -n`, that sets the tables for their initial load, and the way back."""
     text = (
-        templates()
+        _scripts()
         .get_template("initial-load.rb.j2")
         .render(
             environment=launch.environment.name,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
+from warmbase.configurations import node_files
+from warmbase.configurations.properties.context import HBaseContext, hbase_site
 from warmbase.configurations.properties.property import (
     BOTH,
-    CORE,
     EMR_HBASE_S3,
-    HBASE_262,
     HBASE_264,
     HBASE_265,
     LONG,
@@ -20,12 +20,16 @@ from warmbase.configurations.properties.property import (
     ListOf,
     Matching,
     OneOf,
-    Property,
     Span,
     Switch,
     Whole,
 )
-from warmbase.sizing.cache.bucket_cache import THRESHOLD_FRACTION
+from warmbase.ground.units import MIB
+from warmbase.sizing.cache.allocator import ACCEPT_FACTOR, MIN_FACTOR
+from warmbase.sizing.cache.bucket_cache import THRESHOLD_FRACTION, largest_cached_compaction_bytes
+from warmbase.sizing.cache.hit_ratio import EXTRA_FREE_FACTOR, MULTI_FACTOR, SINGLE_FACTOR
+from warmbase.sizing.plan import Plan
+from warmbase.sizing.workload.workload import BLOOM_ERROR_RATE
 
 ENGINE: Final = Matching(
     form=r"offheap|(file|files|mmap|pmem):/[^:]*",
@@ -35,11 +39,19 @@ PATH: Final = Matching(form=r"/.+", described="a whole path")
 LIVE_FROM: Final = (2, 6, 3)
 """HBASE-29249: HBase reads factors and waits again without a restart."""
 QUEUE_WAIT_MS: Final = 1_000  # judgement: see the property's reason
-_core = partial(Property, classification="hbase-site", groups=CORE, applied=Applied.ROLLING_RESTART, source=HBASE_262)
+_core = partial(hbase_site, when=HBaseContext.has_bucket_cache)
+_factor = partial(_core, needed_by="hit ratio and size of the cache", live_from=LIVE_FROM)
+_share = partial(
+    _core,
+    needed_by="hit ratio from HBase 2.6.5 on",
+    values=Decimal(unit="fraction of the cache", most=1.0),
+    live_from=LIVE_FROM,
+)
 
 BUCKET_CACHE: Final = (
     _core(
         key="hbase.bucketcache.ioengine",
+        value=lambda context: f"files:{node_files.cache_files(context.plan.core)}",
         needed_by="the cache and all that is planned for it",
         values=ENGINE,
         reason="stated, because EMR's default spreads a cache of 8 GiB over all volumes but one; paths are separated "
@@ -78,6 +90,7 @@ BUCKET_CACHE: Final = (
     ),
     _core(
         key="hbase.bucketcache.queue.addition.waittime",
+        value=str(QUEUE_WAIT_MS),
         needed_by="the time until the caches are full",
         hbase=Span(since=(2, 4, 17)),
         values=Whole(unit="ms", most=LONG),
@@ -87,6 +100,7 @@ BUCKET_CACHE: Final = (
     ),
     _core(
         key="hbase.bucketcache.persistent.path",
+        value=node_files.INDEX_FILE,
         needed_by="restarts that keep the cache, and the balancer",
         groups=BOTH,
         values=PATH,
@@ -113,48 +127,39 @@ BUCKET_CACHE: Final = (
         values=AnyText(described="the name of a message digest, such as MD5"),
         reason="the digest covers path, size and modification time of each cache file, never its content",
     ),
-    _core(
+    _factor(
         key="hbase.bucketcache.acceptfactor",
-        needed_by="hit ratio and size of the cache",
+        value=str(ACCEPT_FACTOR),
         values=Decimal(unit="fraction of the cache", most=1.0),
         reason="the fill at which eviction starts and prefetch stops",
-        live_from=LIVE_FROM,
     ),
-    _core(
+    _factor(
         key="hbase.bucketcache.minfactor",
-        needed_by="hit ratio and size of the cache",
+        value=str(MIN_FACTOR),
         values=Decimal(unit="fraction of each slot size", most=1.0),
         reason="the fill at which eviction stops",
-        live_from=LIVE_FROM,
     ),
-    _core(
+    _factor(
         key="hbase.bucketcache.extrafreefactor",
-        needed_by="hit ratio and size of the cache",
+        value=str(EXTRA_FREE_FACTOR),
         values=Decimal(unit="fraction"),
         reason="the fraction that a second round of eviction frees in addition",
-        live_from=LIVE_FROM,
     ),
-    _core(
+    _share(
         key="hbase.bucketcache.single.factor",
-        needed_by="hit ratio from HBase 2.6.5 on",
-        values=Decimal(unit="fraction of the cache", most=1.0),
+        value=str(SINGLE_FACTOR),
         reason="the share of the cache for blocks read once; it and the next two must add up to exactly 1 in float32, "
         "or the RegionServer does not start",
-        live_from=LIVE_FROM,
     ),
-    _core(
+    _share(
         key="hbase.bucketcache.multi.factor",
-        needed_by="hit ratio from HBase 2.6.5 on",
-        values=Decimal(unit="fraction of the cache", most=1.0),
+        value=str(MULTI_FACTOR),
         reason="the share of the cache for blocks read more than once; before HBase 2.6.5 every block counts as such",
-        live_from=LIVE_FROM,
     ),
-    _core(
+    _share(
         key="hbase.bucketcache.memory.factor",
-        needed_by="hit ratio from HBase 2.6.5 on",
-        values=Decimal(unit="fraction of the cache", most=1.0),
+        value=str(1 - SINGLE_FACTOR - MULTI_FACTOR),
         reason="the share of the cache for column families with IN_MEMORY",
-        live_from=LIVE_FROM,
     ),
     _core(
         key="hbase.bucketcache.ioengine.errors.tolerated.duration",
@@ -180,11 +185,20 @@ BUCKET_CACHE: Final = (
 PREFETCH_DELAY_MS: Final = 10_000
 
 
+def _largest_cached_compaction_bytes(plan: Plan) -> int | None:
+    """Return the largest compaction whose output enters the cache; None where all do, or where there is no cache."""
+    if plan.bucket_cache is None:
+        return None
+    data_bytes, _ = plan.hit_ratio.curve[-1]
+    return largest_cached_compaction_bytes(plan.bucket_cache.size_mib * MIB, plan.core.count, data_bytes)
+
+
 _switch = partial(_core, values=Switch())
 
 CACHING: Final = (
     _switch(
         key="hbase.block.data.cacheonread",
+        value="true",
         needed_by="every figure of a warm cache",
         hbase=Span(since=(2, 4, 17)),
         applied=Applied.LIVE,
@@ -192,6 +206,8 @@ CACHING: Final = (
     ),
     _switch(
         key="hbase.rs.prefetchblocksonopen",
+        value=lambda context: "true" if context.has_bucket_cache() else "false",
+        when=HBaseContext.has_root_in_s3,
         needed_by="the time until the caches are full",
         reason="regions fill the cache when they open. Prefetch stops when the cache is full, so a cache that holds "
         "less than the data starts with the regions that opened first, and reads then replace the blocks that nobody "
@@ -206,6 +222,7 @@ CACHING: Final = (
     ),
     _core(
         key="hbase.hfile.prefetch.delay",
+        value=str(PREFETCH_DELAY_MS),
         needed_by="the time until the caches are full",
         values=Whole(unit="ms", most=LONG),
         applied=Applied.LIVE,
@@ -220,6 +237,7 @@ CACHING: Final = (
     ),
     _switch(
         key="hbase.rs.cacheblocksonwrite",
+        value="true",
         needed_by="hit ratio under writes, and the initial load",
         applied=Applied.LIVE,
         reason="flushed blocks enter the cache at once, because new rows are often read soon; even in a cache that "
@@ -228,6 +246,7 @@ CACHING: Final = (
     ),
     _switch(
         key="hbase.rs.cachecompactedblocksonwrite",
+        value="true",
         needed_by="hit ratio under writes, and compactions in waves",
         hbase=Span(since=(2, 4, 17)),
         reason="a compaction caches its output, so that its input's cached blocks are replaced and not lost",
@@ -235,6 +254,8 @@ CACHING: Final = (
     ),
     _core(
         key="hbase.rs.cachecompactedblocksonwrite.threshold",
+        value=lambda context: str(_largest_cached_compaction_bytes(context.plan)),
+        when=lambda context: _largest_cached_compaction_bytes(context.plan) is not None,
         needed_by="hit ratio under writes",
         hbase=Span(since=(2, 4, 17)),
         values=Whole(unit="bytes", most=LONG),
@@ -252,18 +273,21 @@ CACHING: Final = (
     ),
     _switch(
         key="hbase.block.data.cachecompressed",
+        value="true",
         needed_by="bytes of a cached block, and so the size and price of the cache",
         reason="compressed blocks stay compressed in the cache; without compression it has no effect",
         source=RECIPE,
     ),
     _switch(
         key="hbase.rs.evictblocksonclose",
+        value="false",
         needed_by="restarts that keep the cache",
         applied=Applied.LIVE,
         reason="blocks stay cached when a region closes, so that a region that moves away and back finds them again",
     ),
     _switch(
         key="hbase.rs.evictblocksonsplit",
+        value="false",
         reason="the daughters of a split find the parent's cached blocks; before HBase 2.6.3 they never do",
         source=HBASE_264,
         hbase=Span(since=(2, 6, 3)),
@@ -328,8 +352,9 @@ CACHING: Final = (
         values=Whole(unit="bytes", least=1, most=LONG),
         reason="the size of one Bloom chunk; chunks are cached in L1",
     ),
-    _core(
+    hbase_site(
         key="io.storefile.bloom.error.rate",
+        value=str(BLOOM_ERROR_RATE),
         needed_by="the size of L1",
         values=Decimal(unit="fraction", most=1.0, above=0.0),
         reason="the fraction of reads that open a file although it does not have the row",

@@ -10,22 +10,26 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from msgspec import Struct
-
+from warmbase.configurations.properties.context import HBaseContext, hbase_site
 from warmbase.configurations.properties.property import (
-    CORE,
     EMR_HBASE_S3,
     HBASE_262,
     HBASE_CONFIGURATION,
     LONG,
     Applied,
     Decimal,
-    Property,
     Whole,
 )
 from warmbase.facts.ec2 import utc_offset_hours
 from warmbase.ground.units import GIB, MIB
-from warmbase.sizing.server.write_path import DAY_LIMIT_BYTES, LOWER_BOUND_BYTES, RATIO
+from warmbase.sizing.server.write_path import (
+    DAY_LIMIT_BYTES,
+    FEWEST_FILES,
+    LARGE_COMPACTION_BYTES,
+    LOWER_BOUND_BYTES,
+    MOST_FILES,
+    RATIO,
+)
 
 # judgement: most services have the fewest reads in these four hours; override them if your users are elsewhere.
 NIGHT_BEGINS: Final = 1
@@ -36,35 +40,20 @@ NIGHT_RATIO: Final = RATIO
 HOURS: Final = 24
 
 _core = partial(
-    Property,
-    classification="hbase-site",
-    groups=CORE,
-    applied=Applied.LIVE,
-    source=f"{HBASE_262}; {HBASE_CONFIGURATION}",
+    hbase_site, applied=Applied.LIVE, when=HBaseContext.is_active, source=f"{HBASE_262}; {HBASE_CONFIGURATION}"
 )
 
 
-class CompactionWindow(Struct, frozen=True, kw_only=True):
-    """The hours in which large compactions run, and their limit at night. The plan has the limit by day and the rates.
-
-    Hours are UTC, as nodes count them, and the window may pass midnight.
-    """
-
-    start_hour: int
-    end_hour: int
-    night_limit_bytes: int = LONG
-    night_ratio: float = NIGHT_RATIO
-
-
-def compaction_window(region: str) -> CompactionWindow:
-    """Return the window of a region, by its winter time; half hours of an offset are cut off."""
-    offset = int(utc_offset_hours(region))
-    return CompactionWindow(start_hour=(NIGHT_BEGINS - offset) % HOURS, end_hour=(NIGHT_ENDS - offset) % HOURS)
+def hour_utc(hour: int, region: str) -> int:
+    """Return an hour of the region's winter time in UTC, as nodes count them; half hours of an offset are cut off."""
+    return (hour - int(utc_offset_hours(region))) % HOURS
 
 
 COMPACTION: Final = (
     _core(
         key="hbase.hregion.majorcompaction",
+        value="0",
+        when=HBaseContext.has_bucket_cache,
         needed_by="hit ratio under writes, and compactions in waves",
         values=Whole(unit="ms", least=0, most=LONG),
         reason="a major compaction replaces every cached block, so it runs when you start it, and not by the calendar",
@@ -76,6 +65,7 @@ COMPACTION: Final = (
     ),
     _core(
         key="hbase.offpeak.start.hour",
+        value=lambda context: str(hour_utc(NIGHT_BEGINS, context.region)),
         needed_by="compactions by day and at night",
         values=Whole(unit="o'clock UTC", least=-1, most=23),
         reason=f"large compactions wait until {NIGHT_BEGINS} o'clock by the region's winter time, because the blocks "
@@ -83,12 +73,14 @@ COMPACTION: Final = (
     ),
     _core(
         key="hbase.offpeak.end.hour",
+        value=lambda context: str(hour_utc(NIGHT_ENDS, context.region)),
         needed_by="compactions by day and at night",
         values=Whole(unit="o'clock UTC", least=-1, most=23),
         reason=f"large compactions start until {NIGHT_ENDS} o'clock by the region's winter time",
     ),
     _core(
         key="hbase.hstore.compaction.ratio.offpeak",
+        value=str(NIGHT_RATIO),
         needed_by="bytes that compactions write",
         values=Decimal(unit="ratio", above=0),
         reason="the ratio by which HBase selects files for compaction in the off-peak hours; this is HBase's default "
@@ -105,6 +97,7 @@ COMPACTION: Final = (
     ),
     _core(
         key="hbase.hstore.compaction.max.size.offpeak",
+        value=str(LONG),
         needed_by="bytes that compactions write",
         values=Whole(unit="bytes", least=1, most=LONG),
         reason="at night one compaction at a time on a RegionServer reads files of any size",
@@ -159,6 +152,7 @@ COMPACTION: Final = (
     ),
     _core(
         key="hbase.hstore.compaction.min",
+        value=str(FEWEST_FILES),
         needed_by="bytes that compactions write, files of a store, reads from S3",
         values=Whole(unit="store files", least=2),
         reason="the number of files that starts a compaction. EMR is said to set its old name, "
@@ -167,6 +161,7 @@ COMPACTION: Final = (
     ),
     _core(
         key="hbase.hstore.compaction.max",
+        value=str(MOST_FILES),
         needed_by="bytes that compactions write, and the initial load",
         values=Whole(unit="store files", least=2),
         reason="a compaction merges no more files than this",
@@ -174,12 +169,14 @@ COMPACTION: Final = (
     ),
     _core(
         key="hbase.hstore.compaction.ratio",
+        value=str(RATIO),
         needed_by="bytes that compactions write",
         values=Decimal(unit="ratio", above=0),
         reason="by day, HBase merges a file only if it is at most this many times as large as the newer files together",
     ),
     _core(
         key="hbase.regionserver.thread.compaction.throttle",
+        value=str(LARGE_COMPACTION_BYTES),
         applied=Applied.ROLLING_RESTART,
         needed_by="the numbers of threads for small and for large compactions",
         values=Whole(unit="bytes", least=1, most=LONG),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
+from warmbase.configurations import node_files
+from warmbase.configurations.properties.context import HBaseContext, HBaseProperty
 from warmbase.configurations.properties.property import (
     BEST_PRACTICES,
     BOTH,
@@ -23,12 +25,12 @@ from warmbase.configurations.properties.property import (
     Decimal,
     ListOf,
     Matching,
-    Property,
     Span,
     Switch,
     Whole,
 )
 from warmbase.sizing.server.system_volume import LOCATION_REFRESH_MS
+from warmbase.sizing.server.write_path import CHECKSUM_CHUNK_BYTES
 
 DIRECTORIES: Final = ListOf(member=Matching(form=r"(file://|\[\w+\])?/.+", described="a whole path"))
 # judgement: these waits add up to the time in which S3 splits a prefix; see the property's reason.
@@ -37,10 +39,18 @@ THROTTLE_TRIES: Final = 9
 THROTTLE_MINUTES: Final = THROTTLE_INTERVAL_MS * (2**THROTTLE_TRIES - 1) / 60_000
 UNHEALTHY_DISK_PERCENT: Final = 99
 """EMR's own advice for a node that is to survive a full disk (Management Guide, emr-plan-node-replacement)."""
-_hdfs = partial(Property, classification="hdfs-site", groups=BOTH, applied=Applied.ROLLING_RESTART, source=HADOOP_341)
-_client = partial(_hdfs, classification="hbase-site", groups=CORE)
-_yarn = partial(Property, classification="yarn-site", groups=CORE, applied=Applied.ROLLING_RESTART)
-_core_site = partial(Property, classification="core-site", groups=BOTH, applied=Applied.ROLLING_RESTART)
+_hdfs = partial(
+    HBaseProperty, classification="hdfs-site", groups=BOTH, applied=Applied.ROLLING_RESTART, source=HADOOP_341
+)
+_client = partial(_hdfs, classification="hbase-site", groups=CORE, when=HBaseContext.has_data_in_hdfs)
+_yarn = partial(HBaseProperty, classification="yarn-site", groups=CORE, applied=Applied.ROLLING_RESTART)
+_core_site = partial(
+    HBaseProperty,
+    classification="core-site",
+    groups=BOTH,
+    applied=Applied.ROLLING_RESTART,
+    when=HBaseContext.has_root_on_s3a,
+)
 
 HADOOP: Final = (
     _hdfs(
@@ -52,6 +62,7 @@ HADOOP: Final = (
     ),
     _hdfs(
         key="dfs.datanode.data.dir",
+        value=lambda context: node_files.hdfs_directories(context.plan.core),
         needed_by="the size of the system volume, or of the data volumes in mode hdfs",
         groups=CORE,
         values=DIRECTORIES,
@@ -60,6 +71,7 @@ HADOOP: Final = (
     ),
     _hdfs(
         key="dfs.bytes-per-checksum",
+        value=str(CHECKSUM_CHUNK_BYTES),
         groups=CORE,
         needed_by="bytes of the write-ahead log",
         values=Whole(unit="bytes", least=1),
@@ -67,6 +79,7 @@ HADOOP: Final = (
     ),
     _hdfs(
         key="dfs.namenode.handler.count",
+        when=HBaseContext.has_data_in_hdfs,
         groups=PRIMARY,
         values=Whole(unit="threads", least=1),
         figure="hdfs.namenode_handlers",
@@ -75,6 +88,7 @@ HADOOP: Final = (
     ),
     _hdfs(
         key="dfs.datanode.handler.count",
+        when=HBaseContext.has_data_in_hdfs,
         groups=CORE,
         values=Whole(unit="threads", least=1),
         figure="hdfs.datanode_handlers",
@@ -82,6 +96,7 @@ HADOOP: Final = (
     ),
     _hdfs(
         key="dfs.datanode.max.transfer.threads",
+        when=HBaseContext.has_data_in_hdfs,
         groups=CORE,
         values=Whole(unit="threads", least=1),
         figure="hdfs.transfer_threads",
@@ -91,6 +106,8 @@ HADOOP: Final = (
     ),
     _hdfs(
         key="dfs.client.read.shortcircuit",
+        value="true",
+        when=HBaseContext.has_data_in_hdfs,
         needed_by="reads in mode hdfs",
         values=Switch(),
         reason="a RegionServer reads local blocks from the disk, without the DataNode",
@@ -98,6 +115,8 @@ HADOOP: Final = (
     ),
     _hdfs(
         key="dfs.domain.socket.path",
+        value=node_files.DOMAIN_SOCKET,
+        when=HBaseContext.has_data_in_hdfs,
         needed_by="reads in mode hdfs",
         values=Matching(form=r"/.+", described="a whole path"),
         reason="the socket over which the DataNode passes open files to the RegionServer; both need it",
@@ -144,6 +163,7 @@ HADOOP: Final = (
     ),
     _client(
         key="dfs.client.refresh.read-block-locations.ms",
+        value=str(LOCATION_REFRESH_MS),
         needed_by="heal in mode hdfs, and the load of the NameNode",
         hadoop=Span(since=(3, 3, 0)),
         values=Whole(unit="ms", most=LONG),
@@ -153,6 +173,7 @@ HADOOP: Final = (
     ),
     _client(
         key="dfs.client.refresh.read-block-locations.register-automatically",
+        value="true",
         needed_by="heal in mode hdfs",
         hadoop=Span(since=(3, 4, 0)),
         values=Switch(),
@@ -166,6 +187,7 @@ HADOOP: Final = (
     ),
     _client(
         key="hbase.locality.inputstream.derive.enabled",
+        value="true",
         needed_by="heal in mode hdfs",
         hbase=Span(since=(2, 5, 0)),
         values=Switch(),
@@ -180,6 +202,7 @@ HADOOP: Final = (
     ),
     _yarn(
         key="yarn.nodemanager.local-dirs",
+        value=node_files.YARN_LOCAL,
         values=DIRECTORIES,
         reason="YARN stays off the cache volume: it marks a disk over 90 % as unhealthy, and EMR replaces the node",
         source=f"{BEST_PRACTICES}; {EMR_REPLACEMENT}",
@@ -201,6 +224,7 @@ HADOOP: Final = (
     ),
     _yarn(
         key="yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage",
+        value=str(UNHEALTHY_DISK_PERCENT),
         values=Decimal(unit="percent", most=100),
         reason="above this, YARN marks a disk as unhealthy, and EMR replaces the node, with its cache and its copy of "
         f"the write-ahead log. {UNHEALTHY_DISK_PERCENT} keeps the check of broken disks, which `…enable: false` would "
@@ -209,6 +233,8 @@ HADOOP: Final = (
     ),
     _core_site(
         key="fs.s3a.endpoint.region",
+        value=lambda context: context.region,
+        when=HBaseContext.has_s3a,
         needed_by="every request to S3",
         values=Matching(form=r"[a-z]{2}(-[a-z]+)+-\d+", described="the name of a region, such as eu-west-1"),
         reason="the region of the cluster, which also has the bucket of the root. Without it, S3A asks S3 in us-east-2 "
@@ -218,6 +244,7 @@ HADOOP: Final = (
     ),
     _core_site(
         key="fs.s3a.retry.throttle.limit",
+        value=str(THROTTLE_TRIES),
         values=Whole(unit="tries", least=1),
         reason=f"S3A repeats a throttled request {THROTTLE_TRIES} times, for about {THROTTLE_MINUTES:.0f} minutes in "
         "all, in which S3 splits the prefix; the default of 20 doublings would block a handler for a day",
@@ -225,6 +252,7 @@ HADOOP: Final = (
     ),
     _core_site(
         key="fs.s3a.retry.throttle.interval",
+        value=f"{THROTTLE_INTERVAL_MS}ms",
         values=Matching(form=r"\d+ *(ms|s|m)?", described="a time such as 500ms"),
         reason="the first of those waits; each one doubles, with jitter, which spreads the requests",
         source=HADOOP_341,
@@ -253,9 +281,10 @@ HADOOP: Final = (
         reason="the buffer of Hadoop's own streams",
         source=f"{HADOOP_341}; {INTEL}",
     ),
-    Property(
+    HBaseProperty(
         classification="emrfs-site",
         key="fs.s3.maxConnections",
+        when=lambda context: context.has_root_in_s3() and not context.has_s3a(),
         groups=CORE,
         values=Whole(unit="connections", least=1),
         figure="s3_connections",
@@ -263,7 +292,7 @@ HADOOP: Final = (
         reason="each prefetch thread, handler and compaction needs a connection, and waits when none is free",
         source=EMR_S3A,
     ),
-    Property(
+    HBaseProperty(
         classification="emrfs-site",
         key="fs.s3.maxRetries",
         groups=BOTH,

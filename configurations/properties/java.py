@@ -5,13 +5,11 @@ One variable names the collector and another one states the heap. No other varia
 
 from __future__ import annotations
 
-from enum import StrEnum
 from functools import partial
 from typing import Final
 
-from msgspec import Struct
-
 from warmbase.configurations import node_files
+from warmbase.configurations.properties.context import HBaseProperty
 from warmbase.configurations.properties.property import (
     BEST_PRACTICES,
     BOTH,
@@ -23,10 +21,8 @@ from warmbase.configurations.properties.property import (
     AnyText,
     Applied,
     Matching,
-    Property,
     Whole,
 )
-from warmbase.ground.release import Release
 from warmbase.ground.units import MIB
 from warmbase.sizing.plan import Plan
 from warmbase.sizing.server.system_volume import HEAP_DUMP_GIB, heap_dump_bytes
@@ -35,69 +31,40 @@ GC_LOG_FILES: Final = 10
 GC_LOG_MIB: Final = 64
 
 
-class Collector(StrEnum):
-    """The garbage collectors that warmbase renders."""
-
-    ZGC = "zgc"
-    G1 = "g1"
-
-
-COLLECTOR_FLAGS: Final = {
-    Collector.ZGC: ("-XX:+UseZGC", "-XX:+ZGenerational"),
-    Collector.G1: ("-XX:+UseG1GC",),
-}
+COLLECTOR_FLAGS: Final = {"zgc": ("-XX:+UseZGC", "-XX:+ZGenerational"), "g1": ("-XX:+UseG1GC",)}
 """EMR documents ZGC with Java 21 (emr-hbase-configure); `ZGenerational` is a flag of JDK 21 to 23."""
 
 
-class Jvm(Struct, frozen=True, kw_only=True):
-    """The JVM flags of a RegionServer, and the home of its Java."""
-
-    home: str
-    collector: Collector
-    heap_mib: int
-    direct_mib: int
-    dumps_heap: bool
-
-    @property
-    def gc_flags(self) -> str:
-        """Return the flags for one collector, for touching memory at start, and for a log that rotates."""
-        log = f"-Xlog:gc,gc+init,safepoint:file={node_files.GC_LOG}:time,uptime,level,tags"
-        rotation = f"filecount={GC_LOG_FILES},filesize={GC_LOG_MIB}m"
-        return " ".join((*COLLECTOR_FLAGS[self.collector], "-XX:+AlwaysPreTouch", f"{log}:{rotation}"))
-
-    @property
-    def memory_flags(self) -> str:
-        """Return the flags for heap and direct memory, and for a heap dump where the system volume has room."""
-        dump = (f"-XX:+HeapDumpOnOutOfMemoryError -XX:HeapDumpPath={node_files.HEAP_DUMP}",) if self.dumps_heap else ()
-        sizes = (f"-Xms{self.heap_mib}m", f"-Xmx{self.heap_mib}m", f"-XX:MaxDirectMemorySize={self.direct_mib}m")
-        return " ".join((*sizes, *dump))
+def collector_flags(plan: Plan) -> str:
+    """Return the flags for one collector, for touching memory at start, and for a log that rotates."""
+    log = f"-Xlog:gc,gc+init,safepoint:file={node_files.GC_LOG}:time,uptime,level,tags"
+    rotation = f"filecount={GC_LOG_FILES},filesize={GC_LOG_MIB}m"
+    return " ".join((*COLLECTOR_FLAGS[plan.heap.collector], "-XX:+AlwaysPreTouch", f"{log}:{rotation}"))
 
 
-def jvm(plan: Plan, release: Release) -> Jvm:
-    """Return the Java that suits the release: generational ZGC where EMR documents Java 21 for HBase, else G1."""
-    return Jvm(
-        home=release.java_home,
-        collector=Collector(plan.heap.collector),
-        heap_mib=plan.heap.xmx_mib,
-        direct_mib=_whole_mib(plan.memory.parts["direct"]),
-        dumps_heap=plan.heap.xmx_bytes <= heap_dump_bytes(plan.core.volume("system").size_gib),
-    )
+def memory_flags(plan: Plan) -> str:
+    """Return the flags for heap and direct memory, and for a heap dump where the system volume has room.
 
-
-def _whole_mib(size_bytes: int) -> int:
-    if size_bytes % MIB:
-        raise ValueError(f"{size_bytes} bytes are not whole MiB, and a property is never rounded")
-    return size_bytes // MIB
+    Raises ValueError for direct memory that is not whole MiB.
+    """
+    direct_mib, rest = divmod(plan.memory.parts["direct"], MIB)
+    if rest:
+        raise ValueError(f"{plan.memory.parts['direct']} bytes are not whole MiB, and a property is never rounded")
+    flags = [f"-Xms{plan.heap.xmx_mib}m", f"-Xmx{plan.heap.xmx_mib}m", f"-XX:MaxDirectMemorySize={direct_mib}m"]
+    if plan.heap.xmx_bytes <= heap_dump_bytes(plan.core.volume("system").size_gib):
+        flags += ["-XX:+HeapDumpOnOutOfMemoryError", f"-XX:HeapDumpPath={node_files.HEAP_DUMP}"]
+    return " ".join(flags)
 
 
 OPTIONS: Final = AnyText(described="JVM options, the whole of them in quotes that are part of the value")
 HEAP: Final = Matching(form=r'"?\d+[kmgKMG]?"?', described="a size such as 4096m", unit="MiB, with its suffix")
 PRIMARY_HEAP_MIB: Final = 4_096  # judgement: see the property's reason
-_export = partial(Property, classification="hbase-env/export", groups=CORE, applied=Applied.ROLLING_RESTART)
+_export = partial(HBaseProperty, classification="hbase-env/export", groups=CORE, applied=Applied.ROLLING_RESTART)
 
 JAVA: Final = (
     _export(
         key="JAVA_HOME",
+        value=lambda context: context.release.java_home,
         groups=BOTH,
         values=Matching(form=r'"?/.+"?', described="a whole path"),
         reason="the Java that accepts the rendered collector flags",
@@ -105,6 +72,7 @@ JAVA: Final = (
     ),
     _export(
         key="HBASE_HEAPSIZE",
+        value=f"{PRIMARY_HEAP_MIB}m",
         groups=PRIMARY,
         values=HEAP,
         reason=f"the heap of the daemons on a primary node: {PRIMARY_HEAP_MIB:,} MiB, half of the smallest node "
@@ -120,6 +88,7 @@ JAVA: Final = (
     ),
     _export(
         key="HBASE_REGIONSERVER_OPTS",
+        value=lambda context: f'"$HBASE_REGIONSERVER_OPTS {memory_flags(context.plan)}"',
         values=OPTIONS,
         figure="heap.xmx_mib",
         conversion="-Xms and -Xmx with the suffix m; direct memory is memory.parts.direct, bytes / 1,048,576",
@@ -130,6 +99,7 @@ JAVA: Final = (
     ),
     _export(
         key="HBASE_REGIONSERVER_GC_OPTS",
+        value=lambda context: f'"{collector_flags(context.plan)}"',
         values=OPTIONS,
         reason="one collector, stated in one place; memory is touched at start, so that no read pays for it; the "
         f"collector's log rotates over {GC_LOG_FILES} files of {GC_LOG_MIB} MiB",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from warmbase.configurations.metrics import EXPORT_INTERVAL_MS
+from warmbase.configurations.metrics import EXPORT_INTERVAL_MS, MetricSource, metrics_of
+from warmbase.configurations.properties.context import HBaseContext, HBaseProperty
 from warmbase.configurations.properties.property import (
     BOTH,
     CORE,
@@ -17,68 +18,94 @@ from warmbase.configurations.properties.property import (
     ListOf,
     Matching,
     OneOf,
-    Property,
     Span,
     Whole,
 )
 
 ATTRIBUTES: Final = ListOf(member=AnyText(described="an attribute of the bean"))
 NAMES: Final = ListOf(member=AnyText(described="a metric of the CloudWatch agent"))
-_metrics = partial(Property, groups=BOTH, values=ATTRIBUTES, applied=Applied.LIVE, source=EMR_AGENT)
-_system = partial(_metrics, values=NAMES, reason="one of the agent's 34, each of which costs by node and month")
+
+
+_metrics = partial(HBaseProperty, groups=BOTH, values=ATTRIBUTES, applied=Applied.LIVE, source=EMR_AGENT)
+
+
+def _bean(source: MetricSource, bean: str, reason: str) -> HBaseProperty:
+    """Return the property that lists the attributes of a bean that a cluster publishes."""
+    return _metrics(
+        classification=f"emr-metrics/{source}",
+        key=bean,
+        value=lambda context: ",".join(metrics_of(source, context.plan.mode)[bean]),
+        reason=reason,
+    )
+
+
+def _system(kind: str) -> HBaseProperty:
+    """Return the property that lists the metrics of a kind, such as `cpu`, that each node publishes."""
+    return _metrics(
+        classification=f"emr-metrics/{MetricSource.SYSTEM}/{kind}",
+        key="metrics",
+        value=lambda context: ",".join(metrics_of(MetricSource.SYSTEM, context.plan.mode)[kind]),
+        values=NAMES,
+        reason="one of the agent's 34, each of which costs by node and month",
+    )
+
+
 _log4j2 = partial(
-    Property,
+    HBaseProperty,
     classification="hbase-log4j2",
     groups=CORE,
     applied=Applied.ROLLING_RESTART,
     source=f"{HBASE_262}; EMR Release Guide, HBase-release-history-changes-790",
     emr=Span(since=(7, 9, 0)),
+    when=HBaseContext.has_bucket_cache,
 )
 _interval = partial(
     _metrics,
     key="otel.metric.export.interval",
+    value=str(EXPORT_INTERVAL_MS),
     values=Whole(unit="ms", least=1, most=LONG),
     reason=f"metrics are exported every {EXPORT_INTERVAL_MS // 1000} s, the finest resolution of a standard metric; "
     "CloudWatch would merge the recipe's 30 s into it",
 )
 
 OBSERVATION: Final = (
-    _metrics(
-        classification="emr-metrics/emr-hbase-region-server-metrics",
-        key="Hadoop:service=HBase,name=RegionServer,sub=Server",
-        reason="the attributes that the dashboards draw; each costs money for each node and month",
+    _bean(
+        MetricSource.REGION_SERVER,
+        "Hadoop:service=HBase,name=RegionServer,sub=Server",
+        "the attributes that the dashboards draw; each costs money for each node and month",
     ),
-    _metrics(
-        classification="emr-metrics/emr-hbase-region-server-metrics",
-        key="Hadoop:service=HBase,name=RegionServer,sub=IPC",
-        reason="handlers in use; when all are in use, reads queue",
+    _bean(
+        MetricSource.REGION_SERVER,
+        "Hadoop:service=HBase,name=RegionServer,sub=IPC",
+        "handlers in use; when all are in use, reads queue",
     ),
-    _metrics(
-        classification="emr-metrics/emr-hbase-region-server-metrics",
-        key="Hadoop:service=HBase,name=JvmMetrics",
-        reason="heap in use, and time in garbage collections",
+    _bean(
+        MetricSource.REGION_SERVER,
+        "Hadoop:service=HBase,name=JvmMetrics",
+        "heap in use, and time in garbage collections",
     ),
     _interval(classification="emr-metrics/emr-hbase-region-server-metrics"),
-    _metrics(
-        classification="emr-metrics/emr-hbase-master-metrics",
-        key="Hadoop:service=HBase,name=Master,sub=AssignmentManager",
-        reason="regions that no server opens",
+    _bean(
+        MetricSource.MASTER,
+        "Hadoop:service=HBase,name=Master,sub=AssignmentManager",
+        "regions that no server opens",
     ),
-    _metrics(
-        classification="emr-metrics/emr-hbase-master-metrics",
-        key="Hadoop:service=HBase,name=Master,sub=Server",
-        reason="RegionServers that the master has declared dead",
+    _bean(
+        MetricSource.MASTER,
+        "Hadoop:service=HBase,name=Master,sub=Server",
+        "RegionServers that the master has declared dead",
     ),
     _interval(classification="emr-metrics/emr-hbase-master-metrics"),
     _metrics(
         classification="emr-metrics/emr-system-metrics",
         key="metrics_collection_interval",
+        value=str(EXPORT_INTERVAL_MS // 1000),
         values=Whole(unit="seconds", least=1),
         reason="the same interval as for HBase's metrics",
     ),
-    _system(classification="emr-metrics/emr-system-metrics/cpu", key="metrics"),
-    _system(classification="emr-metrics/emr-system-metrics/mem", key="metrics"),
-    _system(classification="emr-metrics/emr-system-metrics/disk", key="metrics"),
+    _system("cpu"),
+    _system("mem"),
+    _system("disk"),
     _metrics(
         classification="emr-metrics",
         key="metrics_destination",
@@ -93,12 +120,14 @@ OBSERVATION: Final = (
     ),
     _log4j2(
         key="logger.bucketallocator.name",
+        value="org.apache.hadoop.hbase.io.hfile.bucket.BucketAllocator",
         values=OneOf(names=("org.apache.hadoop.hbase.io.hfile.bucket.BucketAllocator",), others=True),
         reason="every five minutes this logger reports, for each slot size, the space that is used and wasted: the "
         "best evidence for other bucket sizes",
     ),
     _log4j2(
         key="logger.bucketallocator.level",
+        value="DEBUG",
         values=OneOf(names=("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "OFF"), any_case=True),
         reason="the logger reports at DEBUG only",
     ),

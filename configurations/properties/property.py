@@ -1,4 +1,4 @@
-"""A property: where it is set, which values are valid, why it is set, its source, and how a change of it is applied.
+"""A property: where it is set, to what value and why, which values are valid, its source, and how a change is applied.
 
 A kind of values (`Whole`, `Switch`, `OneOf` …) checks the text of a property as the node reads it. Each source that
 several rules cite is named here once.
@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Iterable
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Final, Generic, Protocol, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
-from warmbase.emr.cluster_spec import ClassificationPath
+from warmbase.emr.cluster_spec import Classification, ClassificationPath, of_settings
 from warmbase.ground.release import Release, Version
 
 
@@ -63,10 +65,29 @@ def _dotted(version: Version) -> str:
     return ".".join(map(str, version))
 
 
-class Property(Struct, frozen=True, kw_only=True):
-    """One property that a template renders, or that warmbase knows and leaves at its default.
+class HasFigures(Protocol):
+    """The plan of a cluster, or a context that has one: a property is rendered for it."""
 
-    `figure` is the path of the plan's figure that it states, empty where it states none, and `conversion` says how.
+    def figure(self, path: str) -> object:
+        """Return the figure of the plan at a path. Raises LookupError where the plan has none."""
+
+
+Context = TypeVar("Context", bound=HasFigures)
+"""The type of what the properties of an engine are rendered for."""
+
+
+def always(_: object) -> bool:
+    """The condition of a property that every cluster has."""
+    return True
+
+
+class Property(Struct, Generic[Context], frozen=True, kw_only=True):
+    """One property that warmbase renders, or that it knows and leaves at its default.
+
+    `value` is the text that is rendered, or the function that computes it; `figure` is the path of the plan's figure
+    that the property states, and `conversion` says how. A property with a figure and no value is rendered as that
+    figure, and one with neither is left at its default. `when` is the condition under which it is rendered, besides
+    the versions that have it.
     `needed_by` names what depends on a value that states no figure: EMR has defaults of its own, so such a value is
     rendered even where HBase's default would do.
     `reason` says why it is set, or what it does where it is left alone. `hbase`, `hadoop` and `emr` are the versions
@@ -81,6 +102,8 @@ class Property(Struct, frozen=True, kw_only=True):
     applied: Applied
     reason: str
     source: str
+    value: str | Callable[[Context], str] = ""
+    when: Callable[[Context], bool] = always
     figure: str = ""
     needed_by: str = ""
     conversion: str = "as it is"
@@ -89,6 +112,24 @@ class Property(Struct, frozen=True, kw_only=True):
     emr: Span = ANY
     live_from: Version | None = None
     holds_cache: bool = False
+
+    @property
+    def is_rendered(self) -> bool:
+        """Return whether warmbase renders it for some cluster; others keep the software's default."""
+        return bool(self.value or self.figure)
+
+    def text(self, context: Context) -> str:
+        """Return the value as it is rendered."""
+        if callable(self.value):
+            return self.value(context)
+        if self.value or not self.figure:
+            return self.value
+        figure = context.figure(self.figure)
+        return ",".join(map(str, figure)) if isinstance(figure, tuple) else str(figure)
+
+    def json_fields(self) -> dict[str, object]:
+        """Return what JSON says of the property: all but the functions, which only a plan gives a meaning."""
+        return {name: field for name, field in asdict(self).items() if name not in {"value", "when"}}
 
     @property
     def is_identity(self) -> bool:
@@ -109,6 +150,27 @@ class Property(Struct, frozen=True, kw_only=True):
         if self.live_from is not None and release.hbase >= self.live_from:
             return Applied.LIVE
         return self.applied
+
+
+class RenderingError(AssertionError):
+    """A value that its property does not allow, which is a fault of warmbase and not of the input."""
+
+
+def classifications_of_group(
+    properties: Iterable[Property[Context]], context: Context, group: PropertyScope, release: Release
+) -> tuple[Classification, ...]:
+    """Return the properties that this cluster has at that level, in the order given.
+
+    Raises RenderingError for a value that is not valid.
+    """
+    values = {}
+    for entry in properties:
+        if group in entry.groups and entry.exists_in(release) and entry.when(context):
+            text = entry.text(context)
+            if (refusal := entry.values.refusal(text)) is not None:
+                raise RenderingError(f"{group}: {entry.classification} {entry.key}: {refusal}")
+            values[entry.classification, entry.key] = text
+    return of_settings(values)
 
 
 INT: Final = 2**31 - 1

@@ -5,11 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
+from warmbase.configurations.properties.context import hbase_site
 from warmbase.configurations.properties.property import (
     BOTH,
-    CORE,
     EMR_HBASE_CONFIGURE,
-    HBASE_262,
     HBASE_GUIDE,
     INTEL,
     LONG,
@@ -17,19 +16,18 @@ from warmbase.configurations.properties.property import (
     Applied,
     Decimal,
     OneOf,
-    Property,
     Span,
     Switch,
     Whole,
 )
+from warmbase.sizing.server.memory import POOL_BUFFER_BYTES, POOL_BUFFERS_PER_HANDLER
 from warmbase.sizing.server.restart import SESSION_TIMEOUT_MS
 
-_core = partial(Property, classification="hbase-site", groups=CORE, applied=Applied.ROLLING_RESTART, source=HBASE_262)
-PORT: Final = Whole(unit="port", least=1, most=65_535)
-_both = partial(_core, groups=BOTH)
+_both = partial(hbase_site, groups=BOTH)
+_port = partial(hbase_site, values=Whole(unit="port", least=1, most=65_535))
 
 RPC: Final = (
-    _core(
+    hbase_site(
         key="hbase.regionserver.handler.count",
         values=Whole(unit="threads", least=1),
         figure="handlers",
@@ -37,76 +35,80 @@ RPC: Final = (
         "waits for a disk",
         source=f"{HBASE_GUIDE}; {INTEL}",
     ),
-    _core(
+    hbase_site(
         key="hbase.ipc.server.callqueue.handler.factor",
         values=Decimal(unit="queues for each handler", most=1.0),
         reason="the ratio of queues to handlers; 0 means one queue for all",
     ),
-    _core(
+    hbase_site(
         key="hbase.ipc.server.callqueue.read.ratio",
+        when=lambda context: context.plan.call_queues.read_fraction > 0,
         values=Decimal(unit="fractions of queues and handlers", most=1.0),
         figure="call_queues.read_fraction",
         reason="reads have their own queues, so that no read waits behind a write that waits for a flush",
     ),
-    _core(
+    hbase_site(
         key="hbase.ipc.server.callqueue.scan.ratio",
         values=Decimal(unit="fractions of what reads have", most=1.0),
         reason="scans have their own queues; useful where gets and scans are served together",
     ),
-    _core(
+    hbase_site(
         key="hbase.ipc.server.callqueue.type",
         values=OneOf(names=("fifo", "deadline", "codel", "pluggable"), any_case=True),
         reason="the order in which a queue is served",
     ),
-    _core(
+    hbase_site(
         key="hbase.ipc.server.max.callqueue.length",
         applied=Applied.LIVE,
         values=Whole(unit="calls", least=1),
         reason="the number of requests that may wait; beyond it clients get CallQueueTooBig, and retry later or "
         "elsewhere",
     ),
-    _core(
+    hbase_site(
         key="hbase.ipc.server.max.callqueue.size",
         values=Whole(unit="bytes", least=1, most=LONG),
         reason="the same limit in bytes",
     ),
-    _core(
+    hbase_site(
         key="hbase.server.allocator.pool.enabled",
         hbase=Span(since=(2, 4, 17)),
         values=Switch(),
         reason="reads of the cache file use pooled direct buffers",
     ),
-    _core(
+    hbase_site(
         key="hbase.server.allocator.buffer.size",
+        value=str(POOL_BUFFER_BYTES),
         needed_by="direct memory, and so the memory of a node",
         hbase=Span(since=(2, 4, 17)),
         values=Whole(unit="bytes", least=1, most=LONG),
         reason="the size of one buffer of the pool; a block of 64 KiB takes one",
     ),
-    _core(
+    hbase_site(
         key="hbase.server.allocator.max.buffer.count",
+        value=lambda context: str(context.plan.handlers * POOL_BUFFERS_PER_HANDLER),
         needed_by="direct memory, and so the memory of a node",
         hbase=Span(since=(2, 4, 17)),
         values=Whole(unit="buffers", least=1),
         reason="the number of buffers in the pool; when none is left, reads allocate on the heap",
     ),
-    _core(
+    hbase_site(
         key="hbase.server.scanner.max.result.size",
         values=Whole(unit="bytes", least=1, most=LONG),
         reason="the largest response to a scan",
     ),
-    _core(
+    hbase_site(
         key="hbase.client.scanner.caching",
         values=Whole(unit="rows", least=1),
         reason="rows in one response to a scan, for clients that do not set it",
     ),
-    _core(
+    hbase_site(
         key="hbase.client.scanner.max.result.size",
         values=Whole(unit="bytes", least=1, most=LONG),
         reason="bytes in one response to a scan; usually the limit that applies",
     ),
     _both(
         key="zookeeper.session.timeout",
+        value=str(SESSION_TIMEOUT_MS),
         needed_by="the outage after a crash",
         values=Whole(unit="ms", least=1, most=LONG),
         reason=f"the master declares a RegionServer dead after {SESSION_TIMEOUT_MS / 1000:.0f} s of silence. This is "
@@ -114,46 +116,46 @@ RPC: Final = (
         "most 20 of its ticks, which are 2 s by default",
         source=EMR_HBASE_CONFIGURE,
     ),
-    _core(
+    _port(
         key="hbase.regionserver.port",
+        value="16020",
         needed_by="security groups, and every command that names a RegionServer",
-        values=PORT,
         reason="the port for clients",
     ),
-    _core(
+    _port(
         key="hbase.regionserver.info.port",
+        value="16030",
         needed_by="the publisher of metrics, verify, restart and heal",
-        values=PORT,
         reason="the port of the web pages, of /jmx and of /conf",
     ),
-    _core(
+    _port(
         key="hbase.master.port",
+        value="16000",
         groups=PRIMARY,
         needed_by="security groups",
-        values=PORT,
         reason="the port for clients",
     ),
-    _core(
+    _port(
         key="hbase.master.info.port",
+        value="16010",
         groups=PRIMARY,
         needed_by="the web pages of the master",
-        values=PORT,
         reason="the port of the web pages, of /jmx and of /conf",
     ),
-    _core(
+    hbase_site(
         key="hbase.regionserver.slowlog.buffer.enabled",
         hbase=Span(since=(2, 4, 17)),
         applied=Applied.LIVE,
         values=Switch(),
         reason="slow requests are kept in memory for get_slowlog_responses",
     ),
-    _core(
+    hbase_site(
         key="hbase.regionserver.slowlog.systable.enabled",
         hbase=Span(since=(2, 4, 17)),
         values=Switch(),
         reason="slow requests are also written to hbase:slowlog",
     ),
-    _core(
+    hbase_site(
         key="hbase.ui.blockcache.by.file.max",
         values=Whole(unit="blocks", least=1),
         reason="the number of blocks that the web page of the cache examines",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
+from warmbase.configurations.properties.context import HBaseContext, hbase_site
 from warmbase.configurations.properties.property import (
     BOTH,
     CORE,
@@ -17,20 +18,18 @@ from warmbase.configurations.properties.property import (
     Applied,
     ListOf,
     OneOf,
-    Property,
     Switch,
 )
 
 ACCESS_CONTROLLER: Final = "org.apache.hadoop.hbase.security.access.AccessController"
 TOKENS: Final = "org.apache.hadoop.hbase.security.token.TokenProvider"
-_both = partial(
-    Property, classification="hbase-site", groups=BOTH, applied=Applied.ROLLING_RESTART, source=HBASE_SECURITY
-)
+_both = partial(hbase_site, groups=BOTH, when=HBaseContext.has_kerberos, source=HBASE_SECURITY)
 _core = partial(_both, groups=CORE)
 
 SECURITY: Final = (
     _both(
         key="hbase.security.authentication",
+        value="kerberos",
         needed_by="verify, which tries to connect without a ticket",
         applied=Applied.NEW_CLUSTER,
         values=OneOf(names=("kerberos", "simple")),
@@ -41,12 +40,14 @@ SECURITY: Final = (
     ),
     _both(
         key="hbase.security.authorization",
+        value="true",
         values=Switch(),
         reason="HBase checks what a user may do. EMR sets it with Kerberos, but loads no coprocessor that checks it",
         source=EMR_UTILITIES_SECURITY,
     ),
     _both(
         key="hbase.coprocessor.master.classes",
+        value=ACCESS_CONTROLLER,
         groups=PRIMARY,
         values=ListOf(member=AnyText(described="the name of a class")),
         reason="the AccessController checks who creates, changes and drops tables; EMR does not load it, so any user "
@@ -54,22 +55,26 @@ SECURITY: Final = (
     ),
     _core(
         key="hbase.coprocessor.region.classes",
+        value=f"{TOKENS},{ACCESS_CONTROLLER}",
         values=ListOf(member=AnyText(described="the name of a class")),
         reason="the AccessController checks each read and write, and the TokenProvider gives MapReduce jobs the tokens "
         "with which they run for a user",
     ),
     _core(
         key="hbase.coprocessor.regionserver.classes",
+        value=ACCESS_CONTROLLER,
         values=ListOf(member=AnyText(described="the name of a class")),
         reason="the AccessController checks who stops a RegionServer or rolls its log",
     ),
     _core(
         key="hbase.security.exec.permission.checks",
+        value="true",
         values=Switch(),
         reason="a user needs the permission EXEC to call endpoints of a coprocessor",
     ),
     _both(
         key="hbase.rpc.protection",
+        value="privacy",
         values=ListOf(member=OneOf(names=("authentication", "integrity", "privacy"))),
         reason="requests and responses are encrypted; clients must state the same value. EMR sets it only with "
         "encryption in transit",
@@ -77,6 +82,8 @@ SECURITY: Final = (
     ),
     _core(
         key="hbase.coprocessor.user.enabled",
+        value="false",
+        when=lambda context: not context.security.user_coprocessors,
         values=Switch(),
         reason="tables load no coprocessors: whoever may create a table could otherwise run their own code in every "
         "RegionServer. A running cluster keeps what it was launched with. Phoenix needs true",

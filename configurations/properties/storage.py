@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
+from warmbase.configurations import node_files
+from warmbase.configurations.properties.context import HBaseContext, HBaseProperty, hbase_site
 from warmbase.configurations.properties.property import (
     BEST_PRACTICES,
     BOTH,
@@ -25,20 +27,24 @@ from warmbase.configurations.properties.property import (
     Decimal,
     Matching,
     OneOf,
-    Property,
     Span,
     Switch,
     Whole,
 )
+from warmbase.sizing.cost import PUT_BYTES
+from warmbase.sizing.server.system_volume import CLEANER_MS
+from warmbase.sizing.server.write_path import UPLOAD_STREAMS
+from warmbase.sizing.workload.workload import JITTER_FRACTION
 
-_identity = partial(Property, groups=EVERYWHERE, applied=Applied.NEW_CLUSTER)
-_site = partial(Property, classification="hbase-site", groups=BOTH, applied=Applied.ROLLING_RESTART)
-_core = partial(Property, classification="hbase-site", groups=CORE, applied=Applied.ROLLING_RESTART)
+_identity = partial(HBaseProperty, groups=EVERYWHERE, applied=Applied.NEW_CLUSTER)
+_site = partial(hbase_site, groups=BOTH)
+_s3a = partial(hbase_site, when=HBaseContext.has_root_on_s3a, source=HADOOP_341)
 
 STORAGE: Final = (
     _identity(
         classification="hbase",
         key="hbase.emr.storageMode",
+        value=lambda context: context.plan.mode.emr_storage_mode,
         needed_by="where the data is",
         values=OneOf(names=("s3", "hdfs")),
         reason="s3: the data outlives every cluster; hdfs: the data ends with this cluster",
@@ -47,6 +53,8 @@ STORAGE: Final = (
     _identity(
         classification="hbase-site",
         key="hbase.rootdir",
+        value=lambda context: context.plan.root,
+        when=HBaseContext.has_root_in_s3,
         needed_by="where the data is",
         values=Matching(form=r"(s3[an]?|hdfs|file)://.+", described="an address such as s3://bucket/prefix/"),
         reason="the location of the data; at most one active cluster may use it, and the slash at its end matters",
@@ -55,6 +63,8 @@ STORAGE: Final = (
     _identity(
         classification="hbase-site",
         key="hbase.store.file-tracker.impl",
+        value="FILE",
+        when=HBaseContext.has_root_in_s3,
         needed_by="where the data is",
         values=OneOf(names=("FILE", "DEFAULT", "MIGRATION"), others=True),
         reason="HBase lists its store files in a file, so that it renames nothing in S3; it is part of what the root "
@@ -65,6 +75,8 @@ STORAGE: Final = (
     _identity(
         classification="hbase",
         key="hbase.emr.wal.enabled",
+        value="true",
+        when=HBaseContext.has_emr_wal,
         values=Switch(),
         reason="the write-ahead log outlives the cluster; you can choose it only at launch, and never switch it off",
         source=EMR_WAL,
@@ -72,6 +84,8 @@ STORAGE: Final = (
     _identity(
         classification="hbase-site",
         key="emr.wal.workspace",
+        value=lambda context: context.wal_workspace,
+        when=HBaseContext.has_emr_wal,
         values=Matching(form=r"[a-zA-Z0-9]{1,32}", described="1 to 32 letters and digits"),
         reason="the workspace of the write-ahead logs; it has the environment's name, so that the next cluster finds "
         "them",
@@ -80,14 +94,18 @@ STORAGE: Final = (
     _identity(
         classification="hbase-site",
         key="emr.wal.client.endpoint",
+        value=lambda context: f"https://prod.emrwal.{context.region}.amazonaws.com",
+        when=HBaseContext.has_emr_wal,
         values=AnyText(described="the name of an endpoint"),
         reason="the private DNS name of the VPC endpoint; the guide asks for it in a network without a route to the "
         "internet",
         source=f"{EMR_WAL}; emr-hbase-wal-privatelink",
     ),
-    Property(
+    HBaseProperty(
         classification="hbase",
         key="hbase.emr.readreplica.enabled",
+        value="true",
+        when=lambda context: not context.is_active(),
         groups=BOTH,
         values=Switch(),
         applied=Applied.ROLLING_RESTART,
@@ -95,9 +113,10 @@ STORAGE: Final = (
         "EMR can change it on a running cluster",
         source=EMR_HBASE_S3,
     ),
-    Property(
+    HBaseProperty(
         classification="hbase",
         key="hbase.regionserver.fixed.heap.enabled",
+        value="true",
         groups=CORE,
         values=Switch(),
         applied=Applied.ROLLING_RESTART,
@@ -119,6 +138,8 @@ STORAGE: Final = (
     ),
     _site(
         key="fs.s3a.experimental.input.fadvise",
+        value="sequential",
+        when=lambda context: context.has_root_in_s3() and context.release.read_policy_defect,
         needed_by="GETs to S3 and their price",
         values=OneOf(names=("sequential", "normal", "random", "default", "adaptive", "whole-file", "vector")),
         reason="in releases 7.10 to 7.13, the read policy drifts to random, which slows down scans and compactions. "
@@ -127,35 +148,36 @@ STORAGE: Final = (
         "read from S3 closes its connection and took a fifth longer. Override it with random if nothing scans",
         source=EMR_HBASE_S3,
     ),
-    _core(
+    hbase_site(
         key="fs.s3a.connection.maximum",
+        when=HBaseContext.has_root_on_s3a,
         values=Whole(unit="connections", least=1),
         figure="s3_connections",
         reason="each prefetch thread, handler and compaction needs a connection, and waits when none is free",
         source=f"{HADOOP_341}; {EMR_S3A}",
     ),
-    _core(
+    _s3a(
         key="fs.s3a.buffer.dir",
+        value=node_files.S3A_BUFFER,
         needed_by="the size of the system volume",
         values=Matching(form=r"/.+", described="a whole path"),
         reason="parts of store files wait here for their upload, off the cache volume",
-        source=HADOOP_341,
     ),
-    _core(
+    _s3a(
         key="fs.s3a.multipart.size",
+        value=str(PUT_BYTES),
         needed_by="PUTs to S3 and their price, and the time of a flush",
         values=Matching(form=r"\d+[KMG]?", described="bytes, or with a suffix such as 64M"),
         reason="the size of the parts in which S3A uploads a store file; Hadoop's default",
-        source=HADOOP_341,
     ),
-    _core(
+    _s3a(
         key="fs.s3a.fast.upload.active.blocks",
+        value=str(UPLOAD_STREAMS),
         needed_by="the time of a flush or compaction",
         values=Whole(unit="parts", least=1),
         reason="the number of parts of one file that S3A uploads at the same time; Hadoop's default",
-        source=HADOOP_341,
     ),
-    _core(
+    hbase_site(
         key="fs.s3a.threads.max",
         values=Whole(unit="threads", least=1),
         reason="the number of parts uploaded, and of ranges read, at the same time",
@@ -169,52 +191,50 @@ STORAGE: Final = (
         "limit, up to an eighth above or below this one",
         source=f"{EMR_HBASE_S3}; {HBASE_262}",
     ),
-    _core(
+    hbase_site(
         key="hbase.hregion.max.filesize.jitter",
+        value=str(2 * JITTER_FRACTION),
         needed_by="the number of regions that split",
         values=Decimal(unit="fraction of the limit", most=1.0),
         reason="each region draws its own limit, up to half of this fraction above or below it; HBase's default",
-        source=HBASE_262,
     ),
-    _core(
+    hbase_site(
         key="hbase.wal.hsync",
+        value="false",
         hbase=Span(since=(2, 4, 17)),
         needed_by="the time of a put",
         values=Switch(),
         reason="false: a put waits until the DataNodes have its log entry in memory, and does not wait for their disks",
-        source=HBASE_262,
     ),
     _site(
         key="hbase.master.logcleaner.ttl",
+        value=str(CLEANER_MS),
         groups=PRIMARY,
         needed_by="the size of the system volume",
         values=Whole(unit="ms", most=LONG),
         reason="the master deletes an old write-ahead log after this time; HBase's default",
-        source=HBASE_262,
     ),
     _site(
         key="hbase.master.cleaner.interval",
+        value=str(CLEANER_MS),
         groups=PRIMARY,
         needed_by="the size of the system volume",
         values=Whole(unit="ms", least=1, most=LONG),
         reason="the interval at which the master looks for files to delete; HBase's default",
-        source=HBASE_262,
     ),
-    Property(
-        classification="hbase-site",
+    hbase_site(
         key="hbase.snapshot.before.destructive.action.enabled",
+        value="true",
+        when=HBaseContext.is_active,
         groups=PRIMARY,
         values=Switch(),
         hbase=Span(since=(2, 6, 4)),
-        applied=Applied.ROLLING_RESTART,
         reason="before a table or a column family is deleted or truncated, HBase takes a snapshot and keeps it for a "
         "day, so that you can undo a mistake; for that day, its store files stay in S3 and you pay for them",
         source=HBASE_264,
     ),
-    Property(
-        classification="hbase-site",
+    _site(
         key="hbase.regionserver.hfilecleaner.large.thread.count",
-        groups=BOTH,
         values=Whole(unit="threads", least=1),
         reason="deleting from S3 takes a request for each file, and a file that waits for deletion costs money",
         source=f"{f'{EMR_HBASE_S3}; {BEST_PRACTICES}'}; {HBASE_CONFIGURATION}",

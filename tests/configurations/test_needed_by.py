@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.configurations.variants import VARIANTS, Variant, variant_launch
-from warmbase.configurations.launch import is_rendered
 from warmbase.configurations.node_files import site_properties
-from warmbase.configurations.properties import CATALOGUE, Property
+from warmbase.configurations.properties import CATALOGUE, HBaseProperty
 from warmbase.configurations.properties.property import number
 from warmbase.emr.cluster_spec import flattened
 from warmbase.facts.keys import hadoop_keys, hbase_keys
@@ -54,7 +53,7 @@ NOT_RENDERED: Mapping[str, str] = {
     "hbase.wal.meta_provider": VARIED,
     "hbase.wal.provider": VARIED,
 }
-"""Keys that the code names and no template renders, each with the reason."""
+"""Keys that the code names and warmbase does not render, each with the reason."""
 OTHER_VALUE = {
     "dfs.client.read.shortcircuit",
     "dfs.client.refresh.read-block-locations.ms",
@@ -95,7 +94,7 @@ def test_every_key_that_the_code_names_is_rendered_and_marked() -> None:
     for key, places in named().items():
         entries = [entry for (_, name), entry in CATALOGUE.items() if name == key]
         marked = [entry for entry in entries if entry.figure or entry.needed_by]
-        assert (key in NOT_RENDERED) != any(is_rendered(entry.classification, key) for entry in marked), (key, places)
+        assert (key in NOT_RENDERED) != any(entry.is_rendered for entry in marked), (key, places)
 
 
 @pytest.mark.parametrize("key", NOT_RENDERED)
@@ -104,8 +103,8 @@ def test_every_exception_is_still_named(key: str) -> None:
 
 
 @pytest.mark.parametrize("entry", [entry for entry in CATALOGUE.values() if entry.needed_by], ids=lambda e: e.key)
-def test_a_marked_key_is_rendered_and_states_no_figure(entry: Property) -> None:
-    assert is_rendered(entry.classification, entry.key)
+def test_a_marked_key_is_rendered_and_states_no_figure(entry: HBaseProperty) -> None:
+    assert entry.is_rendered
     assert not entry.figure
     assert not entry.needed_by.endswith(".")
 

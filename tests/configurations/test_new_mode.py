@@ -1,4 +1,4 @@
-"""A storage mode is one object and one template: modes of the tests' own are planned, rendered, linted and drawn."""
+"""A storage mode is one object: modes of the tests' own are planned, rendered, linted and drawn."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import ast
 from pathlib import Path
 from typing import Final, get_args
 
-import jinja2
 import pytest
 from msgspec.structs import replace
 
 from warmbase.configurations.bootstrap import actions
-from warmbase.configurations.launch import Launch, classifications, planned_spec, templates
+from warmbase.configurations.launch import Launch, classifications, planned_spec
 from warmbase.dashboards.alarms import alarms, composite_alarms
 from warmbase.dashboards.boards import boards
 from warmbase.emr.cluster_spec import flattened
@@ -31,17 +30,10 @@ READ_THROUGH: Final = Mode(
     data_volume="cache",
     data_copies=1,
     min_core_nodes=2,
-    site_template="hbase-site/s3-read-through.json.j2",
     dashboards=("cache", "nodes"),
     composite_alarms=("servers", "cache"),
     teardown=("disable-tables", "flush-meta", "stop-hbase", "check-log"),
 )
-READ_THROUGH_SITE: Final = """\
-      "hbase.bucketcache.ioengine": "files:{{ layout.CACHE_FILE }}",
-      "hbase.bucketcache.size": "{{ plan.cache.size_mib }}",
-      "hbase.bucketcache.bucket.sizes": "{{ plan.cache.bucket_sizes | join(",") }}",
-      "hbase.rs.prefetchblocksonopen": "false",
-"""
 TWO_COPIES: Final = Mode(
     name="hdfs-two-copies",
     title="HBase of a new kind",
@@ -50,22 +42,11 @@ TWO_COPIES: Final = Mode(
     data_volume="data",
     data_copies=2,
     min_core_nodes=2,
-    site_template=HDFS.site_template,
     dashboards=("nodes",),
     composite_alarms=("servers",),
     teardown=("find-exports", "disable-tables", "verify-exports"),
 )
 ROOT: Final = Root(bucket="bucket", prefix="hbase")
-
-
-@pytest.fixture
-def launch_in(monkeypatch: pytest.MonkeyPatch) -> object:
-    """Return the function that plans and renders environment `prod` in a mode, with the template of the new mode."""
-    own = jinja2.DictLoader({READ_THROUGH.site_template: READ_THROUGH_SITE})
-    shipped = templates().loader
-    assert shipped is not None
-    monkeypatch.setattr(templates(), "loader", jinja2.ChoiceLoader([own, shipped]))
-    return launch_of_mode
 
 
 def launch_of_mode(mode: Mode) -> Launch:
@@ -74,17 +55,16 @@ def launch_of_mode(mode: Mode) -> Launch:
     return Launch(environment=environment, plan=plan, settings=classifications(environment, plan))
 
 
-@pytest.mark.usefixtures("launch_in")
 @pytest.mark.parametrize(("mode", "like"), [(READ_THROUGH, S3_CACHED), (TWO_COPIES, HDFS)], ids=str)
-def test_a_new_mode_is_one_object_and_one_template(mode: Mode, like: Mode) -> None:
+def test_a_new_mode_is_one_object(mode: Mode, like: Mode) -> None:
     launch, other = launch_of_mode(mode), launch_of_mode(like)
     plan = launch.plan
     assert (plain(plan)["mode"], str(plan.mode)) == (mode.name, mode.name)
     assert (plan.bucket_cache is not None) is mode.has_bucket_cache
     assert {volume.purpose for volume in plan.core.volumes} == {mode.data_volume, "system"}
     assert [action.name for action in actions(launch)] == [action.name for action in actions(other)]
-    core = {key: value for path, key, value in flattened(launch.settings.core) if path == "hbase-site"}
-    assert core.get("hbase.rs.prefetchblocksonopen") == ("false" if mode is READ_THROUGH else None)
+    keys, other_keys = ({(path, key) for path, key, _ in flattened(one.settings.core)} for one in (launch, other))
+    assert keys == other_keys
     assert not [finding for finding in lint(planned_spec(launch)).findings if finding.severity == "error"]
     name = f"warmbase-{launch.environment.name}-{plan.cluster}"
     assert list(boards(plan, ROOT)) == [f"{name}-{board}" for board in mode.dashboards]
@@ -93,7 +73,6 @@ def test_a_new_mode_is_one_object_and_one_template(mode: Mode, like: Mode) -> No
     assert causes == [f"{name}-call-{cause}" for cause in mode.composite_alarms]
 
 
-@pytest.mark.usefixtures("launch_in")
 def test_the_copies_of_a_mode_size_its_volumes_and_hdfs() -> None:
     two, three = launch_of_mode(TWO_COPIES).plan, launch_of_mode(HDFS).plan
 

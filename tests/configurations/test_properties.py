@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.configurations.variants import VARIANTS, kerberos_launch, small_cache_launch, variant_launch
-from warmbase.configurations.launch import is_rendered
-from warmbase.configurations.properties import CATALOGUE, TOPICS, Property
+from warmbase.configurations.metrics import METRICS, OF_AGENT, MetricSource
+from warmbase.configurations.properties import CATALOGUE, ORDER, RENDERED, TOPICS, HBaseProperty
 from warmbase.configurations.properties.property import (
     LONG,
     Decimal,
@@ -36,7 +33,7 @@ OF_SITES = [
 ]
 
 
-def name(entry: Property) -> str:
+def name(entry: HBaseProperty) -> str:
     return f"{entry.classification}:{entry.key}"
 
 
@@ -45,7 +42,7 @@ def test_no_property_is_listed_twice() -> None:
 
 
 @pytest.mark.parametrize("entry", PROPERTIES, ids=name)
-def test_every_property_has_groups_reason_source_and_values(entry: Property) -> None:
+def test_every_property_has_groups_reason_source_and_values(entry: HBaseProperty) -> None:
     assert entry.groups
     assert entry.reason
     assert not entry.reason.endswith(".")
@@ -54,7 +51,7 @@ def test_every_property_has_groups_reason_source_and_values(entry: Property) -> 
 
 
 @pytest.mark.parametrize("entry", OF_SITES, ids=name)
-def test_versions_are_those_whose_jars_have_the_key(entry: Property) -> None:
+def test_versions_are_those_whose_jars_have_the_key(entry: HBaseProperty) -> None:
     """Keys that the tables lack are skipped: EMR's own, and those of HBase 2.6.5 on, are in none of the releases."""
     for release in releases().values():
         hbase, hadoop = hbase_keys().get(entry.key), hadoop_keys().get(entry.key)
@@ -71,13 +68,13 @@ READ: tuple[Version, ...] = ((1, 4, 14), (2, 4, 17), (2, 6, 1), (2, 6, 2), (2, 6
 @pytest.mark.parametrize(
     "entry", [entry for entry in OF_SITES if entry.key in hbase_keys() and entry.key not in hadoop_keys()], ids=name
 )
-def test_versions_are_those_of_older_and_newer_jars_too(entry: Property) -> None:
+def test_versions_are_those_of_older_and_newer_jars_too(entry: HBaseProperty) -> None:
     for version in READ:
         assert entry.hbase.holds(version) == hbase_keys()[entry.key].exists_in(version), version
 
 
 @pytest.mark.parametrize("entry", OF_SITES, ids=name)
-def test_what_hbase_takes_by_default_is_valid(entry: Property) -> None:
+def test_what_hbase_takes_by_default_is_valid(entry: HBaseProperty) -> None:
     """HBase's own default passes the catalogue's bounds, where it states a plain one."""
     for release in releases().values():
         for keys, version in ((hbase_keys(), release.hbase), (hadoop_keys(), release.hadoop)):
@@ -97,7 +94,7 @@ def explanations() -> Explanations:
 
 
 @pytest.mark.parametrize("entry", [entry for entry in PROPERTIES if entry.figure], ids=name)
-def test_the_plan_explains_every_figure(entry: Property) -> None:
+def test_the_plan_explains_every_figure(entry: HBaseProperty) -> None:
     assert entry.figure in explanations()
 
 
@@ -108,14 +105,20 @@ def test_is_rendered_holds_for_properties_of_some_cluster_and_no_other(labels: l
     launches = [variant_launch(variant, label) for variant in VARIANTS for label in labels]
     levels = [level for launch in (*launches, small_cache_launch(), kerberos_launch()) for level in launch.settings]
     rendered = {(path, key) for level in levels for path, key, _ in flattened(level)}
-    assert {entry for entry in CATALOGUE if is_rendered(*entry)} == rendered
+    assert {(entry.classification, entry.key) for entry in RENDERED} == rendered
 
 
-def test_every_key_of_the_templates_is_whole() -> None:
-    """One grep finds each place where a property is set."""
-    for file in (Path(__file__).parents[2] / "configurations/templates").rglob("*.json.j2"):
-        for key in re.findall(r'"([\w.-]*\{\{[^}]*\}\}[\w.-]*)":', file.read_text()):
-            assert key == "{{ bean }}"
+def test_the_order_names_each_key_once_and_no_key_that_is_not_rendered() -> None:
+    assert len(set(ORDER)) == len(ORDER)
+    assert set(ORDER) <= {entry.key for entry in RENDERED}
+
+
+def test_a_property_publishes_each_metric_of_the_agent() -> None:
+    for metric in METRICS:
+        if metric.source is MetricSource.SYSTEM:
+            assert (f"emr-metrics/{metric.source}/{metric.bean}", "metrics") in CATALOGUE
+        elif metric.source in OF_AGENT:
+            assert (f"emr-metrics/{metric.source}", metric.bean) in CATALOGUE
 
 
 VALUES: list[tuple[Values, str, bool]] = [

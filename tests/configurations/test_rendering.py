@@ -12,11 +12,12 @@ from msgspec.structs import replace
 
 from tests.configurations.variants import VARIANTS, Variant, variant_launch
 from tests.shipped import ENVIRONMENTS
-from warmbase.configurations.launch import Launch, RenderingError, classifications
+from warmbase.configurations.launch import Launch, classifications
 from warmbase.configurations.metrics import METRICS
 from warmbase.configurations.node_files import hbase_site_xml
 from warmbase.configurations.properties import CATALOGUE, PropertyScope
-from warmbase.configurations.properties.compaction import compaction_window
+from warmbase.configurations.properties.compaction import NIGHT_BEGINS, NIGHT_ENDS, hour_utc
+from warmbase.configurations.properties.property import RenderingError
 from warmbase.emr.api import write_classifications
 from warmbase.emr.cluster_spec import Classification, flattened, merged
 from warmbase.environments.environment import Wal
@@ -89,7 +90,7 @@ def test_every_mode_and_role_is_rendered_as_before(variant: Variant, group: Prop
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
 @pytest.mark.thorough
 def test_every_release_has_the_properties_rendered_for_it(variant: Variant, label: str) -> None:
-    """Rendering refuses what the catalogue does not know, a value it does not allow, a version without the key."""
+    """Rendering refuses a value that a property does not allow."""
     launch = variant_launch(variant, label)
     for group, level in levels(launch):
         assert level
@@ -255,8 +256,7 @@ def test_data_in_hdfs_lies_on_every_data_volume() -> None:
     [("us-east-1", (6, 10)), ("eu-central-1", (0, 4)), ("ap-south-1", (20, 0)), ("xx-new-1", (1, 5))],
 )
 def test_the_night_is_that_of_the_region(region: str, hours: tuple[int, int]) -> None:
-    window = compaction_window(region)
-    assert (window.start_hour, window.end_hour) == hours
+    assert (hour_utc(NIGHT_BEGINS, region), hour_utc(NIGHT_ENDS, region)) == hours
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)

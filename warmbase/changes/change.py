@@ -12,12 +12,11 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from warmbase.configurations.properties import CATALOGUE
+from warmbase.configurations.properties import CATALOGUE, HBaseProperty
 from warmbase.configurations.properties.property import (
     Applied,
     Decimal,
     ListOf,
-    Property,
     Switch,
     Values,
     Whole,
@@ -229,7 +228,7 @@ def _live(key: str, before: str, after: str | None, why: str) -> Change:
 ACCOUNT = "${AWS::AccountId}"
 
 
-def is_equivalent(catalogued: Property | None, before: str, after: str) -> bool:
+def is_equivalent(catalogued: HBaseProperty | None, before: str, after: str) -> bool:
     """Return whether both values mean the same.
 
     The order of a list does not matter. That of `files:` does, and so does that of JVM options: the last one wins.

@@ -75,29 +75,8 @@ class Release(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def keeps_blocks_on_split(self) -> bool:
-        """Return whether a split region's blocks can stay in the cache: from HBase 2.6.3 on (HBASE-28596).
-
-        Only a template of `configurations/` asks for it.
-        """
+        """Return whether a split region's blocks can stay in the cache: from HBase 2.6.3 on (HBASE-28596)."""
         return self.hbase >= (2, 6, 3)
-
-    @property
-    def snapshots_before_deletion(self) -> bool:
-        """Return whether HBase can take a snapshot before a table is deleted: from HBase 2.6.4 on.
-
-        Only a template of `configurations/` reads this.
-        """
-        return self.hbase >= (2, 6, 4)
-
-    @property
-    def fixed_heap(self) -> bool:
-        """EMR's switch for a heap that neither grows nor shrinks stands on the same page as ZGC."""
-        return self.zgc_documented
-
-    @property
-    def log4j2(self) -> bool:
-        """From EMR 7.9 logging is set by `hbase-log4j2` (Release Guide, HBase-release-history-changes-790)."""
-        return self.emr >= (7, 9, 0)
 
     @property
     def collector(self) -> str:

@@ -1,10 +1,9 @@
 """The storage modes, each of which is one object: where the data is kept, and what serves the reads.
 
-A new mode needs an object here and its place in `MODES`, a template in `configurations/templates/hbase-site/`, and its
-name in the schema (`environments/reader/schema.py`, from which `environments/schema.json` is generated). A room
-changes only if the mode has something that no other mode has: another kind of data volume (`search/disks.py`),
-dashboard (`dashboards/boards.py`), notification (`dashboards/alarms.py`) or teardown step
-(`operations/deploy/teardown.py`).
+A new mode needs an object here and its place in `MODES`, and its name in the schema (`environments/reader/schema.py`,
+from which `environments/schema.json` is generated). A room changes only if the mode has something that no other mode
+has: a property (`configurations/properties/`), another kind of data volume (`search/disks.py`), dashboard
+(`dashboards/boards.py`), notification (`dashboards/alarms.py`) or teardown step (`operations/deploy/teardown.py`).
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ TeardownStep = Literal["find-exports", "disable-tables", "verify-exports", "flus
 class Mode(Struct, frozen=True, kw_only=True):
     """One way to keep the data and to serve reads from it.
 
-    Every room asks this object for what depends on the mode, so adding a mode means adding one object here and one
-    template of `hbase-site` properties. Sizing does no I/O: the attributes are data, and the other rooms act on them.
+    Every room asks this object for what depends on the mode, so adding a mode means adding one object here. Sizing
+    does no I/O: the attributes are data, and the other rooms act on them.
     """
 
     name: str
@@ -50,9 +49,6 @@ class Mode(Struct, frozen=True, kw_only=True):
 
     min_core_nodes: int
     """The smallest number of core nodes to which `warmbase plan` sizes a cluster."""
-
-    site_template: str
-    """The template, below `configurations/templates/`, of the `hbase-site` properties that only this mode sets."""
 
     dashboards: tuple[Board, ...]
     """The dashboards that have something to show."""
@@ -91,7 +87,6 @@ S3_CACHED: Final = Mode(
     data_volume="cache",
     data_copies=1,
     min_core_nodes=2,
-    site_template="hbase-site/s3-cached.json.j2",
     dashboards=("cache", "reads", "nodes"),
     composite_alarms=("servers", "cache", "writes-to-cache", "room", "reads"),
     teardown=("disable-tables", "flush-meta", "stop-hbase", "check-log"),
@@ -106,7 +101,6 @@ S3_PLAIN: Final = Mode(
     data_volume=None,
     data_copies=1,
     min_core_nodes=2,
-    site_template="hbase-site/s3-plain.json.j2",
     dashboards=("reads", "nodes"),
     composite_alarms=("servers", "cache", "reads"),
     teardown=("disable-tables", "flush-meta", "stop-hbase", "check-log"),
@@ -124,7 +118,6 @@ HDFS: Final = Mode(
     data_volume="data",
     data_copies=HDFS_REPLICATION,
     min_core_nodes=HDFS_REPLICATION,
-    site_template="hbase-site/hdfs.json.j2",
     dashboards=("reads", "nodes"),
     composite_alarms=("servers",),
     teardown=("find-exports", "disable-tables", "verify-exports"),

@@ -23,7 +23,7 @@ from warmbase.cli.size.explanation import (
 )
 from warmbase.cli.terminal import echo, page_columns
 from warmbase.configurations.launch import classifications
-from warmbase.configurations.properties import CATALOGUE, Property
+from warmbase.configurations.properties import CATALOGUE, HBaseProperty
 from warmbase.emr.cluster_spec import flattened
 from warmbase.environments.environment import Environment
 from warmbase.environments.override import Override
@@ -101,7 +101,7 @@ def _explain_word(word: str, plan: Plan, entries: tuple[Sequence[Unstated], Sequ
         echo(indented(line) if line.startswith(" ") else fill(line, width=page_columns(), break_on_hyphens=False))
 
 
-def _print_property(entry: Property, environment: Environment, plan: Plan) -> None:
+def _print_property(entry: HBaseProperty, environment: Environment, plan: Plan) -> None:
     echo(f"{entry.key} = {_rendered(entry, environment, plan)}")
     applied = entry.applied_in(releases()[plan.release])
     groups = " and ".join(sorted(entry.groups))
@@ -113,7 +113,7 @@ def _print_property(entry: Property, environment: Environment, plan: Plan) -> No
     echo(indented(f"source: {entry.source}"))
 
 
-def _rendered(entry: Property, environment: Environment, plan: Plan) -> str:
+def _rendered(entry: HBaseProperty, environment: Environment, plan: Plan) -> str:
     levels = classifications(environment, plan)
     values = [
         value

@@ -13,7 +13,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from warmbase.configurations.properties import CATALOGUE, Property
+from warmbase.configurations.properties import CATALOGUE, HBaseProperty
 from warmbase.configurations.properties.property import Decimal, ListOf, Switch, Values, Whole
 from warmbase.emr.cluster_spec import BLANK_TO_FILL, Setting
 from warmbase.facts.keys import hbase_keys
@@ -47,12 +47,12 @@ def _value(node: LintedNode) -> Iterator[Violation]:
             yield Violation(at=setting, message=why, fix=f"use {_accepted(entry)}", edit=_certain_edit(entry, setting))
 
 
-def _certain_edit(entry: Property, setting: Setting) -> Edit | None:
+def _certain_edit(entry: HBaseProperty, setting: Setting) -> Edit | None:
     value = right_value(entry.values, setting.value)
     return None if value is None else new_value(value)
 
 
-def _accepted(entry: Property) -> str:
+def _accepted(entry: HBaseProperty) -> str:
     return f"{entry.values}, in {entry.unit}" if entry.unit else str(entry.values)
 
 

@@ -25,7 +25,7 @@ from warmbase.changes.change import is_equivalent
 from warmbase.changes.plan_comparison import PlanFigures
 from warmbase.changes.planned_cluster import deployable_cluster
 from warmbase.configurations.launch import Launch
-from warmbase.configurations.properties import CATALOGUE, Property, PropertyScope
+from warmbase.configurations.properties import CATALOGUE, HBaseProperty, PropertyScope
 from warmbase.emr.cluster_spec import flattened
 from warmbase.environments.override import PINNED, Override
 from warmbase.facts.keys import current_key, deprecated_keys, emr_keys, hadoop_keys, hbase_keys
@@ -260,7 +260,7 @@ def _default(key: str, release: Release) -> str | None:
     return next(filter(None, defaults), "" if "" in defaults else None)
 
 
-def _catalogued(key: str, server: Server) -> Property | None:
+def _catalogued(key: str, server: Server) -> HBaseProperty | None:
     """Return the entry of a key that the servers of this kind read; None for another key, and where only others do."""
     group = PropertyScope.PRIMARY if server == "master" else PropertyScope.CORE
     readers = {group, PropertyScope.CLUSTER}
@@ -268,7 +268,7 @@ def _catalogued(key: str, server: Server) -> Property | None:
     return next((entry for entry in named if entry.groups & readers), None)
 
 
-def _rank(key: str, source: str, entry: Property | None) -> Rank:
+def _rank(key: str, source: str, entry: HBaseProperty | None) -> Rank:
     if source == ITSELF:
         return "expected"
     if entry is not None and (entry.figure or entry.needed_by or current_key(key) in EFFECTS):
