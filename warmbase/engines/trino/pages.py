@@ -10,9 +10,10 @@ from typing import Final
 from warmbase.cli.size.explanation import indented, print_explanation
 from warmbase.cli.size.plan_summary import Row, cluster_heading, command_lines, labelled_lines
 from warmbase.cli.terminal import echo, page_columns
+from warmbase.configurations.properties.property import Property
 from warmbase.engines.trino.plan import TrinoPlan
 from warmbase.engines.trino.planning import assumed, trino_plan_of
-from warmbase.engines.trino.properties import PROPERTIES, TrinoProperty
+from warmbase.engines.trino.properties import trino_properties
 from warmbase.engines.trino.report import OVERLOADED, decisive, lost_text, missed_texts, query_rate
 from warmbase.engines.trino.request import TrinoChoice
 from warmbase.environments.environment import Environment
@@ -153,7 +154,7 @@ WATCH: Final = "watch"
 def explain_trino(environment: Environment, cluster: TrinoChoice, figure: str, output: str) -> None:
     """Print the explanation of a word, a path in the plan, or a property. Raises InvalidInput for anything else."""
     plan = trino_plan_of(environment, cluster)
-    properties = [entry for entry in PROPERTIES if entry.at(plan)[1] == figure]
+    properties = [entry for entry in trino_properties(plan.catalog) if entry.key == figure]
     named = [entry.figure for entry in properties if entry.figure]
     paths = [path for path in WORDS.get(figure.lower(), named or [figure]) if path in plan.because]
     if figure.lower() in {ASSUMED, WATCH}:
@@ -189,29 +190,27 @@ def _print_list(word: str, plan: TrinoPlan, values: Sequence[str], output: str) 
         echo(indented(line) if line.startswith(" ") else fill(line, width=page_columns(), break_on_hyphens=False))
 
 
-def _plain(entry: TrinoProperty, plan: TrinoPlan) -> dict[str, object]:
-    classification, key = entry.at(plan)
+def _plain(entry: Property[TrinoPlan], plan: TrinoPlan) -> dict[str, object]:
     return {
-        "classification": classification,
-        "key": key,
-        "value": entry.value(plan),
+        "classification": entry.classification,
+        "key": entry.key,
+        "value": entry.text(plan),
         "groups": sorted(entry.groups),
         "reason": entry.reason,
         "source": entry.source,
     }
 
 
-def _print_property(entry: TrinoProperty, plan: TrinoPlan) -> None:
-    classification, key = entry.at(plan)
-    echo(f"{key} = {entry.value(plan)}")
+def _print_property(entry: Property[TrinoPlan], plan: TrinoPlan) -> None:
+    echo(f"{entry.key} = {entry.text(plan)}")
     groups = " and ".join(sorted(entry.groups))
-    echo(indented(f"set in {classification} for {groups}; to apply a change: {entry.applied}"))
+    echo(indented(f"set in {entry.classification} for {groups}; to apply a change: {entry.applied}"))
     echo(indented(entry.reason))
     echo(indented(f"source: {entry.source}"))
 
 
 def _unknown(plan: TrinoPlan, figure: str) -> InvalidInput:
-    names = [*WORDS, ASSUMED, WATCH, *plan.because, *(entry.at(plan)[1] for entry in PROPERTIES)]
+    names = [*WORDS, ASSUMED, WATCH, *plan.because, *(entry.key for entry in trino_properties(plan.catalog))]
     near = get_close_matches(figure, dict.fromkeys(names), n=3)
     return InvalidInput.of(
         where=figure,

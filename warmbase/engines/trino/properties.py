@@ -6,10 +6,9 @@ Release Guide, emr-trino-deployment-config.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import Final
-
-from msgspec import Struct
 
 from warmbase.configurations.node_files import HDFS_LOG, YARN_LOCAL, cache_mounts
 from warmbase.configurations.properties.hadoop import UNHEALTHY_DISK_PERCENT
@@ -19,10 +18,11 @@ from warmbase.configurations.properties.property import (
     CORE,
     EMR_REPLACEMENT,
     PRIMARY,
+    AnyText,
     Applied,
-    PropertyScope,
+    Property,
 )
-from warmbase.emr.cluster_spec import ClassificationPath, SettingKey
+from warmbase.emr.cluster_spec import ClassificationPath
 from warmbase.engines.trino.plan import TrinoPlan
 from warmbase.engines.trino.request import CATALOGS, Catalog
 from warmbase.ground.units import GIB
@@ -39,9 +39,6 @@ def cache_directories(plan: TrinoPlan) -> tuple[str, ...]:
     return tuple(f"{mount}/{PAGES}" for mount in cache_mounts(plan.workers))
 
 
-CATALOG: Final = "trino-connector-CATALOG"
-"""The classification of the catalog that the environment file names."""
-METASTORE: Final = "METASTORE"
 METASTORE_KEYS: Final[Mapping[Catalog, str]] = {
     "hive": "hive.metastore",
     "iceberg": "iceberg.catalog.type",
@@ -57,36 +54,6 @@ COPIES: Final = 2
 COORDINATOR_CACHE_SIZE: Final = "1GB"  # judgement: it holds the footers and manifests that planning reads
 
 
-class TrinoProperty(Struct, frozen=True, kw_only=True):
-    """One property. `value` gives it for a plan, and `figure` is the path of the plan's figure that it states."""
-
-    classification: str
-    key: str
-    value: Callable[[TrinoPlan], str]
-    reason: str
-    source: str
-    groups: frozenset[PropertyScope] = BOTH
-    figure: str = ""
-    applied: Applied = Applied.ROLLING_RESTART
-    catalogs: tuple[Catalog, ...] = CATALOGS
-    """The catalogs that have it."""
-
-    def at(self, plan: TrinoPlan) -> SettingKey:
-        """Return the classification and the key, which differ between catalogs."""
-        return self.at_catalog(plan.catalog)
-
-    def at_catalog(self, catalog: Catalog) -> SettingKey:
-        """Return the classification and the key in this catalog."""
-        return (
-            self.classification.replace("CATALOG", catalog),
-            self.key.replace(METASTORE, METASTORE_KEYS[catalog]),
-        )
-
-
-def _fixed(value: str) -> Callable[[TrinoPlan], str]:
-    return lambda _: value
-
-
 def _memory(plan: TrinoPlan) -> str:
     """Return the size as Trino writes it: its GB is 2^30 bytes."""
     return f"{max(1, plan.memory.query_bytes // GIB)}GB"
@@ -96,8 +63,10 @@ def _cache_sizes(plan: TrinoPlan) -> str:
     return ",".join([f"{plan.cache.size_gib // plan.cache.directories}GB"] * plan.cache.directories)
 
 
-PROPERTIES: Final = (
-    TrinoProperty(
+_trino = partial(Property[TrinoPlan], groups=BOTH, values=AnyText(), applied=Applied.ROLLING_RESTART)
+
+SERVERS: Final = (
+    _trino(
         classification="trino-config",
         key="query.max-memory",
         value=_memory,
@@ -105,162 +74,165 @@ PROPERTIES: Final = (
         reason="the memory of one query on all workers together; Trino's default of 20 GB ignores how many there are",
         source=MEMORY,
     ),
-    TrinoProperty(
+    _trino(
         classification="trino-config",
         key="node-scheduler.include-coordinator",
-        value=_fixed("false"),
+        value="false",
         groups=PRIMARY,
         reason="the coordinator plans queries and has no cache for data",
         source="Trino 476 documentation, cluster sizing",
     ),
-    TrinoProperty(
+    _trino(
         classification="trino-config",
         key="spill-enabled",
-        value=_fixed("true"),
+        value="true",
         reason="a join or an aggregation that needs more memory than a worker has continues on its disk",
         source=SPILLING,
     ),
-    TrinoProperty(
+    _trino(
         classification="trino-config",
         key="spiller-spill-path",
-        value=_fixed(SPILL),
+        value=SPILL,
         groups=CORE,
         reason="spilled data goes to the system volume and never fills the cache volume",
         source=SPILLING,
     ),
-    TrinoProperty(
+    _trino(
         classification="trino-config",
         key="spiller-spill-path",
-        value=_fixed(COORDINATOR_SPILL),
+        value=COORDINATOR_SPILL,
         groups=PRIMARY,
         reason="every node with spill-enabled needs a directory that it may write; a coordinator spills nothing",
         source=SPILLING,
     ),
-    TrinoProperty(
-        classification=CATALOG,
-        key="fs.cache.enabled",
-        value=_fixed("true"),
-        reason="workers keep the pages of files that they read from S3",
-        source=FS_CACHE,
-    ),
-    TrinoProperty(
-        classification=CATALOG,
-        key="fs.cache.directories",
-        value=lambda plan: ",".join(cache_directories(plan)),
-        groups=CORE,
-        figure="cache.directories",
-        reason="one directory on each cache volume; Alluxio spreads pages over them",
-        source=FS_CACHE,
-    ),
-    TrinoProperty(
-        classification=CATALOG,
-        key="fs.cache.max-sizes",
-        value=_cache_sizes,
-        groups=CORE,
-        figure="cache.size_gib",
-        reason="the cache stays below 85 % of its volume, and never fills it",
-        source=FS_CACHE,
-    ),
-    TrinoProperty(
-        classification=CATALOG,
-        key="fs.cache.directories",
-        value=_fixed(COORDINATOR_CACHE),
-        groups=PRIMARY,
-        reason="the directory must exist on the coordinator, too, or Trino does not start; the coordinator has no cache"
-        " volume",
-        source=FS_CACHE,
-    ),
-    TrinoProperty(
-        classification=CATALOG,
-        key="fs.cache.max-sizes",
-        value=_fixed(COORDINATOR_CACHE_SIZE),
-        groups=PRIMARY,
-        reason="the coordinator reads only metadata",
-        source=FS_CACHE,
-    ),
-    TrinoProperty(
-        classification=CATALOG,
-        key="fs.cache.preferred-hosts-count",
-        value=lambda plan: str(plan.cache.preferred_hosts),
-        figure="cache.preferred_hosts",
-        reason="each worker that Trino prefers for a file comes to hold a copy of it; the default is 2",
-        source=FS_CACHE,
-    ),
-    TrinoProperty(
-        classification=CATALOG,
-        key=METASTORE,
-        value=_fixed("glue"),
-        reason="tables are in the AWS Glue Data Catalog, which outlives the cluster",
-        source=GLUE,
-    ),
-    TrinoProperty(
-        classification=CATALOG,
-        key="connector.name",
-        value=lambda plan: CONNECTORS[plan.catalog],
-        catalogs=("iceberg", "delta"),
-        reason="the connector of the catalog; EMR states it for Hive alone",
-        source=TABLE_FORMATS,
-    ),
-    TrinoProperty(
+)
+LIBRARIES_AND_DISKS: Final = (
+    _trino(
         classification="iceberg-defaults",
         key="iceberg.enabled",
-        value=_fixed("true"),
-        catalogs=("iceberg",),
+        value="true",
+        when=lambda plan: plan.catalog == "iceberg",
         reason="EMR puts the libraries of Iceberg in place",
         source=TABLE_FORMATS,
     ),
-    TrinoProperty(
+    _trino(
         classification="delta-defaults",
         key="delta.enabled",
-        value=_fixed("true"),
-        catalogs=("delta",),
+        value="true",
+        when=lambda plan: plan.catalog == "delta",
         reason="EMR puts the libraries of Delta Lake in place",
         source=TABLE_FORMATS,
     ),
-    TrinoProperty(
+    _trino(
         classification="trino-connector-jmx",
         key="connector.name",
-        value=_fixed("jmx"),
+        value="jmx",
         reason="SQL can read what each worker's cache does: SELECT * FROM jmx.current",
         source="Trino 476 documentation, JMX connector",
     ),
-    TrinoProperty(
+    _trino(
         classification="hdfs-site",
         key="dfs.datanode.data.dir",
-        value=_fixed(HDFS_LOG),
+        value=HDFS_LOG,
         groups=CORE,
         reason="HDFS stays off the cache volume",
         source=BEST_PRACTICES,
     ),
-    TrinoProperty(
+    _trino(
         classification="hdfs-site",
         key="dfs.replication",
         value=lambda plan: str(min(COPIES, plan.workers.count)),
         reason="HDFS holds hardly anything here; two copies outlive a worker",
         source=BEST_PRACTICES,
     ),
-    TrinoProperty(
+    _trino(
         classification="yarn-site",
         key="yarn.nodemanager.local-dirs",
-        value=_fixed(YARN_LOCAL),
+        value=YARN_LOCAL,
         groups=CORE,
         reason="YARN stays off the cache volume: it calls a disk over 90 % unhealthy, and EMR then replaces the node",
         source=BEST_PRACTICES,
     ),
-    TrinoProperty(
+    _trino(
         classification="yarn-site",
         key="yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage",
-        value=_fixed(str(UNHEALTHY_DISK_PERCENT)),
+        value=str(UNHEALTHY_DISK_PERCENT),
         groups=CORE,
         reason="EMR does not replace a worker and its cache because of a full system volume; broken disks still count",
         source=EMR_REPLACEMENT,
     ),
 )
-"""Every property that warmbase renders for an analytics cluster."""
+
+
+def _of_connector(catalog: Catalog) -> tuple[Property[TrinoPlan], ...]:
+    connector = partial(_trino, classification=f"trino-connector-{catalog}")
+    return (
+        connector(
+            key="fs.cache.enabled",
+            value="true",
+            reason="workers keep the pages of files that they read from S3",
+            source=FS_CACHE,
+        ),
+        connector(
+            key="fs.cache.directories",
+            value=lambda plan: ",".join(cache_directories(plan)),
+            groups=CORE,
+            figure="cache.directories",
+            reason="one directory on each cache volume; Alluxio spreads pages over them",
+            source=FS_CACHE,
+        ),
+        connector(
+            key="fs.cache.max-sizes",
+            value=_cache_sizes,
+            groups=CORE,
+            figure="cache.size_gib",
+            reason="the cache stays below 85 % of its volume, and never fills it",
+            source=FS_CACHE,
+        ),
+        connector(
+            key="fs.cache.directories",
+            value=COORDINATOR_CACHE,
+            groups=PRIMARY,
+            reason="the directory must exist on the coordinator, too, or Trino does not start; the coordinator "
+            "has no cache volume",
+            source=FS_CACHE,
+        ),
+        connector(
+            key="fs.cache.max-sizes",
+            value=COORDINATOR_CACHE_SIZE,
+            groups=PRIMARY,
+            reason="the coordinator reads only metadata",
+            source=FS_CACHE,
+        ),
+        connector(
+            key="fs.cache.preferred-hosts-count",
+            figure="cache.preferred_hosts",
+            reason="each worker that Trino prefers for a file comes to hold a copy of it; the default is 2",
+            source=FS_CACHE,
+        ),
+        connector(
+            key=METASTORE_KEYS[catalog],
+            value="glue",
+            reason="tables are in the AWS Glue Data Catalog, which outlives the cluster",
+            source=GLUE,
+        ),
+        connector(
+            key="connector.name",
+            value=CONNECTORS[catalog],
+            when=lambda plan: plan.catalog in {"iceberg", "delta"},
+            reason="the connector of the catalog; EMR states it for Hive alone",
+            source=TABLE_FORMATS,
+        ),
+    )
+
+
+def trino_properties(catalog: Catalog) -> tuple[Property[TrinoPlan], ...]:
+    """Return every property that warmbase renders for an analytics cluster with that catalog, in their order."""
+    return (*SERVERS, *_of_connector(catalog), *LIBRARIES_AND_DISKS)
 
 
 def reason_of(classification: ClassificationPath, key: str) -> str:
     """Return why a property of an analytics cluster is set; for one that is not in the catalogue, say so."""
-    places = ((entry.at_catalog(catalog), entry.reason) for entry in PROPERTIES for catalog in CATALOGS)
-    known = (reason for at, reason in places if at == (classification, key))
+    entries = (entry for catalog in CATALOGS for entry in trino_properties(catalog))
+    known = (entry.reason for entry in entries if (entry.classification, entry.key) == (classification, key))
     return next(known, "not in our catalogue: assumed to need a restart")

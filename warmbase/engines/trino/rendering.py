@@ -12,14 +12,15 @@ from msgspec import Struct
 
 from warmbase.configurations.bootstrap import OPEN_FILES, PROCESSES, REQUESTS, Action, volume_arguments
 from warmbase.configurations.launch import planned_group
-from warmbase.configurations.properties.property import PropertyScope
-from warmbase.emr.cluster_spec import Classification, Classifications, ClusterSpec, of_settings, settings_of
+from warmbase.configurations.properties.property import PropertyScope, classifications_of_group
+from warmbase.emr.cluster_spec import Classifications, ClusterSpec, settings_of
 from warmbase.engines.trino.plan import TrinoPlan
 from warmbase.engines.trino.planning import feasible_trino_plan_of
-from warmbase.engines.trino.properties import PROPERTIES, SPILL, cache_directories
+from warmbase.engines.trino.properties import SPILL, cache_directories, trino_properties
 from warmbase.engines.trino.request import TrinoChoice
 from warmbase.environments.environment import Environment
 from warmbase.environments.names import emr_cluster_name
+from warmbase.facts.releases import releases
 
 APPLICATIONS: Final = ("Hadoop", "Trino")
 """The applications that EMR installs on an analytics cluster. The CloudWatch agent knows nothing of Trino's cache; it
@@ -42,8 +43,11 @@ def trino_launch_of(environment: Environment, cluster: TrinoChoice) -> TrinoLaun
 
 def trino_classifications(plan: TrinoPlan) -> Classifications:
     """Return the classifications by instance group, where all of them can be tuned later."""
+    entries, release = trino_properties(plan.catalog), releases()[plan.release]
     return Classifications(
-        cluster=(), primary=_group(plan, PropertyScope.PRIMARY), core=_group(plan, PropertyScope.CORE)
+        cluster=(),
+        primary=classifications_of_group(entries, plan, PropertyScope.PRIMARY, release),
+        core=classifications_of_group(entries, plan, PropertyScope.CORE, release),
     )
 
 
@@ -62,11 +66,6 @@ def trino_spec(launch: TrinoLaunch) -> ClusterSpec:
         open_networks=launch.environment.access.cidrs,
         classifications={classification.name: None for level in settings for classification in level},
     )
-
-
-def _group(plan: TrinoPlan, group: PropertyScope) -> tuple[Classification, ...]:
-    entries = (entry for entry in PROPERTIES if group in entry.groups and plan.catalog in entry.catalogs)
-    return of_settings({entry.at(plan): entry.value(plan) for entry in entries})
 
 
 # judgement: before Trino starts, the pages of the cache are counted where the volume is nearly full, and Alluxio reads
