@@ -100,7 +100,7 @@ say "installing the locked Python packages (half a minute at first)"
   stop "uv could not install what uv.lock names; its reason is above" "mend that, and run it again"
 # uv is as large as a third of what `plan` needs, so it stays only where something else uses it.
 wants dev lab || .venv/bin/python -m pip uninstall --yes --quiet uv >&2
-.venv/bin/python -m compileall -q warmbase local_aws lab warmbase/app.py
+.venv/bin/python -m compileall -q warmbase local_aws lab app.py
 
 # What is installed stays as it is, because a deployment in another terminal may be running it: another set, or another lock
 # file, gets a folder of its own below .node, and the link node_modules then leads there. Only `dev` has a browser.

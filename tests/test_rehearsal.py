@@ -28,7 +28,7 @@ from tests.patience import HANG_SECONDS
 KEEP: Final = f"{WARMBASE} demo prod --keep"
 STORY: Final = ("deploy", "operations")
 """The pages, in the order in which they are rehearsed."""
-COPIED: Final = (".gitignore", "warmbase/app.py", "environments")
+COPIED: Final = (".gitignore", "app.py", "environments")
 """Everything else of the scratch checkout is a link: no command writes to it."""
 
 FAILED_LAUNCH: Final = "a launch that failed: tests/operations/test_failed_launches.py plays it"

@@ -194,8 +194,8 @@ def test_start_that_takes_too_long_is_a_problem() -> None:
 @pytest.mark.thorough
 @pytest.mark.skipif(not CDK.exists() or shutil.which("node") is None, reason="the CDK command line is not installed")
 def test_cdk_cycle(tmp_path: Path) -> None:
-    (tmp_path / "warmbase/app.py").write_text(CDK_APP)
-    (tmp_path / "cdk.json").write_text(json.dumps({"app": f"{sys.executable} warmbase/app.py"}))
+    (tmp_path / "app.py").write_text(CDK_APP)
+    (tmp_path / "cdk.json").write_text(json.dumps({"app": f"{sys.executable} app.py"}))
     with local_aws() as aws:
         cdk = CdkCommand(tmp_path, aws.environment)
         cdk.run("bootstrap", "aws://123456789012/us-east-1")
@@ -270,7 +270,7 @@ root = s3.Bucket(storage, "Root", encryption=s3.BucketEncryption.KMS, encryption
                  metrics=[s3.BucketMetrics(id="root", prefix="hbase/")], removal_policy=cdk.RemovalPolicy.RETAIN)
 
 cluster = cdk.Stack(app, "Cluster", env=env)
-script = assets.Asset(cluster, "Script", path="warmbase/app.py")
+script = assets.Asset(cluster, "Script", path="app.py")
 group = emr.CfnCluster.InstanceGroupConfigProperty
 emr.CfnCluster(
     cluster, "Cluster", name="blue", release_label="emr-7.10.0", service_role="service", job_flow_role="profile",

@@ -58,10 +58,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Comp
     """Run the app, with a copy of the plug-in beside it, and return its folder and its output."""
     folder = tmp_path_factory.mktemp("foreign")
     shutil.copy(PLUGIN, folder / "warmbase_lint.py")
-    (folder / "warmbase/app.py").write_text(APP, encoding="utf-8")
-    result = subprocess.run(
-        [sys.executable, "warmbase/app.py"], cwd=folder, capture_output=True, text=True, check=False
-    )
+    (folder / "app.py").write_text(APP, encoding="utf-8")
+    result = subprocess.run([sys.executable, "app.py"], cwd=folder, capture_output=True, text=True, check=False)
     return folder, result
 
 
