@@ -12,6 +12,7 @@
 # make bench-plan  measure the CPU time of a plan for ranges, and that of another planner: 5 minutes
 # make check      formatting, lint, types, shell scripts and the page of `explore`, as continuous integration checks them
 # make format     rewrite the code in the project's format
+# make release    build the wheel, try it outside the checkout, and write its notes from CHANGELOG.md, all in dist/
 # make pictures   draw the pictures of the README and of docs/ anew, after a change of what they show
 # make setup      install what sizes and checks; `make demo` and all others add what they need. make setup-dev installs all of it
 # make clean      remove everything that these commands have made
@@ -28,7 +29,7 @@ PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal
 # The files with tests of a mark, unless ARGS names files: to collect all others takes a quarter of a minute.
 marked = $(if $(findstring tests/,$(ARGS)),,$(shell grep -rl --include='*.py' 'mark\.$(1)\b' tests))
 
-.PHONY: help setup demo lab lab-setup test test-all test-more test-lab mutants fuzz bench bench-inspect bench-plan check format pictures clean
+.PHONY: help setup demo lab lab-setup test test-all test-more test-lab mutants fuzz bench bench-inspect bench-plan check format release pictures clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -105,6 +106,9 @@ format: setup-dev
 	$(BIN)/ruff format .
 	$(BIN)/shfmt -w -i 2 -ci $(SHELLS)
 	$(WITH_NODE) node_modules/.bin/biome check --write .
+
+release: setup-dev
+	@$(BIN)/python -m tools.release $(ARGS)
 
 pictures: setup-dev
 	$(BIN)/pytest -q tests/reports/explorer/test_browser.py -k picture --update-golden $(ARGS)
