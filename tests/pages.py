@@ -10,7 +10,13 @@ from typing import Final
 PROJECT: Final = Path(__file__).parents[1]
 README: Final = PROJECT / "README.md"
 DOCS: Final = PROJECT / "docs"
-PAGES: Final = (README, *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("decisions/*.md")))
+PAGES: Final = (
+    README,
+    PROJECT / "CONTRIBUTING.md",
+    PROJECT / "SECURITY.md",
+    *sorted(DOCS.glob("*.md")),
+    *sorted(DOCS.glob("decisions/*.md")),
+)
 ELLIPSIS: Final = "…"
 WARMBASE: Final = ".venv/bin/warmbase"
 BLOCK: Final = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```", flags=re.DOTALL | re.MULTILINE)
