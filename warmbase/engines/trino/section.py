@@ -18,12 +18,12 @@ from warmbase.engines.trino.request import (
     TrinoChoice,
 )
 from warmbase.engines.trino.workers import COORDINATION_SECONDS
-from warmbase.environments.reader import section as bounds
+from warmbase.environments.reader import bounds
+from warmbase.environments.reader.bounds import Bounds, size_text
 from warmbase.environments.reader.cluster_schema import Core, Families, PrimarySection
 from warmbase.environments.reader.messages import quoted
 from warmbase.environments.reader.section import (
     Auto,
-    Bounds,
     Duration,
     Growth,
     RawSection,
@@ -33,7 +33,6 @@ from warmbase.environments.reader.section import (
     Share,
     Size,
     refuse,
-    size_text,
 )
 from warmbase.environments.reader.workload_schema import PopularitySection
 from warmbase.ground.units import GIB, KIB, MIB, SECONDS_PER_HOUR

@@ -10,9 +10,9 @@ from typing import Final
 
 from msgspec import Struct, field
 
+from warmbase.environments.reader.bounds import CELL, REGIONS
 from warmbase.environments.reader.cluster_schema import GRAVITON_MEMORY_FAMILIES
 from warmbase.environments.reader.schema import ANY_NAME, SchemaKey
-from warmbase.environments.reader.section import CELL, REGIONS
 from warmbase.facts.releases import newest_release
 from warmbase.ground.units import exact_size, format_rate, format_size, parse_size
 from warmbase.sizing.modes import MODES, S3_CACHED

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Final
 
 from warmbase.environments.override import PINNED, PLANNED
-from warmbase.environments.reader import section as bounds
+from warmbase.environments.reader import bounds
 from warmbase.environments.reader.cluster_schema import GRAVITON_MEMORY_FAMILIES
 from warmbase.environments.reader.messages import quoted
 from warmbase.environments.reader.section import RawSection, Refusal, Rule

@@ -30,7 +30,7 @@ from warmbase.environments.environment import (
 )
 from warmbase.environments.environment import Network as NetworkChoice
 from warmbase.environments.override import Override
-from warmbase.environments.reader import section as bounds
+from warmbase.environments.reader import bounds
 from warmbase.environments.reader.cluster_schema import ClusterSection
 from warmbase.environments.reader.cross_checks import ACROSS
 from warmbase.environments.reader.descriptions import describe

@@ -16,7 +16,7 @@ from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, WithJsonSchema
 
-from warmbase.environments.reader import section as bounds
+from warmbase.environments.reader import bounds
 from warmbase.environments.reader.messages import quoted
 from warmbase.environments.reader.section import (
     Duration,

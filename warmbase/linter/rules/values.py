@@ -1,8 +1,7 @@
 """Values: accepted by the property, quoted, stated once, and filled in.
 
-The one right way to write a value that a property refuses, where there is one.
-
-The kind of value that a key takes, as far as HBase's own default shows it: a whole number, a number, or a switch.
+`right_value` is the one right way to write a value that a property refuses, where there is one. `default_kind` is the
+kind of value that a key takes, as far as HBase's own default shows it: a whole number, a number, or a switch.
 """
 
 from __future__ import annotations

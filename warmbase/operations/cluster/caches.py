@@ -1,6 +1,6 @@
-"""The caches of a cluster's RegionServers: how full each is, and its latest figures, as the nodes published them.
+"""The caches of a cluster's RegionServers: their latest figures as the nodes published them, and how full each is.
 
-Core nodes are those that EMR lists; a node that published nothing still has a row.
+The fill is that of each core node that EMR lists, from the minutes that it has published.
 """
 
 from __future__ import annotations
