@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import Struct
 
 from warmbase.configurations.overrides import groups_of, overridden
-from warmbase.configurations.properties import RENDERED, HBaseContext, PropertyScope
+from warmbase.configurations.properties import RENDERED, PropertyScope, RenderingContext
 from warmbase.configurations.properties.property import classifications_of_group
 from warmbase.emr.cluster_spec import (
     Classification,
@@ -47,7 +47,7 @@ def classifications(environment: Environment, plan: Plan, security: HBaseSecurit
     """
     release, role = releases()[plan.release], environment.clusters[plan.cluster].role
     writes_to_emr_wal = environment.wal is Wal.EMR_WAL and role == "active"
-    context = HBaseContext(
+    context = RenderingContext(
         plan=plan,
         release=release,
         role=role,

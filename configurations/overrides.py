@@ -9,7 +9,7 @@ from typing import Final
 
 from warmbase.configurations.properties import CATALOGUE, PropertyScope
 from warmbase.configurations.properties.property import BOTH
-from warmbase.emr.cluster_spec import Classification, Classifications, flattened, is_placeholder, merged
+from warmbase.emr.cluster_spec import Classification, Classifications, flattened, is_placeholder, merged, of_settings
 from warmbase.environments.override import PINNED, Override
 from warmbase.facts.keys import current_key
 from warmbase.facts.releases import classifications
@@ -63,15 +63,8 @@ def _with(
 ) -> tuple[Classification, ...]:
     for override in overrides:
         if group in groups_of(override):
-            planned = merged(planned, [_nested(override.classification, override.key, override.value)])
+            planned = merged(planned, of_settings({(override.classification, override.key): override.value}))
     return planned
-
-
-def _nested(path: str, key: str, value: str) -> Classification:
-    name, _, inner = path.partition("/")
-    if not inner:
-        return Classification(name=name, properties={key: value})
-    return Classification(name=name, properties={}, nested=(_nested(inner, key, value),))
 
 
 def _problems(override: Override, in_hbase_site: AbstractSet[str]) -> Iterator[Problem]:

@@ -11,7 +11,7 @@ from typing import Final
 from warmbase.configurations.properties.assignment import ASSIGNMENT
 from warmbase.configurations.properties.cache import BUCKET_CACHE, CACHING
 from warmbase.configurations.properties.compaction import COMPACTION
-from warmbase.configurations.properties.context import HBaseContext, HBaseProperty
+from warmbase.configurations.properties.context import HBaseProperty, RenderingContext
 from warmbase.configurations.properties.hadoop import HADOOP
 from warmbase.configurations.properties.java import JAVA
 from warmbase.configurations.properties.l1_and_memstore import L1_AND_MEMSTORE
@@ -22,7 +22,7 @@ from warmbase.configurations.properties.security import SECURITY
 from warmbase.configurations.properties.storage import STORAGE
 from warmbase.emr.cluster_spec import ClassificationPath
 
-__all__ = ["CATALOGUE", "RENDERED", "TOPICS", "Applied", "HBaseContext", "HBaseProperty", "PropertyScope"]
+__all__ = ["CATALOGUE", "RENDERED", "TOPICS", "Applied", "HBaseProperty", "PropertyScope", "RenderingContext"]
 
 TOPICS: Final[Mapping[str, tuple[HBaseProperty, ...]]] = {
     "Storage": STORAGE,
@@ -94,10 +94,10 @@ ORDER: Final = """
 A key that is not in it comes after these, in the order of the catalogue: a new property needs no place here.
 """
 
-
-def _place(entry: HBaseProperty) -> int:
-    return ORDER.index(entry.key) if entry.key in ORDER else len(ORDER)
-
-
-RENDERED: Final = tuple(sorted((entry for entry in CATALOGUE.values() if entry.is_rendered), key=_place))
+RENDERED: Final = tuple(
+    sorted(
+        (entry for entry in CATALOGUE.values() if entry.is_rendered),
+        key=lambda entry: ORDER.index(entry.key) if entry.key in ORDER else len(ORDER),
+    )
+)
 """The properties that warmbase renders for some cluster, in the order of the renderings."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from warmbase.configurations.properties.context import HBaseContext, hbase_site
+from warmbase.configurations.properties.context import RenderingContext, hbase_site
 from warmbase.configurations.properties.property import (
     HBASE_262,
     HBASE_264,
@@ -29,7 +29,7 @@ CACHE_AWARE: Final = "org.apache.hadoop.hbase.master.balancer.CacheAwareLoadBala
 # judgement: of 240 regions two move at a time, each for some seconds, so that their reads from S3 stay few.
 MOVING_FRACTION: Final = 0.01
 _primary = partial(hbase_site, groups=PRIMARY)
-_cached = partial(_primary, when=HBaseContext.has_bucket_cache)
+_cached = partial(_primary, when=RenderingContext.has_bucket_cache)
 _live = partial(_primary, applied=Applied.LIVE)
 _from_266 = partial(_primary, hbase=Span(since=(2, 6, 6)), values=Decimal(unit="ratio"), source=HBASE_266)
 
@@ -121,7 +121,7 @@ ASSIGNMENT: Final = (
     _primary(
         key="hbase.master.balancer.uselocality",
         value="true",
-        when=HBaseContext.has_data_in_hdfs,
+        when=RenderingContext.has_data_in_hdfs,
         needed_by="heal in mode hdfs, and local reads",
         values=Switch(),
         reason="true: the balancer prefers the server whose DataNode has the blocks; it has no effect on S3",

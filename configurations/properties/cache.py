@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from warmbase.configurations import node_files
-from warmbase.configurations.properties.context import HBaseContext, hbase_site
+from warmbase.configurations.properties.context import RenderingContext, hbase_site
 from warmbase.configurations.properties.property import (
     BOTH,
     EMR_HBASE_S3,
@@ -39,7 +39,7 @@ PATH: Final = Matching(form=r"/.+", described="a whole path")
 LIVE_FROM: Final = (2, 6, 3)
 """HBASE-29249: HBase reads factors and waits again without a restart."""
 QUEUE_WAIT_MS: Final = 1_000  # judgement: see the property's reason
-_core = partial(hbase_site, when=HBaseContext.has_bucket_cache)
+_core = partial(hbase_site, when=RenderingContext.has_bucket_cache)
 _factor = partial(_core, needed_by="hit ratio and size of the cache", live_from=LIVE_FROM)
 _share = partial(
     _core,
@@ -207,7 +207,7 @@ CACHING: Final = (
     _switch(
         key="hbase.rs.prefetchblocksonopen",
         value=lambda context: "true" if context.has_bucket_cache() else "false",
-        when=HBaseContext.has_root_in_s3,
+        when=RenderingContext.has_root_in_s3,
         needed_by="the time until the caches are full",
         reason="regions fill the cache when they open. Prefetch stops when the cache is full, so a cache that holds "
         "less than the data starts with the regions that opened first, and reads then replace the blocks that nobody "

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from warmbase.configurations.properties.context import HBaseContext, hbase_site
+from warmbase.configurations.properties.context import RenderingContext, hbase_site
 from warmbase.configurations.properties.property import (
     EMR_HBASE_S3,
     HBASE_262,
@@ -40,7 +40,7 @@ NIGHT_RATIO: Final = RATIO
 HOURS: Final = 24
 
 _core = partial(
-    hbase_site, applied=Applied.LIVE, when=HBaseContext.is_active, source=f"{HBASE_262}; {HBASE_CONFIGURATION}"
+    hbase_site, applied=Applied.LIVE, when=RenderingContext.is_active, source=f"{HBASE_262}; {HBASE_CONFIGURATION}"
 )
 
 
@@ -53,7 +53,7 @@ COMPACTION: Final = (
     _core(
         key="hbase.hregion.majorcompaction",
         value="0",
-        when=HBaseContext.has_bucket_cache,
+        when=RenderingContext.has_bucket_cache,
         needed_by="hit ratio under writes, and compactions in waves",
         values=Whole(unit="ms", least=0, most=LONG),
         reason="a major compaction replaces every cached block, so it runs when you start it, and not by the calendar",

@@ -6,16 +6,16 @@ from functools import partial
 
 from msgspec import Struct
 
-from warmbase.configurations.properties.property import CORE, HBASE_262, Applied, Property
+from warmbase.configurations.properties.property import CORE, HBASE_262, Property
 from warmbase.environments.environment import HBaseSecurity
 from warmbase.ground.release import Release
 from warmbase.sizing.plan import Plan
 
 
-class HBaseContext(Struct, frozen=True, kw_only=True):
+class RenderingContext(Struct, frozen=True, kw_only=True):
     """One cluster of an environment. `wal_workspace` is empty where EMR does not keep the write-ahead log.
 
-    The questions below are conditions of properties: `when=HBaseContext.is_active`.
+    The questions below are conditions of properties: `when=RenderingContext.is_active`.
     """
 
     plan: Plan
@@ -62,9 +62,7 @@ class HBaseContext(Struct, frozen=True, kw_only=True):
         return self.security.kerberos is not None
 
 
-HBaseProperty = Property[HBaseContext]
+HBaseProperty = Property[RenderingContext]
 """A property of a cluster with HBase."""
-hbase_site = partial(
-    HBaseProperty, classification="hbase-site", groups=CORE, applied=Applied.ROLLING_RESTART, source=HBASE_262
-)
+hbase_site = partial(HBaseProperty, classification="hbase-site", groups=CORE, source=HBASE_262)
 """Most properties are those of a RegionServer, and are read when it starts."""

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from warmbase.configurations import node_files
-from warmbase.configurations.properties.context import HBaseContext, HBaseProperty
+from warmbase.configurations.properties.context import HBaseProperty, RenderingContext
 from warmbase.configurations.properties.property import (
     BEST_PRACTICES,
     BOTH,
@@ -21,7 +21,6 @@ from warmbase.configurations.properties.property import (
     INTEL,
     LONG,
     PRIMARY,
-    Applied,
     Decimal,
     ListOf,
     Matching,
@@ -39,18 +38,10 @@ THROTTLE_TRIES: Final = 9
 THROTTLE_MINUTES: Final = THROTTLE_INTERVAL_MS * (2**THROTTLE_TRIES - 1) / 60_000
 UNHEALTHY_DISK_PERCENT: Final = 99
 """EMR's own advice for a node that is to survive a full disk (Management Guide, emr-plan-node-replacement)."""
-_hdfs = partial(
-    HBaseProperty, classification="hdfs-site", groups=BOTH, applied=Applied.ROLLING_RESTART, source=HADOOP_341
-)
-_client = partial(_hdfs, classification="hbase-site", groups=CORE, when=HBaseContext.has_data_in_hdfs)
-_yarn = partial(HBaseProperty, classification="yarn-site", groups=CORE, applied=Applied.ROLLING_RESTART)
-_core_site = partial(
-    HBaseProperty,
-    classification="core-site",
-    groups=BOTH,
-    applied=Applied.ROLLING_RESTART,
-    when=HBaseContext.has_root_on_s3a,
-)
+_hdfs = partial(HBaseProperty, classification="hdfs-site", groups=BOTH, source=HADOOP_341)
+_client = partial(_hdfs, classification="hbase-site", groups=CORE, when=RenderingContext.has_data_in_hdfs)
+_yarn = partial(HBaseProperty, classification="yarn-site", groups=CORE)
+_core_site = partial(HBaseProperty, classification="core-site", groups=BOTH, when=RenderingContext.has_root_on_s3a)
 
 HADOOP: Final = (
     _hdfs(
@@ -79,7 +70,7 @@ HADOOP: Final = (
     ),
     _hdfs(
         key="dfs.namenode.handler.count",
-        when=HBaseContext.has_data_in_hdfs,
+        when=RenderingContext.has_data_in_hdfs,
         groups=PRIMARY,
         values=Whole(unit="threads", least=1),
         figure="hdfs.namenode_handlers",
@@ -88,7 +79,7 @@ HADOOP: Final = (
     ),
     _hdfs(
         key="dfs.datanode.handler.count",
-        when=HBaseContext.has_data_in_hdfs,
+        when=RenderingContext.has_data_in_hdfs,
         groups=CORE,
         values=Whole(unit="threads", least=1),
         figure="hdfs.datanode_handlers",
@@ -96,7 +87,7 @@ HADOOP: Final = (
     ),
     _hdfs(
         key="dfs.datanode.max.transfer.threads",
-        when=HBaseContext.has_data_in_hdfs,
+        when=RenderingContext.has_data_in_hdfs,
         groups=CORE,
         values=Whole(unit="threads", least=1),
         figure="hdfs.transfer_threads",
@@ -107,7 +98,7 @@ HADOOP: Final = (
     _hdfs(
         key="dfs.client.read.shortcircuit",
         value="true",
-        when=HBaseContext.has_data_in_hdfs,
+        when=RenderingContext.has_data_in_hdfs,
         needed_by="reads in mode hdfs",
         values=Switch(),
         reason="a RegionServer reads local blocks from the disk, without the DataNode",
@@ -116,7 +107,7 @@ HADOOP: Final = (
     _hdfs(
         key="dfs.domain.socket.path",
         value=node_files.DOMAIN_SOCKET,
-        when=HBaseContext.has_data_in_hdfs,
+        when=RenderingContext.has_data_in_hdfs,
         needed_by="reads in mode hdfs",
         values=Matching(form=r"/.+", described="a whole path"),
         reason="the socket over which the DataNode passes open files to the RegionServer; both need it",
@@ -234,7 +225,7 @@ HADOOP: Final = (
     _core_site(
         key="fs.s3a.endpoint.region",
         value=lambda context: context.region,
-        when=HBaseContext.has_s3a,
+        when=RenderingContext.has_s3a,
         needed_by="every request to S3",
         values=Matching(form=r"[a-z]{2}(-[a-z]+)+-\d+", described="the name of a region, such as eu-west-1"),
         reason="the region of the cluster, which also has the bucket of the root. Without it, S3A asks S3 in us-east-2 "
@@ -288,7 +279,6 @@ HADOOP: Final = (
         groups=CORE,
         values=Whole(unit="connections", least=1),
         figure="s3_connections",
-        applied=Applied.ROLLING_RESTART,
         reason="each prefetch thread, handler and compaction needs a connection, and waits when none is free",
         source=EMR_S3A,
     ),
@@ -297,7 +287,6 @@ HADOOP: Final = (
         key="fs.s3.maxRetries",
         groups=BOTH,
         values=Whole(unit="tries"),
-        applied=Applied.ROLLING_RESTART,
         reason="the number of times that EMRFS repeats a failed request",
         source=EMR_S3A,
     ),

@@ -19,7 +19,6 @@ from warmbase.configurations.properties.property import (
     PRIMARY,
     RECIPE,
     AnyText,
-    Applied,
     Matching,
     Whole,
 )
@@ -59,7 +58,7 @@ def memory_flags(plan: Plan) -> str:
 OPTIONS: Final = AnyText(described="JVM options, the whole of them in quotes that are part of the value")
 HEAP: Final = Matching(form=r'"?\d+[kmgKMG]?"?', described="a size such as 4096m", unit="MiB, with its suffix")
 PRIMARY_HEAP_MIB: Final = 4_096  # judgement: see the property's reason
-_export = partial(HBaseProperty, classification="hbase-env/export", groups=CORE, applied=Applied.ROLLING_RESTART)
+_export = partial(HBaseProperty, classification="hbase-env/export", groups=CORE)
 
 JAVA: Final = (
     _export(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from warmbase.configurations.properties.context import HBaseContext, hbase_site
+from warmbase.configurations.properties.context import RenderingContext, hbase_site
 from warmbase.configurations.properties.property import (
     HBASE_264,
     HBASE_265,
@@ -42,7 +42,7 @@ L1_AND_MEMSTORE: Final = (
     ),
     hbase_site(
         key="hbase.regionserver.global.memstore.size.lower.limit",
-        when=HBaseContext.is_active,
+        when=RenderingContext.is_active,
         values=Decimal(unit="fraction of the memstore", most=1.0, above=0.0),
         figure="writes.settings.lower_limit",
         reason="flushes start at this fraction of the memstore, and the rest takes the writes that arrive meanwhile;"
@@ -50,7 +50,7 @@ L1_AND_MEMSTORE: Final = (
     ),
     hbase_site(
         key="hbase.hregion.memstore.flush.size",
-        when=HBaseContext.is_active,
+        when=RenderingContext.is_active,
         values=Whole(unit="bytes", least=1, most=LONG),
         figure="writes.settings.flush_size_bytes",
         reason="a region is flushed when its writes fill this much heap: HBase's default of 128 MiB, or a multiple that"
@@ -59,7 +59,7 @@ L1_AND_MEMSTORE: Final = (
     hbase_site(
         key="hbase.hregion.memstore.block.multiplier",
         value=str(BLOCK_MULTIPLIER),
-        when=HBaseContext.is_active,
+        when=RenderingContext.is_active,
         needed_by="the largest flush size, and the writes that block",
         values=Whole(unit="flush sizes", least=1),
         reason="a region refuses writes with RegionTooBusyException when its memstore reaches this many flush sizes",
@@ -174,7 +174,7 @@ L1_AND_MEMSTORE: Final = (
     ),
     hbase_site(
         key="hbase.blockcache.minblocksize",
-        when=HBaseContext.has_bucket_cache,
+        when=RenderingContext.has_bucket_cache,
         values=Whole(unit="bytes", least=1, most=LONG),
         figure="bucket_cache.nominal_block_bytes",
         reason="the nominal block size, for which maps and eviction queues are laid out; despite its name it is no "

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from warmbase.configurations.metrics import EXPORT_INTERVAL_MS, MetricSource, metrics_of
-from warmbase.configurations.properties.context import HBaseContext, HBaseProperty
+from warmbase.configurations.properties.context import HBaseProperty, RenderingContext
 from warmbase.configurations.properties.property import (
     BOTH,
     CORE,
@@ -54,10 +54,9 @@ _log4j2 = partial(
     HBaseProperty,
     classification="hbase-log4j2",
     groups=CORE,
-    applied=Applied.ROLLING_RESTART,
     source=f"{HBASE_262}; EMR Release Guide, HBase-release-history-changes-790",
     emr=Span(since=(7, 9, 0)),
-    when=HBaseContext.has_bucket_cache,
+    when=RenderingContext.has_bucket_cache,
 )
 _interval = partial(
     _metrics,

@@ -99,7 +99,7 @@ class Property(Struct, Generic[Context], frozen=True, kw_only=True):
     key: str
     groups: frozenset[PropertyScope]
     values: Values
-    applied: Applied
+    applied: Applied = Applied.ROLLING_RESTART
     reason: str
     source: str
     value: str | Callable[[Context], str] = ""

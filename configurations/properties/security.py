@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from warmbase.configurations.properties.context import HBaseContext, hbase_site
+from warmbase.configurations.properties.context import RenderingContext, hbase_site
 from warmbase.configurations.properties.property import (
     BOTH,
     CORE,
@@ -23,7 +23,7 @@ from warmbase.configurations.properties.property import (
 
 ACCESS_CONTROLLER: Final = "org.apache.hadoop.hbase.security.access.AccessController"
 TOKENS: Final = "org.apache.hadoop.hbase.security.token.TokenProvider"
-_both = partial(hbase_site, groups=BOTH, when=HBaseContext.has_kerberos, source=HBASE_SECURITY)
+_both = partial(hbase_site, groups=BOTH, when=RenderingContext.has_kerberos, source=HBASE_SECURITY)
 _core = partial(_both, groups=CORE)
 
 SECURITY: Final = (

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from warmbase.configurations import node_files
-from warmbase.configurations.properties.context import HBaseContext, HBaseProperty, hbase_site
+from warmbase.configurations.properties.context import HBaseProperty, RenderingContext, hbase_site
 from warmbase.configurations.properties.property import (
     BEST_PRACTICES,
     BOTH,
@@ -38,7 +38,7 @@ from warmbase.sizing.workload.workload import JITTER_FRACTION
 
 _identity = partial(HBaseProperty, groups=EVERYWHERE, applied=Applied.NEW_CLUSTER)
 _site = partial(hbase_site, groups=BOTH)
-_s3a = partial(hbase_site, when=HBaseContext.has_root_on_s3a, source=HADOOP_341)
+_s3a = partial(hbase_site, when=RenderingContext.has_root_on_s3a, source=HADOOP_341)
 
 STORAGE: Final = (
     _identity(
@@ -54,7 +54,7 @@ STORAGE: Final = (
         classification="hbase-site",
         key="hbase.rootdir",
         value=lambda context: context.plan.root,
-        when=HBaseContext.has_root_in_s3,
+        when=RenderingContext.has_root_in_s3,
         needed_by="where the data is",
         values=Matching(form=r"(s3[an]?|hdfs|file)://.+", described="an address such as s3://bucket/prefix/"),
         reason="the location of the data; at most one active cluster may use it, and the slash at its end matters",
@@ -64,7 +64,7 @@ STORAGE: Final = (
         classification="hbase-site",
         key="hbase.store.file-tracker.impl",
         value="FILE",
-        when=HBaseContext.has_root_in_s3,
+        when=RenderingContext.has_root_in_s3,
         needed_by="where the data is",
         values=OneOf(names=("FILE", "DEFAULT", "MIGRATION"), others=True),
         reason="HBase lists its store files in a file, so that it renames nothing in S3; it is part of what the root "
@@ -76,7 +76,7 @@ STORAGE: Final = (
         classification="hbase",
         key="hbase.emr.wal.enabled",
         value="true",
-        when=HBaseContext.has_emr_wal,
+        when=RenderingContext.has_emr_wal,
         values=Switch(),
         reason="the write-ahead log outlives the cluster; you can choose it only at launch, and never switch it off",
         source=EMR_WAL,
@@ -85,7 +85,7 @@ STORAGE: Final = (
         classification="hbase-site",
         key="emr.wal.workspace",
         value=lambda context: context.wal_workspace,
-        when=HBaseContext.has_emr_wal,
+        when=RenderingContext.has_emr_wal,
         values=Matching(form=r"[a-zA-Z0-9]{1,32}", described="1 to 32 letters and digits"),
         reason="the workspace of the write-ahead logs; it has the environment's name, so that the next cluster finds "
         "them",
@@ -95,7 +95,7 @@ STORAGE: Final = (
         classification="hbase-site",
         key="emr.wal.client.endpoint",
         value=lambda context: f"https://prod.emrwal.{context.region}.amazonaws.com",
-        when=HBaseContext.has_emr_wal,
+        when=RenderingContext.has_emr_wal,
         values=AnyText(described="the name of an endpoint"),
         reason="the private DNS name of the VPC endpoint; the guide asks for it in a network without a route to the "
         "internet",
@@ -108,7 +108,6 @@ STORAGE: Final = (
         when=lambda context: not context.is_active(),
         groups=BOTH,
         values=Switch(),
-        applied=Applied.ROLLING_RESTART,
         reason="this cluster reads the root of another cluster and never writes; set for each group, so that "
         "EMR can change it on a running cluster",
         source=EMR_HBASE_S3,
@@ -119,7 +118,6 @@ STORAGE: Final = (
         value="true",
         groups=CORE,
         values=Switch(),
-        applied=Applied.ROLLING_RESTART,
         reason="the heap neither grows nor shrinks: ZGC returns no memory that the cache index will need again",
         source=EMR_HBASE_CONFIGURE,
         emr=Span(since=(7, 10, 0)),
@@ -150,7 +148,7 @@ STORAGE: Final = (
     ),
     hbase_site(
         key="fs.s3a.connection.maximum",
-        when=HBaseContext.has_root_on_s3a,
+        when=RenderingContext.has_root_on_s3a,
         values=Whole(unit="connections", least=1),
         figure="s3_connections",
         reason="each prefetch thread, handler and compaction needs a connection, and waits when none is free",
@@ -225,7 +223,7 @@ STORAGE: Final = (
     hbase_site(
         key="hbase.snapshot.before.destructive.action.enabled",
         value="true",
-        when=HBaseContext.is_active,
+        when=RenderingContext.is_active,
         groups=PRIMARY,
         values=Switch(),
         hbase=Span(since=(2, 6, 4)),

@@ -86,21 +86,6 @@ def test_every_mode_and_role_is_rendered_as_before(variant: Variant, group: Prop
     golden(f"{variant}/{group}.json", document(getattr(variant_launch(variant).settings, group)))
 
 
-@pytest.mark.parametrize("label", list(releases()))
-@pytest.mark.parametrize("variant", VARIANTS, ids=str)
-@pytest.mark.thorough
-def test_every_release_has_the_properties_rendered_for_it(variant: Variant, label: str) -> None:
-    """Rendering refuses a value that a property does not allow."""
-    launch = variant_launch(variant, label)
-    for group, level in levels(launch):
-        assert level
-        for entry, value in level.items():
-            catalogued = CATALOGUE[entry]
-            assert group in catalogued.groups
-            assert catalogued.exists_in(releases()[label])
-            assert catalogued.values.refusal(value) is None
-
-
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
 def test_three_primaries_are_set_as_one_is(variant: Variant) -> None:
     """EMR itself spreads HDFS, ZooKeeper and the master over them."""

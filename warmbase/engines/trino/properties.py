@@ -19,7 +19,6 @@ from warmbase.configurations.properties.property import (
     EMR_REPLACEMENT,
     PRIMARY,
     AnyText,
-    Applied,
     Property,
 )
 from warmbase.emr.cluster_spec import ClassificationPath
@@ -63,7 +62,7 @@ def _cache_sizes(plan: TrinoPlan) -> str:
     return ",".join([f"{plan.cache.size_gib // plan.cache.directories}GB"] * plan.cache.directories)
 
 
-_trino = partial(Property[TrinoPlan], groups=BOTH, values=AnyText(), applied=Applied.ROLLING_RESTART)
+_trino = partial(Property[TrinoPlan], groups=BOTH, values=AnyText())
 
 SERVERS: Final = (
     _trino(
