@@ -1,4 +1,4 @@
-"""Records what EMR's agent, the program on each node and AWS would publish of the lab's servers, once a second."""
+"""A recorder of what EMR's agent, nodes and AWS would publish of the servers of the lab, once a second."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From an environment to what the calculator is asked: the arrow from file to plan."""
+"""The arrow from file to plan: from an environment to the question that the calculator answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads regular files only: a pipe that nobody writes to, or a device, would block a command for ever."""
+"""Regular files, and only they: a pipe that nobody writes to, or a device, would block a command for ever."""
 
 from __future__ import annotations
 

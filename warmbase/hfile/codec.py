@@ -1,4 +1,4 @@
-"""How blocks are compressed: HBase's codecs, in the frames in which Hadoop writes them.
+"""The codecs that compress HBase's blocks, in the frames in which Hadoop writes them.
 
 SNAPPY and LZ4 lie in Hadoop's block stream: the length of what was compressed together, then chunks, each after its
 length. ZSTD lies there too when HBase's own codec wrote it, and is one plain frame when Hadoop's did. GZ is a gzip

@@ -1,4 +1,4 @@
-"""Corrects what can be corrected with certainty, and leaves the rest of each file as it is, byte for byte."""
+"""Corrections that are certain, written into a file whose every other byte stays as it is."""
 
 from __future__ import annotations
 

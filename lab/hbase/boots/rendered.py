@@ -1,4 +1,4 @@
-"""Boots rendered files: every mode and role over a range of plans, comparing each daemon's report with the plan."""
+"""Boots of rendered files: every mode and role over a range of plans, each daemon's report compared with the plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes jars.csv from the poms: `python -m lab.hbase.software.lock`, for who maintains the lab. Needs Maven."""
+"""The lock file of the lab's jars, written from the poms by `python -m lab.hbase.software.lock`. Needs Maven."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what an analytics cluster must serve to its plan."""
+"""The calculator of analytics clusters: from what a cluster must serve to its plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds the real keys that an unknown key may be a misspelling of.
+"""The real keys that an unknown key may be a misspelling of.
 
 A slip is closer than any two keys of different meaning: the same letters with other separators or capitals; one or two
 letters; the same parts in another order or number; one part missing or repeated. A part that no real key has there, as

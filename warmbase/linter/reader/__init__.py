@@ -1,4 +1,4 @@
-"""Reads anybody's file as a ClusterSpec: EMR's JSON or YAML, a launch command, Hadoop's XML, or HBase's tables."""
+"""The readers of anybody's files, as a ClusterSpec: EMR JSON or YAML, Hadoop XML, a command, or tables of HBase."""
 
 from warmbase.linter.reader.read import read_subject, with_tables
 

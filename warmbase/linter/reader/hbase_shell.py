@@ -1,4 +1,4 @@
-"""Reads which coprocessors tables have, from HBase shell scripts and from the output of `describe`.
+"""The coprocessors of tables, from HBase shell scripts and from the output of `describe`.
 
 The statements of a file apply in their order, as in the shell: `create` and `describe` state all coprocessors of a
 table, `alter` adds or removes some, and `drop` removes all. A statement may be part of a shell script that passes it to

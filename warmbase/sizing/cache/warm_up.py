@@ -1,8 +1,8 @@
-"""How long a cold cache takes to become useful: by prefetch, by the reads themselves, and by both together.
+"""The time that a cold cache takes to become useful: by prefetch, by the reads themselves, and by both together.
 
-Prefetch on S3 is bound by its streams, not by bandwidth: one thread reads one store file block after block,
-and pays the first byte of S3 for every request it makes. How many bytes one request brings decides
-everything: a block, with the `random` read policy of S3A; megabytes, with `sequential`.
+Prefetch on S3 is bound by its streams, not by bandwidth: one thread reads one store file block after block, and pays
+the first byte of S3 for every request it makes. How many bytes one request brings decides everything: a block, with the
+`random` read policy of S3A; megabytes, with `sequential`.
 """
 
 from collections.abc import Callable
