@@ -25,10 +25,10 @@ from warmbase.environments.environment import (
     Environment,
     Fencing,
     Kerberos,
+    Network,
     Root,
     Wal,
 )
-from warmbase.environments.environment import Network as NetworkChoice
 from warmbase.environments.override import Override
 from warmbase.environments.reader import bounds
 from warmbase.environments.reader.cluster_schema import ClusterSection
@@ -160,10 +160,10 @@ class NetworkSection(Section):
     ]
     endpoint_policies: bool = True
 
-    def build(self) -> NetworkChoice:
+    def build(self) -> Network:
         """Return the section as the type that the stacks use."""
         vpc = None if self.vpc == "new" else self.vpc
-        return NetworkChoice(
+        return Network(
             availability_zone=self.availability_zone,
             vpc=vpc,
             subnet=self.subnet,

@@ -37,8 +37,7 @@ from warmbase.ground.errors import InvalidInput, Problem
 from warmbase.ground.units import HOURS_PER_DAY, KIB, exact_size
 from warmbase.sizing.requirements import Targets
 from warmbase.sizing.workload.popularity import UNIFORM, Curve, RowPopularity, Zipf, hot_set
-from warmbase.sizing.workload.workload import ClosedLoad, Load, OpenLoad, Workload
-from warmbase.sizing.workload.workload import Reads as ReadsOf
+from warmbase.sizing.workload.workload import ClosedLoad, Load, OpenLoad, Reads, Workload
 
 FILE = r"^[^\x00]+$"
 # Names that HBase allows for namespaces and tables (TableName), and for families of the same letters.
@@ -203,7 +202,7 @@ class ReadsSection(Section):
     kind: Literal["get", "multi-get", "scan"] = "get"
     rows: Annotated[int, bounds.ROWS] = 1
 
-    def build(self) -> ReadsOf:
+    def build(self) -> Reads:
         """Return the section as the type that the calculator uses."""
         load: Load = ClosedLoad(concurrency=self.concurrency or 1)
         if self.per_second is not None:
@@ -213,7 +212,7 @@ class ReadsSection(Section):
                 peak_reads_per_second=seasons.peak * self.per_second if seasons else peak,
                 peak_hours=seasons.hours if seasons else None,
             )
-        return ReadsOf(load=load, kind=self.kind, rows=self.rows)
+        return Reads(load=load, kind=self.kind, rows=self.rows)
 
 
 class Writes(Section):

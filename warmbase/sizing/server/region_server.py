@@ -49,12 +49,12 @@ from warmbase.sizing.server.restart import (
     IndexFormat,
     Persistence,
     Restart,
+    RestartLoad,
     chunk_heap_bytes,
     persistence,
     restart,
     shortened,
 )
-from warmbase.sizing.server.restart import RestartLoad as RestartOf
 from warmbase.sizing.server.write_path import FileWriting, memstore_bytes
 from warmbase.sizing.service.inputs import SizingInputs, WriteShare
 from warmbase.sizing.service.resource import GBIT_BYTES, S3_GETS_PER_SECOND_PER_PREFIX, ServingCluster
@@ -319,8 +319,8 @@ def flush_writing(workload: Workload, *, caches: bool) -> FileWriting:
     return FileWriting(cached_fraction=0.0, caches=caches, compresses=workload.compressed)
 
 
-def _restart_of(sized_heap: Heap, share: ServerShare, openers: int, release: Release) -> RestartOf:
-    return RestartOf(
+def _restart_of(sized_heap: Heap, share: ServerShare, openers: int, release: Release) -> RestartLoad:
+    return RestartLoad(
         heap_bytes=sized_heap.xmx_bytes,
         cached_blocks=share.cached_blocks,
         regions=math.ceil(share.regions),
