@@ -7,11 +7,22 @@ A value is assumed where the environment file has no such key, or where a commen
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
 from warmbase.environments.environment import Environment
+from warmbase.environments.reader.cluster_schema import ClusterSection
+from warmbase.environments.reader.key import Key
+from warmbase.environments.reader.schema import EnvironmentFile, NetworkSection
+from warmbase.environments.reader.section import Section
+from warmbase.environments.reader.workload_schema import (
+    Compression,
+    ReadsSection,
+    TargetsSection,
+    WorkloadSection,
+    Writes,
+)
 from warmbase.ground.units import exact_size, format_duration, format_percent, format_rate
 from warmbase.sizing.requirements import ClusterChoice, Targets
 from warmbase.sizing.workload.popularity import UNIFORM, Zipf
@@ -28,41 +39,42 @@ class Unstated(Struct, frozen=True, kw_only=True):
 
 def unstated(environment: Environment, cluster: ClusterChoice) -> tuple[Unstated, ...]:
     """Return the values that the plan of a cluster assumes, those with the greatest effect on the plan first."""
-    section = f"clusters.{cluster.name}."
+    section = f"clusters.{cluster.name}"
     workload, targets = environment.workload, cluster.targets or environment.targets
     load = (cluster.reads or workload.reads).load
-    reads = f"{section}reads." if cluster.reads is not None else "workload.reads."
+    reads = f"{section}.reads" if cluster.reads is not None else "workload.reads"
     if workload.tables:
-        reads = "workload.tables.NAME.reads."
+        reads = "workload.tables.NAME.reads"
+    peak = {}
+    if isinstance(load, OpenLoad) and load.peak_reads_per_second is None:
+        peak["peak_per_second"] = "no hour busier than the mean"
+    discount = f"a discount of {format_percent(environment.discount)} on EC2" if environment.discount else "no discount"
     assumed = (
-        *(_of_tables(environment) if workload.tables else _of_workload(workload, "workload.")),
-        *(_peak(reads) if isinstance(load, OpenLoad) and load.peak_reads_per_second is None else ()),
-        *_of_targets(targets, f"{section}targets." if cluster.targets is not None else "targets."),
-        *_of_cluster(cluster, section),
-        Unstated(
-            key="discount",
-            value=f"a discount of {format_percent(environment.discount)} on EC2"
-            if environment.discount
-            else "no discount",
-            effect="A savings plan takes a fraction off the price of each instance.",
-        ),
-        Unstated(
-            key="network.availability_zone",
-            value=f"zone {environment.network.availability_zone}",
-            effect="Instance types and their capacity differ between zones.",
-        ),
+        *(_of_tables(environment) if workload.tables else _of_workload(workload, "workload")),
+        *_rows(ReadsSection, reads, peak),
+        *_rows(TargetsSection, f"{section}.targets" if cluster.targets is not None else "targets", _targets(targets)),
+        *_rows(ClusterSection, section, {"primaries": _count(cluster.primaries, "primary node")}),
+        *_rows(EnvironmentFile, "", {"discount": discount}),
+        *_rows(NetworkSection, "network", {"availability_zone": f"zone {environment.network.availability_zone}"}),
     )
     return tuple(value for value in assumed if not environment.states(value.key))
+
+
+def _rows(section: type[Section], path: str, values: Mapping[str, str]) -> Iterator[Unstated]:
+    """Yield the values in words of keys in a section, each with what its key decides."""
+    for name, value in values.items():
+        effect = Key.of(section.model_fields[name]).decides
+        yield Unstated(key=f"{path}.{name}".removeprefix("."), value=value, effect=effect)
 
 
 def _of_tables(environment: Environment) -> Iterator[Unstated]:
     """Yield each value that is not stated for all tables, with the names of the tables that lack it, unless all do."""
     tables = defaultdict[tuple[str, str, str], list[str]](list)
     for table in environment.workload.tables:
-        section = f"workload.tables.{table.name}."
+        section = f"workload.tables.{table.name}"
         for one in _of_workload(table, section):
             if not environment.states(one.key):
-                tables[one.key.removeprefix(section), one.value, one.effect].append(table.name)
+                tables[one.key.removeprefix(f"{section}."), one.value, one.effect].append(table.name)
     for (key, value, effect), names in tables.items():
         named = "" if len(names) == len(environment.workload.tables) else f" in {', '.join(names)}"
         yield Unstated(key=f"workload.tables.NAME.{key}", value=f"{value}{named}", effect=effect)
@@ -74,74 +86,27 @@ def _of_workload(workload: Workload, section: str) -> Iterator[Unstated]:
         popularity = "all rows equally popular"
     elif isinstance(workload.popularity, Zipf):
         popularity = f"popularity zipf {workload.popularity.theta:g}"
-    yield Unstated(
-        key=f"{section}popularity",
-        value=popularity,
-        effect="The more reads go to few rows, the smaller a cache answers most of them. It decides the cache's size.",
-    )
+    yield from _rows(WorkloadSection, section, {"popularity": popularity})
     written = workload.write_bytes_per_second
-    yield Unstated(
-        key=f"{section}writes.bytes_per_second",
-        value=f"{format_rate(written)} of writes" if written else "no writes",
-        effect="Writes take heap, disk and network from the reads, and compactions replace cached blocks.",
-    )
+    text = f"{format_rate(written)} of writes" if written else "no writes"
+    yield from _rows(Writes, f"{section}.writes", {"bytes_per_second": text})
     if workload.inspection is not None:
         return
-    yield Unstated(
-        key=f"{section}cell",
-        value=f"cells of {exact_size(workload.cell_bytes)}",
-        effect="The size of a cell decides how many blocks a row has, and how much of them is keys.",
-    )
-    codec = workload.codec
-    yield Unstated(
-        key=f"{section}compression.codec",
-        value="no compression" if codec == "none" else f"{codec} {workload.compression_ratio:g}:1",
-        effect="Compressed blocks take less space in S3 and in the cache.",
-    )
-    yield Unstated(
-        key=f"{section}block_size",
-        value=f"blocks of {exact_size(workload.block_bytes)}",
-        effect="A read takes whole blocks from disk or S3. It decides disk operations and index sizes.",
-    )
-    yield Unstated(
-        key=f"{section}regions",
-        value=f"{workload.regions:,} regions",
-        effect="The number of regions decides their size, the time of a compaction and how evenly servers are loaded.",
-    )
+    yield from _rows(WorkloadSection, section, {"cell": f"cells of {exact_size(workload.cell_bytes)}"})
+    text = "no compression" if workload.codec == "none" else f"{workload.codec} {workload.compression_ratio:g}:1"
+    yield from _rows(Compression, f"{section}.compression", {"codec": text})
+    yield from _rows(WorkloadSection, section, {"block_size": f"blocks of {exact_size(workload.block_bytes)}"})
+    yield from _rows(WorkloadSection, section, {"regions": f"{workload.regions:,} regions"})
 
 
-def _peak(reads: str) -> Iterator[Unstated]:
-    yield Unstated(
-        key=f"{reads}peak_per_second",
-        value="no hour busier than the mean",
-        effect="The cluster is sized for the busiest hour.",
-    )
-
-
-def _of_targets(targets: Targets, section: str) -> Iterator[Unstated]:
+def _targets(targets: Targets) -> Mapping[str, str]:
     p99 = targets.p99_seconds
-    yield Unstated(
-        key=f"{section}p99",
-        value="no limit on p99" if p99 is None else f"a p99 of {format_duration(p99)}",
-        effect="A limit on the p99 buys more nodes, faster volumes or a larger cache where it binds.",
-    )
-    yield Unstated(
-        key=f"{section}hit_ratio",
-        value=f"a hit ratio of {format_percent(targets.hit_ratio)}",
-        effect="The cache is at least so large that this share of block reads comes from local disks.",
-    )
-    nodes = "1 lost node" if targets.lost_nodes == 1 else f"{targets.lost_nodes} lost nodes"
-    yield Unstated(
-        key=f"{section}lost_nodes",
-        value=nodes,
-        effect="The targets are met even after so many nodes are lost.",
-    )
+    return {
+        "p99": "no limit on p99" if p99 is None else f"a p99 of {format_duration(p99)}",
+        "hit_ratio": f"a hit ratio of {format_percent(targets.hit_ratio)}",
+        "lost_nodes": _count(targets.lost_nodes, "lost node"),
+    }
 
 
-def _of_cluster(cluster: ClusterChoice, section: str) -> Iterator[Unstated]:
-    primaries = "1 primary node" if cluster.primaries == 1 else f"{cluster.primaries} primary nodes"
-    yield Unstated(
-        key=f"{section}primaries",
-        value=primaries,
-        effect="With one primary node, its loss ends the cluster; with three, EMR replaces it.",
-    )
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

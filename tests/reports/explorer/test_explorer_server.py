@@ -27,8 +27,7 @@ from warmbase.environments.reader import locate
 from warmbase.environments.reader.assignment import Assignment
 from warmbase.ground.units import GIB, TIB
 from warmbase.reports.explorer.answer import PENDING, answer
-from warmbase.reports.explorer.hbase import OPEN_LOAD
-from warmbase.reports.explorer.hbase import WORKLOAD_INPUTS as WORKLOAD
+from warmbase.reports.explorer.hbase import OPEN_LOAD, WORKLOAD_INPUTS
 from warmbase.reports.explorer.page_file import page_files
 from warmbase.reports.explorer.planner import MOST_PAGES, Planner, Question, Superseded, _state
 from warmbase.reports.explorer.server import ExplorerServer
@@ -237,8 +236,8 @@ def test_ranges_have_a_plan_for_their_middle_and_the_decision_of_the_command(tmp
 
 def test_the_inputs_of_each_table_have_its_values_or_the_defaults(tables: ExplorerServer) -> None:
     inputs = tables.subject.inputs
-    titles = [entry.title for entry in inputs.values() if entry.table == "events"]
-    assert titles == [one.title for one in (*WORKLOAD, *OPEN_LOAD)]
+    keys = [key.removeprefix(EVENTS) for key, entry in inputs.items() if entry.table == "events"]
+    assert keys == [*WORKLOAD_INPUTS, *(f"reads.{name}" for name in OPEN_LOAD)]
     texts = {key.removeprefix(EVENTS): entry.text for key, entry in inputs.items() if entry.table == "events"}
     assert texts == {
         "stored": "2 TiB",

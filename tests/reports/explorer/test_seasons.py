@@ -5,8 +5,9 @@ from __future__ import annotations
 from tests.reports.explorer.page_cases import ORDERS, TABLES
 from warmbase.environments.reader.read import environment_of, read_ranges
 from warmbase.reports.explorer.answer import _varied
-from warmbase.reports.explorer.hbase import DAILY_PEAK, hbase_inputs
+from warmbase.reports.explorer.hbase import hbase_inputs
 from warmbase.reports.explorer.page_file import NUMBERS
+from warmbase.reports.explorer.page_input import PageInput
 
 
 def test_the_page_offers_the_multiple_instead_of_the_rate_of_the_peak() -> None:
@@ -20,5 +21,6 @@ def test_the_page_offers_the_multiple_instead_of_the_rate_of_the_peak() -> None:
 
 
 def test_a_multiple_is_varied_and_read_with_its_unit() -> None:
-    assert _varied(DAILY_PEAK, "2.5x") == ("2x", "3x")
+    peak = PageInput.of("workload.reads.seasons.peak", "workload.reads.seasons.peak")
+    assert _varied(peak, "2.5x") == ("2x", "3x")
     assert NUMBERS["multiple"]("2.5x") == 2.5

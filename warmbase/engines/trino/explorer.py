@@ -27,10 +27,7 @@ from warmbase.facts.ec2 import instance_types
 from warmbase.ground.prices import PriceTable
 from warmbase.ground.units import (
     GIB,
-    KIB,
-    MIB,
     SECONDS_PER_HOUR,
-    TIB,
     format_duration,
     format_percent,
     format_size,
@@ -52,7 +49,7 @@ from warmbase.reports.explorer.drawing import (
     hits_place,
     inputs_place,
 )
-from warmbase.reports.explorer.page_input import BUDGET, HIT_RATIO, LOST_NODES, SKEWS, PageInput
+from warmbase.reports.explorer.page_input import PageInput
 from warmbase.reports.plan_text import volumes_text
 from warmbase.sizing.search.alternatives import group_cache_price
 
@@ -138,11 +135,7 @@ class TrinoOnPage(Struct, frozen=True, kw_only=True):
 
     def inputs(self, document: Document, environment: Environment) -> Iterator[PageInput]:  # noqa: ARG002 - as for HBase
         """Yield the inputs, without their values."""
-        return (entry.within(self._section) for entry in INPUTS)
-
-    def schema_key(self, entry: PageInput) -> str:
-        """Return the key in the section of any analytics cluster."""
-        return f"clusters.{ANY_TRINO}.{entry.key.removeprefix(self._section)}"
+        return (PageInput.of(f"clusters.{ANY_TRINO}.{name}", f"{self._section}{name}") for name in INPUTS)
 
     def varied(self, inputs: Collection[PageInput]) -> Iterator[PageInput]:
         """Yield the inputs that are estimates."""
@@ -219,95 +212,22 @@ def _time(seconds: float | None) -> str:
     return OVERLOADED if seconds is None else format_duration(seconds)
 
 
-# judgement: the ends of the sliders; the values of common clusters on EMR lie between them.
 INPUTS: Final = (
-    PageInput(
-        key="workload.working_set",
-        section="Data",
-        title="Working set",
-        kind="size",
-        least=50 * GIB,
-        most=100 * TIB,
-        is_scaled=True,
-    ),
-    PageInput(
-        key="workload.scanned",
-        section="Data",
-        title="Bytes scanned by a query",
-        kind="size",
-        least=GIB,
-        most=2 * TIB,
-        is_scaled=True,
-    ),
-    PageInput(key="workload.file", section="Data", title="Size of a file", kind="size", least=8 * MIB, most=4 * GIB),
-    PageInput(
-        key="workload.read",
-        section="Data",
-        title="Length of one read",
-        kind="size",
-        least=256 * KIB,
-        most=128 * MIB,
-    ),
-    PageInput(
-        key="workload.queries.per_hour",
-        section="Load",
-        title="Queries per hour",
-        kind="count",
-        least=1,
-        most=5_000,
-        is_scaled=True,
-    ),
-    PageInput(
-        key="workload.queries.peak_per_hour",
-        section="Load",
-        title="Queries in the busiest hour",
-        kind="count",
-        least=1,
-        most=5_000,
-        optional=True,
-        is_scaled=True,
-    ),
-    PageInput(
-        key="workload.popularity",
-        section="Load",
-        title="Skew of the files (Zipf exponent)",
-        kind="skew",
-        least=0,
-        most=1.5,
-        stops=SKEWS,
-    ),
-    PageInput(
-        key="workload.cpu_seconds_per_gib",
-        section="Load",
-        title="Core-seconds per GiB scanned",
-        kind="ratio",
-        least=1,
-        most=100,
-        is_scaled=True,
-    ),
-    HIT_RATIO.within("targets."),
-    PageInput(
-        key="targets.query_time",
-        section="Targets",
-        title="Maximum mean time of a query",
-        kind="time",
-        least=2,
-        most=SECONDS_PER_HOUR,
-        optional=True,
-        stops=("15 s", "30 s", "2 min", "5 min"),
-    ),
-    replace(LOST_NODES, title="Workers that may be lost").within("targets."),
-    BUDGET.within("targets."),
-    PageInput(
-        key="preferred_hosts",
-        section="Cache",
-        title="Workers that cache a file",
-        kind="count",
-        least=1,
-        most=4,
-        stops=("1", "2"),
-    ),
+    "workload.working_set",
+    "workload.scanned",
+    "workload.file",
+    "workload.read",
+    "workload.queries.per_hour",
+    "workload.queries.peak_per_hour",
+    "workload.popularity",
+    "workload.cpu_seconds_per_gib",
+    "targets.hit_ratio",
+    "targets.query_time",
+    "targets.lost_nodes",
+    "targets.budget_usd_per_month",
+    "preferred_hosts",
 )
+"""The keys that the page offers; their rows in the schema have the sliders."""
 
 
 PLACES: Final = (

@@ -10,11 +10,11 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from warmbase.environments.reader.bounds import CELL, REGIONS
 from warmbase.environments.reader.cluster_schema import GRAVITON_MEMORY_FAMILIES
 from warmbase.environments.reader.schema import ANY_NAME, SchemaKey
+from warmbase.environments.reader.workload_schema import CELL, REGIONS
 from warmbase.facts.releases import newest_release
-from warmbase.ground.units import exact_size, format_rate, format_size, parse_size
+from warmbase.ground.units import exact_size, format_size, parse_size
 from warmbase.sizing.modes import MODES, S3_CACHED
 from warmbase.sizing.workload.workload import DEFAULT_SPLIT_BYTES, usual_regions
 
@@ -22,7 +22,6 @@ CLUSTER: Final = "blue"
 """The name of the one cluster of a draft."""
 REQUIRED: Final = ("workload.stored", "workload.reads.per_second", "workload.row", "region")
 """Keys for which no assumption would be near the truth."""
-THE_DEFAULT: Final = "the default."
 
 
 class Answer(Struct, frozen=True, kw_only=True):
@@ -53,7 +52,7 @@ class Draft(Struct, frozen=True, kw_only=True):
             return None
         if (assumption := ASSUMPTIONS.get(path)) is not None:
             return self._assumed(assumption)
-        return None if key.default is None else Answer(value=written_default(key), assumed=THE_DEFAULT)
+        return None if key.default is None else Answer(value=key.default, assumed=key.key.assumed or "the default.")
 
     def example(self, key: SchemaKey) -> object:
         """Return an example of a key; that of a busiest hour is twice the stated mean, because less is refused."""
@@ -73,14 +72,6 @@ class Draft(Struct, frozen=True, kw_only=True):
 
     def _assumed(self, assumption: Assumption) -> Answer:
         return Answer(value=assumption.value(self.values), assumed=assumption.why)
-
-
-def written_default(key: SchemaKey) -> object:
-    """Return the default of a key as a file has it: sizes are numbers of bytes in the schema."""
-    pattern = key.form.get("pattern", "")
-    if isinstance(key.default, int) and "iB" in pattern:
-        return format_rate(key.default) if pattern.endswith("/s$") else exact_size(key.default)
-    return key.default
 
 
 KeyValues = Mapping[str, object]
@@ -138,13 +129,6 @@ ASSUMPTIONS: Final[Mapping[str, Assumption]] = {
         " account, and `aws ec2 describe-subnets` prints the zone of each subnet.",
     ),
     "workload.cell": Assumption(value=_cell, why="a row is one cell."),
-    "workload.reads.kind": _constant("get", "each request reads one row."),
-    "workload.reads.rows": _constant(1, "each request reads one row."),
-    "workload.writes.bytes_per_second": _constant("0 B", "nothing is written while the cluster serves."),
-    "workload.compression.codec": _constant("none", "HBase's default."),
-    "workload.compression.ratio": _constant(1.0, "without a codec nothing is compressed."),
-    "workload.block_size": _constant("64 KiB", "HBase's default."),
-    "workload.encoding": _constant("NONE", "HBase's default."),
     "workload.popularity": _constant(
         {"zipf": MIDDLE_ZIPF},
         "a mild skew, like that of web requests (0.64 to 0.83, Breslau et al. 1999). It lies between `uniform`,"
@@ -155,7 +139,6 @@ ASSUMPTIONS: Final[Mapping[str, Assumption]] = {
         why=f"one region for each {format_size(DEFAULT_SPLIT_BYTES)}, at which HBase splits a region by default, and"
         " at least five for each core node.",
     ),
-    "workload.spread": _constant("hashed", "popular rows lie anywhere in the key space."),
     "clusters.blue.primary.type": _constant(AUTO, "warmbase chooses."),
     "clusters.blue.core.type": _constant(AUTO, "warmbase chooses."),
     "clusters.blue.core.count": _constant(AUTO, "warmbase chooses."),
@@ -164,4 +147,4 @@ ASSUMPTIONS: Final[Mapping[str, Assumption]] = {
     ),
     "clusters.blue.core.volumes": _constant(AUTO, "warmbase chooses."),
 }
-"""Each key with an assumption of its own. The other keys have the default of the schema."""
+"""Each key whose assumption is not its default."""

@@ -161,10 +161,10 @@ def _key_lines(draft: Draft, key: SchemaKey, indent: str) -> Iterator[str]:
     elif inner := list(_inner_lines(draft, key, indent + INDENT)):
         yield from (f"{indent}{name}:", *inner)
     elif not key.is_section and (answer := draft.answer(key)) is not None:
-        yield from _comments((key.description, draft.remarks.get(path, "")), indent)
+        yield from _comments((key.key.text, draft.remarks.get(path, "")), indent)
         yield from _value_lines(f"{indent}{name}:{_value_text(answer.value, indent)}", answer.assumed, key.path, indent)
     elif path.startswith(LISTED_UNSET) or path in draft.remarks:
-        yield from _comments((key.description, draft.remarks.get(path, "")), indent)
+        yield from _comments((key.key.text, draft.remarks.get(path, "")), indent)
         yield f"{indent}# {name}: {yaml_text(draft.example(key))}"
 
 

@@ -69,10 +69,14 @@ EXPECTED: Final = {
 READ_AS: Final = {bool: "as true or false", int: "as a number", float: "as a number"}
 
 
-class _Place(Struct, frozen=True, kw_only=True):
-    """A path in the schema: its section, its key, and the field of that key where the schema has one."""
+class Place(Struct, frozen=True, kw_only=True):
+    """A path in the schema: its section, its key, and the field of that key where the schema has one.
+
+    `path` leads to the key in the file. The path of an error may be longer, where the key has a list or a mapping.
+    """
 
     section: type[BaseModel]
+    path: YamlPath = ()
     key: str = ""
     field: FieldInfo | None = None
 
@@ -90,13 +94,13 @@ class _Place(Struct, frozen=True, kw_only=True):
 def problem(document: Document, schema: type[BaseModel], details: ErrorDetails) -> Problem:
     """Return one refusal of pydantic's or ours, with its line."""
     path: YamlPath = tuple(part for part in details["loc"] if part not in MARKS)
-    why, fix = _why_and_fix(_place(schema, details["loc"]), details, document.written.get(path))
+    why, fix = _why_and_fix(place_of(schema, details["loc"]), details, document.written.get(path))
     if path in document.assigned and details["type"] == "string_type":
         fix = f"put the value in quotes of its own: {document.where(path)}='\"{document.written.get(path, '')}\"'"
     return Problem(where=document.where(path), what=path_text(path) or "file", why=why, fix=fix)
 
 
-def _why_and_fix(place: _Place, details: ErrorDetails, written: str | None) -> tuple[str, str]:
+def _why_and_fix(place: Place, details: ErrorDetails, written: str | None) -> tuple[str, str]:
     value, context = details["input"], details.get("ctx", {})
     match details["type"]:
         case "warmbase":
@@ -124,14 +128,14 @@ def _not_text(value: object, written: str) -> tuple[str, str]:
     return f"{short} is not text, because YAML reads it {read_as}", f'write it in quotes: "{short}"'
 
 
-def _not_expected(place: _Place, value: object, kind: str) -> tuple[str, str]:
+def _not_expected(place: Place, value: object, kind: str) -> tuple[str, str]:
     described = place.field.description if place.field and kind not in EXPECTED else None
     expected = described or EXPECTED.get(kind, "a valid value")
     why = f"is empty, but {expected} is expected" if value is None else f"{quoted(value)} is not {expected}"
     return why, f"write {expected}{place.example}"
 
 
-def _nearest(place: _Place) -> str:
+def _nearest(place: Place) -> str:
     if place.field is not None and place.section.__name__ in ENGINES:
         return f"{place.key!r} is a key of clusters with engine: {ENGINES[place.section.__name__]}"
     if place.field is not None:
@@ -141,23 +145,25 @@ def _nearest(place: _Place) -> str:
     return f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(keys)}"
 
 
-def _place(schema: type[BaseModel], path: YamlPath) -> _Place:
-    """Follows a path of pydantic's through sections, and through mappings and lists of them.
+def place_of(schema: type[BaseModel], path: YamlPath) -> Place:
+    """Follow a path of pydantic's through sections, and through mappings and lists of them.
 
     Of two sections that have a key, or if none has it, the section of the engine in the path is meant.
     """
-    place = _Place(section=schema)
+    place = Place(section=schema)
     annotation: object = schema
     engine = ""
+    steps: YamlPath = ()
     for part in path:
         if part in MARKS:
             engine = str(part)[1:-1]
             continue
+        steps = (*steps, part)
         variants = sorted(_variants(annotation), key=lambda variant: _engine(variant) != engine)
         sections = [variant for variant in variants if isinstance(variant, type) and issubclass(variant, BaseModel)]
         if sections:
             section = next((section for section in sections if str(part) in section.model_fields), sections[0])
-            place = _Place(section=section, key=str(part), field=section.model_fields.get(str(part)))
+            place = Place(section=section, path=steps, key=str(part), field=section.model_fields.get(str(part)))
             annotation = place.field.annotation if place.field else None
         else:
             containers = (variant for variant in variants if get_origin(variant) in {dict, list})

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Final
 
 from msgspec import Struct
@@ -21,13 +21,12 @@ from warmbase.environments.environment import Environment
 from warmbase.environments.reader.assignment import Assignment, assigned
 from warmbase.environments.reader.document import Document, YamlPath, path_text
 from warmbase.environments.reader.messages import flow
+from warmbase.environments.reader.schema import schema_keys
 from warmbase.ground.errors import InvalidInput, Problem
 from warmbase.ground.units import MULTIPLE_UNITS, SIZE_UNITS, TIME_UNITS, parse_fraction
 
 LOGARITHMIC_RATIO: Final = 10.0
 """If the ends differ by this factor or more, the logarithm is uniform: 1 to 2 is as likely as 10 to 20."""
-COUNTS: Final = frozenset({"regions", "rows", "concurrency", "lost_nodes", "cells_per_put"})
-"""The keys of an environment file whose values are counts."""
 ITERATIONS: Final = 60
 """Twice as many as the ends of a triangle need to agree to twelve digits at a confidence of 30 %."""
 
@@ -94,7 +93,7 @@ class InputRange(Struct, frozen=True, kw_only=True, dict=True):
     @property
     def is_whole(self) -> bool:
         """Return whether the values are counts."""
-        return self.key.rpartition(".")[2] in COUNTS
+        return self.key.rpartition(".")[2] in _counts()
 
     @property
     def _is_logarithmic(self) -> bool:
@@ -126,6 +125,12 @@ class InputRange(Struct, frozen=True, kw_only=True, dict=True):
             low = mid - _reach(mid - self.low, high - mid, outside)
             high = mid + _reach(self.high - mid, mid - low, outside)
         return low, high
+
+
+@cache
+def _counts() -> frozenset[str]:
+    """Return the names of the keys whose values are counts."""
+    return frozenset(path.rpartition(".")[2] for path, key in schema_keys().items() if key.is_count)
 
 
 def _reach(inner: float, other: float, outside: float) -> float:

@@ -11,20 +11,24 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from copy import deepcopy
 from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
+from typing import get_args
 
 from msgspec.structs import replace
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from warmbase.environments.environment import Environment
 from warmbase.environments.reader.assignment import Assignment, assigned
-from warmbase.environments.reader.document import Document, load_document, parse_document
-from warmbase.environments.reader.messages import UNKNOWN_KEY, problem
+from warmbase.environments.reader.cross_checks import ACROSS
+from warmbase.environments.reader.document import Document, YamlPath, load_document, parse_document, path_text
+from warmbase.environments.reader.messages import UNKNOWN_KEY, place_of, problem
 from warmbase.environments.reader.ranges import RangedDocument, range_error, range_keys, ranges_in
 from warmbase.environments.reader.schema import EnvironmentFile
-from warmbase.environments.reader.section import RawSection
+from warmbase.environments.reader.section import Section, answers, refusals
 from warmbase.ground.errors import InvalidInput, Problem
 
 SHIPPED = Path(__file__).parents[2] / "examples"
@@ -122,14 +126,62 @@ def _is_within(key: str, keys: Iterable[str]) -> bool:
 
 def _file(document: Document) -> EnvironmentFile:
     """Return the checked values of a document without ranges. Raises InvalidInput with every problem."""
-    problems = list(document.problems)
+    problems, file = list(document.problems), None
     try:
         file = EnvironmentFile.model_validate(document.values)
     except ValidationError as error:
-        problems += [problem(document, EnvironmentFile, details) for details in error.errors(include_url=False)]
-    if problems:
+        errors = error.errors(include_url=False)
+        problems += [problem(document, EnvironmentFile, details) for details in errors]
+        file = _right_part(document.values, errors)
+    if file is not None:
+        problems += [
+            Problem(
+                where=document.where(refusal.at), what=path_text(refusal.at) or "file", why=refusal.why, fix=refusal.fix
+            )
+            for refusal in (*refusals(file), *answers(ACROSS, file))
+        ]
+    if problems or file is None:
         raise InvalidInput(sorted(problems, key=_line))
     return file
+
+
+def _right_part(document_values: object, errors: Iterable[ErrorDetails]) -> EnvironmentFile | None:
+    """Return a file without the fields that are wrong, so that rules can check the others; None if no part is right.
+
+    The defaults or examples of their keys stand in for wrong values while the other values are read.
+    """
+    values = deepcopy(document_values)
+    faults = dict[YamlPath, bool]()  # each key, and whether the file has a value for it
+    places = ((place_of(EnvironmentFile, details["loc"]), details["type"]) for details in errors)
+    for place, kind in sorted(places, key=lambda fault: len(fault[0].path)):
+        section = _value_at(values, place.path[:-1])
+        if not isinstance(section, dict) or not place.path or place.path in faults:
+            continue
+        value = section.pop(place.path[-1], None)
+        if place.field is not None and kind != "extra_forbidden":
+            faults[place.path] = value is not None
+            if place.field.is_required():
+                section[place.key] = deepcopy((place.field.examples or get_args(place.field.annotation))[0])
+    try:
+        file = EnvironmentFile.model_validate(values)
+    except ValidationError:
+        return None
+    for path, has_value in faults.items():
+        section = _value_at(file, path[:-1])
+        if isinstance(section, Section):
+            section.forget(str(path[-1]), has_value=has_value)
+    return file
+
+
+def _value_at(values: object, path: YamlPath) -> object:
+    """Return the value at a path in the values of a file, as YAML holds them or as sections."""
+    for step in path:
+        values = vars(values) if isinstance(values, Section) else values
+        if isinstance(values, list) and isinstance(step, int):
+            values = values[step]
+        else:
+            values = values.get(step) if isinstance(values, dict) else None
+    return values
 
 
 def quoted_path(path: Path) -> str:
@@ -280,10 +332,9 @@ def _git(file: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
 
 def _named_files(document: Document) -> Iterator[str]:
     """Yield the files that the workload names: an inspection, and a popularity curve."""
-    workload = (RawSection.of(document.values) or RawSection({})).section("workload")
-    for section, key in ((workload, "inspection"), (workload.section("popularity"), "curve")):
-        name = section.text(key)
-        if name:
+    for path in (("workload", "inspection"), ("workload", "popularity", "curve")):
+        name = _value_at(document.values, path)
+        if name and isinstance(name, str):
             yield name
 
 

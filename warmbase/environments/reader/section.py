@@ -1,4 +1,4 @@
-"""The base of every section of an environment file, and its scalars: text with a unit, shares, and `auto`.
+"""The base of every section of an environment file, its rules, and its scalars: text with a unit, and `auto`.
 
 Unknown keys are errors, and all errors of a file are reported at once.
 """
@@ -6,20 +6,18 @@ Unknown keys are errors, and all errors of a file are reported at once.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, ClassVar, Final, Self, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 from msgspec import Struct
 from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
-    ModelWrapValidatorHandler,
-    ValidationError,
     WithJsonSchema,
-    model_validator,
 )
-from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
+from pydantic_core import PydanticCustomError
 
 from warmbase.environments.reader.messages import quoted
 from warmbase.ground.units import (
@@ -31,85 +29,8 @@ from warmbase.ground.units import (
     parse_size,
 )
 
-Number = TypeVar("Number", int, float)
-ABSURD: Final = 2**63
-"""Every bound is far below; a rule need not print more."""
-
-
-class RawSection(Struct, frozen=True):
-    """The values as the file has them, before any validator runs. A default replaces a missing value."""
-
-    values: Mapping[str, object]
-
-    @classmethod
-    def of(cls, values: object) -> Self | None:
-        """Return None for a value that is not a mapping."""
-        return cls(values) if isinstance(values, dict) else None
-
-    def gives(self, key: str) -> bool:
-        """Return whether the key has a value, right or wrong."""
-        return self.values.get(key) is not None
-
-    def text(self, key: str, default: str | None = None) -> str | None:
-        """Return the value if it is text."""
-        value = self.values.get(key, default)
-        return value if isinstance(value, str) else None
-
-    def whole(self, key: str, default: int | None = None) -> int | None:
-        """Return the value if it is a whole number."""
-        value = self.values.get(key, default)
-        return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= ABSURD else None
-
-    def number(self, key: str, default: float | None = None) -> float | None:
-        """Return the value if it is a number."""
-        value = self.values.get(key, default)
-        return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
-
-    def size(self, key: str, default: int | None = None) -> int | None:
-        """Return a size, in bytes."""
-        return self._parsed(key, parse_size, default)
-
-    def rate(self, key: str, default: int | None = None) -> int | None:
-        """Return a rate, in bytes per second."""
-        return self._parsed(key, parse_rate, default)
-
-    def share(self, key: str) -> float | None:
-        """Return a share, from 0 to 1."""
-        number = self.number(key)
-        if number is not None:
-            return number if 0 <= number <= 1 else None
-        return self._parsed(key, parse_fraction, None)
-
-    def multiple(self, key: str) -> float | None:
-        """Return a multiple: 2.5 for `2.5x`."""
-        return self._parsed(key, parse_multiple, None)
-
-    def section(self, key: str) -> RawSection:
-        """Return the mapping at that key, or an empty one where there is none."""
-        return RawSection.of(self.values.get(key)) or RawSection({})
-
-    def sections(self) -> Iterator[tuple[str, RawSection]]:
-        """Return every mapping within, by its key."""
-        return ((key, section) for key, value in self.values.items() if (section := RawSection.of(value)))
-
-    def entries(self, key: str) -> list[RawSection]:
-        """Return the mappings of a list."""
-        values = self.values.get(key)
-        return [section for value in values if (section := RawSection.of(value))] if isinstance(values, list) else []
-
-    def _parsed(self, key: str, parse: Callable[[str], Number], default: Number | None) -> Number | None:
-        value = self.values.get(key)
-        if value is None:
-            return default
-        try:
-            parsed = parse(value) if isinstance(value, str) else None
-        except (ValueError, OverflowError):
-            return None
-        return parsed if parsed is not None and parsed <= ABSURD else None
-
-
 OURS: Final = "warmbase"
-"""The type of an error that brings its own why and fix; `wording` matches it."""
+"""The type of an error that brings its own why and fix; `messages` matches it."""
 
 
 def refuse(why: str, fix: str) -> PydanticCustomError:
@@ -124,13 +45,13 @@ class Refusal(Struct, frozen=True, kw_only=True):
     why: str
     fix: str
 
-    def details(self) -> InitErrorDetails:
-        """Return the refusal in the form that pydantic takes."""
-        return InitErrorDetails(type=refuse(self.why, self.fix), loc=self.at, input=None)
+
+Rule = Callable[..., Iterator[Refusal]]
+"""Checks several values of a section together."""
 
 
-Rule = Callable[[RawSection], Iterator[Refusal]]
-"""Checks several values together. A rule is silent where a value that it needs is missing or invalid by itself."""
+class AbsentField(Exception):
+    """A rule has read a field that its section does not have, because it is wrong by itself."""
 
 
 class Section(BaseModel):
@@ -139,33 +60,50 @@ class Section(BaseModel):
     A section that is a default is made by `model_construct`, because pydantic then compiles the schemas of all sections
     only once, when the first file is read.
 
-    `rules` are asked whether or not a field is wrong: pydantic's own model validators are skipped then, and a person
-    would learn of the second mistake only after mending the first.
+    A section has no attribute for a field that is wrong, so the rules that need the field are skipped, and all others
+    are asked. With validators of pydantic's, a person would learn of the second mistake only after mending the first.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
     rules: ClassVar[tuple[Rule, ...]] = ()
 
-    @model_validator(mode="wrap")
-    @classmethod
-    def fields_and_rules(cls, values: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        """Raises one ValidationError with what the fields and what the rules refuse."""
-        raw = RawSection.of(values)
-        refused = [refusal.details() for rule in cls.rules for refusal in rule(raw)] if raw else []
-        try:
-            section = handler(values)
-        except ValidationError as error:
-            refused = [*map(_again, error.errors(include_url=False)), *refused]
-        if refused:
-            raise ValidationError.from_exception_data(cls.__name__, refused)
-        return section
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """Raise AbsentField for a field without a value."""
+            if name in type(self).model_fields:
+                raise AbsentField(name)
+            return super().__getattr__(name)
+
+    def gives(self, name: str) -> bool:
+        """Return whether the file has a value for a key, right or wrong."""
+        return name in self.model_fields_set and vars(self).get(name, True) is not None
+
+    def forget(self, name: str, *, has_value: bool) -> None:
+        """Remove the field of a key that has a wrong value, or that is required and has none."""
+        vars(self).pop(name, None)
+        (self.model_fields_set.add if has_value else self.model_fields_set.discard)(name)
 
 
-def _again(details: ErrorDetails) -> InitErrorDetails:
-    """Return an error that pydantic raised in the form in which it can be raised once more."""
-    context = details.get("ctx", {})
-    kind = PydanticCustomError(OURS, "{why}", context) if details["type"] == OURS else details["type"]
-    return InitErrorDetails(type=kind, loc=details["loc"], input=details["input"], ctx=context)
+def refusals(value: object) -> Iterator[Refusal]:
+    """Yield what the rules of a section, and before them the rules of the sections in it, refuse."""
+    parts: Iterable[tuple[str | int, object]] = ()
+    if isinstance(value, (Section, dict)):
+        parts = (vars(value) if isinstance(value, Section) else value).items()
+    elif isinstance(value, list):
+        parts = enumerate(value)
+    for name, part in parts:
+        for refusal in refusals(part):
+            yield Refusal(at=(name, *refusal.at), why=refusal.why, fix=refusal.fix)
+    if isinstance(value, Section):
+        yield from answers(value.rules, value)
+
+
+def answers(rules: Iterable[Rule], *sections: object) -> Iterator[Refusal]:
+    """Yield what these rules refuse in the sections. A rule is silent about a field that is wrong by itself."""
+    for rule in rules:
+        with suppress(AbsentField):
+            yield from rule(*sections)
 
 
 GROWTH_TEXT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s+a\s+month\s*")

@@ -14,27 +14,25 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, ClassVar, Final, Literal
 
-from pydantic import AfterValidator, Discriminator, Field, Tag, WithJsonSchema
+from pydantic import Discriminator, Tag, WithJsonSchema
 
-from warmbase.environments.reader import bounds
+from warmbase.environments.reader.key import SKEWS, Bounds, Slider, size_text, yaml_key
 from warmbase.environments.reader.messages import quoted
 from warmbase.environments.reader.section import (
     Duration,
     Growth,
     Multiple,
     PerSecond,
-    RawSection,
     Refusal,
     Rule,
     Section,
     Share,
     Size,
-    refuse,
 )
 from warmbase.environments.regular_file import read_regular_file
 from warmbase.ground.block import Inspection
 from warmbase.ground.errors import InvalidInput, Problem
-from warmbase.ground.units import HOURS_PER_DAY, KIB, exact_size
+from warmbase.ground.units import GIB, HOURS_PER_DAY, KIB, MIB, SECONDS_PER_HOUR, TIB, exact_size
 from warmbase.sizing.requirements import Targets
 from warmbase.sizing.workload.popularity import UNIFORM, Curve, RowPopularity, Zipf, hot_set
 from warmbase.sizing.workload.workload import ClosedLoad, Load, OpenLoad, Reads, Workload
@@ -44,9 +42,39 @@ FILE = r"^[^\x00]+$"
 TABLE_NAME: Final = r"^([A-Za-z0-9_]+:)?[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)?$"
 TABLE_FORM: Final = "TABLE, NAMESPACE:TABLE or TABLE/FAMILY; names have letters, digits and . _ -"
 TABLE: Final = {"stored": "2 TiB", "cell": "1 KiB", "row": "10 KiB", "reads": {"per_second": 500}, "regions": 80}
+PIB: Final = 2**50
+
+CELL = Bounds(most=16 * MIB, text=size_text, reason="the cell's block has to fit hbase.lru.max.block.size")
+PER_SECOND = Bounds(most=100_000_000, reason="1,000 RegionServers serve 100,000 each")  # judgement
+ZIPF = Bounds(most=3, reason="at 3 the hottest row already gets four fifths of all reads")
+REGIONS = Bounds(
+    least=1, most=1_000_000, reason="one HBase master assigns them all"
+)  # HBase reference guide, HBASE-11165
+GROWTH = Bounds(
+    least=0, most=1, reason="data that doubles every month is 4,096 times as much after a year"
+)  # judgement
+HIT_RATIO = Bounds(most=1, reason="a cluster without a target hit ratio needs no cache (storage: {mode: s3-plain})")
+TIME = Bounds(
+    most=8_760 * SECONDS_PER_HOUR,
+    text=lambda seconds: f"{seconds:,.0f} s",
+    reason="a limit above one year has no effect",
+)
+LOST_NODES = Bounds(
+    least=0, most=10, reason="if more nodes fail at once, the zone has failed, and more nodes do not help"
+)  # judgement
+BUDGET = Bounds(least=1, most=1_000_000_000, reason="the value is in US dollars per month")
+"""The bounds of several keys; those of one key stand in its row."""
+
+# judgement: the ends of all sliders; the values of common clusters on EMR lie between them.
+HIT_RATIO_SLIDER: Final = Slider(
+    "Targets", "Minimum hit ratio", "share", 0.5, 0.999, stops=("0.8", "0.9", "0.95", "0.99")
+)
+LOST_NODES_SLIDER: Final = Slider("Targets", "Nodes that may be lost", "count", 0, 4, stops=("0", "1", "2"))
+BUDGET_SLIDER: Final = Slider("Targets", "Budget per month (USD)", "usd", 200, 100_000, optional=True)
+"""The targets of every engine."""
 
 
-def _one_way(section: RawSection) -> Iterator[Refusal]:
+def _one_way(section: PopularitySection) -> Iterator[Refusal]:
     """Refuse more or less than one form, and a hot set that lacks one of its two shares."""
     if section.gives("hot") != section.gives("of_reads"):
         yield Refusal(
@@ -58,9 +86,9 @@ def _one_way(section: RawSection) -> Iterator[Refusal]:
         )
 
 
-def _hot_is_hotter(section: RawSection) -> Iterator[Refusal]:
+def _hot_is_hotter(section: PopularitySection) -> Iterator[Refusal]:
     """The hot rows get more than their share."""
-    hot, of_reads = section.share("hot"), section.share("of_reads")
+    hot, of_reads = section.hot, section.of_reads
     if hot is not None and of_reads is not None and of_reads < hot:
         yield Refusal(
             why=f"{hot:.0%} of the rows with {of_reads:.0%} of the reads is a cold set, not a hot set",
@@ -73,13 +101,25 @@ class PopularitySection(Section):
 
     rules: ClassVar[tuple[Rule, ...]] = (_one_way, _hot_is_hotter)
 
-    zipf: Annotated[Annotated[float, bounds.ZIPF] | None, Field(examples=[0.99])] = None
-    hot: Annotated[Share, bounds.HOT] | None = None
-    of_reads: Share | None = None
-    curve: Annotated[
-        str | None,
-        Field(pattern=FILE, examples=["trace.csv"], description="a CSV file, named from the environment's directory"),
-    ] = None
+    zipf: float | None = yaml_key(
+        "The exponent of a Zipf distribution over rows, or over a Trino cluster's files, such as YCSB's 0.99.",
+        None,
+        bounds=ZIPF,
+        examples=[0.99],
+    )
+    hot: Share | None = yaml_key(
+        "The share of rows, or of a Trino cluster's files, in the hot set, such as 10 %. It needs `of_reads`.",
+        None,
+        bounds=Bounds(most=1, reason="an empty hot set gets no reads"),
+    )
+    of_reads: Share | None = yaml_key("The share of reads that go to the hot set, such as 90 %. It needs `hot`.", None)
+    curve: str | None = yaml_key(
+        "The CSV file with the measured popularity, relative to the environment file.",
+        None,
+        form="a CSV file, named from the environment's directory",
+        examples=["trace.csv"],
+        pattern=FILE,
+    )
 
     def build(self, directory: Path) -> RowPopularity:
         """As the type the calculator uses. Raises InvalidInput for a curve file that cannot be read as one."""
@@ -93,14 +133,19 @@ class PopularitySection(Section):
 class SpreadSection(Section):
     """How reads spread over regions, as a zipf exponent that fits the reads per region of a running cluster."""
 
-    zipf: Annotated[float, bounds.ZIPF, Field(examples=[0.6])]
+    zipf: float = yaml_key(
+        "The exponent of a Zipf distribution over regions that fits their reads on the HBase master's page.",
+        bounds=ZIPF,
+        examples=[0.6],
+    )
 
 
-def _ratio_needs_a_codec(section: RawSection) -> Iterator[Refusal]:
+def _ratio_needs_a_codec(section: Compression) -> Iterator[Refusal]:
     """Nothing is compressed without a codec."""
-    ratio = section.number("ratio", 1.0)
-    if section.text("codec", "none") == "none" and ratio is not None and 1 < ratio <= bounds.RATIO.most:
-        yield Refusal(why=f"a ratio of {ratio} without a codec", fix="name the codec, or leave the ratio at 1.0")
+    if section.codec == "none" and section.ratio > 1:
+        yield Refusal(
+            why=f"a ratio of {section.ratio} without a codec", fix="name the codec, or leave the ratio at 1.0"
+        )
 
 
 class Compression(Section):
@@ -108,11 +153,27 @@ class Compression(Section):
 
     rules: ClassVar[tuple[Rule, ...]] = (_ratio_needs_a_codec,)
 
-    codec: Literal["none", "gz", "snappy", "lz4", "zstd", "lzo", "bzip2"] = "none"
-    ratio: Annotated[float, bounds.RATIO] = 1.0
+    codec: Literal["none", "gz", "snappy", "lz4", "zstd", "lzo", "bzip2"] = yaml_key(
+        "The COMPRESSION of the column families.",
+        "none",
+        effect="CPU for each read: cached blocks stay compressed, and a hit decompresses its block.",
+        decides="Compressed blocks take less space in S3 and in the cache.",
+        assumed="HBase's default.",
+        slider=Slider("Data", "Compression", "choice", choices=("none", "snappy", "lz4", "zstd", "gz")),
+    )
+    ratio: float = yaml_key(
+        "The number of bytes before compression that become one byte in a store file.",
+        1.0,
+        bounds=Bounds(
+            least=1, most=1_000, reason="no codec does better on data worth keeping"
+        ),  # judgement: zstd's is 3 to 30
+        effect="The length of a block in the cache, and bytes sent to clients.",
+        assumed="without a codec nothing is compressed.",
+        slider=Slider("Data", "Compression ratio", "ratio", 1, 10, needs="codec", without="1.0"),
+    )
 
 
-def _one_load(section: RawSection) -> Iterator[Refusal]:
+def _one_load(section: ReadsSection) -> Iterator[Refusal]:
     """Refuse both kinds of load together, and neither."""
     if section.gives("per_second") == section.gives("concurrency"):
         count = "both are given" if section.gives("per_second") else "neither is given"
@@ -122,16 +183,29 @@ def _one_load(section: RawSection) -> Iterator[Refusal]:
         )
 
 
-def _peak_is_above_mean(section: RawSection) -> Iterator[Refusal]:
-    """The busiest hour of an open load has at least its mean rate."""
-    mean, peak = section.number("per_second"), section.number("peak_per_second")
-    if section.gives("peak_per_second") and section.gives("concurrency"):
+def _closed_load_has_no_peak(section: ReadsSection) -> Iterator[Refusal]:
+    for peak in ("peak_per_second", "seasons"):
+        if section.gives(peak) and section.gives("concurrency"):
+            yield Refusal(
+                at=(peak,),
+                why="a closed load (concurrency) has no peak, because its rate depends on how fast the cluster answers",
+                fix=f"state the load with per_second, or remove {peak}",
+            )
+
+
+def _one_peak(section: ReadsSection) -> Iterator[Refusal]:
+    if section.gives("seasons") and section.gives("peak_per_second"):
         yield Refusal(
-            at=("peak_per_second",),
-            why="a closed load (concurrency) has no peak, because its rate depends on how fast the cluster answers",
-            fix="state the load with per_second, or remove peak_per_second",
+            at=("seasons",),
+            why="the peak is a rate (peak_per_second) or a multiple of the mean (seasons), and both are given",
+            fix="keep seasons if you know how long the peak lasts, and peak_per_second otherwise",
         )
-    elif mean is not None and peak is not None and peak < mean:
+
+
+def _peak_is_above_mean(section: ReadsSection) -> Iterator[Refusal]:
+    """The busiest hour of an open load has at least its mean rate."""
+    mean, peak = section.per_second, section.peak_per_second
+    if mean is not None and peak is not None and peak < mean and not section.gives("concurrency"):
         yield Refusal(
             at=("peak_per_second",),
             why=f"a peak of {peak:g} reads/s is below the mean of {mean:g}",
@@ -139,35 +213,17 @@ def _peak_is_above_mean(section: RawSection) -> Iterator[Refusal]:
         )
 
 
-def _a_get_is_of_one_row(section: RawSection) -> Iterator[Refusal]:
+def _a_get_is_of_one_row(section: ReadsSection) -> Iterator[Refusal]:
     """Several rows are a multi-get or a scan."""
-    rows = section.whole("rows", 1)
-    if section.text("kind", "get") == "get" and rows is not None and 1 < rows <= bounds.ROWS.most:
-        yield Refusal(why=f"a get of {rows} rows", fix="use kind: multi-get (rows here and there) or scan (neighbours)")
+    if section.kind == "get" and section.rows > 1:
+        why = f"a get of {section.rows} rows"
+        yield Refusal(why=why, fix="use kind: multi-get (rows here and there) or scan (neighbours)")
 
 
-def _one_peak(section: RawSection) -> Iterator[Refusal]:
-    """Refuse a peak that is stated twice, or for a closed load."""
-    if not section.gives("seasons"):
-        return
-    if section.gives("peak_per_second"):
-        yield Refusal(
-            at=("seasons",),
-            why="the peak is a rate (peak_per_second) or a multiple of the mean (seasons), and both are given",
-            fix="keep seasons if you know how long the peak lasts, and peak_per_second otherwise",
-        )
-    if section.gives("concurrency"):
-        yield Refusal(
-            at=("seasons",),
-            why="a closed load (concurrency) has no peak, because its rate depends on how fast the cluster answers",
-            fix="state the load with per_second, or remove seasons",
-        )
-
-
-def _peak_leaves_reads(section: RawSection) -> Iterator[Refusal]:
+def _peak_leaves_reads(section: SeasonsSection) -> Iterator[Refusal]:
     """Refuse a peak that has more reads than the whole day."""
-    peak, hours = section.multiple("peak"), section.number("hours")
-    if peak is None or hours is None or not 0 < hours < HOURS_PER_DAY or peak * hours <= HOURS_PER_DAY:
+    peak, hours = section.peak, section.hours
+    if peak * hours <= HOURS_PER_DAY:
         return
     longest = math.floor(10 * HOURS_PER_DAY / peak) / 10
     yield Refusal(
@@ -183,8 +239,36 @@ class SeasonsSection(Section):
 
     rules: ClassVar[tuple[Rule, ...]] = (_peak_leaves_reads,)
 
-    peak: Annotated[Multiple, bounds.PEAK, Field(examples=["2.5x"])]
-    hours: Annotated[float, bounds.PEAK_HOURS, Field(examples=[3])]
+    peak: Multiple = yaml_key(
+        "The rate in the busiest hours, as a multiple of the mean rate.",
+        bounds=Bounds(
+            least=1,
+            most=1_000,
+            text=lambda times: f"{times:g}x",
+            reason="a peak is not below the mean, and at 1,000x all reads of a day fit into 86.4 seconds",
+        ),  # judgement: no real load peaks higher
+        examples=["2.5x"],
+        effect="The number of nodes and their disks' throughput.",
+        slider=Slider(
+            "Load",
+            "Reads in the busiest hours, as a multiple of the mean",
+            "multiple",
+            1,
+            8,
+            stops=("1x", "1.5x", "2x", "3x", "4x"),
+        ),
+    )
+    hours: float = yaml_key(
+        "The number of hours per day that the peak lasts.",
+        bounds=Bounds(
+            most=23,
+            text=lambda hours: f"{hours:g} hours",
+            reason="a peak lasts longer than 0 hours, and leaves at least one other hour of the day",
+        ),
+        examples=[3],
+        effect="The rate in the other hours, the time of an export by a scan, and the note about a cold start before a"
+        " peak.",
+    )
 
 
 class ReadsSection(Section):
@@ -193,14 +277,61 @@ class ReadsSection(Section):
     The cluster is sized for the busiest hour (`peak_per_second` or `seasons`); `per_second` is the mean that is billed.
     """
 
-    rules: ClassVar[tuple[Rule, ...]] = (_one_load, _peak_is_above_mean, _one_peak, _a_get_is_of_one_row)
+    rules: ClassVar[tuple[Rule, ...]] = (
+        _one_load,
+        _closed_load_has_no_peak,
+        _one_peak,
+        _peak_is_above_mean,
+        _a_get_is_of_one_row,
+    )
 
-    per_second: Annotated[Annotated[float, bounds.PER_SECOND] | None, Field(examples=[900])] = None
-    peak_per_second: Annotated[Annotated[float, bounds.PER_SECOND] | None, Field(examples=[1600])] = None
-    seasons: Annotated[SeasonsSection | None, Field(examples=[{"peak": "2.5x", "hours": 3}])] = None
-    concurrency: Annotated[Annotated[int, bounds.CONCURRENCY] | None, Field(examples=[1000])] = None
-    kind: Literal["get", "multi-get", "scan"] = "get"
-    rows: Annotated[int, bounds.ROWS] = 1
+    per_second: float | None = yaml_key(
+        "The mean number of requests that clients send in a second. The bill is based on it. State this or"
+        " `concurrency`.",
+        None,
+        bounds=PER_SECOND,
+        examples=[900],
+        effect="The number of nodes, their disks' throughput, S3 requests and their price.",
+        slider=Slider("Load", "Reads per second", "count", 10, 100_000, is_scaled=True),
+    )
+    peak_per_second: float | None = yaml_key(
+        "The number of requests per second in the busiest hour, for which the cluster is sized.",
+        None,
+        bounds=PER_SECOND,
+        examples=[1600],
+        effect="The number of nodes and their disks' throughput.",
+        decides="The cluster is sized for the busiest hour.",
+        slider=Slider("Load", "Reads per second in the busiest hour", "count", 10, 100_000, optional=True),
+    )
+    seasons: SeasonsSection | None = yaml_key(
+        "The daily peak, for which the cluster is sized: its rate as a multiple of the mean, and its length. Do not"
+        " state `peak_per_second` as well.",
+        None,
+        examples=[{"peak": "2.5x", "hours": 3}],
+        effect="The number of nodes and their disks' throughput.",
+    )
+    concurrency: int | None = yaml_key(
+        "The number of requests in flight, for a benchmark whose clients wait for each answer. State this or"
+        " `per_second`.",
+        None,
+        bounds=Bounds(least=1, most=100_000, reason="each request in flight is a thread of some client"),  # judgement
+        examples=[1000],
+        effect="The rate that the cluster reaches, its latency, and the number of handlers.",
+        slider=Slider("Load", "Reads in flight", "count", 1, 10_000, is_scaled=True),
+    )
+    kind: Literal["get", "multi-get", "scan"] = yaml_key(
+        "get: one row. multi-get: several rows in one call. scan: several rows with neighbouring keys.",
+        "get",
+        effect="Blocks and RegionServers for each request.",
+        assumed="each request reads one row.",
+    )
+    rows: int = yaml_key(
+        "How many rows one request reads.",
+        1,
+        bounds=Bounds(least=1, most=100_000, reason="one request's rows are answered together"),  # judgement
+        effect="Blocks for each request.",
+        assumed="each request reads one row.",
+    )
 
     def build(self) -> Reads:
         """Return the section as the type that the calculator uses."""
@@ -218,21 +349,34 @@ class ReadsSection(Section):
 class Writes(Section):
     """The write load, in bytes of cell values. A client sends `cells_per_put` cells to a region in one call."""
 
-    bytes_per_second: Annotated[PerSecond, bounds.WRITES, Field(examples=["5 MiB"])] = 0
-    cells_per_put: Annotated[int, bounds.CELLS_PER_PUT] = 1
+    bytes_per_second: PerSecond = yaml_key(
+        "The bytes of cell values that clients write in a second.",
+        0,
+        bounds=Bounds(least=0, most=100 * GIB, text=size_text, reason="no EMR cluster takes in more"),  # judgement
+        examples=["5 MiB"],
+        effect="Memstore, log, flush and compaction throughput, S3 PUTs.",
+        decides="Writes take heap, disk and network from the reads, and compactions replace cached blocks.",
+        assumed="nothing is written while the cluster serves.",
+        slider=Slider("Load", "Bytes written per second", "size", KIB, 100 * MIB),
+    )
+    cells_per_put: int = yaml_key(
+        "How many cells a client sends to a region in one call. Larger batches take less CPU.",
+        1,
+        bounds=Bounds(least=1, most=100_000, reason="a client sends no larger batch to one region"),  # judgement
+        effect="CPU for each write.",
+    )
 
 
-def _stored_or_inspected(section: RawSection) -> Iterator[Refusal]:
+def _stored_or_inspected(section: WorkloadSection) -> Iterator[Refusal]:
     """How much is stored comes from one place."""
     if section.gives("stored") == section.gives("inspection"):
         count = "both are given" if section.gives("stored") else "neither is given"
         yield Refusal(
-            why=f"data is stated (stored) or inspected (inspection), and {count}",
-            fix="keep one, such as stored: 7 TiB",
+            why=f"data is stated (stored) or inspected (inspection), and {count}", fix="keep one, such as stored: 7 TiB"
         )
 
 
-def _check_regions(section: RawSection) -> Iterator[Refusal]:
+def _check_regions(section: WorkloadSection) -> Iterator[Refusal]:
     """An inspection has counted them."""
     if not section.gives("regions") and not section.gives("inspection"):
         yield Refusal(
@@ -241,13 +385,12 @@ def _check_regions(section: RawSection) -> Iterator[Refusal]:
         )
 
 
-def _row_holds_a_cell(section: RawSection) -> Iterator[Refusal]:
+def _row_holds_a_cell(section: WorkloadSection) -> Iterator[Refusal]:
     """A row is made of cells."""
-    row, cell = section.size("row"), section.size("cell")
-    if row and cell and row < cell:
+    if section.row < section.cell:
         yield Refusal(
             at=("row",),
-            why=f"a row of {exact_size(row)} cannot hold a cell of {exact_size(cell)}",
+            why=f"a row of {exact_size(section.row)} cannot hold a cell of {exact_size(section.cell)}",
             fix="row is what one read touches: all its cells together",
         )
 
@@ -272,37 +415,107 @@ class WorkloadSection(Section):
 
     rules: ClassVar[tuple[Rule, ...]] = (_stored_or_inspected, _check_regions, _row_holds_a_cell)
 
-    stored: Annotated[Annotated[Size, bounds.STORED] | None, Field(examples=["7.185 TiB"])] = None
-    inspection: Annotated[
-        str | None,
-        Field(
-            pattern=FILE,
-            examples=["inspections/prod.json"],
-            description="a JSON file, named from the environment's directory",
-        ),
-    ] = None
-    block_size: Annotated[Size, bounds.BLOCK] = 64 * KIB
-    cell: Annotated[Size, bounds.CELL, Field(examples=["425 B"])]
-    row: Annotated[Size, bounds.ROW, Field(examples=["10 KiB"])]
-    compression: Annotated[Compression, Field(examples=[{"codec": "zstd", "ratio": 3.0}])] = (
-        Compression.model_construct()
+    stored: Size | None = yaml_key(
+        "The size of the data under the HBase root, as stored (compressed). State this or `inspection`.",
+        None,
+        bounds=Bounds(most=100 * PIB, text=size_text, reason="no known HBase on S3 holds more"),  # judgement
+        examples=["7.185 TiB"],
+        effect="The size of the cache and its volumes, the number of nodes, warm-up, S3 storage.",
+        slider=Slider("Data", "Stored data", "size", 50 * GIB, 100 * TIB, is_scaled=True),
     )
-    encoding: Literal["NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"] = "NONE"
-    reads: Annotated[ReadsSection, Field(examples=[{"per_second": 900}])]
-    writes: Annotated[Writes, Field(examples=[{"bytes_per_second": "5 MiB"}])] = Writes.model_construct()
+    inspection: str | None = yaml_key(
+        "The file that `warmbase inspect` writes for real store files, relative to the environment file.",
+        None,
+        form="a JSON file, named from the environment's directory",
+        examples=["inspections/prod.json"],
+        pattern=FILE,
+        effect="The same as `stored` and `regions`; also bucket sizes, indexes and Bloom filters.",
+    )
+    block_size: Size = yaml_key(
+        "The BLOCKSIZE of the column families.",
+        64 * KIB,
+        bounds=Bounds(least=KIB, most=16 * MIB, text=size_text, reason="hbase.lru.max.block.size, and it is a mean"),
+        effect="Blocks for each read, disk operations, bucket sizes, the heap for indexes.",
+        decides="A read takes whole blocks from disk or S3. It decides disk operations and index sizes.",
+        assumed="HBase's default.",
+        slider=Slider(
+            "Data", "Block size", "choice", choices=("8 KiB", "16 KiB", "32 KiB", "64 KiB", "128 KiB", "256 KiB")
+        ),
+    )
+    cell: Size = yaml_key(
+        "The mean size of a cell's value.",
+        bounds=CELL,
+        examples=["425 B"],
+        effect="The mean length of a block, the number of cells, CPU for writes and compactions.",
+        decides="The size of a cell decides how many blocks a row has, and how much of them is keys.",
+        slider=Slider("Data", "Size of a cell value", "size", 16, MIB),
+    )
+    row: Size = yaml_key(
+        "The mean number of bytes that a read touches in one row, all cells together.",
+        # judgement: of 31 GiB
+        bounds=Bounds(most=GIB, text=size_text, reason="a RegionServer builds an answer in its heap"),
+        examples=["10 KiB"],
+        effect="Blocks for each read, disk and network throughput, the skew of block reads.",
+        slider=Slider("Data", "Bytes read per row", "size", 128, 4 * MIB, is_scaled=True),
+    )
+    compression: Compression = yaml_key(
+        "The codec of the store files and what it saves.",
+        Compression.model_construct(),
+        examples=[{"codec": "zstd", "ratio": 3.0}],
+    )
+    encoding: Literal["NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"] = yaml_key(
+        "The DATA_BLOCK_ENCODING of the column families.",
+        "NONE",
+        effect="The length of an encoded block.",
+        assumed="HBase's default.",
+    )
+    reads: ReadsSection = yaml_key("The rate and the kind of the reads.", examples=[{"per_second": 900}])
+    writes: Writes = yaml_key(
+        "The rate of the writes.", Writes.model_construct(), examples=[{"bytes_per_second": "5 MiB"}]
+    )
     popularity: Annotated[
         Annotated[Literal["uniform"], Tag("[name]")] | Annotated[PopularitySection, Tag("[spread]")],
         Discriminator(lambda value: "[name]" if isinstance(value, str) else "[spread]"),
-        Field(examples=[{"zipf": 0.99}]),
-    ] = "uniform"
-    regions: Annotated[Annotated[int, bounds.REGIONS] | None, Field(examples=[240])] = None
+    ] = yaml_key(
+        "How the reads are distributed over rows. `uniform`: every row is read equally often.",
+        "uniform",
+        examples=[{"zipf": 0.99}],
+        effect="The hit ratio for each size of cache, and so the size of the cache.",
+        decides="The more reads go to few rows, the smaller a cache answers most of them. It decides the cache's size.",
+        slider=Slider("Load", "Read skew (Zipf exponent)", "skew", 0, 1.5, stops=SKEWS),
+    )
+    regions: int | None = yaml_key(
+        "The number of regions of all tables together.",
+        None,
+        bounds=REGIONS,
+        examples=[240],
+        effect="The split limit, the time to open regions, how evenly load spreads over nodes.",
+        decides="The number of regions decides their size, the time of a compaction and how evenly servers are loaded.",
+    )
     spread: Annotated[
         Annotated[Literal["hashed", "even"], Tag("[name]")] | Annotated[SpreadSection, Tag("[skew]")],
         Discriminator(lambda value: "[name]" if isinstance(value, str) else "[skew]"),
-        Field(examples=["even"]),
-    ] = "hashed"
-    cache: bool = True
-    growth: Annotated[Annotated[Growth, bounds.GROWTH] | None, Field(examples=["8 % a month"])] = None
+    ] = yaml_key(
+        "How the reads are distributed over regions. `hashed`: popular rows lie anywhere in the key space. `even`:"
+        " every region is read equally often. {zipf: …}: popular rows have neighbouring keys.",
+        "hashed",
+        examples=["even"],
+        effect="The load of the busiest RegionServer.",
+        assumed="popular rows lie anywhere in the key space.",
+    )
+    cache: bool = yaml_key(
+        "The BLOCKCACHE of the column families. `false`: every data block that a read needs comes from S3, and the"
+        " blocks take no room in the cache. The target hit ratio then applies to the reads of the other tables.",
+        default=True,
+        effect="S3 requests and their price, the latency of the table, and the cache that the others need.",
+    )
+    growth: Growth | None = yaml_key(
+        "How much data, reads and writes grow each month, for `warmbase plan ENV --months N`, which assumes 8 % a month"
+        " by default. Without --months, a plan is for today.",
+        None,
+        bounds=GROWTH,
+        examples=["8 % a month"],
+    )
 
     def build(self, directory: Path, table: str = "") -> Workload:
         """Return the calculator's workload, of the whole HBase or of one table; file names are relative to `directory`.
@@ -332,19 +545,21 @@ class WorkloadSection(Section):
         )
 
 
-def _table_name(name: str) -> str:
-    if not re.fullmatch(TABLE_NAME, name):
-        raise refuse(f"{quoted(name)} is not the name of a table or of a family", f"write {TABLE_FORM}")
-    return name
+TableName = Annotated[str, WithJsonSchema({"type": "string", "pattern": TABLE_NAME})]
 
 
-TableName = Annotated[str, AfterValidator(_table_name), WithJsonSchema({"type": "string", "pattern": TABLE_NAME})]
+def _table_names(section: TablesSection) -> Iterator[Refusal]:
+    for name in section.tables:
+        if not re.fullmatch(TABLE_NAME, name):
+            why = f"{quoted(name)} is not the name of a table or of a family"
+            yield Refusal(at=("tables", name), why=why, fix=f"write {TABLE_FORM}")
 
 
-def _open_loads(section: RawSection) -> Iterator[Refusal]:
+def _open_loads(section: TablesSection) -> Iterator[Refusal]:
     """A table cannot have a closed load, because `concurrency` does not say how many requests go to each table."""
-    for name, table in section.section("tables").sections():
-        if table.section("reads").gives("concurrency"):
+    for name, table in section.tables.items():
+        reads = vars(table).get("reads")
+        if isinstance(reads, ReadsSection) and reads.gives("concurrency"):
             yield Refusal(
                 at=("tables", name, "reads", "concurrency"),
                 why="a closed load (concurrency) does not say how many of its requests go to each table",
@@ -352,11 +567,11 @@ def _open_loads(section: RawSection) -> Iterator[Refusal]:
             )
 
 
-def _families_share_regions(section: RawSection) -> Iterator[Refusal]:
+def _families_share_regions(section: TablesSection) -> Iterator[Refusal]:
     """All families of a table share its regions, and a table is stated either as a whole or by family."""
     first = dict[str, tuple[str, int | None]]()
-    for name, table in section.section("tables").sections():
-        whole, regions = name.partition("/")[0], table.whole("regions")
+    for name, table in section.tables.items():
+        whole, regions = name.partition("/")[0], vars(table).get("regions")
         other, same = first.setdefault(whole, (name, regions))
         if other != name and whole in {name, other}:
             yield Refusal(
@@ -375,9 +590,15 @@ def _families_share_regions(section: RawSection) -> Iterator[Refusal]:
 class TablesSection(Section):
     """Several tables that share one cluster and its cache, each with its own data and reads."""
 
-    rules: ClassVar[tuple[Rule, ...]] = (_open_loads, _families_share_regions)
+    rules: ClassVar[tuple[Rule, ...]] = (_table_names, _open_loads, _families_share_regions)
 
-    tables: Annotated[dict[TableName, WorkloadSection], Field(min_length=1, examples=[{"events": TABLE}])]
+    tables: dict[TableName, WorkloadSection] = yaml_key(
+        "The tables by name, instead of one workload for all of them. TABLE/FAMILY is one family of a table. Each table"
+        " has the keys of `workload`. All tables share the cache.",
+        examples=[{"events": TABLE}],
+        min_length=1,
+        effect="What the keys of each table move, and the hit ratio of each table in the shared cache.",
+    )
 
     def build(self, directory: Path) -> Workload:
         """Return the tables as one workload of the calculator; file names are relative to `directory`."""
@@ -398,13 +619,64 @@ AnyWorkload = Annotated[
 class TargetsSection(Section):
     """The targets that a plan has to meet."""
 
-    hit_ratio: Annotated[Share, bounds.HIT_RATIO] = 0.95
-    p99: Annotated[Annotated[Duration, bounds.TIME] | None, Field(examples=["1 s"])] = None
-    warm_up: Annotated[Annotated[Duration, bounds.TIME] | None, Field(examples=["12 h"])] = None
-    carries_load_within: Annotated[Annotated[Duration, bounds.TIME] | None, Field(examples=["30 min"])] = None
-    offline_after_crash: Annotated[Annotated[Duration, bounds.TIME] | None, Field(examples=["15 min"])] = None
-    lost_nodes: Annotated[int, bounds.LOST_NODES] = 1
-    budget_usd_per_month: Annotated[Annotated[float, bounds.BUDGET] | None, Field(examples=[9000])] = None
+    hit_ratio: Share = yaml_key(
+        "The smallest share of block reads that warm caches must answer. Reads of tables with `cache: false` do not"
+        " count.",
+        0.95,
+        bounds=HIT_RATIO,
+        effect="The smallest cache.",
+        decides="The cache is at least so large that this share of block reads comes from local disks.",
+        slider=HIT_RATIO_SLIDER,
+    )
+    p99: Duration | None = yaml_key(
+        "The longest time within which 99 % of the reads are answered.",
+        None,
+        bounds=TIME,
+        examples=["1 s"],
+        effect="Which instance types, caches and volumes are fast enough.",
+        decides="A limit on the p99 buys more nodes, faster volumes or a larger cache where it binds.",
+        slider=Slider("Targets", "Maximum p99 latency", "time", 0.002, 5, optional=True),
+    )
+    warm_up: Duration | None = yaml_key(
+        "The longest time in which the cluster fills its cold caches.",
+        None,
+        bounds=TIME,
+        examples=["12 h"],
+        effect="The volumes' throughput, and the number of nodes.",
+        slider=Slider(
+            "Targets", "Maximum warm-up time", "time", SECONDS_PER_HOUR / 2, 72 * SECONDS_PER_HOUR, optional=True
+        ),
+    )
+    carries_load_within: Duration | None = yaml_key(
+        "The longest time until a cluster that starts with cold caches serves all its reads.",
+        None,
+        bounds=TIME,
+        examples=["30 min"],
+        effect="How many reads S3 may have to answer at first: cache, nodes and volumes.",
+    )
+    offline_after_crash: Duration | None = yaml_key(
+        "The longest time for which the rows of a crashed RegionServer are offline.",
+        None,
+        bounds=TIME,
+        examples=["15 min"],
+        effect="The number of nodes, so that each has fewer regions.",
+    )
+    lost_nodes: int = yaml_key(
+        "The number of core nodes that the cluster can lose and still meet its targets.",
+        1,
+        bounds=LOST_NODES,
+        effect="The number of nodes: targets hold on those that are left.",
+        decides="The targets are met even after so many nodes are lost.",
+        slider=LOST_NODES_SLIDER,
+    )
+    budget_usd_per_month: float | None = yaml_key(
+        "The most that the cluster may cost in a month, in US dollars.",
+        None,
+        bounds=BUDGET,
+        examples=[9000],
+        effect="Whether the cheapest cluster is acceptable.",
+        slider=BUDGET_SLIDER,
+    )
 
     def build(self) -> Targets:
         """Return the section as the type that the calculator uses."""

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from warmbase.environments.reader.key import Kind
 from warmbase.environments.reader.ranges import RangedDocument
 from warmbase.environments.uncertainty.samples import Sampling
 from warmbase.environments.uncertainty.sensitivity import REACH
@@ -17,7 +18,7 @@ from warmbase.ground.errors import WarmbaseError
 from warmbase.ground.units import parse_multiple, parse_size
 from warmbase.reports.decision_page import DecisionPage, Row, decision_page, value_text
 from warmbase.reports.explorer.drawing import PRICES, TORNADO
-from warmbase.reports.explorer.page_input import Kind, PageInput
+from warmbase.reports.explorer.page_input import PageInput
 from warmbase.reports.explorer.subject import ZIPF, State, problem_documents
 from warmbase.reports.json_text import plain
 

@@ -17,11 +17,6 @@ from warmbase.environments.planning import plan_search_of, requirements, world
 from warmbase.environments.reader.assignment import TABLES
 from warmbase.environments.reader.document import Document, YamlPath, path_text
 from warmbase.ground.units import (
-    GIB,
-    KIB,
-    MIB,
-    SECONDS_PER_HOUR,
-    TIB,
     format_duration,
     format_number,
     format_percent,
@@ -29,16 +24,7 @@ from warmbase.ground.units import (
     format_usd,
 )
 from warmbase.reports.explorer.drawing import Figure, Place, PlanPage
-from warmbase.reports.explorer.page_input import (
-    BUDGET,
-    HIT_RATIO,
-    LOST_NODES,
-    NONE,
-    SKEWS,
-    PageInput,
-    has_value,
-    table_section,
-)
+from warmbase.reports.explorer.page_input import PageInput, has_value, table_section
 from warmbase.reports.explorer.plots import places, plots
 from warmbase.reports.plan_text import block_reads, volumes_text
 from warmbase.sizing.calculator import PlanSearch
@@ -126,12 +112,6 @@ class HBaseOnPage(Struct, frozen=True, kw_only=True):
     def inputs(self, document: Document, environment: Environment) -> Iterator[PageInput]:
         """Yield the inputs, without their values."""
         return hbase_inputs(document, environment.clusters[self.cluster], self.tables)
-
-    def schema_key(self, entry: PageInput) -> str:
-        """Return the key of the section that a table, or a cluster's own workload and targets, replace."""
-        if entry.table:
-            return path_text((WORKLOAD, *entry.path[len(TABLES) + 1 :]))
-        return path_text(entry.path[2:]) if entry.path[0] == "clusters" else entry.key
 
     def varied(self, inputs: Collection[PageInput]) -> Iterator[PageInput]:
         """Yield the inputs that are estimates."""
@@ -234,111 +214,22 @@ def _cold(plan: Plan) -> Figure:
     return Figure(id="cold", title="Cold caches", text=text, note=note)
 
 
-# judgement: the ends of the sliders; the values of common clusters on EMR lie between them.
 WORKLOAD_INPUTS: Final = (
-    PageInput(
-        key="stored", section="Data", title="Stored data", kind="size", least=50 * GIB, most=100 * TIB, is_scaled=True
-    ),
-    PageInput(
-        key="row", section="Data", title="Bytes read per row", kind="size", least=128, most=4 * MIB, is_scaled=True
-    ),
-    PageInput(key="cell", section="Data", title="Size of a cell value", kind="size", least=16, most=MIB),
-    PageInput(
-        key="block_size",
-        section="Data",
-        title="Block size",
-        kind="choice",
-        choices=("8 KiB", "16 KiB", "32 KiB", "64 KiB", "128 KiB", "256 KiB"),
-    ),
-    PageInput(
-        key="compression.codec",
-        section="Data",
-        title="Compression",
-        kind="choice",
-        choices=(NONE, "snappy", "lz4", "zstd", "gz"),
-    ),
-    PageInput(
-        key="compression.ratio",
-        section="Data",
-        title="Compression ratio",
-        kind="ratio",
-        least=1,
-        most=10,
-        needs="compression.codec",
-        without="1.0",
-    ),
-    PageInput(
-        key="popularity", section="Load", title="Read skew (Zipf exponent)", kind="skew", least=0, most=1.5, stops=SKEWS
-    ),
-    PageInput(
-        key="writes.bytes_per_second",
-        section="Load",
-        title="Bytes written per second",
-        kind="size",
-        least=KIB,
-        most=100 * MIB,
-    ),
+    "stored",
+    "row",
+    "cell",
+    "block_size",
+    "compression.codec",
+    "compression.ratio",
+    "popularity",
+    "writes.bytes_per_second",
 )
-"""The inputs of a workload, or of one of its tables; the keys are relative to that section."""
-RATE: Final = PageInput(
-    key="per_second", section="Load", title="Reads per second", kind="count", least=10, most=100_000, is_scaled=True
-)
-PEAK: Final = PageInput(
-    key="peak_per_second",
-    section="Load",
-    title="Reads per second in the busiest hour",
-    kind="count",
-    least=10,
-    most=100_000,
-    optional=True,
-)
-DAILY_PEAK: Final = PageInput(
-    key="seasons.peak",
-    section="Load",
-    title="Reads in the busiest hours, as a multiple of the mean",
-    kind="multiple",
-    least=1,
-    most=8,
-    stops=("1x", "1.5x", "2x", "3x", "4x"),
-)
-OPEN_LOAD: Final = (RATE, PEAK)
-OPEN_LOAD_WITH_SEASONS: Final = (RATE, DAILY_PEAK)
-CLOSED_LOAD: Final = (
-    PageInput(
-        key="concurrency", section="Load", title="Reads in flight", kind="count", least=1, most=10_000, is_scaled=True
-    ),
-)
-TARGETS: Final = (
-    HIT_RATIO,
-    PageInput(
-        key="p99",
-        section="Targets",
-        title="Maximum p99 latency",
-        kind="time",
-        least=0.002,
-        most=5,
-        optional=True,
-    ),
-    PageInput(
-        key="warm_up",
-        section="Targets",
-        title="Maximum warm-up time",
-        kind="time",
-        least=SECONDS_PER_HOUR / 2,
-        most=72 * SECONDS_PER_HOUR,
-        optional=True,
-    ),
-    LOST_NODES,
-    BUDGET,
-)
-MODE: Final = PageInput(
-    key="storage.mode",
-    section="Storage",
-    title="Storage mode",
-    kind="choice",
-    choices=tuple(MODES),
-    stops=tuple(MODES),
-)
+"""The keys of a workload, or of one of its tables, that the page offers; their rows in the schema have the sliders."""
+OPEN_LOAD: Final = ("per_second", "peak_per_second")
+DAILY_PEAK: Final = "seasons.peak"
+CLOSED_LOAD: Final = "concurrency"
+TARGETS: Final = ("hit_ratio", "p99", "warm_up", "lost_nodes", "budget_usd_per_month")
+MODE: Final = "storage.mode"
 
 
 # judgement: the plans of more values would make a report larger than 1 MB.
@@ -357,16 +248,22 @@ def hbase_inputs(document: Document, cluster: ClusterChoice, tables: Sequence[st
     if not tables:
         reads = f"{section}workload.reads." if cluster.reads else "workload.reads."
         yield from _of_workload(document, "workload.", reads)
-    yield from (entry.within(f"{section}targets." if cluster.targets else "targets.") for entry in TARGETS)
-    yield MODE
+    targets = f"{section}targets." if cluster.targets else "targets."
+    yield from (PageInput.of(f"targets.{name}", f"{targets}{name}") for name in TARGETS)
+    yield PageInput.of(MODE, MODE)
 
 
 def _of_workload(document: Document, section: str, reads: str, table: str = "") -> Iterator[PageInput]:
     """Yield the inputs of a workload or of one of its tables, whose reads may be stated elsewhere."""
-    for entry in (one.within(section, table) for one in WORKLOAD_INPUTS):
-        if entry.path[-1] != "stored" or not has_value(document, (*entry.path[:-1], "inspection")):
+    for name in WORKLOAD_INPUTS:
+        entry = PageInput.of(f"workload.{name}", f"{section}{name}", table)
+        if name != "stored" or not has_value(document, (*entry.path[:-1], "inspection")):
             yield entry
-    closed = [one.within(reads, table) for one in CLOSED_LOAD]
-    is_closed = any(has_value(document, entry.path) for entry in closed)
-    open_load = OPEN_LOAD_WITH_SEASONS if has_value(document, DAILY_PEAK.within(reads, table).path) else OPEN_LOAD
-    yield from closed if is_closed else (one.within(reads, table) for one in open_load)
+    closed, rate, peak, seasons = (
+        PageInput.of(f"workload.reads.{name}", f"{reads}{name}", table)
+        for name in (CLOSED_LOAD, *OPEN_LOAD, DAILY_PEAK)
+    )
+    if has_value(document, closed.path):
+        yield closed
+    else:
+        yield from (rate, seasons if has_value(document, seasons.path) else peak)

@@ -15,11 +15,12 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from warmbase.environments.reader.key import Kind
 from warmbase.facts.table import today
 from warmbase.ground.units import format_size, parse_duration, parse_fraction, parse_multiple, parse_size
 from warmbase.reports.decision_page import DecisionPage
 from warmbase.reports.explorer.answer import answer, decision_rows
-from warmbase.reports.explorer.page_input import Kind, PageInput
+from warmbase.reports.explorer.page_input import PageInput
 from warmbase.reports.explorer.subject import State, Subject, subject_document
 from warmbase.reports.json_text import plain
 from warmbase.reports.plan_text import ColumnTable

@@ -3,51 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Final
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from warmbase.environments.draft.draft import written_default
 from warmbase.environments.reader.assignment import TABLES
 from warmbase.environments.reader.document import Document, YamlPath, path_text
+from warmbase.environments.reader.key import Slider
 from warmbase.environments.reader.ranges import InputRange, RangedDocument
 from warmbase.environments.reader.schema import schema_keys
 from warmbase.reports.decision_page import value_text
 
 NONE: Final = "none"
 """The choice not to have something, such as a codec."""
-Kind = Literal["size", "count", "share", "time", "usd", "ratio", "multiple", "skew", "choice"]
 
 
-class PageInput(Struct, frozen=True, kw_only=True):
+class PageInput(Slider, frozen=True, kw_only=True):
     """One input: `key` is its path in the environment file, and `text` is its value there, or the default.
 
-    `least` and `most` are the ends of the slider, in bytes, seconds, dollars or plain numbers. The text field accepts
-    values beyond them. The field of an `optional` input may be empty. In a report, the slider stops at the value in the
-    file and at these `stops`, and at multiples of that value if `is_scaled`. An input of a `table` has its name. If the
-    choice that it `needs` is `none`, the input means nothing, and its value is that `without` the choice.
+    An input of a `table` has its name. The input `needs` another one, by its whole key.
     """
 
     key: str
     table: str = ""
-    section: str
-    title: str
-    kind: Kind
-    least: float = 0
-    most: float = 0
-    choices: tuple[str, ...] = ()
-    optional: bool = False
     text: str = ""
     description: str = ""
-    stops: tuple[str, ...] = ()
-    is_scaled: bool = False
-    needs: str = ""
-    without: str = ""
 
-    def within(self, section: str, table: str = "") -> PageInput:
-        """Return the input with its key inside a section, such as `workload.`, which may be that of a table."""
-        return replace(self, key=section + self.key, table=table, needs=self.needs and section + self.needs)
+    @classmethod
+    def of(cls, schema_path: str, key: str, table: str = "") -> PageInput:
+        """Return the input of a key in the schema, with its default.
+
+        In the file, the key may have another path: in the section of a table or of a cluster.
+        """
+        row = schema_keys()[schema_path]
+        assert row.key.slider is not None  # noqa: S101 - the page asks for keys with a slider
+        slider = asdict(row.key.slider)
+        if slider["needs"]:
+            slider["needs"] = f"{key.rpartition('.')[0]}.{slider['needs']}"
+        text = "" if row.default is None else str(row.default)
+        return cls(**slider, key=key, table=table, text=text, description=row.key.text)
 
     def is_meaningless(self, inputs: Mapping[str, PageInput], values: Mapping[str, str]) -> bool:
         """Return whether the input needs a choice that is `none`."""
@@ -66,38 +60,6 @@ class PageInput(Struct, frozen=True, kw_only=True):
         return f"{self.table}: {self.title}" if self.table else self.title
 
 
-SKEWS: Final = ("uniform", "0.7", "0.9", "0.99", "1.1")
-# judgement: the ends of the sliders; the values of common clusters on EMR lie between them.
-HIT_RATIO: Final = PageInput(
-    key="hit_ratio",
-    section="Targets",
-    title="Minimum hit ratio",
-    kind="share",
-    least=0.5,
-    most=0.999,
-    stops=("0.8", "0.9", "0.95", "0.99"),
-)
-LOST_NODES: Final = PageInput(
-    key="lost_nodes",
-    section="Targets",
-    title="Nodes that may be lost",
-    kind="count",
-    least=0,
-    most=4,
-    stops=("0", "1", "2"),
-)
-BUDGET: Final = PageInput(
-    key="budget_usd_per_month",
-    section="Targets",
-    title="Budget per month (USD)",
-    kind="usd",
-    least=200,
-    most=100_000,
-    optional=True,
-)
-"""The targets of every engine; the keys are relative to `targets`."""
-
-
 def table_section(table: str) -> str:
     """Return the start of the keys of a table."""
     return f"{path_text((*TABLES, table))}."
@@ -108,13 +70,10 @@ def has_value(document: Document, path: YamlPath) -> bool:
     return path in document.lines or path in document.assigned or path in document.written
 
 
-def with_value(ranged: RangedDocument, entry: PageInput, schema_key: str) -> PageInput:
-    """Return the input with its description and with its value in the file, or with the default of the schema."""
-    document = ranged.document
-    path = entry.path
-    key = schema_keys()[schema_key]
-    default = written_default(key)
-    text = document.written.get(path, "" if default is None else str(default))
+def with_value(ranged: RangedDocument, entry: PageInput) -> PageInput:
+    """Return the input with its value in the file, if it has one there."""
+    document, path = ranged.document, entry.path
+    text = document.written.get(path, entry.text)
     if entry.kind == "skew":
         text = document.written.get(
             (*path, "zipf"), "" if has_value(document, path) and path not in document.written else text
@@ -123,7 +82,7 @@ def with_value(ranged: RangedDocument, entry: PageInput, schema_key: str) -> Pag
     if path in ranged.ranges and path not in document.written:
         text = _range_text(ranged.ranges[path])
     choices = entry.choices if text in entry.choices or entry.kind != "choice" else (*entry.choices, text)
-    return replace(entry, text="" if text == "null" else text, choices=choices, description=key.description)
+    return replace(entry, text="" if text == "null" else text, choices=choices)
 
 
 def _range_text(entry: InputRange) -> str:

@@ -70,7 +70,7 @@ class Subject(Struct, frozen=True, kw_only=True, dict=True):
         """Return the inputs that the page offers, by their keys."""
         ranged = ranges_in(self.document)
         entries = self.engine.inputs(ranged.document, self._file)
-        return {entry.key: with_value(ranged, entry, self.engine.schema_key(entry)) for entry in entries}
+        return {entry.key: with_value(ranged, entry) for entry in entries}
 
     @cached_property
     def _file(self) -> Environment:
@@ -246,10 +246,6 @@ class PageEngine(Protocol):
 
     def inputs(self, document: Document, environment: Environment) -> Iterator[PageInput]:
         """Yield the inputs that the page offers, without their values."""
-        ...
-
-    def schema_key(self, entry: PageInput) -> str:
-        """Return the key in the schema that describes an input."""
         ...
 
     def varied(self, inputs: Collection[PageInput]) -> Iterator[PageInput]:
