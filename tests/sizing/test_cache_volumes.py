@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from warmbase.environments.planning import requirements, world
 from warmbase.environments.reader import read_environment
 from warmbase.ground.units import MIB, TIB
-from warmbase.sizing.cache.bucket_cache import first_file_hit_ratio, useful_volumes, useful_volumes_of
+from warmbase.sizing.cache.bucket_cache import useful_volumes, useful_volumes_of
 from warmbase.sizing.modes import S3_CACHED
 from warmbase.sizing.requirements import Layout, Volume
 from warmbase.sizing.search.candidate import Candidate
@@ -122,7 +122,7 @@ def test_writes_leave_a_cold_cache_what_they_leave_of_one_volume() -> None:
 
 @given(st.floats(0, 1), st.floats(0, 1), st.integers(1, 12))
 def test_useful_volumes_are_between_one_and_all(hit_ratio: float, first: float, volumes: int) -> None:
-    useful = useful_volumes(hit_ratio, min(first, hit_ratio), volumes)
+    useful = float(useful_volumes(np.array(hit_ratio), np.array(min(first, hit_ratio)), volumes))
     assert 1 <= useful <= volumes * (1 + 1e-9)
 
 
@@ -133,9 +133,9 @@ def test_the_grid_and_a_candidate_agree_on_the_busiest_volume(popularity: RowPop
     sizes = np.array([100.0, 900.0, 3_000.0, 50_000.0]) * 1024
     useful = useful_volumes_of(demand, sizes, 3, volumes)
     for size, grid in zip(sizes, useful, strict=True):
-        total = demand.useful_bytes(int(size), 3)
-        first = first_file_hit_ratio(demand, total, volumes, exact=False)
-        assert grid == pytest.approx(useful_volumes(demand.estimated_hit_ratio(int(size), 3), first, volumes))
+        hit_ratio, total = demand.estimated_hit_ratio(int(size), 3), np.array(demand.useful_bytes(int(size), 3))
+        first = demand.chord_hit_ratios(total / volumes)
+        assert grid == pytest.approx(float(useful_volumes(np.array(hit_ratio), first, volumes)))
 
 
 def disk_of_ten(volume_mib_s: float, instance_mib_s: float, instance_iops: float) -> Disk:

@@ -138,8 +138,7 @@ def test_a_short_list_holds_more_than_fourteen_sizes(cell_bytes: int, gib: int, 
 
 def test_a_large_cache_is_taken_in_proportion() -> None:
     small = caches(1_000)
-    assert not small.is_coarse(PROPORTIONAL_BUCKETS * bucket_bytes(small.sizes) // MIB + 1)
-    assert small.is_coarse(PROPORTIONAL_BUCKETS * bucket_bytes(small.sizes) // MIB - 1)
+    assert small.proportional_bytes == PROPORTIONAL_BUCKETS * bucket_bytes(small.sizes)
 
 
 HISTOGRAMS = st.lists(st.tuples(st.integers(1, 40_000), st.integers(1, 99)), min_size=1, max_size=6).map(

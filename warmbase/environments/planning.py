@@ -86,7 +86,7 @@ def plan_of(environment: Environment, cluster: ClusterChoice) -> Plan:
 def advised_plan_of(environment: Environment, cluster: ClusterChoice) -> Plan:
     """Return the plan together with what other block sizes and codecs would save, and what each table costs."""
     needs, offered = requirements(environment, cluster), world(environment)
-    sized = plan(needs, offered)
+    sized = PlanSearch(requirements=needs, world=offered).plan
     tables = tables_with_cost(needs, offered, sized)
     return replace(sized, alternatives=alternatives(needs, offered, sized), tables=tables)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Final
 
@@ -45,7 +44,7 @@ from warmbase.sizing.recovery.bad_hours import bad_hours
 from warmbase.sizing.recovery.boost import boosts, server_fill
 from warmbase.sizing.recovery.export import eta, export_copy, import_copy, scan_exports
 from warmbase.sizing.requirements import Requirements, World
-from warmbase.sizing.search.candidate import Candidate, Shortfall
+from warmbase.sizing.search.candidate import Candidate
 from warmbase.sizing.search.evaluation import (
     PRIMARY_VOLUMES,
     Evaluation,
@@ -63,7 +62,7 @@ from warmbase.sizing.server.system_volume import Hdfs, hdfs_replication
 from warmbase.sizing.service.inputs import SizingInputs
 from warmbase.sizing.service.performance import Performance
 from warmbase.sizing.service.resource import S3_GETS_PER_SECOND_PER_PREFIX, bottleneck
-from warmbase.sizing.warning import Warning, freshness_warnings, missed_target, warnings  # noqa: A004
+from warmbase.sizing.warning import freshness_warnings, missed_target, warnings
 from warmbase.sizing.workload.workload import OpenLoad, Workload
 
 
@@ -155,7 +154,13 @@ class PlanSearch(Struct, frozen=True, kw_only=True, dict=True):
         changes = relaxations(self._inputs)
         if changes:
             return _plan(changes[0].search.run(), nearest=tuple(str(change) for change in changes))
-        raise _no_room(self.requirements, why)
+        chosen = self.requirements.cluster.core.type
+        raise Infeasible.of(
+            where="cluster core",
+            what=f"{chosen} cannot hold this" if chosen else "no instance type offered can hold this",
+            why=why,
+            fix="allow larger instance types or other families, or store and read less",
+        )
 
     @cached_property
     def _inputs(self) -> SizingInputs:
@@ -166,7 +171,8 @@ class PlanSearch(Struct, frozen=True, kw_only=True, dict=True):
         """Return the plan, the nearest cluster if none meets the targets, or why there is not enough memory."""
         try:
             result = search(self._inputs)
-            return _plan(result, nearest=()) if _is_answer(result) else result
+            is_pinned = self.requirements.cluster.core.pinned
+            return _plan(result, nearest=()) if result.best.serves or is_pinned else result
         except (NotEnoughMemory, LookupError) as error:
             return str(error)
 
@@ -180,24 +186,9 @@ def plan(requirements: Requirements, world: World) -> Plan:
     return PlanSearch(requirements=requirements, world=world).plan
 
 
-def _is_answer(result: SearchResult) -> bool:
-    """Return whether the best cluster meets the targets, or is the pinned one."""
-    return result.best.serves or result.best.candidate.inputs.requirements.cluster.core.pinned
-
-
-def _no_room(requirements: Requirements, why: str) -> Infeasible:
-    chosen = requirements.cluster.core.type
-    return Infeasible.of(
-        where="cluster core",
-        what=f"{chosen} cannot hold this" if chosen else "no instance type offered can hold this",
-        why=why,
-        fix="allow larger instance types or other families, or store and read less",
-    )
-
-
 def _plan(result: SearchResult, nearest: tuple[str, ...]) -> Plan:
     candidate, missed = replace(result.best.candidate, exact=True), result.best.shortfalls
-    inputs = candidate.inputs
+    inputs, peak, curve = candidate.inputs, candidate.inputs.at_peak, candidate.inputs.demand.curve
     requirements, world, server = inputs.requirements, inputs.world, candidate.region_server
     return Plan(
         environment=requirements.environment,
@@ -211,7 +202,11 @@ def _plan(result: SearchResult, nearest: tuple[str, ...]) -> Plan:
         meets_targets=not missed and not nearest,
         nearest=nearest,
         core=CoreGroup(instance_type=candidate.instance.name, count=candidate.count, volumes=candidate.layout.volumes),
-        primary=_primary(candidate),
+        primary=PrimaryGroup(
+            instance_type=primary_type(inputs, candidate.count),
+            count=requirements.cluster.primaries,
+            volumes=PRIMARY_VOLUMES,
+        ),
         regions=inputs.regions,
         **{name: getattr(server, name) for name in OF_REGION_SERVER},
         yarn_mib=YARN_MIB,
@@ -219,9 +214,11 @@ def _plan(result: SearchResult, nearest: tuple[str, ...]) -> Plan:
         hdfs=Hdfs.of(candidate.hdfs_load, requirements.pins) if candidate.hdfs_load else None,
         region_servers_to_start=candidate.survivors,
         bucket_cache=inputs.demand.bucket_cache(candidate.cache_mib) if candidate.cache_mib else None,
-        hit_ratio=_hit_ratio(candidate),
+        hit_ratio=HitRatio(
+            predicted=candidate.hit_ratio(candidate.count), curve=curve.points, knee_bytes=curve.knee_bytes
+        ),
         throughput=_throughput(candidate, inputs, candidate.performance(candidate.count)),
-        peak=_peak(candidate),
+        peak=None if peak is inputs else _throughput(candidate, peak, candidate.peak_performance(candidate.count)),
         daily_peak=_daily_peak(inputs.requirements.workload),
         tables=_tables(candidate),
         writes=candidate.writes(candidate.count),
@@ -232,29 +229,17 @@ def _plan(result: SearchResult, nearest: tuple[str, ...]) -> Plan:
         scan_exports=scan_exports(candidate),
         cost=candidate_cost(candidate),
         because=explanations(candidate, result, relaxed=bool(nearest) and result.best.serves),
-        warnings=_warnings(candidate, missed),
-        rejected=_rejected(result),
+        warnings=(
+            *(missed_target(shortfall) for shortfall in missed if requirements.cluster.core.pinned),
+            *warnings(candidate),
+            *freshness_warnings(requirements, world),
+        ),
+        rejected=(
+            *(_not_chosen(other, result.best) for other in result.others),
+            *(_dearer(other, result.best) for other in result.dearer),
+        ),
         searched=Searched(evaluated=result.evaluated, pruned=result.pruned),
     )
-
-
-def _primary(candidate: Candidate) -> PrimaryGroup:
-    count = candidate.inputs.requirements.cluster.primaries
-    return PrimaryGroup(
-        instance_type=primary_type(candidate.inputs, candidate.count), count=count, volumes=PRIMARY_VOLUMES
-    )
-
-
-def _hit_ratio(candidate: Candidate) -> HitRatio:
-    curve = candidate.inputs.demand.curve
-    return HitRatio(predicted=candidate.hit_ratio(candidate.count), curve=curve.points, knee_bytes=curve.knee_bytes)
-
-
-def _peak(candidate: Candidate) -> Throughput | None:
-    inputs = candidate.inputs.at_peak
-    if inputs is candidate.inputs:
-        return None
-    return _throughput(candidate, inputs, candidate.peak_performance(candidate.count))
 
 
 def _daily_peak(workload: Workload) -> DailyPeak | None:
@@ -323,14 +308,10 @@ def _warm_up(candidate: Candidate) -> WarmUp:
     return WarmUp(
         prefetch_seconds=seconds,
         limit=alone.limit,
-        curve=start.course.hit_ratios(_drawn_hours(seconds)),
+        curve=start.course.hit_ratios(max(LEAST_HOURS, 2 * seconds / SECONDS_PER_HOUR)),
         server=server,
         boosts=boosts(server, candidate.inputs.world.prices) if server else (),
     )
-
-
-def _drawn_hours(prefetch_seconds: float) -> float:
-    return max(LEAST_HOURS, 2 * prefetch_seconds / SECONDS_PER_HOUR)
 
 
 def _s3_requests(candidate: Candidate) -> S3Requests:
@@ -353,22 +334,6 @@ def _snapshot(candidate: Candidate) -> Snapshot:
         restore_seconds=eta(back).seconds,
         mappers=out.mappers,
         yarn_mib=YARN_MIB * math.ceil(out.mappers / candidate.count),
-    )
-
-
-def _warnings(candidate: Candidate, missed: Sequence[Shortfall]) -> tuple[Warning, ...]:
-    inputs = candidate.inputs
-    return (
-        *(missed_target(shortfall) for shortfall in missed if inputs.requirements.cluster.core.pinned),
-        *warnings(candidate),
-        *freshness_warnings(inputs.requirements, inputs.world),
-    )
-
-
-def _rejected(result: SearchResult) -> tuple[Rejected, ...]:
-    return (
-        *(_not_chosen(other, result.best) for other in result.others),
-        *(_dearer(other, result.best) for other in result.dearer),
     )
 
 

@@ -201,15 +201,11 @@ def warnings(candidate: Candidate) -> Iterator[Warning]:
     yield from _read_in_pieces(candidate)
     yield from _regions(candidate)
     yield from _region_sizes(candidate)
-    yield from _families(candidate)
+    for inspection in candidate.inputs.requirements.workload.inspections:
+        yield from _families(inspection)
     yield from _tables(candidate)
-    volume = candidate.data_volume
-    if volume is None:
-        return
-    yield from _too_full(candidate, volume)
-    if volume.type != "nvme":
-        yield from _beyond_documents(volume)
-        yield from _beyond_instance(candidate, volume)
+    if (volume := candidate.data_volume) is not None:
+        yield from _volumes(candidate, volume)
 
 
 def _slow_restart(candidate: Candidate) -> Iterator[Warning]:
@@ -341,12 +337,14 @@ def _region_sizes(candidate: Candidate) -> Iterator[Warning]:
             " after the splits",
         )
     if regions.mean_bytes > LARGEST_REGION_BYTES:
+        parts = candidate.inputs.requirements.workload.parts
+        enough = sum(max(part.regions, math.ceil(part.stored_bytes / LARGEST_REGION_BYTES)) for part in parts)
         yield Warning(
             id="regions-large",
             severity="info",
             message=f"regions have {mean} each, and the HBase guide recommends 10 to 50 GB: a major compaction rewrites"
             " a whole region at once",
-            fix=f"presplit the tables into {_regions_of_the_largest_size(candidate):,} regions or more",
+            fix=f"presplit the tables into {enough:,} regions or more",
         )
 
 
@@ -374,19 +372,8 @@ def _tables(candidate: Candidate) -> Iterator[Warning]:
             )
 
 
-def _regions_of_the_largest_size(candidate: Candidate) -> int:
-    """Return how many regions there are if none is larger than the guide recommends."""
-    parts = candidate.inputs.requirements.workload.parts
-    return sum(max(part.regions, math.ceil(part.stored_bytes / LARGEST_REGION_BYTES)) for part in parts)
-
-
-def _families(candidate: Candidate) -> Iterator[Warning]:
+def _families(inspection: Inspection) -> Iterator[Warning]:
     """Yield the advice that an inspection's store files suggest, and warn where their figures are uncertain."""
-    for inspection in candidate.inputs.requirements.workload.inspections:
-        yield from _inspected(inspection)
-
-
-def _inspected(inspection: Inspection) -> Iterator[Warning]:
     for family in inspection.families:
         if family.relative_error > MOST_ERROR:
             yield Warning(
@@ -414,7 +401,8 @@ def _inspected(inspection: Inspection) -> Iterator[Warning]:
         )
 
 
-def _too_full(candidate: Candidate, cache: Volume) -> Iterator[Warning]:
+def _volumes(candidate: Candidate, cache: Volume) -> Iterator[Warning]:
+    """Warn of a volume that is too full, and of one that is larger or faster than EMR or the instance allows."""
     cache_bytes = candidate.cache_mib * MIB / cache.count
     if cache_bytes > FILL_FRACTION * cache.size_bytes:
         yield Warning(
@@ -423,9 +411,8 @@ def _too_full(candidate: Candidate, cache: Volume) -> Iterator[Warning]:
             message=f"the cache fills {cache_bytes / cache.size_bytes:.0%} of its volume of {cache.size_gib} GiB",
             fix=f"make the volume {round(cache_bytes / FILL_FRACTION / GIB)} GiB or more",
         )
-
-
-def _beyond_documents(cache: Volume) -> Iterator[Warning]:
+    if cache.type == "nvme":
+        return
     if cache.size_gib > gp3.EMR_DOCUMENTED_GIB or cache.throughput_mib_s > gp3.EMR_DOCUMENTED_MIB_S:
         yield Warning(
             id="volume-beyond-emr-documents",
@@ -435,9 +422,6 @@ def _beyond_documents(cache: Volume) -> Iterator[Warning]:
             f"{cache.throughput_mib_s:,} MiB/s",
             fix="the documentation is probably outdated; if EMR refuses the launch, use more nodes",
         )
-
-
-def _beyond_instance(candidate: Candidate, cache: Volume) -> Iterator[Warning]:
     sustained = candidate.instance.ebs_sustained_bytes_per_second
     if cache.throughput_mib_s <= gp3.INCLUDED_MIB_S:
         return  # every volume has this much, and it costs nothing
@@ -463,7 +447,21 @@ def freshness_warnings(requirements: Requirements, world: World) -> Iterator[War
     If the day is known, also yield whether support has ended or prices are old.
     """
     release = world.release
-    yield from _improvements(requirements, world)
+    applies = {
+        "": True,
+        "cache": requirements.mode.has_bucket_cache,
+        "s3": requirements.mode.keeps_data_in_s3,
+        "replica": requirements.cluster.role == "replica",
+    }
+    improvements = [gain for gain in world.improvements if applies.get(gain.concerns)]
+    if improvements:
+        newest = improvements[-1].release
+        yield Warning(
+            id="release-newer",
+            severity="info",
+            message=f"{newest} {'; it '.join(f'{gain.text} ({gain.source})' for gain in improvements)}",
+            fix=f"set release: {newest}; {_UPGRADE}",
+        )
     if world.prices.basis:
         yield Warning(
             id="prices-estimated",
@@ -489,28 +487,3 @@ def freshness_warnings(requirements: Requirements, world: World) -> Iterator[War
             message=f"the prices date from {world.prices.as_of}, more than {OLD_PRICES.days} days ago",
             fix=f"run {world.prices.note.refresh}",
         )
-
-
-def _improvements(requirements: Requirements, world: World) -> Iterator[Warning]:
-    concerns = _concerns(requirements)
-    improvements = [gain for gain in world.improvements if gain.concerns in concerns]
-    if improvements:
-        newest = improvements[-1].release
-        yield Warning(
-            id="release-newer",
-            severity="info",
-            message=f"{newest} {'; it '.join(f'{gain.text} ({gain.source})' for gain in improvements)}",
-            fix=f"set release: {newest}; {_UPGRADE}",
-        )
-
-
-def _concerns(requirements: Requirements) -> set[str]:
-    """Return which improvements matter to a cluster, as `Improvement.concerns` names them."""
-    mode = requirements.mode
-    applies = {
-        "": True,
-        "cache": mode.has_bucket_cache,
-        "s3": mode.keeps_data_in_s3,
-        "replica": requirements.cluster.role == "replica",
-    }
-    return {name for name, matters in applies.items() if matters}

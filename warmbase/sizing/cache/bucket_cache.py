@@ -40,7 +40,7 @@ from warmbase.sizing.cache.hit_ratio import (
     hit_ratios,
     table_curves,
 )
-from warmbase.sizing.workload.popularity import Floats, distinct
+from warmbase.sizing.workload.popularity import Floats
 from warmbase.sizing.workload.workload import StoredBlocks
 
 # judgement: eight threads, each with a few hundred blocks to batch, amortise the fsync that ends every batch
@@ -164,7 +164,7 @@ class CacheDemand(Struct, frozen=True, kw_only=True, dict=True):
 
     def is_coarse(self, size_mib: int) -> bool:
         """Return whether a bucket is so large a part of this cache that its blocks must be counted bucket by bucket."""
-        return self._coarse.is_coarse(size_mib)
+        return size_mib * MIB < self._coarse.proportional_bytes
 
     @cached_property
     def _coarse(self) -> CoarseCaches:
@@ -193,16 +193,10 @@ class CacheDemand(Struct, frozen=True, kw_only=True, dict=True):
 
     def least_sizes_mib(self, effective_bytes: Floats) -> Floats:
         """Return the sizes that `least_size_mib` gives, in ascending order and without repetition."""
-        in_proportion = distinct(np.maximum(1.0, np.ceil(effective_bytes / GIB))) * MIB_PER_GIB
+        in_proportion = np.unique(np.maximum(1.0, np.ceil(effective_bytes / GIB))) * MIB_PER_GIB
         if not self.is_coarse(int(in_proportion[0])):
             return in_proportion
-        return distinct(np.array([float(self.least_size_mib(size)) for size in effective_bytes]))
-
-    def effective_sizes_mib(self, sizes_mib: Floats) -> Floats:
-        """Return `effective_bytes` of each size, in MiB; shape as sizes_mib."""
-        if not self.is_coarse(int(sizes_mib.min())):
-            return sizes_mib
-        return np.array([self.effective_bytes(int(size)) / MIB for size in sizes_mib])
+        return np.unique(np.array([float(self.least_size_mib(size)) for size in effective_bytes]))
 
     def capacity_bytes(self, wanted: float) -> float:
         """The cache of the whole cluster that gives at least that hit ratio, without room for compactions."""
@@ -226,12 +220,15 @@ class CacheDemand(Struct, frozen=True, kw_only=True, dict=True):
         return float(np.interp(total, *self._chords))
 
     def estimated_hit_ratios(self, sizes_mib: Floats, servers: int) -> Floats:
-        """Return `estimated_hit_ratio` of caches of these effective sizes; shape as sizes_mib."""
+        """Return `estimated_hit_ratio` of each size; shape as sizes_mib."""
         return self.chord_hit_ratios(self.useful_totals(sizes_mib, servers))
 
     def useful_totals(self, sizes_mib: Floats, servers: int) -> Floats:
-        """Return the bytes for reads, cluster-wide, in caches of these effective sizes."""
-        return np.maximum(0.0, sizes_mib * MIB - self.compaction_bytes) * servers
+        """Return `useful_bytes` of each size; shape as sizes_mib."""
+        effective = sizes_mib * MIB
+        if self.is_coarse(int(sizes_mib.min())):
+            effective = np.array([self.effective_bytes(int(size)) for size in sizes_mib])
+        return np.maximum(0.0, effective - self.compaction_bytes) * servers
 
     def chord_hit_ratios(self, totals: Floats) -> Floats:
         """Return the estimated hit ratio of caches with this many useful bytes in all; shape as totals."""
@@ -295,25 +292,18 @@ def _buckets(lengths: LengthHistogram, longest_bytes: int, *, promotes: bool) ->
     return sizes, OccupancyRange.of(allocator, lengths, promotes=promotes)
 
 
-def useful_volumes(hit_ratio: float, first_hit_ratio: float, volumes: int) -> float:
-    """Return the load of all cache volumes divided by that of the busiest: between 1 and their number."""
-    return float(_useful(np.array(hit_ratio), np.array(first_hit_ratio), volumes))
-
-
-def first_file_hit_ratio(demand: CacheDemand, total_bytes: float, volumes: int, *, exact: bool) -> float:
-    """Return the share of block reads that the first file of each cache answers if the caches hold this many bytes."""
-    first_bytes = total_bytes / volumes
-    return demand.hit_ratio(first_bytes) if exact else float(demand.chord_hit_ratios(np.array(first_bytes)))
-
-
 def useful_volumes_of(demand: CacheDemand, sizes_mib: Floats, servers: int, volumes: int) -> Floats:
-    """Return `useful_volumes` for caches of these effective sizes; shape as sizes_mib."""
+    """Return `useful_volumes` for caches of these sizes; shape as sizes_mib."""
     totals = demand.useful_totals(sizes_mib, servers)
-    return _useful(demand.chord_hit_ratios(totals), demand.chord_hit_ratios(totals / volumes), volumes)
+    return useful_volumes(demand.chord_hit_ratios(totals), demand.chord_hit_ratios(totals / volumes), volumes)
 
 
-def _useful(hit_ratios: Floats, first_hit_ratios: Floats, volumes: int) -> Floats:
-    """Return the hit ratio divided by the part of it that the busiest volume serves; 1 for caches without hits."""
+def useful_volumes(hit_ratios: Floats, first_hit_ratios: Floats, volumes: int) -> Floats:
+    """Return the load of all cache volumes divided by that of the busiest: between 1 and their number.
+
+    `first_hit_ratios` are the shares of block reads that the first files of the caches answer. Caches without hits
+    have 1.
+    """
     busiest = np.maximum(first_hit_ratios, hit_ratios / volumes)
     return np.divide(hit_ratios, busiest, out=np.ones_like(busiest), where=busiest > 0)
 

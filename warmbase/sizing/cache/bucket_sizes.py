@@ -21,7 +21,7 @@ HBase's own allocation, and the list that holds the most blocks is chosen.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Final
 
@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from warmbase.ground.block import LengthHistogram
 from warmbase.ground.errors import InvalidInput, Problem
 from warmbase.ground.units import MIB
+from warmbase.ground.values import memoized
 from warmbase.sizing.cache.allocator import (
     ACCEPT_FACTOR,
     DEFAULT_BUCKET_SIZES,
@@ -42,7 +43,6 @@ from warmbase.sizing.cache.allocator import (
     bucket_bytes,
     minimum_capacity_bytes,
 )
-from warmbase.sizing.workload.popularity import distinct
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -169,7 +169,7 @@ class _Demand(Struct, frozen=True, kw_only=True):
 
     def coarse(self, slots: int) -> _Demand:
         """Count every block in the smallest slot of its group, in at most `slots` groups; no claim is too large."""
-        begins = distinct(np.linspace(0, len(self.slots), slots, endpoint=False).astype(np.int64))
+        begins = np.unique(np.linspace(0, len(self.slots), slots, endpoint=False).astype(np.int64))
         below = np.concatenate((self.blocks_below[begins], self.blocks_below[-1:]))
         return _Demand(slots=self.slots[begins], blocks_below=below)
 
@@ -362,36 +362,21 @@ class CoarseCaches(Struct, frozen=True, kw_only=True, dict=True):
     sizes: tuple[int, ...]
 
     @cached_property
-    def _slots_by_size(self) -> dict[int, Slots]:
-        return {}
-
-    def is_coarse(self, size_mib: int) -> bool:
-        """Return whether blocks must be counted bucket by bucket in a cache of that size."""
-        return size_mib * MIB < self._proportional_bytes
-
-    @cached_property
-    def _proportional_bytes(self) -> int:
+    def proportional_bytes(self) -> int:
+        """Return the size of the smallest cache whose blocks need not be counted bucket by bucket."""
         return PROPORTIONAL_BUCKETS * bucket_bytes(self.sizes)
 
+    @memoized
     def slots(self, size_mib: int) -> Slots:
         """Return the list of sizes that holds the most blocks, and its blocks; none where no bucket fits."""
-        if size_mib not in self._slots_by_size:
-            counted = [self._counted(sizes, size_mib) for sizes in self._lists(size_mib)]
-            self._slots_by_size[size_mib] = max(
-                counted, key=lambda slots: slots.blocks, default=Slots(sizes=(), blocks=0)
-            )
-        return self._slots_by_size[size_mib]
-
-    def _lists(self, size_mib: int) -> Iterator[tuple[int, ...]]:
-        capacity_bytes = size_mib * MIB
-        lists: tuple[tuple[int, ...], ...] = (self.sizes,)
-        if capacity_bytes < COARSE_BUCKETS * bucket_bytes(self.sizes):
-            lists = (self.sizes, *self._short_lists)
-        return (sizes for sizes in lists if minimum_capacity_bytes(sizes) <= capacity_bytes)
-
-    def _counted(self, sizes: tuple[int, ...], size_mib: int) -> Slots:
-        allocator = BucketAllocator(capacity_bytes=size_mib * MIB, sizes=sizes)
-        return Slots(sizes=sizes, blocks=allocator.block_capacity(self.lengths))
+        capacity_bytes, most = size_mib * MIB, Slots(sizes=(), blocks=0)
+        is_small = capacity_bytes < COARSE_BUCKETS * bucket_bytes(self.sizes)
+        for sizes in (self.sizes, *self._short_lists) if is_small else (self.sizes,):
+            if minimum_capacity_bytes(sizes) <= capacity_bytes:
+                blocks = BucketAllocator(capacity_bytes=capacity_bytes, sizes=sizes).block_capacity(self.lengths)
+                if not most.sizes or blocks > most.blocks:
+                    most = Slots(sizes=sizes, blocks=blocks)
+        return most
 
     @cached_property
     def _short_lists(self) -> tuple[tuple[int, ...], ...]:

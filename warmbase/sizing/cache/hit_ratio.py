@@ -287,8 +287,10 @@ def table_curves(popularity: Popularity, swing: OccupancyRange, factors: Floats)
     missed = np.repeat((1 - ratios)[:, None], len(reads), axis=1)
     some = np.flatnonzero((ratios > 0) & (ratios < 1))
     if len(some):
-        missing = _promoted_misses if swing.promotes else _lru_misses
-        of_class = missing(popularity, swing, factors[some])
+        if swing.promotes:
+            of_class = 1 - promoted_block_hits(popularity, _eviction(swing, factors[some]))
+        else:
+            of_class = _lru_misses(popularity, swing, factors[some])
         missed[some] = np.minimum(1.0, of_class * ((1 - ratios[some]) / (of_class @ reads))[:, None])
     return TableCurves(
         ratios=ratios,
@@ -324,13 +326,12 @@ def _free_bytes(allocator: BucketAllocator, used: dict[int, float]) -> dict[int,
 def hit_ratios(popularity: Popularity, swing: OccupancyRange, factors: Floats) -> Floats:
     """Return the hit ratios of warm caches that are `factors` times as large; shape as factors."""
     everything = factors * swing.full_blocks >= popularity.total_blocks * (1 - ROUNDING)
-    ratios = _promoted(popularity, swing, factors) if swing.promotes else _lru(popularity, swing, factors)
+    if swing.promotes:
+        ratios = promoted_hit_ratios(popularity, _eviction(swing, factors))
+    else:
+        ratios = _lru(popularity, swing, factors)
     # For a very small cache, rounding can leave a sum of float64 below 0. A cache of size 0 has no times to solve for.
     return np.where(everything, 1.0, np.where(factors * swing.full_blocks > 0, np.maximum(0.0, ratios), 0.0))
-
-
-def _promoted(popularity: Popularity, swing: OccupancyRange, factors: Floats) -> Floats:
-    return promoted_hit_ratios(popularity, _eviction(swing, factors))
 
 
 def _eviction(swing: OccupancyRange, factors: Floats) -> Eviction:
@@ -339,8 +340,10 @@ def _eviction(swing: OccupancyRange, factors: Floats) -> Eviction:
 
 
 def _lru(popularity: Popularity, swing: OccupancyRange, factors: Floats) -> Floats:
-    sizes = _grown(popularity, swing, factors)
-    miss = _miss_ratios(popularity, sizes.ravel()).reshape(sizes.shape)
+    """Return the hit ratios of LRU caches by Che's approximation; shape as factors."""
+    sizes, read = _grown(popularity, swing, factors), popularity.weights > 0
+    missed = missing_shares(popularity, sizes.ravel()) @ (popularity.weights * popularity.blocks)[read]
+    miss = missed.reshape(sizes.shape)
     with np.errstate(divide="ignore"):
         mean = 1 / ((1 / miss) @ NODE_SHARES)
     return np.asarray(1 - mean)
@@ -359,21 +362,10 @@ def _lru_misses(popularity: Popularity, swing: OccupancyRange, factors: Floats) 
     return np.asarray(of_class.sum(axis=1) / reads.sum(axis=1, keepdims=True))
 
 
-def _promoted_misses(popularity: Popularity, swing: OccupancyRange, factors: Floats) -> Floats:
-    """Return the share of its own reads that a block of each class misses; shape (factors, classes)."""
-    return 1 - promoted_block_hits(popularity, _eviction(swing, factors))
-
-
 def _grown(popularity: Popularity, swing: OccupancyRange, factors: Floats) -> Floats:
     """Return the sizes of the cache between two evictions at which misses are counted; shape (factors, nodes)."""
     nodes = swing.blocks_after_eviction + (swing.full_blocks - swing.blocks_after_eviction) * (NODES + 0.5)
     return np.minimum(factors[:, None] * nodes, popularity.total_blocks)
-
-
-def _miss_ratios(popularity: Popularity, sizes: Floats) -> Floats:
-    """Return Che's miss ratio of LRU caches that hold exactly these numbers of blocks (0 to all); shape as sizes."""
-    read = popularity.weights > 0
-    return np.asarray(missing_shares(popularity, sizes) @ (popularity.weights * popularity.blocks)[read])
 
 
 def missing_shares(popularity: Popularity, sizes: Floats) -> Floats:

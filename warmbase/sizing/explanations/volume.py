@@ -116,8 +116,7 @@ def _count(candidate: Candidate) -> Explanation:
 def _useful(candidate: Candidate) -> Quantity:
     """Return the load of all cache volumes divided by that of the busiest."""
     demand, count = candidate.inputs.demand, candidate.layout.volume("cache").count
-    effective_mib = demand.effective_sizes_mib(np.array([float(candidate.cache_mib)]))
-    useful = useful_volumes_of(demand, effective_mib, candidate.survivors, count)[0]
+    useful = useful_volumes_of(demand, np.array([float(candidate.cache_mib)]), candidate.survivors, count)[0]
     return computed(round(float(useful), 9), "", "warmbase.sizing.cache.bucket_cache.useful_volumes_of")
 
 

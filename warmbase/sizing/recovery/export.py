@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from warmbase.ground.units import MIB
 from warmbase.sizing.search.candidate import Candidate
 from warmbase.sizing.service.inputs import UTILISATION, TableRead
-from warmbase.sizing.service.resource import Resource, resources, seconds_alone
+from warmbase.sizing.service.resource import resources, seconds_alone
 from warmbase.sizing.workload.popularity import EVEN
 from warmbase.sizing.workload.read import Hits, Read
 from warmbase.sizing.workload.workload import StoredBlocks
@@ -160,7 +160,8 @@ def _export(candidate: Candidate, beside: float, blocks: StoredBlocks, table: Ta
     requests = needs["s3-requests"]
     needs["s3-requests"] = replace(requests, demand_per_read=gets_per_block * requests.demand_per_read)
     rates: dict[str, float] = {
-        load.name: _spare_fraction(load, beside) * needs[load.name].max_reads_per_second
+        # The share of a resource of the busiest server that the load leaves to the export.
+        load.name: max(0.0, UTILISATION - beside / load.max_reads_per_second) * needs[load.name].max_reads_per_second
         for load in candidate.resources_outside_peak(candidate.count)
         if needs[load.name].demand_per_read
     }
@@ -182,8 +183,3 @@ def _export(candidate: Candidate, beside: float, blocks: StoredBlocks, table: Ta
 def _block(read: Read, blocks: StoredBlocks, cached: float) -> Read:
     """Return the read of the next block of an export; one that is not cached does not fill the cache, either."""
     return replace(read, blocks=1.0, cacheable=cached, answer_bytes=math.ceil(blocks.payload_bytes))
-
-
-def _spare_fraction(load: Resource, reads_per_second: float) -> float:
-    """Return the fraction of a resource of the busiest server that the load leaves to an export."""
-    return max(0.0, UTILISATION - reads_per_second / load.max_reads_per_second)

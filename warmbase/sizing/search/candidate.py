@@ -10,13 +10,14 @@ from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import Final
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
 from warmbase.ground.instance import InstanceType
 from warmbase.ground.units import format_duration, format_percent, format_rate, format_size
 from warmbase.ground.values import memoized
-from warmbase.sizing.cache.bucket_cache import first_file_hit_ratio, useful_volumes
+from warmbase.sizing.cache.bucket_cache import useful_volumes
 from warmbase.sizing.requirements import Layout, Volume
 from warmbase.sizing.server.cold_start import ColdStart
 from warmbase.sizing.server.memory import NotEnoughMemory
@@ -111,15 +112,16 @@ class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         )
         if volume.purpose == "cache" and volume.count > 1:
             hit_ratio = self.hit_ratio(servers)
-            volumes = useful_volumes(hit_ratio, self.first_file_hit_ratio(servers), volume.count)
-            limits = replace(limits, volumes=volumes, warm_hit_ratio=hit_ratio)
+            first = self.first_file_hit_ratio(servers)
+            useful = useful_volumes(np.array(hit_ratio), np.array(first), volume.count)
+            limits = replace(limits, volumes=float(useful), warm_hit_ratio=hit_ratio)
         return ebs_disk(limits)
 
     def first_file_hit_ratio(self, servers: int) -> float:
         """Return the share of block reads that the first file of each warm node's cache answers."""
-        demand, files = self.inputs.demand, self.layout.volume("cache").count
-        total_bytes = demand.useful_bytes(self.cache_mib, servers)
-        return first_file_hit_ratio(demand, total_bytes, files, exact=self.exact)
+        demand = self.inputs.demand
+        first_bytes = demand.useful_bytes(self.cache_mib, servers) / self.layout.volume("cache").count
+        return demand.hit_ratio(first_bytes) if self.exact else float(demand.chord_hit_ratios(np.array(first_bytes)))
 
     def share_of(self, servers: int) -> ServerShare:
         """Return the share of the data and the load that each of this many nodes carries."""

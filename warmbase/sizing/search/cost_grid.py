@@ -56,7 +56,7 @@ from warmbase.sizing.server.region_server import ServerShare, has_room
 from warmbase.sizing.server.system_volume import SERVERS
 from warmbase.sizing.server.writes import write_load
 from warmbase.sizing.service.inputs import UTILISATION, SizingInputs
-from warmbase.sizing.service.resource import DISK_RESOURCES, Resource, ios_per_fill
+from warmbase.sizing.service.resource import DISK_RESOURCES, bottleneck, ios_per_fill
 
 Cure = Literal["larger cache", "smaller cache", "another cache", "no cache"]
 SMALLER_CACHE_TARGETS: Final = frozenset({"memory", "warm_up", "offline_after_crash"})
@@ -80,7 +80,8 @@ WARM_UP: Final = frozenset({"warm_up"})
 def cures(candidate: Candidate, missed: Iterable[Shortfall]) -> set[Cure]:
     """Return the changes of the cache that may meet the targets that a candidate misses."""
     written = candidate.inputs.requirements.workload.write_bytes_per_second > 0
-    return {_cure(shortfall, written=written) for shortfall in missed}
+    contested = CONTESTED_RESOURCES | {"cpu", "network"} if written else CONTESTED_RESOURCES
+    return {_cure(shortfall, contested) for shortfall in missed}
 
 
 def cures_of(candidate: Candidate, cold: AbstractSet[str] = WARM_UP) -> set[Cure]:
@@ -88,7 +89,7 @@ def cures_of(candidate: Candidate, cold: AbstractSet[str] = WARM_UP) -> set[Cure
     return cures(candidate, shortfalls(candidate, cold))
 
 
-def _cure(shortfall: Shortfall, *, written: bool) -> Cure:
+def _cure(shortfall: Shortfall, contested: AbstractSet[str]) -> Cure:
     """Return the change of the cache that may meet a target on these nodes.
 
     Faster volumes may, too, although more IOPS can also slow a prefetch. A larger cache answers more reads, but its
@@ -100,13 +101,9 @@ def _cure(shortfall: Shortfall, *, written: bool) -> Cure:
         return "smaller cache"
     if shortfall.target == "recovery" or shortfall.bottleneck in CACHE_INDEPENDENT_RESOURCES:
         return "no cache"
-    if shortfall.target == "writes" or (shortfall.target == "reads" and _is_contested(shortfall, written=written)):
+    if shortfall.target == "writes" or (shortfall.target == "reads" and shortfall.bottleneck in contested):
         return "another cache"
     return "larger cache"
-
-
-def _is_contested(shortfall: Shortfall, *, written: bool) -> bool:
-    return shortfall.bottleneck in CONTESTED_RESOURCES or (written and shortfall.bottleneck in {"cpu", "network"})
 
 
 def serves_reads_alone(largest: Candidate) -> bool:
@@ -129,20 +126,13 @@ def may_serve_reads(smallest: Candidate, largest: Candidate) -> bool:
     if not inputs.requirements.workload.write_bytes_per_second:
         return True
     hit_ratio = largest.hit_ratio(largest.survivors)
-    return any(
-        not candidate.fits_memory or _carry(_without_handlers(candidate, hit_ratio), offered)
-        for candidate in (largest, smallest)
-    )
-
-
-def _without_handlers(candidate: Candidate, hit_ratio: float) -> list[Resource]:
-    """Return the resources of the survivors at this hit ratio, apart from handlers."""
-    limits = candidate.hardware_limits(candidate.survivors, hit_ratio)
-    return [limit for limit in limits if limit.name != "handlers"]
-
-
-def _carry(limits: Iterable[Resource], reads_per_second: float) -> bool:
-    return all(reads_per_second <= UTILISATION * limit.max_reads_per_second for limit in limits)
+    for candidate in (largest, smallest):
+        if not candidate.fits_memory:
+            return True
+        limits = candidate.hardware_limits(candidate.survivors, hit_ratio)
+        if offered <= UTILISATION * bottleneck(limits[:-1]).max_reads_per_second:  # the handlers come last
+            return True
+    return False
 
 
 def may_serve_writes(smallest: Candidate, largest: Candidate) -> bool:
@@ -155,15 +145,13 @@ def may_serve_writes(smallest: Candidate, largest: Candidate) -> bool:
     if not written or not (smallest.fits_memory and largest.fits_memory):
         return True
     hit_ratio = largest.hit_ratio(largest.survivors)
-
-    def serves(candidate: Candidate) -> bool:
-        reads = _without_handlers(candidate, hit_ratio)
-        if not _carry(reads, offered):
-            return False
-        writes = write_load(candidate.writing_server, candidate.survivors, written, reads, offered)
-        return written <= UTILISATION * (1 + ROUNDING) * writes.saturation_bytes_per_second
-
-    return serves(smallest) or serves(largest)
+    for candidate in (smallest, largest):
+        reads = candidate.hardware_limits(candidate.survivors, hit_ratio)[:-1]  # the handlers come last
+        if offered <= UTILISATION * bottleneck(reads).max_reads_per_second:
+            writes = write_load(candidate.writing_server, candidate.survivors, written, reads, offered)
+            if written <= UTILISATION * (1 + ROUNDING) * writes.saturation_bytes_per_second:
+                return True
+    return False
 
 
 ANOTHER: Final[frozenset[Cure]] = frozenset({"another cache"})
@@ -194,21 +182,18 @@ def with_fitting_cache(candidate: Candidate, missed: Sequence[Shortfall], planne
     if not candidate.cache_mib or has_size or not missed or not candidate.fits_memory:
         return candidate
     is_too_large = _is_too_large(candidate, missed)
-    if not is_too_large and not _is_nearly_met(candidate, missed):
+    # A cache that is a little smaller leaves more to others, and may so meet targets that are nearly met.
+    is_nearly_met = all(
+        cures(candidate, [shortfall]) == ANOTHER and shortfall.actual >= NEARLY_MET * shortfall.limit
+        for shortfall in missed
+    )
+    if not is_too_large and not is_nearly_met:
         return candidate
     fitting = _with_largest_fitting(candidate) if is_too_large else candidate
     if planned_mib >= candidate.cache_mib or (planned_mib <= fitting.cache_mib and not shortfalls(fitting, WARM_UP)):
         return fitting
     planned = _with_cache(candidate, planned_mib)
     return fitting if shortfalls(planned, WARM_UP) else planned
-
-
-def _is_nearly_met(candidate: Candidate, missed: Iterable[Shortfall]) -> bool:
-    """Return whether a cache that is a little smaller may meet all missed targets, because it leaves more to others."""
-    return all(
-        cures(candidate, [shortfall]) == ANOTHER and shortfall.actual >= NEARLY_MET * shortfall.limit
-        for shortfall in missed
-    )
 
 
 def _with_largest_fitting(candidate: Candidate) -> Candidate:
@@ -350,7 +335,8 @@ def cost_grid(nodes: NodeChoice) -> CostGrid | None:
     if nodes.storage in {"pinned", "none"}:
         return CostGrid(nodes=nodes, cache_mib=np.zeros(1), volumes=ONE[0], throughput_mib_s=ONE, iops=ONE, usd=0 * ONE)
     if nodes.storage == "data":
-        return _hdfs(nodes)
+        data = data_volumes(nodes.inputs, nodes.instance, nodes.survivors)
+        return _provisioned(nodes, data) if data.count.all() else None
     if nodes.storage in EBS_CACHES and not may_carry(nodes.inputs, nodes.instance, nodes.survivors):
         return None
     if nodes.storage == "nvme":
@@ -376,11 +362,6 @@ def _on_drives(nodes: NodeChoice, sizes: Floats) -> CostGrid | None:
     return CostGrid(nodes=nodes, cache_mib=sizes, volumes=speeds[:, 0], throughput_mib_s=speeds, iops=speeds, usd=usd)
 
 
-def _hdfs(nodes: NodeChoice) -> CostGrid | None:
-    volumes = data_volumes(nodes.inputs, nodes.instance, nodes.survivors)
-    return _provisioned(nodes, volumes) if volumes.count.all() else None
-
-
 def _provisioned(nodes: NodeChoice, volumes: NodeVolumes) -> CostGrid | None:
     """Return the grid of gp3 volumes at every speed from the least that carries the offered reads."""
     inputs, prices = nodes.inputs, nodes.inputs.world.prices
@@ -391,7 +372,10 @@ def _provisioned(nodes: NodeChoice, volumes: NodeVolumes) -> CostGrid | None:
     throughput, proportional = provisions.sufficient(mib_per_second, read_ios * SPEEDS)
     operations = proportional
     if nodes.storage == "gp3-iops":
-        written_ios = _written_ios_per_second(inputs) / nodes.survivors / volumes.count[:, None]
+        # The least operations with which flushes and compactions write blocks to all cache volumes.
+        length_bytes = inputs.read.cached_length_bytes
+        all_ios = inputs.written_bytes_per_second / length_bytes * ios_per_fill(length_bytes, "ebs")
+        written_ios = all_ios / nodes.survivors / volumes.count[:, None]
         if (written_ios < (SPEED_STEP - 1) * read_ios).all():
             return None  # less than a step of speeds
         _, operations = provisions.sufficient(mib_per_second, (read_ios + written_ios) * SPEEDS)
@@ -423,12 +407,6 @@ def _provisioned(nodes: NodeChoice, volumes: NodeVolumes) -> CostGrid | None:
     )
 
 
-def _written_ios_per_second(inputs: SizingInputs) -> float:
-    """Return the least operations a second with which flushes and compactions write blocks to all cache volumes."""
-    length_bytes = inputs.read.cached_length_bytes
-    return inputs.written_bytes_per_second / length_bytes * ios_per_fill(length_bytes, "ebs")
-
-
 @lru_cache(maxsize=SERVERS)
 def _cache_sizes_mib(inputs: SizingInputs, survivors: int) -> Floats:
     """Return a node's caches, from the smallest that meets the hit ratio to one that holds all data; shape (sizes,).
@@ -446,7 +424,7 @@ def _cache_sizes_mib(inputs: SizingInputs, survivors: int) -> Floats:
 def _gets_usd(nodes: NodeChoice, sizes: Floats) -> Floats:
     """Return the price of a month's GETs with all nodes warm, where the load is open; shape (sizes,)."""
     inputs = nodes.inputs
-    hits = inputs.demand.estimated_hit_ratios(inputs.demand.effective_sizes_mib(sizes), nodes.count)
+    hits = inputs.demand.estimated_hit_ratios(sizes, nodes.count)
     gets_per_second = (inputs.offered_reads_per_second or 0.0) * inputs.read.blocks * (1 - inputs.read.cacheable * hits)
     return gets_per_second * SECONDS_PER_MONTH * inputs.world.prices.usd("s3-get")
 

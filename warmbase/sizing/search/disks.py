@@ -117,7 +117,7 @@ def volume_shortfall(inputs: SizingInputs, instance: InstanceType, servers: int)
             cache_volume_gib(cache_mib, demand, count),
             Hits(ratio=demand.estimated_hit_ratio(cache_mib, servers)),
         )
-        useful = useful_volumes_of(demand, demand.effective_sizes_mib(np.array([float(cache_mib)])), servers, count)[0]
+        useful = useful_volumes_of(demand, np.array([float(cache_mib)]), servers, count)[0]
         # Several volumes are together no faster than their instance.
         busy = max(1.0, min(useful, instance.ebs_sustained_bytes_per_second / MIB / most.mib_s))
     if size_gib > most_gib:
@@ -294,15 +294,14 @@ def fewest_cache_volumes(inputs: SizingInputs, instance: InstanceType, sizes_mib
     If no number of volumes carries them, return the fewest that hold the cache.
     """
     demand, most = inputs.demand, gp3.Provisions.of(instance)
-    effective_mib = demand.effective_sizes_mib(sizes_mib)
-    hits = demand.estimated_hit_ratios(effective_mib, servers)
+    hits = demand.estimated_hit_ratios(sizes_mib, servers)
     none, every = _loads(inputs, servers)
     node_bytes, node_ios = (low + (high - low) * hits for low, high in zip(none, every, strict=True))
     sustained = (node_bytes <= instance.ebs_sustained_bytes_per_second) & (node_ios <= instance.ebs_sustained_iops)
     size_gib, numbers, busy, cache_mib = np.zeros_like(hits), np.zeros_like(hits), np.ones_like(hits), sizes_mib
     carried = np.zeros_like(hits, dtype=bool)
     for count in range(1, gp3.EMR_MOST_VOLUMES + 1):
-        useful = useful_volumes_of(demand, effective_mib, servers, count) if count > 1 else busy
+        useful = useful_volumes_of(demand, sizes_mib, servers, count) if count > 1 else busy
         whole_mib = whole_files_mib(sizes_mib, count)
         sizes_gib = cache_volumes_gib(whole_mib, demand, count)
         holds = sizes_gib <= gp3.EMR_DOCUMENTED_GIB

@@ -155,7 +155,10 @@ def billed_groups(
 
 def candidate_bill(candidate: Candidate) -> Bill:
     """Return what is billed besides the nodes of the candidate."""
-    gets, uploaded = gets_per_second(candidate), _uploaded_bytes_per_second(candidate)
+    gets, uploaded = gets_per_second(candidate), 0.0
+    if written := candidate.inputs.requirements.workload.write_bytes_per_second:
+        server = candidate.writing_server  # its flushes and compactions send this to S3
+        uploaded = written / server.cells.value_bytes * server.uploaded_bytes
     return _bill(candidate.inputs, candidate.count, gets, uploaded)
 
 
@@ -169,15 +172,6 @@ def fixed_usd(inputs: SizingInputs) -> float:
 def _primaries(inputs: SizingInputs, instance_type: str) -> BilledGroup:
     count = inputs.requirements.cluster.primaries
     return BilledGroup(role="primary", instance_type=instance_type, count=count, volumes=PRIMARY_VOLUMES)
-
-
-def _uploaded_bytes_per_second(candidate: Candidate) -> float:
-    """Return what flushes and compactions send to S3."""
-    written = candidate.inputs.requirements.workload.write_bytes_per_second
-    if not written:
-        return 0.0
-    server = candidate.writing_server
-    return written / server.cells.value_bytes * server.uploaded_bytes
 
 
 def _bill(inputs: SizingInputs, core_nodes: int, gets: float, uploaded_bytes_per_second: float) -> Bill:

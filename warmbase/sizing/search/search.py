@@ -88,8 +88,8 @@ class GridPoints(Struct, kw_only=True, eq=False, dict=True):
         """Return the least cost of the cheapest point."""
         return self.common_usd + float(self.grid.usd.min())
 
-    def advance(self) -> Iterator[GridPoints]:
-        """Try the cheapest point and drop the points that miss the same targets; then yield the rest."""
+    def advance(self) -> list[GridPoints]:
+        """Try the cheapest point and drop the points that miss the same targets; then return the rest, if any."""
         usd = self.grid.usd
         size, speed = (int(index) for index in np.unravel_index(usd.argmin(), usd.shape))
         least = self.least_usd() + ROUNDING_USD
@@ -103,8 +103,7 @@ class GridPoints(Struct, kw_only=True, eq=False, dict=True):
             if missed:
                 self._drop_slow_volumes()
                 self._drop_alike(missed, size, speed)
-        if np.isfinite(usd.min()):
-            yield self
+        return [self] if np.isfinite(usd.min()) else []
 
     def _drop_alike(self, missed: list[Shortfall], size: int, speed: int) -> None:
         """Drop the points that miss the same targets as this one, by the laws for what its shortfalls need."""
@@ -326,7 +325,7 @@ class Search(Struct, kw_only=True, dict=True):
             self.bounds.usd = min(
                 (tried.usd_per_month for name, tried in self.serving.items() if name != winner), default=math.inf
             )
-            self._cheapest(math.inf, of_types_beside=winner, most=limit)
+            self.cheapest_serving(limit, of_types_beside=winner)
         nearest = {**self.nearest, **self.serving}
         if not nearest:
             raise LookupError("no instance type has room for this")
@@ -351,24 +350,26 @@ class Search(Struct, kw_only=True, dict=True):
             self._push(heapq.heappop(self.queue)[-1].advance())
         return self.bounds.best is not None
 
-    def cheapest_serving(self, candidates: float = math.inf) -> Evaluation | None:
-        """Return the cheapest of so many candidates that meets the targets; None if none does within the budget."""
-        best = self._cheapest(self.budget_usd, most=candidates)
-        return self.evaluate(self.bounds.best) if best is None and self.bounds.best is not None else best
-
-    def _cheapest(
-        self, limit_usd: float, of_types_beside: str | None = None, most: float = math.inf
+    def cheapest_serving(
+        self, candidates: float = math.inf, *, of_types_beside: str | None = None
     ) -> Evaluation | None:
-        """Advance the cheapest branch until the cheapest candidate that serves is known, or for `most` candidates."""
-        while self.queue and self.queue[0][0] <= limit_usd and self.bounds.candidates < most:
-            candidates = (tried for name, tried in self.serving.items() if name != of_types_beside)
-            best = min(candidates, key=lambda tried: tried.rank, default=None)
+        """Return the cheapest of so many candidates that meets the targets; None if none does within the budget.
+
+        The cheapest branch advances until that candidate is known. A runner-up `of_types_beside` the winner's may
+        exceed the budget.
+        """
+        limit_usd = self.budget_usd if of_types_beside is None else math.inf
+        while self.queue and self.queue[0][0] <= limit_usd and self.bounds.candidates < candidates:
+            serving = (tried for name, tried in self.serving.items() if name != of_types_beside)
+            best = min(serving, key=lambda tried: tried.rank, default=None)
             if best is not None and best.usd_per_month <= self.queue[0][0]:
                 return best
             _, _, branch = heapq.heappop(self.queue)
             if branch.instance.name != of_types_beside:
                 self._push(branch.advance())
-        return min(self.serving.values(), key=lambda tried: tried.rank, default=None)
+        if self.serving:
+            return min(self.serving.values(), key=lambda tried: tried.rank)
+        return None if self.bounds.best is None else self.evaluate(self.bounds.best)
 
     def evaluate(self, candidate: Candidate) -> Evaluation:
         """Return a candidate with its bill and its shortfalls; it is remembered if it is the nearest of its type."""
@@ -406,15 +407,15 @@ class _Counts(Struct, kw_only=True, eq=False, dict=True):
         storage_usd = least_storage_usd(inputs, self.storages[0])
         return self.search.fixed_usd + storage_usd + instances_usd(inputs, self.instance, count)
 
-    def advance(self) -> Iterator[_Branch]:
-        """Leave out the next counts if they are too small, or else yield the fewest nodes; then yield the rest."""
+    def advance(self) -> list[_Branch]:
+        """Leave out the next counts if they are too small, or else return the fewest nodes; then return the rest."""
+        branches: list[_Branch] = []
         if not self.screened:
             self._leave_out_too_few()
         elif self.counts:
-            yield from self._points(self.counts[0])
+            branches += self._points(self.counts[0])
             self.counts = self.counts[1:]
-        if self.counts:
-            yield self
+        return [*branches, self] if self.counts else branches
 
     def _leave_out_too_few(self) -> None:
         """Look as far as twice the fewest nodes for a count whose largest cache and fastest volumes carry the load.

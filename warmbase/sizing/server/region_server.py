@@ -188,8 +188,10 @@ class RegionServer(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     @property
     def open_region_threads(self) -> int:
         """Return `hbase.regionserver.executor.openregion.threads`."""
-        share, workload = self.share, self.inputs.demand.blocks.workload
-        return self.inputs.requirements.pins.open_region_threads or _open_region_threads(share, workload)
+        regions, workload = self.share.regions, self.inputs.demand.blocks.workload
+        return self.inputs.requirements.pins.open_region_threads or open_region_threads(
+            regions, round(workload.regions / regions), S3_TRIP_SECONDS
+        )
 
     @property
     def s3_connections(self) -> int:
@@ -213,7 +215,16 @@ class RegionServer(Struct, frozen=True, kw_only=True, eq=False, dict=True):
             self.inputs.requirements.pins.retain_retries,
             self.inputs.requirements.targets.offline_after_crash_seconds,
         )
-        load = _restart_of(self.heap, self.share, self.open_region_threads, self.inputs.world.release)
+        load = RestartLoad(
+            heap_bytes=self.heap.xmx_bytes,
+            cached_blocks=self.share.cached_blocks,
+            regions=math.ceil(self.share.regions),
+            open_region_threads=self.open_region_threads,
+            s3_trip_seconds=S3_TRIP_SECONDS,
+            pre_touch=True,
+            restores_in_background=self.inputs.world.release.index_restored_in_background,
+            retained=self.share.cache_bytes > 0,
+        )
         timing = restart(load, pinned)
         return timing if most is None or pinned else shortened(timing, most)
 
@@ -250,9 +261,19 @@ def has_room(instance: InstanceType, share: ServerShare, inputs: SizingInputs) -
 @lru_cache(maxsize=SHARES)
 def server_heap(inputs: SizingInputs, share: ServerShare) -> tuple[HeapNeeds, Heap]:
     """Return the needs on the heap of a RegionServer with this share, and the heap that holds them on any instance."""
-    release = inputs.world.release
-    needs = _heap_needs(share, inputs)
-    return needs, heap(needs, release.collector)
+    demand, collector = inputs.demand, inputs.world.release.collector
+    queued_blocks = 2 * WRITER_THREADS * demand.writer_queue_length if share.cached_blocks else 0
+    needs = HeapNeeds(
+        l1_bytes=l1_bytes(share.index_and_bloom_bytes, data_blocks=not share.cache_bytes),
+        memstore_bytes=memstore_bytes(
+            WriteShare.of(demand.blocks, share.write_bytes_per_second, share.regions),
+            flush_writing(demand.blocks.workload, caches=share.cached_blocks > 0),
+        ),
+        index_bytes=share.cached_blocks * index_bytes_per_block(collector),
+        write_queue_bytes=math.ceil(queued_blocks * demand.cacheable.cached_bytes),
+        persist_chunk_bytes=chunk_heap_bytes(share.cached_blocks),
+    )
+    return needs, heap(needs, collector)
 
 
 def index_format(release: Release) -> IndexFormat:
@@ -288,48 +309,9 @@ def s3_connections(threads_that_answer: int, threads_that_prefetch: int) -> int:
     return max(DEFAULT_S3_CONNECTIONS, S3_CONNECTIONS_PER_THREAD * threads)
 
 
-def _open_region_threads(share: ServerShare, workload: Workload) -> int:
-    return open_region_threads(share.regions, round(workload.regions / share.regions), S3_TRIP_SECONDS)
-
-
-def _heap_needs(share: ServerShare, inputs: SizingInputs) -> HeapNeeds:
-    demand, collector = inputs.demand, inputs.world.release.collector
-    queued_blocks = 2 * WRITER_THREADS * demand.writer_queue_length if share.cached_blocks else 0
-    return HeapNeeds(
-        l1_bytes=l1_bytes(share.index_and_bloom_bytes, data_blocks=not share.cache_bytes),
-        memstore_bytes=_memstore_bytes(
-            inputs, share.write_bytes_per_second, share.regions, caches=share.cached_blocks > 0
-        ),
-        index_bytes=share.cached_blocks * index_bytes_per_block(collector),
-        write_queue_bytes=math.ceil(queued_blocks * demand.cacheable.cached_bytes),
-        persist_chunk_bytes=chunk_heap_bytes(share.cached_blocks),
-    )
-
-
-@lru_cache(maxsize=SHARES)
-def _memstore_bytes(inputs: SizingInputs, write_bytes_per_second: float, regions: float, *, caches: bool) -> int:
-    """Return the memstore for these writes to so many regions."""
-    blocks = inputs.demand.blocks
-    writes = WriteShare.of(blocks, write_bytes_per_second, regions)
-    return memstore_bytes(writes, flush_writing(blocks.workload, caches=caches))
-
-
 def flush_writing(workload: Workload, *, caches: bool) -> FileWriting:
     """Return how a flush writes to S3, and to the cache where there is one."""
     return FileWriting(cached_fraction=0.0, caches=caches, compresses=workload.compressed)
-
-
-def _restart_of(sized_heap: Heap, share: ServerShare, openers: int, release: Release) -> RestartLoad:
-    return RestartLoad(
-        heap_bytes=sized_heap.xmx_bytes,
-        cached_blocks=share.cached_blocks,
-        regions=math.ceil(share.regions),
-        open_region_threads=openers,
-        s3_trip_seconds=S3_TRIP_SECONDS,
-        pre_touch=True,
-        restores_in_background=release.index_restored_in_background,
-        retained=share.cache_bytes > 0,
-    )
 
 
 # judgement: a prefetch reads a store file from end to end, which S3A's `sequential` policy does in one request; 64 MiB

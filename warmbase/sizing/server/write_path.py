@@ -25,6 +25,7 @@ applies. Source: HBase 2.6.2 PressureAwareCompactionThroughputController, Compac
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
@@ -103,6 +104,7 @@ MINIMUM_MEMSTORE_BYTES: Final = GIB // 2  # judgement: room for bursts of a tabl
 FEWEST_REGIONS: Final = 1
 # judgement: HBase's default of 0.95 leaves only 26 MiB of the smallest memstore for writes that arrive during a flush.
 LOWER_LIMIT: Final = 0.85
+MEMSTORES: Final = 1_024  # whose sizes are cached: a search asks for each with every cache
 
 
 class Memstore(Struct, frozen=True, kw_only=True):
@@ -141,6 +143,7 @@ def flush_room_bytes(share: WriteShare, files: FileWriting) -> float:
     return share.heap_bytes_per_second * seconds / UTILISATION / (1 - LOWER_LIMIT)
 
 
+@lru_cache(maxsize=MEMSTORES)
 def memstore_bytes(share: WriteShare, files: FileWriting) -> int:
     """Return room for half an hour of one RegionServer's writes, but no more than its regions hold before a flush.
 

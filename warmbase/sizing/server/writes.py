@@ -9,6 +9,7 @@ by its demand. Reads get what the offered writes leave, and writes get what the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import Final
@@ -17,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from warmbase.sizing.server.write_path import LOG_IO_BYTES, WriteSettings, WritingServer
-from warmbase.sizing.service.resource import DISK_RESOURCES, Disk, Resource, ServingCluster, bottleneck
+from warmbase.sizing.service.resource import DISK_RESOURCES, Resource, ServingCluster, bottleneck
 
 __all__ = ["WriteResource", "Writes", "blocking_resource", "without_writes", "write_load", "write_resources"]
 
@@ -119,43 +120,30 @@ def write_load(
 
 
 def without_writes(cluster: ServingCluster, server: WritingServer, bytes_per_second: float) -> ServingCluster:
-    """Return the cluster that is left for reads after this many bytes of values a second in the whole cluster."""
-    cells = bytes_per_second / server.cells.value_bytes / cluster.servers
+    """Return the cluster that is left for reads after this many bytes of values a second in the whole cluster.
+
+    Its disk lacks the cache's writes, and has no more than the log leaves of the instance's EBS throughput.
+    """
+    cells, disk = bytes_per_second / server.cells.value_bytes / cluster.servers, cluster.disk
+    if disk is not None:
+        most_bytes = most_ios = math.inf
+        if disk.kind == "ebs":
+            most_bytes = rest(server.ebs.bytes_per_second, cells * server.ebs_bytes)
+            most_ios = rest(server.ebs.ios_per_second, cells * server.ebs_ios)
+        written_bytes, written_ios = cells * server.disk_bytes, cells * server.disk_ios
+        disk = replace(
+            disk,
+            bytes_per_second=min(rest(disk.bytes_per_second, written_bytes), most_bytes),
+            ios_per_second=min(rest(disk.ios_per_second, written_ios), most_ios),
+            one_bytes_per_second=min(rest(disk.one_bytes_per_second, written_bytes), most_bytes),
+            one_ios_per_second=min(rest(disk.one_ios_per_second, written_ios), most_ios),
+        )
     return replace(
         cluster,
         vcpus=rest(cluster.vcpus, cells * server.cpu_seconds),
         network_gbit_per_second=rest(1.0, cells * server.network_bytes / server.network_bytes_per_second)
         * cluster.network_gbit_per_second,
-        disk=_disk_for_reads(cluster.disk, server, cells),
-    )
-
-
-def _disk_for_reads(disk: Disk | None, server: WritingServer, cells: float) -> Disk | None:
-    """Return the disk minus the cache's writes, and no more than the log leaves of the instance's EBS throughput."""
-    if disk is None:
-        return None
-
-    def unwritten(bytes_per_second: float, ios_per_second: float) -> tuple[float, float]:
-        rates = (
-            rest(bytes_per_second, cells * server.disk_bytes),
-            rest(ios_per_second, cells * server.disk_ios),
-        )
-        if disk.kind != "ebs":
-            return rates
-        ebs = (
-            rest(server.ebs.bytes_per_second, cells * server.ebs_bytes),
-            rest(server.ebs.ios_per_second, cells * server.ebs_ios),
-        )
-        return min(rates[0], ebs[0]), min(rates[1], ebs[1])
-
-    bytes_per_second, ios_per_second = unwritten(disk.bytes_per_second, disk.ios_per_second)
-    one_bytes_per_second, one_ios_per_second = unwritten(disk.one_bytes_per_second, disk.one_ios_per_second)
-    return replace(
-        disk,
-        bytes_per_second=bytes_per_second,
-        ios_per_second=ios_per_second,
-        one_bytes_per_second=one_bytes_per_second,
-        one_ios_per_second=one_ios_per_second,
+        disk=disk,
     )
 
 

@@ -117,7 +117,7 @@ class WriteShare(Struct, frozen=True, kw_only=True):
     @property
     def heap_bytes_per_second(self) -> float:
         """Return how fast the memstore fills."""
-        return self.cells_per_second * self.cells.heap_bytes
+        return self.bytes_per_second / self.cells.value_bytes * self.cells.heap_bytes
 
 
 LEAST_AMPLIFICATION: Final = 2.0
@@ -185,16 +185,13 @@ class SizingInputs(Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
     @cached_property
     def read(self) -> Read:
-        """Return one read of the workload; for several tables, the mean read."""
-        return self.table_reads[0].read if len(self.table_reads) == 1 else self._mean_read
-
-    @property
-    def _mean_read(self) -> Read:
-        """Return the mean request.
+        """Return one read of the workload; for several tables, the mean request.
 
         A block that misses the cache has the mean length in S3 of the blocks that miss at the target hit ratio.
         """
         blocks, tables = self.demand.blocks, self.table_reads
+        if len(tables) == 1:
+            return tables[0].read
         ratios = self.table_hit_ratios(self.requirements.targets.hit_ratio if self.mode.has_bucket_cache else 0.0)
         missing = [share * (1 - ratio) for share, ratio in zip(blocks.read_shares, ratios, strict=True)]
         missing = missing if sum(missing) > 0 else list(blocks.read_shares)
@@ -226,7 +223,10 @@ class SizingInputs(Struct, frozen=True, kw_only=True, eq=False, dict=True):
                 read=self._read(part),
                 kind=part.workload.reads.kind,
                 rows=part.workload.reads.rows,
-                timings=_timings(part),
+                # Compressed blocks are decompressed on every read.
+                timings=Timings(
+                    block_cpu_seconds=block_cpu_seconds(part.payload_bytes, compressed=part.workload.compressed)
+                ),
             )
             for share, part in zip(blocks.request_shares, blocks.parts, strict=True)
         )
@@ -276,8 +276,20 @@ class SizingInputs(Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
     @cached_property
     def region_loads(self) -> tuple[RegionLoads, ...]:
-        """Return how the reads of each table spread over its regions."""
-        return tuple(map(_region_loads, self.demand.blocks.parts))
+        """Return how the reads of each table spread over its regions.
+
+        Without cached blocks, even the hottest rows of a table come from S3 each time.
+        """
+        return tuple(
+            RegionLoads(
+                regions=part.workload.regions,
+                spread=part.workload.spread,
+                popularity=part.workload.popularity,
+                rows=part.rows,
+                row_bytes=(1 + part.count / part.rows) * part.cached_bytes if part.workload.cached else math.inf,
+            )
+            for part in self.demand.blocks.parts
+        )
 
     @cached_property
     def at_peak(self) -> SizingInputs:
@@ -316,21 +328,3 @@ class SizingInputs(Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
 def _mean(weights: Sequence[float], values: Sequence[float]) -> float:
     return sum(weight * value for weight, value in zip(weights, values, strict=True)) / sum(weights)
-
-
-def _timings(blocks: StoredBlocks) -> Timings:
-    """Return the CPU time of a block; compressed blocks are decompressed on every read."""
-    seconds = block_cpu_seconds(blocks.payload_bytes, compressed=blocks.workload.compressed)
-    return Timings(block_cpu_seconds=seconds)
-
-
-def _region_loads(blocks: StoredBlocks) -> RegionLoads:
-    """Return how the reads of a table spread. Without cached blocks, even its hottest rows come from S3 each time."""
-    workload = blocks.workload
-    return RegionLoads(
-        regions=workload.regions,
-        spread=workload.spread,
-        popularity=workload.popularity,
-        rows=blocks.rows,
-        row_bytes=(1 + blocks.count / blocks.rows) * blocks.cached_bytes if workload.cached else math.inf,
-    )

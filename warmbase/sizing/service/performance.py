@@ -377,12 +377,19 @@ def performance(inputs: SizingInputs, cluster: ServingCluster, hits: Hits, vcpus
     stations = network(limits, cluster.servers, vcpus, delay)
     busiest = next(resource.imbalance for resource in limits if resource.name == "handlers")
     handlers = Handlers(servers=cluster.servers, per_server=cluster.handlers, imbalance=busiest)
-    load, overloaded = _load(inputs, handlers, stations)
+    offered, overloaded = inputs.requirements.workload.load, False
+    try:
+        if isinstance(offered, ClosedLoad):
+            load = closed_load(stations, offered.concurrency, handlers)
+        else:
+            load = open_load(stations, offered.reads_per_second, handlers)
+    except Overloaded:
+        load, overloaded = _saturated(stations, handlers), True
     alone = max(0.0, load.seconds_alone - delay)
     ratios = hits.tables or inputs.table_hit_ratios(hits.ratio)
 
     def path_of(table: TableRead, ratio: float) -> TablePath:
-        servers = _fan_out_servers(table, cluster)
+        servers = min(table.rows, cluster.servers) if table.kind == "multi-get" else 1
         of_table = alone
         if len(ratios) > 1:
             own = replace(hits, ratio=ratio, tables=())
@@ -414,20 +421,6 @@ def reads_in_progress(load: Load, servers: int, limits: Sequence[Resource]) -> f
     *others, one_handler = limits
     carried = bottleneck(others).max_reads_per_second
     return min(load.reads_per_second / UTILISATION, carried) / one_handler.max_reads_per_second / UTILISATION
-
-
-def _fan_out_servers(table: TableRead, cluster: ServingCluster) -> int:
-    return min(table.rows, cluster.servers) if table.kind == "multi-get" else 1
-
-
-def _load(inputs: SizingInputs, handlers: Handlers, stations: QueueingNetwork) -> tuple[LoadResult, bool]:
-    load = inputs.requirements.workload.load
-    if isinstance(load, ClosedLoad):
-        return closed_load(stations, load.concurrency, handlers), False
-    try:
-        return open_load(stations, load.reads_per_second, handlers), False
-    except Overloaded:
-        return _saturated(stations, handlers), True
 
 
 def _saturated(stations: QueueingNetwork, handlers: Handlers) -> LoadResult:

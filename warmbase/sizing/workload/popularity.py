@@ -30,14 +30,6 @@ from warmbase.ground.units import MIB
 Number = TypeVar("Number", np.float64, np.int64)
 
 
-def distinct(values: NDArray[Number]) -> NDArray[Number]:
-    """Return each value once, in ascending order; none may be NaN."""
-    ascending = np.sort(values)
-    first = np.ones(len(ascending), dtype=bool)
-    first[1:] = ascending[1:] != ascending[:-1]
-    return ascending[first]
-
-
 Floats = NDArray[np.float64]
 
 YCSB_RANKS: Final = 10**10  # YCSB ScrambledZipfianGenerator.ITEM_COUNT: ranks it draws from, whatever the table
@@ -74,7 +66,13 @@ class Curve(Struct, frozen=True, kw_only=True):
         widths, rises = np.diff(rows), np.diff(reads)
         slopes = rises / np.where(widths > 0, widths, np.nan)
         if not (np.all(widths > 0) and np.all(rises >= 0) and np.all(np.diff(slopes) <= ALIKE * slopes[:-1])):
-            raise InvalidInput([_bad_curve(self.points)])
+            bad_curve = Problem(
+                where="popularity",
+                what="the curve cannot be a popularity",
+                why=f"(share of rows, share of reads) must rise from (0, 0) to (1, 1) and flatten: {self.points}",
+                fix="sort the rows by reads, hottest first, and give cumulative shares from 0 to 1",
+            )
+            raise InvalidInput([bad_curve])
 
     def _axes(self) -> tuple[Floats, Floats]:
         inner = [point for point in self.points if point not in {(0, 0), (1, 1)}]
@@ -106,16 +104,14 @@ class Zipf(Struct, frozen=True, kw_only=True):
 
     def reads_of_hottest(self, ranks: Floats, rows: float) -> Floats:
         """Generalised harmonic numbers, the first SINGLE_RANKS summed, the others by the midpoint integral."""
-        harmonic = self._harmonic(np.append(ranks, rows))
-        return np.asarray(harmonic[:-1] / harmonic[-1])
-
-    def _harmonic(self, ranks: Floats) -> Floats:
+        ranks = np.append(ranks, rows)
         single = np.concatenate(([0.0], np.cumsum(np.arange(1, SINGLE_RANKS + 1) ** -self.theta)))
         summed = np.interp(ranks, np.arange(SINGLE_RANKS + 1), single)
         begin, end = SINGLE_RANKS + 0.5, np.maximum(ranks, SINGLE_RANKS) + 0.5
         power = 1 - self.theta
         tail = np.log(end / begin) if power == 0 else (end**power - begin**power) / power
-        return np.asarray(summed + tail)
+        harmonic = summed + tail
+        return np.asarray(harmonic[:-1] / harmonic[-1])
 
     def breaks(self, rows: float) -> Sequence[float]:  # noqa: ARG002 - the protocol's parameter
         """None: popularity falls smoothly."""
@@ -202,23 +198,25 @@ def block_popularity(rows: RowPopularity, blocks: float, rows_per_block: float) 
     InvalidInput unless both are positive.
     """
     if not (blocks > 0 and rows_per_block > 0):
-        raise InvalidInput([_no_blocks(blocks, rows_per_block)])
+        nothing = Problem(
+            where="popularity",
+            what="nothing is read",
+            why=f"blocks is {blocks} and rows per block is {rows_per_block}; both must be positive",
+            fix="state how much is stored, and the mean size of a row",
+        )
+        raise InvalidInput([nothing])
     stored = max(1.0, blocks * rows_per_block)
     ranks = rows.ranks_of(stored)
     draws = max(1.0, rows_per_block) * ranks / stored
-    edges = _edges(ranks, rows.breaks(ranks))
+    # Ranks that part classes: every one up to SINGLE_RANKS, then 5 % apart, and the breaks.
+    steps = max(0, int(np.log(max(ranks / SINGLE_RANKS, 1.0)) / np.log(RANK_RATIO)))
+    wide = SINGLE_RANKS * RANK_RATIO ** np.arange(1, steps + 1)
+    edges = np.unique(np.concatenate((np.arange(SINGLE_RANKS + 1.0), wide, rows.breaks(ranks), [ranks])))
+    edges = edges[edges <= ranks]
     counts, reads = np.diff(edges), np.diff(rows.reads_of_hottest(edges, ranks))
     chance = _hottest_in(edges / ranks, draws)
     weights, split = _weights(counts, np.maximum(reads, 0) / counts, draws)
     return _merged(weights.ravel(), (chance[:, None] * split).ravel(), blocks)
-
-
-def _edges(rows: float, breaks: Sequence[float]) -> Floats:
-    """Ranks that part classes: every one up to SINGLE_RANKS, then 5 % apart, and the breaks."""
-    steps = max(0, int(np.log(max(rows / SINGLE_RANKS, 1.0)) / np.log(RANK_RATIO)))
-    wide = SINGLE_RANKS * RANK_RATIO ** np.arange(1, steps + 1)
-    edges = distinct(np.concatenate((np.arange(SINGLE_RANKS + 1.0), wide, breaks, [rows])))
-    return np.asarray(edges[edges <= rows])
 
 
 def _hottest_in(shares: Floats, draws: float) -> Floats:
@@ -262,24 +260,6 @@ def _merged(weights: Floats, shares: Floats, blocks: float) -> Popularity:
     reads = np.bincount(member, weights=shares * weights).astype(np.float64)
     counts *= blocks / counts.sum()
     return Popularity(weights=reads / reads.sum() / counts, blocks=counts)
-
-
-def _bad_curve(points: object) -> Problem:
-    return Problem(
-        where="popularity",
-        what="the curve cannot be a popularity",
-        why=f"(share of rows, share of reads) must rise from (0, 0) to (1, 1) and flatten: {points}",
-        fix="sort the rows by reads, hottest first, and give cumulative shares from 0 to 1",
-    )
-
-
-def _no_blocks(blocks: float, rows_per_block: float) -> Problem:
-    return Problem(
-        where="popularity",
-        what="nothing is read",
-        why=f"blocks is {blocks} and rows per block is {rows_per_block}; both must be positive",
-        fix="state how much is stored, and the mean size of a row",
-    )
 
 
 class Imbalance(Struct, frozen=True, kw_only=True):
@@ -401,7 +381,7 @@ def _row_weights(popularity: RowPopularity, rows: float, remembered: float) -> _
     single = remembered + np.arange(min(SINGLE, ranks - remembered) + 1)
     steps = int(np.log(max(1.0, ranks / single[-1])) / np.log(CLASS_RATIO))
     edges = np.concatenate((single[-1] * CLASS_RATIO ** np.arange(steps + 1), popularity.breaks(ranks), [ranks]))
-    edges = distinct(np.clip(edges, single[-1], ranks))
+    edges = np.unique(np.clip(edges, single[-1], ranks))
     shares, counts = np.diff(popularity.reads_of_hottest(np.append(single, edges[1:]), ranks)), np.diff(edges)
     reads, others = np.split(shares, [len(single) - 1])
     squared = np.divide(others**2, counts, out=np.zeros_like(others), where=counts > 0)

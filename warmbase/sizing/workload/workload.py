@@ -403,13 +403,19 @@ def stored_blocks(workload: Workload) -> StoredBlocks:
     plain = spread_block_lengths(workload.block_bytes, workload.key_value_bytes)
     payload_bytes = plain.mean_bytes - cached_bytes(0)
     encoded_bytes = payload_bytes * workload.encoded_fraction
-    on_disk_bytes = _on_disk_bytes(encoded_bytes / workload.compression_ratio)
+    with_header = HEADER_BYTES + encoded_bytes / workload.compression_ratio
+    on_disk_bytes = with_header + CHECKSUM_BYTES * math.ceil(with_header / CHECKSUM_CHUNK_BYTES)
     count = math.ceil(workload.stored_bytes / on_disk_bytes)
     rows = max(1, round(workload.stored_bytes * workload.compression_ratio / workload.row_bytes))
     return StoredBlocks(
         count=count,
         rows=rows,
-        lengths=_cached_lengths(workload),
+        lengths=spread_block_lengths(
+            workload.block_bytes,
+            workload.key_value_bytes,
+            payload_ratio=workload.encoded_fraction / (workload.compression_ratio if workload.compressed else 1),
+            ratio_spread_fraction=COMPRESSION_SPREAD if workload.compressed else 0.0,
+        ),
         longest_bytes=cached_bytes(workload.block_bytes + LARGEST_CELL_MULTIPLE * workload.key_value_bytes),
         payload_bytes=payload_bytes,
         on_disk_bytes=on_disk_bytes,
@@ -454,16 +460,6 @@ def _at_most(most: int, lengths: LengthHistogram) -> LengthHistogram:
     return LengthHistogram.of((ends[step], blocks) for step, (_, blocks) in zip(steps, lengths.pairs, strict=True))
 
 
-def _cached_lengths(workload: Workload) -> LengthHistogram:
-    ratio = workload.encoded_fraction / (workload.compression_ratio if workload.compressed else 1)
-    return spread_block_lengths(
-        workload.block_bytes,
-        workload.key_value_bytes,
-        payload_ratio=ratio,
-        ratio_spread_fraction=COMPRESSION_SPREAD if workload.compressed else 0.0,
-    )
-
-
 def _inspected(workload: Workload, inspection: Inspection) -> StoredBlocks:
     plain = inspection.lengths(compressed=False)
     payload_bytes = plain.mean_bytes - cached_bytes(0)
@@ -486,11 +482,6 @@ def _per_read(workload: Workload, payload_bytes: float) -> float:
     if reads.kind == "scan":
         return blocks_per_row(workload.row_bytes * reads.rows, workload.key_value_bytes, payload_bytes)
     return reads.rows * blocks_per_row(workload.row_bytes, workload.key_value_bytes, payload_bytes)
-
-
-def _on_disk_bytes(payload_bytes: float) -> float:
-    with_header = HEADER_BYTES + payload_bytes
-    return with_header + CHECKSUM_BYTES * math.ceil(with_header / CHECKSUM_CHUNK_BYTES)
 
 
 DEFAULT_SPLIT_BYTES: Final = 10 * GIB  # hbase.hregion.max.filesize
