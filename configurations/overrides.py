@@ -75,7 +75,7 @@ def _problems(override: Override, in_hbase_site: AbstractSet[str]) -> Iterator[P
     elif (figure := _planned_figure(override)) is not None:
         why = f"the property states the plan's figure {figure}, and the plan would show a different value"
         yield Problem(where=override.where, what=what, why=why, fix="remove it")
-    elif (current := current_key(override.key)) != override.key and current in _catalogued():
+    elif (current := current_key(override.key)) != override.key and any(current == key for _, key in CATALOGUE):
         why = f"the key is the deprecated name of {current}, which warmbase sets, so one of the two would be ignored"
         yield Problem(where=override.where, what=what, why=why, fix=f"write {current}")
     elif override.classification not in classifications():
@@ -114,7 +114,3 @@ def _decided_elsewhere(override: Override) -> str | None:
     if any(entry.is_identity for (_, key), entry in CATALOGUE.items() if key == current):
         return "storage.mode, storage.root or storage.wal"
     return DECIDED.get(current)
-
-
-def _catalogued() -> frozenset[str]:
-    return frozenset(key for _, key in CATALOGUE)

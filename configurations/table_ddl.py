@@ -86,56 +86,48 @@ class TableSettings(Struct, frozen=True, kw_only=True):
 
 
 @cache
-def _scripts() -> jinja2.Environment:
-    """Return the templates of the scripts, each compiled once; an undefined name in one is an error."""
+def _template(name: str) -> jinja2.Template:
+    """Return the template of a script in Ruby; an undefined name in it is an error."""
     loader = jinja2.FileSystemLoader(Path(__file__).parent / "templates")
-    # Nothing here is HTML: these are scripts in Ruby.
-    return jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined, trim_blocks=True, autoescape=False)  # noqa: S701
+    scripts = jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined, trim_blocks=True, autoescape=False)  # noqa: S701
+    return scripts.get_template(name)
 
 
 def table_ddl(launch: Launch) -> str:
     """Return the script, for `hbase shell -n`. It alters existing tables; a comment shows how to create one."""
     workload = launch.environment.workload
     tables = planned_tables(launch)
-    text = (
-        _scripts()
-        .get_template("table-ddl.rb.j2")
-        .render(
-            environment=launch.environment.name,
-            tables=tables,
-            batch=launch.plan.core.count,
-            batch_key=BATCH_KEY,
-            in_s3=launch.plan.mode.keeps_data_in_s3,
-            names_tables=workload.has_names,
-            names_families=all(table.names_families for table in tables),
-            advised=[part for part in workload.parts if advised_block_bytes(part) != part.block_bytes],
-            advised_block_bytes=advised_block_bytes,
-            bloom_reasons=BLOOM_REASONS,
-            regions=launch.plan.regions,
-            region_size=format_size(launch.plan.regions.mean_bytes),
-            split_size=format_size(launch.plan.regions.split_bytes),
-            cached=launch.plan.mode.has_bucket_cache,
-        )
+    text = _template("table-ddl.rb.j2").render(
+        environment=launch.environment.name,
+        tables=tables,
+        batch=launch.plan.core.count,
+        batch_key=BATCH_KEY,
+        in_s3=launch.plan.mode.keeps_data_in_s3,
+        names_tables=workload.has_names,
+        names_families=all(table.names_families for table in tables),
+        advised=[part for part in workload.parts if advised_block_bytes(part) != part.block_bytes],
+        advised_block_bytes=advised_block_bytes,
+        bloom_reasons=BLOOM_REASONS,
+        regions=launch.plan.regions,
+        region_size=format_size(launch.plan.regions.mean_bytes),
+        split_size=format_size(launch.plan.regions.split_bytes),
+        cached=launch.plan.mode.has_bucket_cache,
     )
     return f"{text}\n"
 
 
 def initial_load(launch: Launch) -> str:
     """Return a script, for `hbase shell -n`, that sets the tables for their initial load, and the way back."""
-    text = (
-        _scripts()
-        .get_template("initial-load.rb.j2")
-        .render(
-            environment=launch.environment.name,
-            tables=planned_tables(launch),
-            names_tables=launch.environment.workload.has_names,
-            settings=launch.plan.bad_hours.initial_load_settings,
-            before=BEFORE_KEY,
-            attempts=COMPACTION_ATTEMPTS,
-            cached=launch.plan.mode.has_bucket_cache,
-            batch=launch.plan.core.count,
-            batch_key=BATCH_KEY,
-        )
+    text = _template("initial-load.rb.j2").render(
+        environment=launch.environment.name,
+        tables=planned_tables(launch),
+        names_tables=launch.environment.workload.has_names,
+        settings=launch.plan.bad_hours.initial_load_settings,
+        before=BEFORE_KEY,
+        attempts=COMPACTION_ATTEMPTS,
+        cached=launch.plan.mode.has_bucket_cache,
+        batch=launch.plan.core.count,
+        batch_key=BATCH_KEY,
     )
     return f"{text}\n"
 

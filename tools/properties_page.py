@@ -71,7 +71,11 @@ def _row(entry: HBaseProperty) -> tuple[str, ...]:
     nodes = " and ".join(sorted(entry.groups))
     return (
         _lines(f"`{entry.key}`", f"in {entry.classification}, for {nodes}"),
-        _lines(f"{entry.values}{f'; {entry.unit}' if entry.unit else ''}", _origin(entry), _default(entry.key)),
+        _lines(
+            f"{entry.values}{f'; {entry.values.unit}' if entry.values.unit else ''}",
+            _origin(entry),
+            _default(entry.key),
+        ),
         _lines(_change(entry), _versions(entry)),
         _lines(entry.reason, f"needed by: {entry.needed_by}" if entry.needed_by else "", f"*{entry.source}*"),
     )
@@ -84,10 +88,10 @@ def _lines(*parts: str) -> str:
 def _origin(entry: HBaseProperty) -> str:
     if entry.figure:
         return f"from `{entry.figure}`, {entry.conversion}"
-    if entry.is_identity:
-        return "from the environment file" if entry.is_rendered else "left alone"
     if not entry.is_rendered:
         return "left alone"
+    if entry.is_identity:
+        return "from the environment file"
     fixed = _fixed_values().get((entry.classification, entry.key))
     return f"fixed: `{fixed}`" if fixed else "fixed"
 

@@ -39,6 +39,10 @@ def _bean(source: MetricSource, bean: str, reason: str) -> HBaseProperty:
     )
 
 
+_region_server = partial(_bean, MetricSource.REGION_SERVER)
+_master = partial(_bean, MetricSource.MASTER)
+
+
 def _system(kind: str) -> HBaseProperty:
     """Return the property that lists the metrics of a kind, such as `cpu`, that each node publishes."""
     return _metrics(
@@ -68,32 +72,17 @@ _interval = partial(
 )
 
 OBSERVATION: Final = (
-    _bean(
-        MetricSource.REGION_SERVER,
+    _region_server(
         "Hadoop:service=HBase,name=RegionServer,sub=Server",
         "the attributes that the dashboards draw; each costs money for each node and month",
     ),
-    _bean(
-        MetricSource.REGION_SERVER,
-        "Hadoop:service=HBase,name=RegionServer,sub=IPC",
-        "handlers in use; when all are in use, reads queue",
+    _region_server(
+        "Hadoop:service=HBase,name=RegionServer,sub=IPC", "handlers in use; when all are in use, reads queue"
     ),
-    _bean(
-        MetricSource.REGION_SERVER,
-        "Hadoop:service=HBase,name=JvmMetrics",
-        "heap in use, and time in garbage collections",
-    ),
+    _region_server("Hadoop:service=HBase,name=JvmMetrics", "heap in use, and time in garbage collections"),
     _interval(classification="emr-metrics/emr-hbase-region-server-metrics"),
-    _bean(
-        MetricSource.MASTER,
-        "Hadoop:service=HBase,name=Master,sub=AssignmentManager",
-        "regions that no server opens",
-    ),
-    _bean(
-        MetricSource.MASTER,
-        "Hadoop:service=HBase,name=Master,sub=Server",
-        "RegionServers that the master has declared dead",
-    ),
+    _master("Hadoop:service=HBase,name=Master,sub=AssignmentManager", "regions that no server opens"),
+    _master("Hadoop:service=HBase,name=Master,sub=Server", "RegionServers that the master has declared dead"),
     _interval(classification="emr-metrics/emr-hbase-master-metrics"),
     _metrics(
         classification="emr-metrics/emr-system-metrics",

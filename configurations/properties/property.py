@@ -136,11 +136,6 @@ class Property(Struct, Generic[Context], frozen=True, kw_only=True):
         """Return whether the property says where the data is, which only a launch decides."""
         return PropertyScope.CLUSTER in self.groups
 
-    @property
-    def unit(self) -> str:
-        """Return the unit of the value as written."""
-        return self.values.unit
-
     def exists_in(self, release: Release) -> bool:
         """Return whether the software of that release reads it."""
         return self.hbase.holds(release.hbase) and self.hadoop.holds(release.hadoop) and self.emr.holds(release.emr)

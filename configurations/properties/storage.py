@@ -38,6 +38,7 @@ from warmbase.sizing.workload.workload import JITTER_FRACTION
 
 _identity = partial(HBaseProperty, groups=EVERYWHERE, applied=Applied.NEW_CLUSTER)
 _site = partial(hbase_site, groups=BOTH)
+_cleaner = partial(_site, applied=Applied.LIVE, source=f"{EMR_HBASE_S3}; {HBASE_CONFIGURATION}")
 _s3a = partial(hbase_site, when=RenderingContext.has_root_on_s3a, source=HADOOP_341)
 
 STORAGE: Final = (
@@ -231,32 +232,25 @@ STORAGE: Final = (
         "day, so that you can undo a mistake; for that day, its store files stay in S3 and you pay for them",
         source=HBASE_264,
     ),
-    _site(
+    _cleaner(
         key="hbase.regionserver.hfilecleaner.large.thread.count",
         values=Whole(unit="threads", least=1),
         reason="deleting from S3 takes a request for each file, and a file that waits for deletion costs money",
-        source=f"{f'{EMR_HBASE_S3}; {BEST_PRACTICES}'}; {HBASE_CONFIGURATION}",
-        applied=Applied.LIVE,
+        source=f"{EMR_HBASE_S3}; {BEST_PRACTICES}; {HBASE_CONFIGURATION}",
     ),
-    _site(
+    _cleaner(
         key="hbase.regionserver.hfilecleaner.small.thread.count",
         values=Whole(unit="threads", least=1),
         reason="the same for files below 64 MiB",
-        source=f"{EMR_HBASE_S3}; {HBASE_CONFIGURATION}",
-        applied=Applied.LIVE,
     ),
-    _site(
+    _cleaner(
         key="hbase.oldwals.cleaner.thread.size",
         values=Whole(unit="threads", least=1),
         reason="the number of old write-ahead logs deleted at the same time",
-        source=f"{EMR_HBASE_S3}; {HBASE_CONFIGURATION}",
-        applied=Applied.LIVE,
     ),
-    _site(
+    _cleaner(
         key="hbase.cleaner.scan.dir.concurrent.size",
         values=AnyText(described="threads, or a share of the cores"),
         reason="the number of directories that the cleaner lists at the same time",
-        source=f"{EMR_HBASE_S3}; {HBASE_CONFIGURATION}",
-        applied=Applied.LIVE,
     ),
 )

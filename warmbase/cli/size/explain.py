@@ -122,7 +122,7 @@ def _rendered(entry: HBaseProperty, environment: Environment, plan: Plan) -> str
         if (path, key) == (entry.classification, entry.key)
     ]
     return (
-        f"{redacted(entry.key, values[0])} {entry.unit}".rstrip()
+        f"{redacted(entry.key, values[0])} {entry.values.unit}".rstrip()
         if values
         else "not set for this cluster: the default applies"
     )

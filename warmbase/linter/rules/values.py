@@ -52,7 +52,7 @@ def _certain_edit(entry: HBaseProperty, setting: Setting) -> Edit | None:
 
 
 def _accepted(entry: HBaseProperty) -> str:
-    return f"{entry.values}, in {entry.unit}" if entry.unit else str(entry.values)
+    return f"{entry.values}, in {entry.values.unit}" if entry.values.unit else str(entry.values)
 
 
 @rule(
