@@ -9,25 +9,13 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from local_aws.server import local_aws
 from tests.bootstrap_actions.services import Services, services
-from tests.local_aws.test_local_aws_server import client_of
 from tests.patience import HANG_SECONDS
 
 PROGRAM = Path(__file__).parents[2] / "bootstrap-actions" / "programs" / "claim_root.py"
-LAUNCH: Any = {
-    "ReleaseLabel": "emr-7.12.0",
-    "JobFlowRole": "node",
-    "ServiceRole": "service",
-    "Instances": {
-        "KeepJobFlowAliveWhenNoSteps": True,
-        "InstanceGroups": [{"InstanceRole": "MASTER", "InstanceType": "m7g.xlarge", "InstanceCount": 1}],
-    },
-}
 KEY = "/root-bucket/hbase.warmbase-claim"
 
 
@@ -300,25 +288,3 @@ def test_a_node_that_does_not_say_its_cluster_claims_nothing(aws: Services, tmp_
     )
     assert done.returncode == 1
     assert "does not say which cluster this is" in done.stderr
-
-
-@pytest.mark.thorough
-def test_it_is_so_on_a_whole_local_aws(aws: Services, tmp_path: Path) -> None:
-    """Another server's conditional writes, and an EMR that lists, ends and forgets clusters."""
-    with local_aws() as local:
-        s3, emr = client_of(local, "s3"), client_of(local, "emr")
-        s3.create_bucket(Bucket="root-bucket")
-        flows = [emr.run_job_flow(Name=f"c{number}", **LAUNCH)["JobFlowId"] for number in range(2)]
-
-        def claim_status(cluster: str) -> int:
-            return claim(aws, tmp_path, cluster, f"--s3={local.endpoint}", f"--emr={local.endpoint}").returncode
-
-        def claimed_cluster() -> str:
-            body = s3.get_object(Bucket="root-bucket", Key="hbase.warmbase-claim")["Body"].read()
-            return str(json.loads(body)["cluster"])
-
-        assert [claim_status(flows[0]), claim_status(flows[0]), claim_status(flows[1])] == [0, 0, 1]
-        assert claimed_cluster() == flows[0]
-        emr.terminate_job_flows(JobFlowIds=[flows[0]])
-        assert [claim_status(flows[1]), claim_status(flows[0])] == [0, 1]
-        assert claimed_cluster() == flows[1]

@@ -12,16 +12,13 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from msgspec import Struct
 
 from lab.hbase.recording import recordings_of_json
-from local_aws.server import local_aws
 from tests.bootstrap_actions.services import TURN_SECONDS, Services, services
-from tests.local_aws.test_local_aws_server import client_of
 from tests.patience import HANG_SECONDS
 from warmbase.configurations import node_files
 from warmbase.configurations.metrics import COLD, COOL, METRICS, MetricSource
@@ -231,32 +228,6 @@ def test_a_recorded_restart_is_told_minute_by_minute(node: PublishingNode) -> No
         figures = node.published()
         assert all(value >= 0 for name, value in figures.items() if not name.startswith("MissesOver"))
         assert figures.get("Hits", 0) <= counted.l2_hits
-
-
-@pytest.mark.thorough
-def test_a_whole_local_aws_has_what_was_published(tmp_path: Path) -> None:
-    """Another server reads the request: namespace, dimensions, units, values."""
-    with services() as aws, local_aws() as local:
-        node = PublishingNode(aws, tmp_path, cloudwatch=local.endpoint)
-        assert node.minute(l2CacheHitCount=100, Get_99th_percentile=7).returncode == 0
-        done = node.minute(l2CacheHitCount=1_000, l2CacheMissCount=200)
-        assert done.returncode == 0, done.stderr
-        client = client_of(local, "cloudwatch")
-        listed = {metric["MetricName"]: metric for metric in client.list_metrics(Namespace="warmbase")["Metrics"]}
-        dimensions = listed["HitRatio"]["Dimensions"]
-        assert {dimension["Name"] for dimension in dimensions} == {"ClusterId", "InstanceId"}
-        now = datetime.now(UTC)
-        [found] = client.get_metric_statistics(
-            Namespace="warmbase",
-            MetricName="HitRatio",
-            Dimensions=dimensions,
-            StartTime=now - timedelta(hours=1),
-            EndTime=now + timedelta(hours=1),
-            Period=7_200,
-            Statistics=["Average", "SampleCount"],
-        )["Datapoints"]
-        assert (found["Average"], found["SampleCount"], found["Unit"]) == (0.9, 1.0, "None")
-    assert listed.keys() == {metric.cloudwatch for metric in METRICS if metric.source is MetricSource.NODE}
 
 
 def test_names_and_units_are_those_of_the_catalogue(node: PublishingNode) -> None:
