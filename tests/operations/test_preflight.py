@@ -150,19 +150,6 @@ def test_a_quota_is_compared_with_the_plan(
     assert ("request-service-quota-increase" in check.fix) == bool(problem)
 
 
-def test_a_quota_of_exactly_what_core_and_primary_nodes_need_is_enough(
-    aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    small = environment(tmp_path)
-    plan = deployable_launch(small, small.active).plan
-    needed = sum(group.count * instance_types()[group.instance_type].vcpus for group in (plan.core, plan.primary))
-    limits = {preflight_account.STANDARD_VCPUS: float(needed), preflight_account.GP3_TIB: 1000.0}
-    monkeypatch.setattr(preflight_account, "_quota", lambda _, *quota: limits[quota])
-    assert checks(aws, small)["vCPU quota"].problem == ""
-    limits[preflight_account.STANDARD_VCPUS] -= 1
-    assert checks(aws, small)["vCPU quota"].problem.startswith("the quota is too small")
-
-
 def test_a_zone_without_the_type_is_named(aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Nothing:
         """An EC2 client that offers no instance type."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.stacks.template import Templates, all_of_type, allowing, filled, listed, of_type, only
+from tests.stacks.template import Templates, allowing, filled, listed, of_type, only
 
 ROOT = "arn:aws:s3:::warmbase-prod-root-ACCOUNT-us-east-1"
 USE_OF_THE_KEY = {
@@ -49,11 +49,6 @@ def test_nodes_do_everything_with_the_root_itself_its_marker_and_what_is_in_it(
     }
 
 
-def test_nodes_list_the_root_bucket(templates: Callable[[str], Templates]) -> None:
-    [statement] = allowing(statements(templates("prod"), "Node"), "s3:ListBucket")
-    assert filled(statement["Resource"]) == ROOT
-
-
 def test_nodes_use_the_roots_key_and_grant_nobody_its_use(templates: Callable[[str], Templates]) -> None:
     of_keys = [each for each in statements(templates("prod"), "Node") if "kms:" in str(each["Action"])]
     [statement] = of_keys
@@ -70,15 +65,6 @@ def test_emr_uses_the_roots_key_and_grants_its_use_to_aws_alone(templates: Calla
     assert grant["Action"] == "kms:CreateGrant"
     assert grant["Condition"] == {"Bool": {"kms:GrantIsForAWSResource": "true"}}
     assert all(is_the_roots_key(templates("prod"), each["Resource"]) for each in (use, grant))
-
-
-def test_no_policy_allows_everything_on_everything(templates: Callable[[str], Templates]) -> None:
-    for policy in all_of_type(templates("prod"), "AWS::IAM::Policy"):
-        for statement in policy["Properties"]["PolicyDocument"]["Statement"]:
-            assert not {"*", "s3:*", "kms:*"} & set(listed(statement["Action"]))
-            # The agent of Systems Manager: IAM defines no resources and no useful conditions for its channels.
-            if statement["Resource"] == "*" and statement["Sid"] != "SessionChannels":
-                assert statement.get("Condition"), statement
 
 
 def test_role_and_instance_profile_share_their_name(templates: Callable[[str], Templates]) -> None:
