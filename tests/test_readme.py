@@ -37,8 +37,15 @@ def printed_by(command: str) -> list[str]:
     return (result.stdout + result.stderr).splitlines()
 
 
+SEARCHES: Final = ("--tornado", "..")
+"""Options that have a command search for many plans, which takes seconds."""
 EXAMPLES = [
-    pytest.param(command, lines, id=f"{page.stem}: {command}")
+    pytest.param(
+        command,
+        lines,
+        id=f"{page.stem}: {command}",
+        marks=[pytest.mark.thorough] * any(option in command for option in SEARCHES),
+    )
     for page in PAGES
     for command, lines in sessions(page)
     if is_offline(command)

@@ -303,6 +303,7 @@ def test_status_watches_through_an_expired_token_at_the_start(environment: str) 
         wait_for(process, IDLE)
 
 
+@pytest.mark.thorough
 def test_status_watches_while_the_network_is_away_at_the_start_and_in_the_middle(environment: str) -> None:
     """The address refuses connections, then a server listens there, and then it is away again."""
     with failing_aws(nothing) as aws:
@@ -316,6 +317,7 @@ def test_status_watches_while_the_network_is_away_at_the_start_and_in_the_middle
         wait_for(process, FAILURES["refused connection"].why)
 
 
+@pytest.mark.thorough
 def test_status_watches_while_the_profile_is_missing_at_the_start_and_in_the_middle(
     environment: str, tmp_path: Path
 ) -> None:

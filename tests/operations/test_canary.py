@@ -50,6 +50,7 @@ def remaining_stacks(aws: Aws) -> set[str]:
     return {stack["StackName"] for stack in stacks if stack["StackStatus"] != "DELETE_COMPLETE"}
 
 
+@pytest.mark.thorough
 def test_stages_from_the_first_free_call_to_nothing_left(aws: Aws, tmp_path: Path) -> None:
     canary = canary_of(aws, tmp_path, Cut())
     answers = list(stage_answers(canary, tuple(STAGES)))

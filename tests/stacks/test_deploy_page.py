@@ -66,6 +66,7 @@ def test_all_is_given_only_to_the_commands_of_cdk_that_have_it() -> None:
         assert ("--all" in rest) == (command in WITH_ALL), f"cdk {command}{rest}"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", ["deploy", "destroy", "diff", "synth"])
 def test_cdk_has_all_where_we_think_so(command: str) -> None:
     asked = [str(cdk_command()), command, "--help"]

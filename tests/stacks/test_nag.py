@@ -15,6 +15,7 @@ from warmbase.operations.canary.run import open_run
 from warmbase.stacks.nag_suppressions import OBJECTS_OF_A_PREFIX, REASONS, suppress, suppress_objects
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["dev", "prod"])
 def test_aws_solutions_pack_finds_nothing_unacknowledged(name: str, tmp_path: Path) -> None:
     built = app.environment_app(name, str(tmp_path / "cdk.out"))

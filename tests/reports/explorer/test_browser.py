@@ -20,6 +20,7 @@ from tests.browser import PHONE_PIXELS, Observed, observed
 from tests.command import PROJECT, run
 from tests.pages import DOCS, README
 from tests.reports.explorer.page_cases import CASES, HBASE, TABLES, TRINO, PageCase
+from tests.tiers import quick_where
 from warmbase.environments.planning import plan_of
 from warmbase.environments.reader import read_environment
 from warmbase.ground.units import format_usd
@@ -40,7 +41,7 @@ TOLERANCE_PIXELS: Final = 0.5
 MOST_BYTES: Final = 1_000_000
 
 
-@pytest.fixture(scope="module", params=CASES)
+@pytest.fixture(scope="module", params=quick_where(lambda name: name != "tables", CASES))
 def case(request: pytest.FixtureRequest) -> PageCase:
     """A cluster of each engine."""
     return CASES[request.param]
