@@ -144,7 +144,7 @@ def _ratio_needs_a_codec(section: Compression) -> Iterator[Refusal]:
     """Nothing is compressed without a codec."""
     if section.codec == "none" and section.ratio > 1:
         yield Refusal(
-            why=f"a ratio of {section.ratio} without a codec", fix="name the codec, or leave the ratio at 1.0"
+            why=f"a ratio of {section.ratio:g} without a codec", fix="name the codec, or leave the ratio at 1.0"
         )
 
 
