@@ -63,7 +63,7 @@ from warmbase.sizing.service.inputs import SizingInputs
 from warmbase.sizing.service.performance import Performance
 from warmbase.sizing.service.resource import S3_GETS_PER_SECOND_PER_PREFIX, bottleneck
 from warmbase.sizing.warning import freshness_warnings, missed_target, warnings
-from warmbase.sizing.workload.workload import OpenLoad, Workload
+from warmbase.sizing.workload.workload import OpenLoad
 
 
 def explanations(candidate: Candidate, result: SearchResult, *, relaxed: bool = False) -> Explanations:
@@ -190,6 +190,7 @@ def _plan(result: SearchResult, nearest: tuple[str, ...]) -> Plan:
     candidate, missed = replace(result.best.candidate, exact=True), result.best.shortfalls
     inputs, peak, curve = candidate.inputs, candidate.inputs.at_peak, candidate.inputs.demand.curve
     requirements, world, server = inputs.requirements, inputs.world, candidate.region_server
+    load = requirements.workload.load
     return Plan(
         environment=requirements.environment,
         cluster=requirements.cluster.name,
@@ -219,7 +220,9 @@ def _plan(result: SearchResult, nearest: tuple[str, ...]) -> Plan:
         ),
         throughput=_throughput(candidate, inputs, candidate.performance(candidate.count)),
         peak=None if peak is inputs else _throughput(candidate, peak, candidate.peak_performance(candidate.count)),
-        daily_peak=_daily_peak(inputs.requirements.workload),
+        daily_peak=DailyPeak(hours=load.peak_hours, quiet_reads_per_second=load.outside_peak.reads_per_second)
+        if isinstance(load, OpenLoad) and load.peak_hours is not None
+        else None,
         tables=_tables(candidate),
         writes=candidate.writes(candidate.count),
         warm_up=_warm_up(candidate),
@@ -240,14 +243,6 @@ def _plan(result: SearchResult, nearest: tuple[str, ...]) -> Plan:
         ),
         searched=Searched(evaluated=result.evaluated, pruned=result.pruned),
     )
-
-
-def _daily_peak(workload: Workload) -> DailyPeak | None:
-    load = workload.load
-    if not isinstance(load, OpenLoad) or load.peak_hours is None:
-        return None
-    outside = load.outside_peak.reads_per_second
-    return DailyPeak(hours=load.peak_hours, quiet_reads_per_second=outside)
 
 
 def _tables(candidate: Candidate) -> tuple[PlannedTable, ...]:

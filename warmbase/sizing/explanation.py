@@ -42,14 +42,9 @@ def up_to(value: float, step: float) -> float:
     return step * math.ceil(value / step)
 
 
-def down_to(value: float, step: float) -> float:
-    """The largest multiple of the step that is at most the value."""
-    return step * math.floor(value / step)
-
-
 FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
     "ceil": math.ceil,
-    "down_to": down_to,
+    "down_to": lambda value, step: step * math.floor(value / step),
     "floor": math.floor,
     "max": max,
     "min": min,
@@ -122,13 +117,9 @@ def _holds(symbol: ast.cmpop, first: float, second: float) -> bool:
     raise ValueError(f"a formula compares with <, <=, > or >=, not with {type(symbol).__name__}")
 
 
-def _format_bytes(size_bytes: float) -> str:
-    """A size in the unit that fits it, and below a MiB to the byte: blocks differ by bytes."""
-    return format_size(size_bytes) if abs(size_bytes) >= MIB else f"{format_number(size_bytes)} B"
-
-
 FORMATS: Final[Mapping[str, Callable[[float], str]]] = {
-    "B": _format_bytes,
+    # A size in the unit that fits it, and below a MiB to the byte: blocks differ by bytes.
+    "B": lambda size: format_size(size) if abs(size) >= MIB else f"{format_number(size)} B",
     "B/s": format_rate,
     "MiB": lambda mebibytes: format_size(mebibytes * MIB),
     "USD/month": lambda usd: f"{format_usd(usd)} a month",

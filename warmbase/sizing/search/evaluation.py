@@ -175,33 +175,24 @@ def _primaries(inputs: SizingInputs, instance_type: str) -> BilledGroup:
 
 
 def _bill(inputs: SizingInputs, core_nodes: int, gets: float, uploaded_bytes_per_second: float) -> Bill:
+    """Return what is billed besides this many core nodes and their primaries.
+
+    An alarm counts as many as the alarms on one metric that would cost the same. Source: CloudWatch's price list.
+    """
+    requirements, mode = inputs.requirements, inputs.mode
+    primaries = requirements.cluster.primaries
+    of_cache = NODE_METRICS if mode.has_bucket_cache else 0
+    of_hdfs = 0 if mode.keeps_data_in_s3 else HDFS_METRICS
+    metrics = (core_nodes + primaries) * SYSTEM_METRICS + primaries * MASTER_METRICS
+    of_s3 = (ALARMS_OF_S3 - mode.has_bucket_cache) if mode.keeps_data_in_s3 else 0
+    of_nodes = ALARMS_OF_NODES * core_nodes if mode.has_bucket_cache else 0
     return Bill(
-        stored_bytes=inputs.requirements.workload.stored_bytes if inputs.mode.keeps_data_in_s3 else 0,
+        stored_bytes=requirements.workload.stored_bytes if mode.keeps_data_in_s3 else 0,
         written_bytes_per_second=uploaded_bytes_per_second,
         gets_per_second=gets,
-        custom_metrics=_custom_metrics(inputs, core_nodes),
-        dashboards=len(inputs.mode.dashboards),
-        alarms=_alarms(inputs, core_nodes),
-        interface_endpoints=_interface_endpoints(inputs),
+        custom_metrics=metrics + core_nodes * (REGION_SERVER_METRICS + of_cache + of_hdfs),
+        dashboards=len(mode.dashboards),
+        alarms=ALARMS + of_s3 + of_nodes + COMPOSITE_AS_ALARMS * len(mode.composite_alarms),
+        interface_endpoints=INTERFACE_ENDPOINTS + requirements.wal_service if requirements.new_network else 0,
         kms_keys=KMS_KEYS,
     )
-
-
-def _interface_endpoints(inputs: SizingInputs) -> int:
-    requirements = inputs.requirements
-    return INTERFACE_ENDPOINTS + requirements.wal_service if requirements.new_network else 0
-
-
-def _alarms(inputs: SizingInputs, core_nodes: int) -> int:
-    """Return how many alarms on one metric would cost the same. Source: CloudWatch's price list."""
-    of_s3 = (ALARMS_OF_S3 - inputs.mode.has_bucket_cache) if inputs.mode.keeps_data_in_s3 else 0
-    of_nodes = ALARMS_OF_NODES * core_nodes if inputs.mode.has_bucket_cache else 0
-    return ALARMS + of_s3 + of_nodes + COMPOSITE_AS_ALARMS * len(inputs.mode.composite_alarms)
-
-
-def _custom_metrics(inputs: SizingInputs, core_nodes: int) -> int:
-    primaries = inputs.requirements.cluster.primaries
-    of_cache = NODE_METRICS if inputs.mode.has_bucket_cache else 0
-    of_hdfs = 0 if inputs.mode.keeps_data_in_s3 else HDFS_METRICS
-    of_core = core_nodes * (REGION_SERVER_METRICS + of_cache + of_hdfs)
-    return (core_nodes + primaries) * SYSTEM_METRICS + of_core + primaries * MASTER_METRICS

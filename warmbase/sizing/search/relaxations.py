@@ -95,9 +95,17 @@ def _changes(inputs: SizingInputs, missed: AbstractSet[str]) -> Iterator[Relaxat
 def _of_budget_and_durations(inputs: SizingInputs) -> Iterator[Relaxation | None]:
     wanted = inputs.requirements.targets
     if wanted.budget_usd_per_month is not None:
-        yield _budget(inputs)
+        yield _relaxed(
+            _with(inputs, budget_usd_per_month=None),
+            lambda served: (
+                f"a budget of {format_usd(math.ceil(served.usd_per_month))}",
+                math.ceil(served.usd_per_month),
+            ),
+        )
     if wanted.warm_up_seconds is not None:
-        yield _duration(inputs, "warm_up_seconds", "a warm-up of {}", _warm_up_seconds)
+        yield _duration(
+            inputs, "warm_up_seconds", "a warm-up of {}", lambda least: least.warm_up_seconds(least.survivors)
+        )
     if wanted.carries_load_within_seconds is not None:
         text = "a cold cluster that carries its load within {}"
         yield _duration(inputs, "carries_load_within_seconds", text, _carried_seconds)
@@ -178,14 +186,6 @@ def _pinned_count(inputs: SizingInputs) -> Relaxation | None:
     return _relaxed(replace(inputs, requirements=replace(inputs.requirements, cluster=freed)), described)
 
 
-def _budget(inputs: SizingInputs) -> Relaxation | None:
-    def described(served: Evaluation) -> tuple[str, float]:
-        usd_per_month = math.ceil(served.usd_per_month)
-        return f"a budget of {format_usd(usd_per_month)}", usd_per_month
-
-    return _relaxed(_with(inputs, budget_usd_per_month=None), described)
-
-
 def _offline_after_crash(inputs: SizingInputs) -> Relaxation | None:
     def described(served: Evaluation) -> tuple[str, float]:
         seconds = served.candidate.offline.seconds
@@ -213,10 +213,6 @@ def _rounded_up(seconds: float) -> float:
     """Return the next duration that can be written with three digits."""
     unit = 10.0 ** (math.floor(math.log10(seconds)) - 2)
     return unit * math.ceil(seconds / unit)
-
-
-def _warm_up_seconds(candidate: Candidate) -> float | None:
-    return candidate.warm_up_seconds(candidate.survivors)
 
 
 def _carried_seconds(candidate: Candidate) -> float | None:

@@ -130,7 +130,9 @@ def heap(needs: HeapNeeds, collector: str) -> Heap:
     shares = (needs.l1_bytes, needs.memstore_bytes)
     xmx_mib = max(MINIMUM_MIB, _stepped(_least_bytes(fixed, *shares)))
     while True:
-        l1_fraction, memstore_fraction = (_fraction(share, xmx_mib) for share in shares)
+        l1_fraction, memstore_fraction = (
+            max(MINIMUM_FRACTION, math.ceil(PERCENTS * share / (xmx_mib * MIB)) / PERCENTS) for share in shares
+        )
         used = l1_fraction + memstore_fraction + fixed / (xmx_mib * MIB)
         if used <= 1 - FREE_FRACTION and within_heap_limit(l1_fraction, memstore_fraction):
             return Heap(
@@ -154,10 +156,6 @@ def _least_bytes(fixed: int, l1_bytes: int, memstore_bytes: int) -> float:
         bound(memstore_bytes, least_fractions=1),
         bound(0, least_fractions=2),
     )
-
-
-def _fraction(need_bytes: int, xmx_mib: int) -> float:
-    return max(MINIMUM_FRACTION, math.ceil(PERCENTS * need_bytes / (xmx_mib * MIB)) / PERCENTS)
 
 
 def _stepped(need_bytes: float) -> int:

@@ -214,16 +214,12 @@ def block_popularity(rows: RowPopularity, blocks: float, rows_per_block: float) 
     edges = np.unique(np.concatenate((np.arange(SINGLE_RANKS + 1.0), wide, rows.breaks(ranks), [ranks])))
     edges = edges[edges <= ranks]
     counts, reads = np.diff(edges), np.diff(rows.reads_of_hottest(edges, ranks))
-    chance = _hottest_in(edges / ranks, draws)
+    # The chance that the hottest row of a block lies between neighbouring shares of all rows.
+    with np.errstate(divide="ignore"):
+        above = draws * np.log1p(-edges / ranks)
+    chance = np.exp(above[:-1]) * -np.expm1(above[1:] - above[:-1])
     weights, split = _weights(counts, np.maximum(reads, 0) / counts, draws)
     return _merged(weights.ravel(), (chance[:, None] * split).ravel(), blocks)
-
-
-def _hottest_in(shares: Floats, draws: float) -> Floats:
-    """Chance that the hottest of `draws` rows lies between neighbouring shares of all rows."""
-    with np.errstate(divide="ignore"):
-        above = draws * np.log1p(-shares)
-    return np.asarray(np.exp(above[:-1]) * -np.expm1(above[1:] - above[:-1]))
 
 
 def _weights(counts: Floats, weights: Floats, draws: float) -> tuple[Floats, Floats]:
@@ -343,7 +339,11 @@ def _table_loads(loads: RegionLoads, servers: int) -> tuple[Floats, Floats]:
         on_disk = _row_weights(loads.popularity, loads.rows, max(0.0, remembered))
         requests = _request_loads(loads.popularity, loads.rows, loads.regions, servers)
         return requests, _loads(on_disk, loads.regions, servers)
-    of_regions = _loads(_region_weights(loads.regions, loads.spread), loads.regions, servers)
+    weights: Floats = np.arange(1, loads.regions + 1, dtype=np.float64) ** -loads.spread
+    weights /= weights.sum()
+    others = weights[SINGLE:]
+    by_region = _Weights(weights[:SINGLE], float(others.sum()), float((others**2).sum()), apart=True)
+    of_regions = _loads(by_region, loads.regions, servers)
     return of_regions, of_regions
 
 
@@ -391,12 +391,6 @@ def _row_weights(popularity: RowPopularity, rows: float, remembered: float) -> _
     return _Weights(reads / total, float(others.sum()) / total, float(squared.sum()) / total**2, apart=False)
 
 
-def _region_weights(regions: int, exponent: float) -> _Weights:
-    weights: Floats = np.arange(1, regions + 1, dtype=np.float64) ** -exponent
-    weights /= weights.sum()
-    return _Weights(weights[:SINGLE], float(weights[SINGLE:].sum()), float((weights[SINGLE:] ** 2).sum()), apart=True)
-
-
 def _mean_busiest(loads: Floats) -> float:
     """Return the mean of the busiest server's share over all placements, times the number of servers."""
     return max(1.0, float(loads.shape[1] * loads.max(axis=1).mean()))
@@ -419,7 +413,8 @@ def _loads(weights: _Weights, regions: int, servers: int) -> Floats:
         share = np.maximum(0, places - np.bincount(cells, minlength=PLACEMENTS * servers).reshape(shape)) / others
         unequal = max(0.0, weights.others_squared - weights.others**2 / others)
         deviation = np.sqrt(unequal * places / regions * (1 - places / regions))
-    return np.asarray(single + weights.others * share + deviation * _normals(servers))
+    normals = _normals(1 << (servers - 1).bit_length())[:servers].T
+    return np.asarray(single + weights.others * share + deviation * normals)
 
 
 @lru_cache(maxsize=64)
@@ -438,11 +433,7 @@ def _places(count: int, regions: int, *, apart: bool) -> NDArray[np.int64]:
     return draw.integers(0, regions, (PLACEMENTS, count))
 
 
+@cache
 def _normals(servers: int) -> Floats:
     """Return deviates for each server; those of the first servers do not depend on the number of servers."""
-    return _drawn_normals(1 << (servers - 1).bit_length())[:servers].T
-
-
-@cache
-def _drawn_normals(servers: int) -> Floats:
     return np.random.default_rng(SEED).standard_normal((servers, PLACEMENTS))

@@ -218,17 +218,27 @@ class Workload(Struct, frozen=True, kw_only=True):
         """Return the workload with each of its tables changed."""
         return Workload.of([change(table) for table in self.tables]) if self.tables else change(self)
 
+    def _with_loads(self, change: Callable[[OpenLoad], OpenLoad]) -> Workload:
+        """Return the workload with each open load changed."""
+        return self.changed(
+            lambda table: (
+                replace(table, reads=replace(table.reads, load=change(table.load)))
+                if isinstance(table.load, OpenLoad)
+                else table
+            )
+        )
+
     @property
     def at_peak(self) -> Workload:
         """Return the workload of the busiest hour, the same one for all tables; the workload itself without a peak."""
         if not isinstance(self.load, OpenLoad) or self.load.at_peak is self.load:
             return self
-        return self.changed(_at_peak)
+        return self._with_loads(lambda load: load.at_peak)
 
     @property
     def outside_peak(self) -> Workload:
         """Return the workload outside the peaks; a table whose peak has no stated length keeps its peak load."""
-        return self.changed(_outside_peak)
+        return self._with_loads(lambda load: load.outside_peak)
 
     @property
     def load(self) -> Load:
@@ -255,16 +265,6 @@ class Workload(Struct, frozen=True, kw_only=True):
         """Return the bytes of an encoded block over those of the plain one."""
         overhead_bytes = self.key_value_bytes - self.cell_bytes
         return (self.cell_bytes + overhead_bytes * ENCODED_KEY_FRACTION[self.encoding]) / self.key_value_bytes
-
-
-def _at_peak(table: Workload) -> Workload:
-    load = table.load
-    return replace(table, reads=replace(table.reads, load=load.at_peak if isinstance(load, OpenLoad) else load))
-
-
-def _outside_peak(table: Workload) -> Workload:
-    load = table.load
-    return replace(table, reads=replace(table.reads, load=load.outside_peak if isinstance(load, OpenLoad) else load))
 
 
 def _mean_rate(load: Load) -> float:
