@@ -9,9 +9,10 @@ import click
 
 from lab.demo import Demo, Hosting, run_demo
 from local_aws.server import LocalAws
+from warmbase.cli.page import summary_page
 from warmbase.cli.progress import TerminalProgress
 from warmbase.cli.size.plan_summary import plan_summary
-from warmbase.cli.terminal import echo, echo_styled, page_columns
+from warmbase.cli.terminal import echo
 from warmbase.environments.environment import Environment
 from warmbase.sizing.plan import Plan
 
@@ -44,7 +45,8 @@ class TerminalDemoProgress(TerminalProgress):
 
     def show(self, environment: Environment, plan: Plan) -> None:
         """Print the summary of the plan on stdout."""
-        echo_styled(plan_summary(environment.name, environment, plan, page_columns()))
+        page = summary_page()
+        page.show(plan_summary(environment.name, environment, plan, page))
 
 
 @click.command()

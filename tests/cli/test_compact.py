@@ -18,7 +18,7 @@ def model(monkeypatch: pytest.MonkeyPatch, here: Deployed) -> Model:
     """An HBase in memory in place of the cluster's; the clients are those of this process."""
     model = Model(dict(REGIONS))
     monkeypatch.setattr(command, "emr_hbase", lambda *_: model)
-    monkeypatch.setattr(command, "environment_aws", lambda *_: here.aws)
+    monkeypatch.setattr("warmbase.cli.operate.running.environment_aws", lambda *_: here.aws)
     return model
 
 

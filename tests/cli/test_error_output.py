@@ -80,8 +80,7 @@ def test_every_kind_has_its_exit_code(
     def fail(*_: object) -> None:
         raise error
 
-    # The module hides behind the command of the same name.
-    monkeypatch.setattr(sys.modules["warmbase.cli.size.plan"], "read_ranges", fail)
+    monkeypatch.setattr("warmbase.cli.size.plan_request.read_ranges", fail)
     ended, out, err = run("plan", "prod", "--output", "json")
     assert ended == code
     problem = {"where": "here", "what": "is wrong", "why": "it must not be", "fix": "mend it"}

@@ -25,7 +25,7 @@ def model(monkeypatch: pytest.MonkeyPatch, here: Deployed) -> HealModel:
     model = HealModel()
     healer = Heal(hbase=model, journal=model, patience=QUICK)
     monkeypatch.setattr(command, "environment_heal", lambda *_: healer)
-    monkeypatch.setattr(command, "environment_aws", lambda *_: here.aws)
+    monkeypatch.setattr("warmbase.cli.operate.running.environment_aws", lambda *_: here.aws)
     return model
 
 
@@ -81,7 +81,7 @@ def test_a_region_that_moves_while_the_question_waits_refuses_it(
     def confirm(_: str) -> None:
         model.homes["r02"] = "b:16020"
 
-    monkeypatch.setattr(command, "confirm", confirm)
+    monkeypatch.setattr("warmbase.cli.operate.running.confirm", confirm)
     error = run(here).exception
     assert isinstance(error, Refused)
     assert "region r02: was on a:16020, is on b:16020" in str(error)

@@ -39,10 +39,11 @@ def model(monkeypatch: pytest.MonkeyPatch, here: Deployed) -> HdfsModel:
     """An HDFS in memory in place of the cluster's."""
     model = HdfsModel()
     monkeypatch.setattr(command, "environment_locality_heal", lambda *_: LocalityHeal(hdfs=model))
-    monkeypatch.setattr(command, "environment_aws", lambda *_: here.aws)
+    monkeypatch.setattr("warmbase.cli.operate.running.environment_aws", lambda *_: here.aws)
     launch = here.launch
     on_hdfs = replace(launch, plan=replace(launch.plan, mode=on_hdfs_environment(here.file.parent).mode))
-    monkeypatch.setattr(command, "deployable_cluster", lambda *_: type("Planned", (), {"launch": on_hdfs}))
+    planned = type("Planned", (), {"launch": on_hdfs})
+    monkeypatch.setattr("warmbase.cli.operate.running.deployable_cluster", lambda *_: planned)
     return model
 
 

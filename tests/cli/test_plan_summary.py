@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from tests.shipped import ENVIRONMENTS
 from tests.sizing.test_search_laws import environment as random_environment
 from warmbase.cli.main import warmbase
+from warmbase.cli.page import Page
 from warmbase.cli.size.explanation import listed, word_document
 from warmbase.cli.size.plan_summary import MOST_LINES, export_text, outcome, plan_summary
 from warmbase.environments.environment import Environment
@@ -49,7 +50,8 @@ def changed(name: str, case: str, directory: Path) -> Environment:
 
 def page(environment: Environment, width: int) -> list[str]:
     plan = advised_plan_of(environment, environment.active)
-    return click.unstyle(plan_summary(environment.name, environment, plan, width)).splitlines()
+    page = Page(columns=width, indent=0, label=13)
+    return list(map(click.unstyle, page.lines(plan_summary(environment.name, environment, plan, page))))
 
 
 @pytest.mark.parametrize("case", CASES)

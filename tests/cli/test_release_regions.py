@@ -18,7 +18,7 @@ from warmbase.operations.cluster.caches import core_instances
 @pytest.fixture(autouse=True)
 def clients(monkeypatch: pytest.MonkeyPatch, here: Deployed) -> None:
     """Give the command the AWS clients of this process."""
-    monkeypatch.setattr(command, "environment_aws", lambda *_: here.aws)
+    monkeypatch.setattr("warmbase.cli.operate.running.environment_aws", lambda *_: here.aws)
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ def model(monkeypatch: pytest.MonkeyPatch, here: Deployed) -> Model:
     model = Model()
     rolled = RollingRestart(hbase=model, journals=model, patience=QUICK)
     monkeypatch.setattr(command, "rolling_restart", lambda *_, **__: rolled)
-    monkeypatch.setattr(command, "environment_aws", lambda *_: here.aws)
+    monkeypatch.setattr("warmbase.cli.operate.running.environment_aws", lambda *_: here.aws)
     return model
 
 
@@ -49,7 +49,7 @@ def test_an_available_restart_shows_its_cost_and_changes_nothing(
     model = MovingModel()
     rolled = AvailableRestart(hbase=model, journals=model, patience=QUICK)
     monkeypatch.setattr(command, "rolling_restart", lambda *_, **__: rolled)
-    monkeypatch.setattr(command, "environment_aws", lambda *_: here.aws)
+    monkeypatch.setattr("warmbase.cli.operate.running.environment_aws", lambda *_: here.aws)
     result = run(here, "--rolling", "--available", "--dry-run")
     assert result.exit_code == 0, result.output
     words = " ".join(result.stdout.split())

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 from msgspec.structs import replace
 
-from warmbase.cli.operate.status import SUPPORT_WARNING
+from warmbase.cli.operate.status import LAYOUT, SUPPORT_WARNING
 from warmbase.cli.operate.status import _document as document
 from warmbase.cli.operate.status import _page as page
 from warmbase.cli.operate.status import _support as support
@@ -39,7 +39,7 @@ STATE = EnvironmentState(environment="prod", at="2026-11-22", claim=None, claim_
 
 
 def test_the_page_offers_to_explore_other_values() -> None:
-    assert list(page(STATE))[-1].startswith("\nNext: `warmbase explore prod` ")
+    assert "\n\nNext: `warmbase explore prod` " in LAYOUT.text(page(STATE))
 
 
 def test_a_cluster_has_its_name_under_both_keys() -> None:
@@ -65,13 +65,13 @@ def test_the_end_of_support_is_announced_a_quarter_before(
     day: date, says: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("warmbase.cli.operate.status.today", lambda: day)
-    lines = " ".join(line.strip() for line in support(running("emr-7.12.0")))
+    lines = " ".join(text for _, text in support(running("emr-7.12.0")))
     assert (says or "") in lines
     assert bool(lines) is (says is not None)
 
 
 def test_a_release_before_the_table_is_past_its_support() -> None:
-    assert "ended on or before 2026-11-20" in " ".join(line.strip() for line in support(running("emr-7.5.0")))
+    assert "ended on or before 2026-11-20" in " ".join(text for _, text in support(running("emr-7.5.0")))
 
 
 def test_nothing_is_announced_where_nothing_runs() -> None:

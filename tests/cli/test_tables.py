@@ -21,7 +21,7 @@ def model(monkeypatch: pytest.MonkeyPatch, here: Deployed) -> Model:
     model = Model(most_regions=1)
     changes = TableChanges(hbase=model, journal=model, patience=QUICK)
     monkeypatch.setattr(command, "environment_tables", lambda *_: changes)
-    monkeypatch.setattr(command, "environment_aws", lambda *_: here.aws)
+    monkeypatch.setattr("warmbase.cli.operate.running.environment_aws", lambda *_: here.aws)
     return model
 
 

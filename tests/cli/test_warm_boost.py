@@ -38,8 +38,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
     monkeypatch.setattr(schedules, "OPTIMIZING", [timedelta()])
     with mock_aws():
         here = deployed(clients(), tmp_path)
-        monkeypatch.setattr(command, "environment_aws", lambda *_: here.aws)
-        monkeypatch.setattr(group, "environment_aws", lambda *_: here.aws)
+        monkeypatch.setattr("warmbase.cli.operate.running.environment_aws", lambda *_: here.aws)
         monkeypatch.setattr("warmbase.cli.operate.status.environment_aws", lambda *_: here.aws)
         yield here
     controls.reset()

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from local_aws.extension import install
 from tests.operations.deployed import Deployed, deployed
 from tests.operations.mocked_aws import clients
+from warmbase.cli.page import Page
 from warmbase.cli.prove.verify import _page, _report
 from warmbase.configurations.node_files import exported, region_server_flags
 from warmbase.emr.cluster_spec import flattened
@@ -348,7 +349,7 @@ def test_the_page_separates_rows_that_verify_checks_from_rows_that_take_an_exper
 
 def test_the_page_shows_mismatches_in_eighty_columns(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
     findings = tuple(results(here, monkeypatch, _set("java", value=["jre-17"])).values())
-    page = list(_page(findings))
+    page = Page().lines(_page(findings))
     assert max(map(len, page)) <= 80
     assert "MISMATCH    Java" in page
 

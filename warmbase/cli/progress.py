@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
+from rich.markup import escape
 
-from warmbase.cli.terminal import rich_text
 from warmbase.reports.amounts import printable
 
 
@@ -28,13 +28,13 @@ class TerminalProgress:
         line_start = printable(f"{self._number:2} {title}")
         if not self._console.is_terminal:
             self._line(f"{line_start} ...")
-        with self._console.status(rich_text(line_start)) as status:
+        with self._console.status(escape(line_start)) as status:
 
             def say(line: str) -> None:
                 nonlocal outcome
                 outcome = printable(line.strip()) or outcome
-                end_of_line = rich_text(outcome[: self._console.width - 4])
-                status.update(f"{rich_text(line_start)}\n   [dim]{end_of_line}[/dim]")
+                end_of_line = escape(outcome[: self._console.width - 4])
+                status.update(f"{escape(line_start)}\n   [dim]{end_of_line}[/dim]")
 
             yield say
         line_start = line_start if self._console.is_terminal else "  "

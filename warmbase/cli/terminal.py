@@ -7,10 +7,7 @@ question. An error is printed as text on stderr and, with `--output json`, as JS
 
 from __future__ import annotations
 
-import os
-import shutil
 import signal
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import pairwise
@@ -22,23 +19,10 @@ import click
 from warmbase.ground.errors import InvalidInput, WarmbaseError
 from warmbase.reports.amounts import printable
 
-MOST_COLUMNS: Final = 120
-"""Longer lines are hard to read, however wide the terminal is."""
-
 
 def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
     """Print the text; every character but line feeds and tabs that is not printable is escaped."""
     click.echo(printable_lines(text), err=err, nl=nl)
-
-
-def echo_styled(page: str) -> None:
-    """Print a page that has colours of its own, unless NO_COLOR is set; what comes from outside was made printable."""
-    click.echo(page, color=not os.environ.get("NO_COLOR") and (sys.stdout.isatty() or None))
-
-
-def page_columns() -> int:
-    """Return how many columns a page may take: those of the terminal, and 120 at most."""
-    return min(shutil.get_terminal_size().columns, MOST_COLUMNS)
 
 
 def printable_lines(text: str) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from textwrap import fill
 from typing import Final
 
 import click
@@ -15,8 +14,9 @@ from warmbase.changes.change import Change, changes
 from warmbase.changes.cost import ImpactCost, impact_cost
 from warmbase.changes.plan_comparison import OF_NODES
 from warmbase.changes.recorded_launch import changes_since_launch, recorded_spec, security_of_file
-from warmbase.cli.change_lines import WIDTH, change_lines, cost_lines, trino_cost_lines, wrapped
+from warmbase.cli.change_parts import CHANGES, change_parts, impact_rows, trino_impact_rows
 from warmbase.cli.options import chosen_name, cluster_option, output_option
+from warmbase.cli.page import Paragraph, Part, Row
 from warmbase.cli.terminal import echo
 from warmbase.configurations.bootstrap import Action, actions
 from warmbase.configurations.launch import Launch, launch_of, planned_spec
@@ -92,7 +92,7 @@ def diff(environment: str, against: str, group: str, cluster: str | None, output
         echo(json_text(document if against != LIVE else {**document, "around": difference.around}))
     else:
         arguments = f"{read.name} --cluster {name}" if cluster else read.name
-        echo("\n\n".join([*_page(read, difference, arguments), *_around(difference.around)]))
+        CHANGES.show([*_page(read, difference, arguments), *_around(difference.around)])
 
 
 Around = Mapping[str, Sequence[str]]
@@ -106,7 +106,7 @@ class Difference(Struct, frozen=True, kw_only=True):
     roles: tuple[str, ...]
     changes: tuple[Change, ...]
     cost: ImpactCost
-    cost_lines: tuple[str, ...]
+    impact: tuple[Row, ...]
     around: Around
 
 
@@ -122,7 +122,7 @@ def _hbase_difference(environment: Environment, cluster: str, against: str, grou
         roles=roles,
         changes=pending,
         cost=cost,
-        cost_lines=tuple(cost_lines(cost, launch)),
+        impact=tuple(impact_rows(cost, launch)),
         around=around,
     )
 
@@ -138,7 +138,7 @@ def _trino_difference(environment: Environment, cluster: str, against: str, grou
         roles=roles,
         changes=pending,
         cost=cost,
-        cost_lines=tuple(trino_cost_lines(cost)),
+        impact=tuple(trino_impact_rows(cost)),
         around=around,
     )
 
@@ -168,13 +168,12 @@ def _compared_with(
     return read_subject(Path(against), None), (), {}
 
 
-def _around(around: Around) -> Iterable[str]:
+def _around(around: Around) -> Iterator[Part]:
     """Yield a section for each thing outside the cluster that differs, headed by what a deployment does about it."""
     for subject, differences in around.items():
-        if not differences:
-            continue
-        title = fill(_impact(subject), WIDTH, subsequent_indent="  ", break_on_hyphens=False)
-        yield "\n".join([title, *(line for difference in differences for line in wrapped(difference))])
+        if differences:
+            yield from ("", Paragraph(text=_impact(subject), hanging=2))
+            yield from (Paragraph(text=difference, indent=4) for difference in differences)
 
 
 def _impact(subject: str) -> str:
@@ -189,26 +188,20 @@ def _impact(subject: str) -> str:
     return f"{subject.capitalize()}: a deployment updates what the template changes; edits by hand stay"
 
 
-def _page(environment: Environment, difference: Difference, arguments: str) -> Iterable[str]:
+def _page(environment: Environment, difference: Difference, arguments: str) -> Iterator[Part]:
     """Yield the sections of the page; `arguments` name the cluster to a command."""
     before, pending = difference.before, difference.changes
-    compared = " and ".join(difference.roles)
-    yield fill(
-        f"{environment.source} against {before.source}, {compared} nodes: {_counted(pending)}",
-        WIDTH,
-        break_on_hyphens=False,
-    )
+    count = f"{len(pending)} difference{'s' * (len(pending) > 1)}" if pending else "no difference"
+    compared = f"{environment.source} against {before.source}, {' and '.join(difference.roles)} nodes"
+    yield Paragraph(text=f"{compared}: {count}")
     for applied in Applied:
         listed = [change for change in pending if change.applied is applied]
         if listed:
-            yield "\n".join([TITLES[applied], *(line for change in listed for line in change_lines(change))])
+            yield from ("", TITLES[applied])
+        for change in listed:
+            yield from change_parts(change)
     if any(change.key in OF_NODES for change in pending):
-        yield fill(UNCHANGED_NODES.format(arguments=arguments), WIDTH, break_on_hyphens=False)
+        yield from ("", Paragraph(text=UNCHANGED_NODES.format(arguments=arguments)))
     if pending:
-        yield "\n".join(["Cost of applying all of it", *difference.cost_lines])
-
-
-def _counted(pending: Sequence[Change]) -> str:
-    if not pending:
-        return "no difference"
-    return f"{len(pending)} difference{'s' * (len(pending) > 1)}"
+        yield from ("", "Cost of applying all of it")
+        yield from difference.impact

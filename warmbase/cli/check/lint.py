@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from difflib import unified_diff
 from pathlib import Path
-from textwrap import fill
 from typing import Final, TypedDict, Unpack
 
 import click
@@ -20,7 +19,8 @@ from msgspec.structs import replace
 
 from warmbase import library
 from warmbase.cli.options import ANSWER_IS_NO, cluster_option, confirm, yes_option
-from warmbase.cli.terminal import echo, echo_styled, page_columns
+from warmbase.cli.page import Paragraph, Part, styled, summary_page
+from warmbase.cli.terminal import echo
 from warmbase.emr.cluster_spec import ClusterSpec
 from warmbase.ground.errors import InvalidInput, fix_line
 from warmbase.ground.whole_file import write_whole
@@ -45,83 +45,57 @@ MOST_UNSORTED: Final = 6
 """A page with fewer findings needs no summary of the worst."""
 
 
-class LintPage(Struct, frozen=True, kw_only=True):
-    """A report and those of its findings that are listed; bugs of HBase take one line unless `every` is true."""
+def lint_page(report: Report, listed: Report, columns: int, *, every: bool) -> Iterator[Part]:
+    """Yield the findings that are listed, the worst first, and the totals of the report.
 
-    report: Report
-    listed: Report
-    columns: int
-    every: bool = False
+    Bugs of HBase take one line unless `every` is true.
+    """
+    yield Paragraph(text=f"{report.source}, {report.release or 'release unknown'}")
+    single = sorted((one for one in listed.findings if every or one.id not in BUGS), key=_badness)
+    if len(single) >= MOST_UNSORTED:
+        yield from ("", styled("The worst three", bold=True))
+        for rank, finding in enumerate(single[:WORST], 1):
+            yield Paragraph(text=f"{rank}. {_in_short(finding)}", indent=2, hanging=3)
+    for consequence in Consequence:
+        group = [finding for finding in single if finding.consequence is consequence]
+        if group:
+            yield from ("", styled(f"{consequence.value.capitalize()} ({len(group)})", bold=True))
+        for finding in group:
+            yield from ("", *_finding_parts(finding, max(columns - SHORT_OF_LINE, SHORT_OF_LINE)))
+    bugs = [finding for finding in listed.findings if finding.id in BUGS]
+    if bugs and not every:
+        ids = ", ".join(sorted({finding.id for finding in bugs}))
+        what, them = ("bug", "it") if len(bugs) == 1 else ("bugs", "them")
+        text = f"{len(bugs)} {what} of this HBase version: {ids}; --all lists {them}"
+        yield from ("", Paragraph(text=text, hanging=2))
+    counts = Counter(finding.severity for finding in report.findings)
+    numbers = ", ".join(
+        f"{counts[severity]} {name}{'s' * (counts[severity] != 1 and severity is not Severity.INFO)}"
+        for severity, name in ((Severity.ERROR, "error"), (Severity.WARNING, "warning"), (Severity.INFO, "info"))
+    )
+    gaps, hidden = len(unfilled(report)), len(report.findings) - len(listed.findings)
+    missing = f"; {gaps} value{'s' * (gaps > 1)} still to be filled in" if gaps else ""
+    yield from ("", Paragraph(text=f"{numbers}{missing}{f'; {hidden} of them not shown' if hidden else ''}"))
 
-    def text(self) -> str:
-        """Return the whole page."""
-        return "\n\n".join([self._head(), *self._worst(), *self._groups(), *self._bugs(), self._totals()])
 
-    def _head(self) -> str:
-        return self._filled(f"{self.report.source}, {self.report.release or 'release unknown'}")
+def _finding_parts(finding: LintFinding, most: int) -> Iterator[Part]:
+    """Yield what a finding is about, what is wrong, why, and how to fix it; a value has at most so many characters."""
+    head = styled(finding.id) + " " + styled(finding.severity.value, fg=COLOURS[finding.severity])
+    where = f"line {finding.line}" if finding.line else ""
+    what = _short(" ".join(filter(None, (finding.classification, finding.property))), most)
+    for text in filter(None, (where, what, "an override" if finding.overridden else "")):
+        head += f"  {text}"
+    yield head
+    value = f"is {_short(finding.value, most)}" if finding.value is not None else ""
+    reason = "" if finding.severity is Severity.INFO else f"because {finding.because}"
+    for text in filter(None, (value, finding.message, reason, fix_line(finding.fix))):
+        yield Paragraph(text=text, indent=2)
 
-    def _singles(self) -> list[LintFinding]:
-        """Return the findings that are printed each by itself, worst first."""
-        single = [finding for finding in self.listed.findings if self.every or finding.id not in BUGS]
-        return sorted(single, key=_badness)
 
-    def _worst(self) -> Iterator[str]:
-        worst = self._singles()[:WORST]
-        if len(self._singles()) >= MOST_UNSORTED:
-            lines = [
-                self._filled(f"{rank}. {_in_short(finding)}", indent="  ", hanging="     ")
-                for rank, finding in enumerate(worst, 1)
-            ]
-            yield "\n".join([_bold("The worst three"), *lines])
-
-    def _groups(self) -> Iterator[str]:
-        singles = self._singles()
-        for consequence in Consequence:
-            group = [finding for finding in singles if finding.consequence is consequence]
-            if group:
-                yield _bold(f"{consequence.value.capitalize()} ({len(group)})")
-                yield from map(self._finding, group)
-
-    def _bugs(self) -> Iterator[str]:
-        bugs = [finding for finding in self.listed.findings if finding.id in BUGS]
-        if bugs and not self.every:
-            ids = ", ".join(sorted({finding.id for finding in bugs}))
-            what, them = ("bug", "it") if len(bugs) == 1 else ("bugs", "them")
-            text = f"{len(bugs)} {what} of this HBase version: {ids}; --all lists {them}"
-            yield self._filled(text, hanging="  ")
-
-    def _totals(self) -> str:
-        counts = Counter(finding.severity for finding in self.report.findings)
-        numbers = ", ".join(
-            f"{counts[severity]} {name}{'s' * (counts[severity] != 1 and severity is not Severity.INFO)}"
-            for severity, name in ((Severity.ERROR, "error"), (Severity.WARNING, "warning"), (Severity.INFO, "info"))
-        )
-        gaps = len(unfilled(self.report))
-        missing = f"; {gaps} {_values(gaps)} still to be filled in" if gaps else ""
-        hidden = len(self.report.findings) - len(self.listed.findings)
-        return self._filled(f"{numbers}{missing}{f'; {hidden} of them not shown' if hidden else ''}")
-
-    def _finding(self, finding: LintFinding) -> str:
-        where = f"line {finding.line}" if finding.line else ""
-        what = " ".join(filter(None, (finding.classification, finding.property)))
-        marked = "an override" if finding.overridden else ""
-        severity = click.style(finding.severity.value, fg=COLOURS[finding.severity])
-        head = "  ".join(filter(None, (f"{finding.id} {severity}", where, self._short(what), marked)))
-        value = f"is {self._short(finding.value)}" if finding.value is not None else ""
-        reason = "" if finding.severity is Severity.INFO else f"because {finding.because}"
-        lines = (value, finding.message, reason, fix_line(finding.fix))
-        return "\n".join([head, *(self._filled(line, indent="  ", hanging="  ") for line in lines if line)])
-
-    def _short(self, value: str) -> str:
-        """Return the value in one line, without characters that a terminal would take for a command."""
-        plain, most = printable(value), max(self.columns - SHORT_OF_LINE, SHORT_OF_LINE)
-        return plain if len(plain) <= most else f"{plain[: most - 3]}..."
-
-    def _filled(self, text: str, indent: str = "", hanging: str = "") -> str:
-        """Return the text in lines; a name or path is broken only where it is longer than a line."""
-        return fill(
-            printable(text), self.columns, initial_indent=indent, subsequent_indent=hanging, break_on_hyphens=False
-        )
+def _short(value: str, most: int) -> str:
+    """Return the value as it is printed, in one line."""
+    text = printable(value)
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def unfilled(report: Report) -> Sequence[LintFinding]:
@@ -142,14 +116,6 @@ def _in_short(finding: LintFinding) -> str:
     return f"{finding.consequence.value.capitalize()}: {finding.message} ({place})"
 
 
-def _values(count: int) -> str:
-    return "value" if count == 1 else "values"
-
-
-def _bold(title: str) -> str:
-    return click.style(title, bold=True)
-
-
 CONTEXT_LINES: Final = 2
 NOT_TERRAFORM: Final = (
     "--fix does not write Terraform. Change the values in the .tf file by hand, or keep the classifications in a JSON "
@@ -168,7 +134,7 @@ def mend_file(file: Path, check: Callable[[], Report], options: MendOptions) -> 
     """Show and write the corrections that are certain, and return what lint then reports about the file."""
     mending = mend(check)
     piped = file == STANDARD_INPUT
-    echo(_page(mending), err=piped)
+    summary_page().show(_mending_parts(mending), err=piped)
     if options.dry_run:
         return mending.earlier
     if piped:
@@ -192,26 +158,22 @@ def _refuse_others(mending: Mending) -> None:
             raise InvalidInput.of(where=str(path), what="is not corrected", why="the script names this file", fix=fix)
 
 
-def _page(mending: Mending) -> str:
-    columns = page_columns()
-    parts = [line for path in mending.changed for line in _diff(mending, path)]
+def _mending_parts(mending: Mending) -> Iterator[Part]:
+    for path in mending.changed:
+        yield from _diff(mending, path)
+    if mending.changed:
+        yield ""
     count = len(mending.mended)
-    title = f"{count} correction{'s' * (count > 1)}" if count else "No finding has exactly one possible correction."
-    mended = [
-        f"{finding.id}  line {finding.line}  {finding.property}: {finding.edit.action.value if finding.edit else ''}"
-        for finding in mending.mended
-    ]
+    yield f"{count} correction{'s' * (count > 1)}" if count else "No finding has exactly one possible correction."
+    for finding in mending.mended:
+        action = finding.edit.action.value if finding.edit else ""
+        yield f"  {finding.id}  line {finding.line}  {finding.property}: {action}"
     decisions = list(_decisions(mending))
-    lines = [*parts, "", title, *(f"  {line}" for line in mended)]
     if decisions and _has_terraform(mending):
-        lines += ["", fill(NOT_TERRAFORM, columns, break_on_hyphens=False)]
+        yield from ("", Paragraph(text=NOT_TERRAFORM))
     if decisions:
-        lines += ["", f"{len(decisions)} left for you to decide"]
-        lines += [
-            fill(printable(line), columns, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
-            for line in decisions
-        ]
-    return "\n".join(lines).lstrip("\n")
+        yield from ("", f"{len(decisions)} left for you to decide")
+        yield from (Paragraph(text=decision, indent=2, hanging=2) for decision in decisions)
 
 
 def _decisions(mending: Mending) -> Iterator[str]:
@@ -222,15 +184,12 @@ def _decisions(mending: Mending) -> Iterator[str]:
             is_named = not finding.property or finding.property in finding.message
             what = finding.sentence() if is_named else f"{finding.property}: {finding.sentence()}"
             place = f"{finding.id}  line {finding.line}" if finding.line else finding.id
-            yield f"{place}  {what} {_capitalized(whys.get(finding) or finding.fix)}"
+            text = whys.get(finding) or finding.fix
+            yield f"{place}  {what} {text[:1].upper()}{text[1:]}"
 
 
 def _has_terraform(mending: Mending) -> bool:
     return any(is_terraform(content.decode("utf-8-sig")) for content in mending.before.values())
-
-
-def _capitalized(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _diff(mending: Mending, path: Path) -> Iterator[str]:
@@ -370,7 +329,8 @@ def _print(report: Report, listed: Report, output: str, *, every: bool) -> None:
     elif output == "sarif":
         echo(json_text(sarif_document(listed)))
     else:
-        echo_styled(LintPage(report=report, listed=listed, columns=page_columns(), every=every).text())
+        page = summary_page()
+        page.show(lint_page(report, listed, page.columns, every=every))
 
 
 def _subject(environment: str | None, options: LintOptions) -> ClusterSpec:

@@ -6,15 +6,13 @@ import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from textwrap import wrap
 from typing import Final
 
 import click
 
-from warmbase.cli.change_lines import WIDTH
 from warmbase.cli.options import confirm, environment_argument, yes_option
+from warmbase.cli.page import Page, Paragraph, Part, Row
 from warmbase.cli.progress import TerminalProgress
-from warmbase.cli.terminal import echo
 from warmbase.environments.environment import Environment
 from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import Drifted, OperationFailed
@@ -26,7 +24,7 @@ from warmbase.operations.canary.launch import MINUTES, Backstop, CanaryPrice, ca
 from warmbase.operations.canary.run import LAST_STAGE, Canary, CanaryRun, StageAnswer, open_run
 from warmbase.reports.markdown import paragraph, section, table
 
-TITLES: Final = 24
+STAGE: Final = Page(indent=0, label=27)
 REHEARSED: Final = {CONFIRMED: "played as documented", REFUTED: "played otherwise", OPEN: OPEN}
 """The verdicts of a rehearsal: an emulator confirms nothing about AWS."""
 
@@ -60,7 +58,7 @@ def canary(environment: str, stages: str, directory: Path | None, *, yes: bool) 
     read, numbers = read_environment(environment), stage_numbers(stages)
     aws = environment_aws(read, os.environ)
     run = open_run(read, directory or _beside(Path(read.source)), datetime.now(UTC).date().isoformat())
-    echo("\n".join(_proposal(aws, read, run, numbers)))
+    Page().show(_proposal(aws, read, run, numbers))
     if not yes:
         confirm("Proceed?")
     run.begin(read)
@@ -71,9 +69,9 @@ def canary(environment: str, stages: str, directory: Path | None, *, yes: bool) 
     with environment_lock(aws, trial.environment, "canary"):
         for answer in stage_answers(trial, numbers):
             answers.append(answer)
-            echo("\n".join(_stage_page(answer)))
+            STAGE.show(_stage_rows(answer))
             run.write(run.directory / "report.md", _report(trial))
-    echo("\n".join(_end(trial)))
+    Page().show(_end(trial))
     _raise(trial, answers)
 
 
@@ -83,15 +81,15 @@ def _beside(source: Path) -> Path:
     return parent.relative_to(Path.cwd()) if parent.is_relative_to(Path.cwd()) else parent
 
 
-def _proposal(aws: Aws, environment: Environment, run: CanaryRun, numbers: tuple[int, ...]) -> Iterator[str]:
+def _proposal(aws: Aws, environment: Environment, run: CanaryRun, numbers: tuple[int, ...]) -> Iterator[Part]:
     price = canary_price(environment, run, numbers)
     place = f"account {aws.account}, {environment.region}"
     if price.nodes:
-        yield from wrap(_price_text(place, price), WIDTH)
+        yield Paragraph(text=_price_text(place, price))
     else:
         yield f"Stages without a node on {place}: less than a cent."
     named = f"Stage {numbers[0]}" if len(numbers) == 1 else f"Stages {', '.join(map(str, numbers))}"
-    yield from wrap(f"{named}; each saves its answers in {run.directory}/ before the next begins.", WIDTH)
+    yield Paragraph(text=f"{named}; each saves its answers in {run.directory}/ before the next begins.")
 
 
 def _price_text(place: str, price: CanaryPrice) -> str:
@@ -103,12 +101,11 @@ def _price_text(place: str, price: CanaryPrice) -> str:
     )
 
 
-def _stage_page(answer: StageAnswer) -> Iterator[str]:
-    """Yield the lines of a stage: its number, title, time, and what it found."""
-    head = f"{answer.stage}  {STAGES[answer.stage].title:<{TITLES - 10}}{answer.seconds / 60:3.0f} min   "
-    for line in answer.failure.splitlines() or answer.lines:
-        yield from wrap(line, WIDTH, initial_indent=head, subsequent_indent=" " * TITLES, break_on_hyphens=False)
-        head = " " * TITLES
+def _stage_rows(answer: StageAnswer) -> Iterator[Row]:
+    """Yield a stage: its number, title, time, and what it found."""
+    label = f"{answer.stage}  {STAGES[answer.stage].title:<14}{answer.seconds / 60:3.0f} min"
+    for number, line in enumerate(answer.failure.splitlines() or answer.lines):
+        yield "" if number else label, line
 
 
 def _counts(trial: Canary, rows: tuple[Verdict, ...]) -> str:
@@ -117,16 +114,15 @@ def _counts(trial: Canary, rows: tuple[Verdict, ...]) -> str:
     return f"docs/unconfirmed.md: {', '.join(counts)}."
 
 
-def _end(trial: Canary) -> Iterator[str]:
+def _end(trial: Canary) -> Iterator[Part]:
     """Yield what is left to do, where the report is, and last the count of rows."""
     rows = verdicts(trial.run.answers())
     name = trial.environment.name
     backstop = Backstop(aws=trial.aws, environment=name)
     if running := backstop.running():
         at = backstop.moment()
-        yield from wrap(
-            f"{', '.join(running)} runs until {at}; to remove everything now, add --stages {LAST_STAGE}", WIDTH
-        )
+        text = f"{', '.join(running)} runs until {at}; to remove everything now, add --stages {LAST_STAGE}"
+        yield Paragraph(text=text)
     yield f"report: {trial.run.directory / 'report.md'}"
     if trial.is_rehearsal:
         yield "This was a rehearsal: an emulator confirms nothing about AWS."

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from textwrap import wrap
 from typing import Final
 
 import click
 
-from warmbase.cli.change_lines import WIDTH
+from warmbase.cli.change_parts import CHANGES
 from warmbase.cli.deploy.reconfigure import trino_tuning_page, tuning_page
 from warmbase.cli.operate.destroy import EndConsent, end_failed_launches
 from warmbase.cli.options import confirm, dry_run_option, environment_argument, output_option, yes_option
+from warmbase.cli.page import Page, Paragraph, Part
 from warmbase.cli.progress import TerminalProgress
 from warmbase.cli.terminal import echo
 from warmbase.environments.reader import read_environment
@@ -84,7 +84,7 @@ def deploy(environment: str, output: str, save: Path | None, saved: Path | None,
     with tempfile.TemporaryDirectory(prefix="warmbase-deploy-") as directory:
         work = Work(name=environment, aws=aws, variables=variables, directory=Path(directory))
         proposed = proposal(work, progress, dry_run=review_only or reviewed is not None)
-        echo(json_text(_document(proposed)) if output == "json" else "\n".join(_page(proposed)))
+        echo(json_text(_document(proposed)) if output == "json" else Page().text(_page(proposed)))
         if save:
             write_proposal(save, proposed, plain(_document(proposed)))
             echo(f"the proposal is in {save}; to deploy it: warmbase deploy {environment} --apply {save}", err=True)
@@ -150,45 +150,48 @@ def _document(proposed: Proposal) -> dict[str, object]:
     }
 
 
-def _page(proposed: Proposal) -> Iterator[str]:
+def _page(proposed: Proposal) -> Iterator[Part]:
     yield "Checked"
-    for check in proposed.checks:
-        yield from _wrapped(f"{check.name}: {check.detail}")
+    yield from _entries(f"{check.name}: {check.detail}" for check in proposed.checks)
     yield "Stacks"
-    for stack in proposed.stacks:
-        yield from _wrapped(f"{stack.name}: {_result_lines(stack)}")
-    for need in proposed.bucket:
-        yield from _wrapped(f"your bucket {proposed.environment.root.bucket}, will be set: {need}")
+    yield from _entries(f"{stack.name}: {_result_lines(stack)}" for stack in proposed.stacks)
+    bucket = f"your bucket {proposed.environment.root.bucket}, will be set"
+    yield from _entries(f"{bucket}: {need}" for need in proposed.bucket)
     yield "Clusters"
     yield from _clusters(proposed)
-    yield from _silences(proposed)
+    yield from _entries(_silences(proposed))
     # The clusters of an environment share two stacks, so each would name their protection.
-    for name in dict.fromkeys(name for protection in proposed.protections.values() for name in protection.missing):
-        yield from _wrapped(f"{name} is missing; the deployment restores it")
+    missing = dict.fromkeys(name for protection in proposed.protections.values() for name in protection.missing)
+    yield from _entries(f"{name} is missing; the deployment restores it" for name in missing)
     yield "Cost per month at today's prices (estimate)"
     for cluster_name, usd in proposed.usd_per_month.items():
         before = proposed.current_usd_per_month.get(cluster_name, 0.0)
-        yield from _wrapped(f"{cluster_name}: {format_usd(before)} -> {format_usd(usd)}")
+        yield from _entries([f"{cluster_name}: {format_usd(before)} -> {format_usd(usd)}"])
     if proposed.empty:
         yield "Nothing to deploy."
 
 
-def _clusters(proposed: Proposal) -> Iterator[str]:
+def _entries(texts: Iterable[str]) -> Iterator[Part]:
+    return (Paragraph(text=text, indent=2, hanging=2) for text in texts)
+
+
+def _clusters(proposed: Proposal) -> Iterator[Part]:
     for cluster_name, launch in proposed.launches.items():
         if cluster_name in proposed.tunings:
-            yield from (f"  {line}" for line in tuning_page(cluster_name, proposed.tunings[cluster_name], launch))
-        else:
-            plan = launch.plan
-            nodes = (
-                f"{plan.core.count} x {plan.core.instance_type}, {plan.primary.count} x {plan.primary.instance_type}"
-            )
-            yield from _wrapped(f"{cluster_name}: a new cluster, {nodes}, {plan.release} (`warmbase plan` explains it)")
+            tuning = tuning_page(cluster_name, proposed.tunings[cluster_name], launch)
+            yield from (f"  {line}" for line in CHANGES.lines(tuning))
+            continue
+        plan = launch.plan
+        nodes = f"{plan.core.count} x {plan.core.instance_type}, {plan.primary.count} x {plan.primary.instance_type}"
+        new = f"{cluster_name}: a new cluster, {nodes}, {plan.release} (`warmbase plan` explains it)"
+        yield from _entries([new])
     for cluster_name, trino in proposed.analytics.items():
         if cluster_name in proposed.tunings:
-            yield from (f"  {line}" for line in trino_tuning_page(cluster_name, proposed.tunings[cluster_name]))
+            tuning = trino_tuning_page(cluster_name, proposed.tunings[cluster_name])
+            yield from (f"  {line}" for line in CHANGES.lines(tuning))
             continue
         nodes = f"{trino.workers.count} x {trino.workers.instance_type}, 1 x {trino.coordinator.instance_type}"
-        yield from _wrapped(f"{cluster_name}: a new Trino {trino.trino} cluster, {nodes}, {trino.release}")
+        yield from _entries([f"{cluster_name}: a new Trino {trino.trino} cluster, {nodes}, {trino.release}"])
 
 
 def _silences(proposed: Proposal) -> Iterator[str]:
@@ -196,7 +199,7 @@ def _silences(proposed: Proposal) -> Iterator[str]:
     for cluster_name, silence in proposed.silences.items():
         for line in silence.lines:
             outcome = "will be ended" if silence.ours else "stays, because warmbase did not write the rule"
-            yield from _wrapped(f"{cluster_name}: {line}; {outcome}")
+            yield f"{cluster_name}: {line}; {outcome}"
 
 
 def _result_lines(stack: StackChange) -> str:
@@ -208,7 +211,3 @@ def _result_lines(stack: StackChange) -> str:
         if names
     ]
     return ", ".join(parts) or "no change"
-
-
-def _wrapped(text: str) -> list[str]:
-    return wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)

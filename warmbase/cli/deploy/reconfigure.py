@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from textwrap import wrap
 
 import click
 
 from warmbase.changes.change import Change
 from warmbase.changes.planned_cluster import deployable_cluster
-from warmbase.cli.change_lines import WIDTH, change_lines, cost_lines, trino_cost_lines
+from warmbase.cli.change_parts import CHANGES, change_parts, impact_rows, trino_impact_rows
 from warmbase.cli.options import (
     chosen_analytics,
     cluster_option,
@@ -23,6 +22,7 @@ from warmbase.cli.options import (
     output_option,
     yes_option,
 )
+from warmbase.cli.page import Paragraph, Part, Row
 from warmbase.cli.progress import TerminalProgress
 from warmbase.cli.terminal import echo
 from warmbase.configurations.launch import Launch
@@ -39,52 +39,49 @@ from warmbase.reports.json_text import json_text
 from warmbase.sizing.warning import MISSED_TARGET
 
 
-def trino_tuning_page(cluster_name: str, tuning: Tuning) -> Iterator[str]:
+def trino_tuning_page(cluster_name: str, tuning: Tuning) -> Iterator[Part]:
     """Yield the page for an analytics cluster."""
-    yield from _changes(cluster_name, tuning, trino_cost_lines(tuning.cost))
+    yield from _changes(cluster_name, tuning, trino_impact_rows(tuning.cost))
     yield from _not_applied(tuning)
 
 
-def tuning_page(cluster_name: str, tuning: Tuning, launch: Launch) -> Iterator[str]:
-    """Yield the page in lines of at most 80 columns."""
-    yield from _changes(cluster_name, tuning, cost_lines(tuning.cost, launch))
+def tuning_page(cluster_name: str, tuning: Tuning, launch: Launch) -> Iterator[Part]:
+    """Yield the changes that a running cluster needs, and the cost of applying them."""
+    yield from _changes(cluster_name, tuning, impact_rows(tuning.cost, launch))
     for warning in launch.plan.warnings:
         if warning.id.startswith(MISSED_TARGET):
-            yield from _remark(
+            text = (
                 f"nodes of this type cannot meet every target, however many: {warning.message}; "
                 "a new cluster with another instance type may"
             )
+            yield Paragraph(text=text, indent=2, hanging=2)
     yield from _not_applied(tuning)
 
 
-def _changes(cluster_name: str, tuning: Tuning, cost: Iterable[str]) -> Iterator[str]:
+def _changes(cluster_name: str, tuning: Tuning, impact: Iterable[Row]) -> Iterator[Part]:
     cluster = tuning.running.cluster
     if not tuning.group_changes:
         yield f"{cluster_name}: {cluster.id}, {cluster.state}: nothing to tune"
         return
     yield f"{cluster_name}: {cluster.id}, {cluster.state}"
     for change in tuning.changes:
-        yield from change_lines(change)
+        yield from change_parts(change)
     yield "  Cost of applying it"
-    yield from cost
+    yield from impact
     yield "  Order: " + "; ".join(group_change.title for group_change in tuning.group_changes)
 
 
-def _not_applied(tuning: Tuning) -> Iterator[str]:
+def _not_applied(tuning: Tuning) -> Iterator[Paragraph]:
     if tuning.small:
-        yield from _remark(f"not worth a restart: {_keys(tuning.small)} (a change of 5 % or less; --all applies it)")
+        text = f"not worth a restart: {_keys(tuning.small)} (a change of 5 % or less; --all applies it)"
+        yield Paragraph(text=text, indent=2, hanging=2)
     if tuning.new:
-        yield from _remark(
-            f"needs a new cluster, so it is not applied: {_keys(tuning.new)} (warmbase diff shows the details)"
-        )
+        text = f"needs a new cluster, so it is not applied: {_keys(tuning.new)} (warmbase diff shows the details)"
+        yield Paragraph(text=text, indent=2, hanging=2)
 
 
 def _keys(changes: Iterable[Change]) -> str:
     return ", ".join(sorted({change.key for change in changes}))
-
-
-def _remark(text: str) -> list[str]:
-    return wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
 
 
 @click.command()
@@ -113,7 +110,7 @@ def reconfigure(environment: str, cluster: str | None, output: str, **switches: 
     analytics = chosen_analytics(read, cluster)
     cluster_name = analytics.name if analytics else chosen_cluster(read, cluster).name
 
-    def proposed() -> tuple[Tuning, Iterator[str]]:
+    def proposed() -> tuple[Tuning, Iterator[Part]]:
         if analytics:
             tuning = trino_tuning_of(aws, deployable_trino_cluster(read, analytics), everything=switches["everything"])
             return tuning, trino_tuning_page(cluster_name, tuning)
@@ -126,7 +123,7 @@ def reconfigure(environment: str, cluster: str | None, output: str, **switches: 
         document = {"changes": tuning.changes, "small": tuning.small, "new_cluster": tuning.new, "cost": tuning.cost}
         echo(json_text(document | {"moves": [group_change.title for group_change in tuning.group_changes]}))
     else:
-        echo("\n".join(page))
+        CHANGES.show(page)
     if switches["dry_run"] or not tuning.group_changes:
         return
     if not switches["yes"]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from textwrap import wrap
 
 import click
 
-from warmbase.cli.change_lines import WIDTH
 from warmbase.cli.options import confirm, environment_argument, output_option, yes_option
+from warmbase.cli.page import PROPOSAL, Page, Paragraph
 from warmbase.cli.terminal import echo
 from warmbase.environments.environment import Environment
 from warmbase.environments.reader import read_environment
@@ -47,14 +46,22 @@ def claim(environment: str, output: str, *, take: bool, yes: bool) -> None:
     current = claims.claim_of(aws, read.root)
     if not take:
         url = f"s3://{read.root.bucket_in(aws.account)}/{read.root.claim_key}"
-        lines = wrap(_claim_text(current), WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
-        echo(json_text({"url": url, "claim": current}) if output == "json" else "\n".join([url, *lines]))
+        if output == "json":
+            echo(json_text({"url": url, "claim": current}))
+        else:
+            Page().show([url, Paragraph(text=_claim_text(current), indent=2)])
         return
-    echo(f"current   {_claim_text(current)}", err=True)
-    echo("proposed  release the claim; the next active cluster can then claim the root", err=True)
-    echo("risk      a cluster that EMR does not list here, and that still writes, would corrupt the data", err=True)
-    for writer in claims.running_writers(aws, read.root):
-        echo(f"running   {writer}: it writes to this root, and two writers corrupt it", err=True)
+    writers = [
+        f"{writer}: it writes to this root, and two writers corrupt it"
+        for writer in claims.running_writers(aws, read.root)
+    ]
+    rows = [
+        ("current", _claim_text(current)),
+        ("proposed", "release the claim; the next active cluster can then claim the root"),
+        ("risk", "a cluster that EMR does not list here, and that still writes, would corrupt the data"),
+        *(("running", writer) for writer in writers),
+    ]
+    PROPOSAL.show(rows, err=True)
     if not yes:
         confirm("Are you sure that nothing writes to this root any more?")
     with environment_lock(aws, read, "claim --take"):

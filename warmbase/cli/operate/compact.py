@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import time
 from typing import TypedDict, Unpack
 
 import click
 
-from warmbase.changes.planned_cluster import deployable_cluster
 from warmbase.cli.operate.region_pages import compact_page
-from warmbase.cli.options import (
-    DURATION,
-    SHARE,
-    cluster_option,
-    confirm,
-    dry_run_option,
-    environment_argument,
-    yes_option,
-)
-from warmbase.cli.progress import TerminalProgress
+from warmbase.cli.operate.running import RunningCluster, ignore
+from warmbase.cli.options import DURATION, SHARE, cluster_option, dry_run_option, environment_argument, yes_option
+from warmbase.cli.page import Page
 from warmbase.cli.terminal import echo
-from warmbase.environments.planning import chosen_cluster
-from warmbase.environments.reader import read_environment
-from warmbase.operations.aws.clients import environment_aws, examining
-from warmbase.operations.aws.lock import environment_lock
-from warmbase.operations.aws.progress import carry_out
-from warmbase.operations.cluster.drift import read_running_cluster
 from warmbase.operations.hbase.compaction_waves import CompactionWaves
 from warmbase.operations.hbase.restart import emr_hbase
 
@@ -77,29 +62,17 @@ def compact(environment: str, **options: Unpack[CompactOptions]) -> None:
 
     Exit codes: 3 a hit ratio is below the floor already, or a table has no open region.
     """
-    read = read_environment(environment)
-    launch = deployable_cluster(read, chosen_cluster(read, options["cluster"]).name).launch
-    aws = environment_aws(read, os.environ, examining)
-    running = read_running_cluster(aws, launch).cluster
+    running = RunningCluster.read(environment, options["cluster"])
     waves = CompactionWaves(
-        hbase=emr_hbase(aws, launch, running.id),
+        hbase=emr_hbase(running.aws, running.launch, running.cluster.id),
         tables=frozenset(options["tables"]),
         before=time.time() - options["older_than"],
-        floor=read.targets.hit_ratio if options["floor"] is None else options["floor"],
+        floor=running.environment.targets.hit_ratio if options["floor"] is None else options["floor"],
     )
     echo("asking the master through an EMR step", err=True)
-    due = waves.due(_ignore)
-    echo("\n".join(compact_page(running, due, waves, launch)))
-    if not due:
-        return
-    waves.check()
-    if options["dry_run"]:
-        return
-    if not options["yes"]:
-        confirm("Compact them?")
-    with environment_lock(aws, read, "compact"):
-        carry_out(waves.stages(), TerminalProgress())
-
-
-def _ignore(_: str) -> None:
-    """Discard a line of progress."""
+    due = waves.due(ignore)
+    Page().show(compact_page(running, due, waves))
+    if due:
+        waves.check()
+    if due and not options["dry_run"]:
+        running.carry_out("compact", "Compact them?", waves.stages, yes=options["yes"])

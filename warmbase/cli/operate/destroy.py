@@ -6,15 +6,13 @@ Before that it shows what remains of failed launches, asks, and ends it.
 from __future__ import annotations
 
 import os
-from textwrap import wrap
 
 import click
 from msgspec import Struct
 
-from warmbase.cli.change_lines import WIDTH
 from warmbase.cli.options import confirm, dry_run_option, environment_argument, yes_option
+from warmbase.cli.page import PROPOSAL, Page
 from warmbase.cli.progress import TerminalProgress
-from warmbase.cli.terminal import echo
 from warmbase.environments.environment import Environment
 from warmbase.environments.names import storage_stack
 from warmbase.environments.reader import read_environment
@@ -40,10 +38,9 @@ def end_failed_launches(
     """End what remains of failed launches, after a question; return whether there was any."""
     failed = find_failed_launches(aws, environment)
     for launch in failed:
-        steps = (f"proposed  {step.title}" for step in end_failed_launch(aws, environment, launch))
-        for line in (f"current   {launch.text}", *(f"why       {why}" for why in launch.why), *steps):
-            for part in wrap(line, WIDTH, subsequent_indent=" " * 10, break_on_hyphens=False):
-                echo(part, err=consent.piped)
+        steps = (("proposed", step.title) for step in end_failed_launch(aws, environment, launch))
+        rows = [("current", launch.text), *(("why", why) for why in launch.why), *steps]
+        Page(indent=0).show(rows, err=consent.piped)
     if not failed or consent.dry_run:
         return bool(failed)
     if not consent.yes:
@@ -77,9 +74,8 @@ def destroy(environment: str, *, dry_run: bool, yes: bool) -> None:
         return
     basis = environment_basis(aws, read)
     steps = list(destruction(aws, read))
-    for number, step in enumerate(steps):
-        echo(f"{'' if number else 'proposed':<10}{step.title}")
-    echo(f"kept      {storage_stack(read.name)}: root, keys and logs")
+    proposed = (("" if number else "proposed", step.title) for number, step in enumerate(steps))
+    PROPOSAL.show([*proposed, ("kept", f"{storage_stack(read.name)}: root, keys and logs")])
     if dry_run:
         return
     if not yes:

@@ -2,44 +2,25 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from functools import partial
+from collections.abc import Iterable
 from typing import Final, TypedDict, Unpack
 
 import click
 from click.core import ParameterSource
-from msgspec import Struct
 
-from warmbase.changes.planned_cluster import deployable_cluster
-from warmbase.cli.operate.region_pages import fill_warning, heal_page, locality_page
-from warmbase.cli.options import (
-    SHARE,
-    UnitText,
-    cluster_option,
-    confirm,
-    dry_run_option,
-    environment_argument,
-    yes_option,
-)
-from warmbase.cli.progress import TerminalProgress
+from warmbase.cli.operate.region_pages import heal_page, locality_page
+from warmbase.cli.operate.running import RunningCluster, ignore
+from warmbase.cli.options import SHARE, UnitText, cluster_option, dry_run_option, environment_argument, yes_option
+from warmbase.cli.page import Page
 from warmbase.cli.terminal import echo
 from warmbase.configurations.launch import Launch
-from warmbase.environments.planning import chosen_cluster
-from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import InvalidInput
 from warmbase.ground.units import MIB, parse_duration, parse_rate
-from warmbase.operations.aws.clients import environment_aws, examining
-from warmbase.operations.aws.lock import environment_lock
-from warmbase.operations.aws.progress import carry_out
-from warmbase.operations.cluster.caches import Servers, read_progress
-from warmbase.operations.cluster.description import DescribedCluster
-from warmbase.operations.cluster.drift import read_running_cluster, refuse_moved
+from warmbase.operations.aws.progress import Stage
+from warmbase.operations.cluster.drift import refuse_moved
 from warmbase.operations.hbase.cache_heal import LONGEST_PAUSE_SECONDS, PAUSE_SECONDS, Heal
 from warmbase.operations.hbase.heal import LocalityHeal, environment_heal, environment_locality_heal, refuse_unhealable
 from warmbase.sizing.recovery.region_assignment import SLACK
-from warmbase.sizing.recovery.warmth import Gate
 
 # judgement: a step begins with whole blocks, which at less would take longer than a step may.
 BANDWIDTH: Final = UnitText("rate", parse_rate, least=MIB)
@@ -55,15 +36,6 @@ class HealOptions(TypedDict):
     bandwidth: float | None
     dry_run: bool
     yes: bool
-
-
-class HealTarget(Struct, frozen=True, kw_only=True):
-    """The running cluster, its launch, how full its caches are, and the lock of its environment."""
-
-    launch: Launch
-    running: DescribedCluster
-    caches: Callable[[], Servers]
-    lock: Callable[[], AbstractContextManager[object]]
 
 
 @click.command()
@@ -111,56 +83,44 @@ def heal(environment: str, **options: Unpack[HealOptions]) -> None:
 
     Exit codes: 3 an index is too old, or regions are in transition.
     """
-    read = read_environment(environment)
-    launch = deployable_cluster(read, chosen_cluster(read, options["cluster"]).name).launch
-    aws = environment_aws(read, os.environ, examining)
-    refuse_unhealable(launch)
-    _refuse_options(launch)
-    running = read_running_cluster(aws, launch).cluster
-    target = HealTarget(
-        launch=launch,
-        running=running,
-        caches=partial(read_progress, aws, launch, running.id, Gate()),
-        lock=partial(environment_lock, aws, launch.environment, "heal"),
-    )
+    running = RunningCluster.read(environment, options["cluster"], _refuse)
+    aws, launch, cluster_id = running.aws, running.launch, running.cluster.id
     if launch.plan.mode.keeps_data_in_s3:
-        _heal_caches(environment_heal(aws, launch, running.id), target, options)
+        _heal_caches(environment_heal(aws, launch, cluster_id), running, options)
     else:
-        _heal_locality(environment_locality_heal(aws, launch, running.id), target, options)
+        _heal_locality(environment_locality_heal(aws, launch, cluster_id), running, options)
 
 
-def _heal_caches(healer: Heal, target: HealTarget, options: HealOptions) -> None:
+def _heal_caches(healer: Heal, running: RunningCluster, options: HealOptions) -> None:
     echo("asking the master through EMR steps, and each core node through Systems Manager", err=True)
-    proposal = healer.propose(_ignore, options["slack"], options["pause"])
-    echo("\n".join(heal_page(target.running, proposal, healer, target.launch)))
-    if proposal.moves:
-        for line in fill_warning(target.caches(), target.launch.environment.name):
-            echo(line)
-    if options["dry_run"] or not (proposal.moves or proposal.interrupted):
-        return
-    if not options["yes"]:
-        confirm("Move them?" if proposal.moves else "Continue?")
-    with target.lock():
-        refuse_moved(proposal.basis, proposal.basis_in(healer.hbase.state(_ignore)))
-        carry_out(healer.stages(proposal), TerminalProgress())
+    proposal = healer.propose(ignore, options["slack"], options["pause"])
+    Page().show([*heal_page(running, proposal, healer), *(running.fill_warning() if proposal.moves else ())])
+
+    def stages() -> Iterable[Stage]:
+        refuse_moved(proposal.basis, proposal.basis_in(healer.hbase.state(ignore)))
+        return healer.stages(proposal)
+
+    if (proposal.moves or proposal.interrupted) and not options["dry_run"]:
+        running.carry_out("heal", "Move them?" if proposal.moves else "Continue?", stages, yes=options["yes"])
 
 
-def _heal_locality(healer: LocalityHeal, target: HealTarget, options: HealOptions) -> None:
+def _heal_locality(healer: LocalityHeal, running: RunningCluster, options: HealOptions) -> None:
     bandwidth = options["bandwidth"]
     echo("asking the master and the NameNode through an EMR step", err=True)
-    proposal = healer.propose(_ignore, None if bandwidth is None else round(bandwidth))
-    echo("\n".join(locality_page(target.running, proposal, healer, target.launch)))
-    if options["dry_run"] or not proposal.locality.total.moves:
-        return
-    if not options["yes"]:
-        confirm("Move them?")
-    with target.lock():
-        refuse_moved(proposal.basis, proposal.basis_in(healer.hdfs.locality(_ignore)))
-        carry_out(healer.stages(proposal), TerminalProgress())
+    proposal = healer.propose(ignore, None if bandwidth is None else round(bandwidth))
+    Page().show(locality_page(running, proposal, healer))
+
+    def stages() -> Iterable[Stage]:
+        refuse_moved(proposal.basis, proposal.basis_in(healer.hdfs.locality(ignore)))
+        return healer.stages(proposal)
+
+    if proposal.locality.total.moves and not options["dry_run"]:
+        running.carry_out("heal", "Move them?", stages, yes=options["yes"])
 
 
-def _refuse_options(launch: Launch) -> None:
-    """Refuse an option of the other mode, which would have no effect. Raises InvalidInput."""
+def _refuse(launch: Launch) -> None:
+    """Refuse a cluster that cannot be healed, and an option of the other mode, which would have no effect."""
+    refuse_unhealable(launch)
     context, mode = click.get_current_context(), launch.plan.mode
     for name in ("bandwidth",) if mode.keeps_data_in_s3 else ("slack", "pause"):
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
@@ -172,7 +132,3 @@ def _refuse_options(launch: Launch) -> None:
                 else "the command moves replicas in this mode, not regions",
                 fix="leave it out",
             )
-
-
-def _ignore(_: str) -> None:
-    """Discard a line of progress."""

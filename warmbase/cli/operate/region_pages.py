@@ -1,28 +1,17 @@
-"""The pages of the commands that move, restart, reopen or compact regions: each shows the proposal before it asks.
-
-- `heal_page`: regions that are away from their blocks, the moves that bring them home, and what those cost.
-- `locality_page`: on HDFS, the locality of each RegionServer, the replicas that would move, and how long that takes.
-- `restart_page`: the cluster now, what a rolling restart does to it, and what that costs.
-- `tables_page`: each difference of a table from the plan, how it takes effect, and what that costs.
-- `compact_page`: what a major compaction in waves compacts, how long that takes, and what stops it.
-
-`fill_warning` warns before a command closes regions while caches fill, because their blocks would then be left out of
-the caches.
-"""
+"""The pages of the commands that move, restart, reopen or compact regions: each shows its proposal before it asks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from warmbase.cli.change_lines import page_entry
+from warmbase.cli.operate.running import RunningCluster
+from warmbase.cli.page import Part, Row
 from warmbase.cli.size.plan_summary import LEAST_USD
 from warmbase.configurations.launch import Launch
 from warmbase.configurations.table_ddl import UNCACHED_FLAGS, planned_tables
 from warmbase.facts.prices import price_table
 from warmbase.ground.units import format_duration, format_percent, format_rate, format_size, format_usd
-from warmbase.operations.cluster.caches import Servers
-from warmbase.operations.cluster.description import DescribedCluster
 from warmbase.operations.hbase.cache_heal import LEAST_GETS, MOVE_SECONDS, Heal, HealProposal, moves_by_target
 from warmbase.operations.hbase.compaction_waves import CompactionWaves, StoredRegion, next_wave, wave_sizes
 from warmbase.operations.hbase.heal import LocalityHeal, LocalityProposal, ServerLocality
@@ -34,138 +23,115 @@ from warmbase.sizing.recovery.region_assignment import CacheBlocks, second_copie
 from warmbase.sizing.server.region_server import S3_TRIP_SECONDS
 from warmbase.sizing.server.restart import Restart, reopening
 
-
-def fill_warning(servers: Servers, environment: str) -> Iterator[str]:
-    """Yield an entry if a cache is filling: HBase treats a prefetch as complete when a closing region interrupts it."""
-    filling = sum(server.verdict == "filling" for server in servers)
-    if filling:
-        yield from page_entry(
-            "fill",
-            f"{filling} of {len(servers)} caches are filling. If a region closes while its files are prefetched,"
-            " HBase leaves the rest of their blocks out of the cache. To wait until the caches are warm:"
-            f" warmbase warm wait {environment}",
-        )
-
-
 # judgement: the shell of a step starts in 20 s, and EMR starts a step within 20 s.
 STEP_SECONDS: Final = 40
 
 
-def heal_page(cluster: DescribedCluster, proposal: HealProposal, heal: Heal, launch: Launch) -> Iterator[str]:
-    """Yield the page in lines of at most 80 columns, as far as the names of servers and tables allow."""
-    yield f"{launch.plan.cluster}: {cluster.id}, {cluster.state}"
+def heal_page(running: RunningCluster, proposal: HealProposal, heal: Heal) -> Iterator[Part]:
+    """Yield the regions that are away from their blocks, the moves that bring them home, and their cost."""
+    yield running.title
     homes = proposal.state.homes
-    yield from page_entry(
-        "current",
+    text = (
         f"{len(proposal.state.servers)} RegionServers; {proposal.at_home(homes)} of {len(proposal.regions)} regions are"
-        f" where their blocks are cached: {format_size(proposal.home_bytes)} of {format_size(proposal.cached_bytes)}",
+        f" where their blocks are cached: {format_size(proposal.home_bytes)} of {format_size(proposal.cached_bytes)}"
     )
+    yield "current", text
     oldest = max((cache.age_seconds for cache in proposal.contents.values()), default=0.0)
-    yield from page_entry("indexes", f"the oldest was written {format_duration(oldest)} ago")
+    yield "indexes", f"the oldest was written {format_duration(oldest)} ago"
     if proposal.interrupted:
-        yield from page_entry("continues", "a heal that was interrupted")
+        yield "continues", "a heal that was interrupted"
     elif not proposal.moves:
-        yield from page_entry(
+        yield (
             "proposed",
             f"nothing to gain: no move would save more than {LEAST_GETS} GETs, or make room in a cache",
         )
         return
     titles = [stage.title for stage in heal.stages(proposal)]
     for number, title in enumerate(titles):
-        yield from page_entry("" if number else "proposed", title)
+        yield "" if number else "proposed", title
     if proposal.moves:
         yield from _moves(proposal)
     yield from _cost(proposal, len(titles))
 
 
-def _moves(proposal: HealProposal) -> Iterator[str]:
+def _moves(proposal: HealProposal) -> Iterator[Row]:
     """Yield how many regions go where, and what that gains."""
     counts = proposal.state.region_counts
     for number, (server, moves) in enumerate(moves_by_target(proposal.moves).items()):
-        yield from page_entry(
-            "" if number else "moves", f"{moves} to {server}, which has {counts.get(server, 0)} regions now"
-        )
-    yield from page_entry("bound", f"no move gives a RegionServer more than {proposal.bound} regions")
+        yield ("" if number else "moves", f"{moves} to {server}, which has {counts.get(server, 0)} regions now")
+    yield "bound", f"no move gives a RegionServer more than {proposal.bound} regions"
     healed = format_size(proposal.home_bytes + proposal.gained_bytes)
-    yield from page_entry(
-        "cache",
+    text = (
         f"afterwards, {healed} of {format_size(proposal.cached_bytes)} are cached where their region is open:"
-        f" {format_size(proposal.gained_bytes)} more than now",
+        f" {format_size(proposal.gained_bytes)} more than now"
     )
+    yield "cache", text
     if proposal.freed_bytes:
-        yield from page_entry(
-            "", f"{format_size(proposal.freed_bytes)} of second copies in other caches make room for other blocks"
-        )
-    yield from page_entry(
-        "s3",
+        yield ("", f"{format_size(proposal.freed_bytes)} of second copies in other caches make room for other blocks")
+    text = (
         f"{proposal.gets_saved:,} GETs saved, one for each block that reads would fetch again; the moves cost a few"
-        " GETs for each store file",
+        " GETs for each store file"
     )
+    yield "s3", text
 
 
-def _cost(proposal: HealProposal, stages: int) -> Iterator[str]:
+def _cost(proposal: HealProposal, stages: int) -> Iterator[Row]:
     seconds = proposal.move_seconds + stages * STEP_SECONDS
     most = "moves and pauses" if proposal.move_seconds > seconds / 2 else "EMR steps to start"
-    yield from page_entry("time", f"{format_duration(seconds)}, most of it for {most} (estimate)")
-    yield from page_entry(
+    yield "time", f"{format_duration(seconds)}, most of it for {most} (estimate)"
+    yield (
         "offline",
         "each region for a few seconds while it moves, and again while its table is reopened; clients retry",
     )
-    yield from page_entry("dollars", "nothing")
+    yield "dollars", "nothing"
 
 
 # judgement: the page shows the servers with the lowest locality, because a cluster may have hundreds.
 SERVERS_ON_PAGE: Final = 12
 
 
-def locality_page(
-    cluster: DescribedCluster, proposal: LocalityProposal, heal: LocalityHeal, launch: Launch
-) -> Iterator[str]:
-    """Yield the page in lines of at most 80 columns, as far as the names of servers allow."""
-    yield f"{launch.plan.cluster}: {cluster.id}, {cluster.state}"
+def locality_page(running: RunningCluster, proposal: LocalityProposal, heal: LocalityHeal) -> Iterator[Part]:
+    """Yield the locality of each RegionServer on HDFS, the replicas that would move, and the time."""
+    yield running.title
     total = proposal.locality.total
-    yield from page_entry(
-        "current",
+    text = (
         f"{len(proposal.locality.servers)} RegionServers; {_local(total)} in the store files of their regions is on"
-        " their own hosts",
+        " their own hosts"
     )
+    yield "current", text
     if not total.moves:
-        yield from page_entry("proposed", "nothing to gain: no replica can be moved to the host of its RegionServer")
+        yield "proposed", "nothing to gain: no replica can be moved to the host of its RegionServer"
     else:
         yield from _moves_of_locality_page(proposal, heal)
     if away_bytes := total.bytes - total.local_bytes - total.moved_bytes:
-        yield from page_entry(
-            "remote",
+        text = (
             f"{format_size(away_bytes)} cannot be made local: every replica is on a host where another region needs"
-            " it, or the DataNode would be more than 90 % full",
+            " it, or the DataNode would be more than 90 % full"
         )
+        yield "remote", text
 
 
-def _moves_of_locality_page(proposal: LocalityProposal, heal: LocalityHeal) -> Iterator[str]:
+def _moves_of_locality_page(proposal: LocalityProposal, heal: LocalityHeal) -> Iterator[Row]:
     servers = sorted(proposal.locality.servers.items(), key=lambda entry: (entry[1].local_fraction, entry[0]))
     lacking = [(name, server) for name, server in servers if server.moves]
     for number, (name, server) in enumerate(lacking[:SERVERS_ON_PAGE]):
         moved = f"{server.moves:,} replicas ({format_size(server.moved_bytes)})"
-        yield from page_entry("" if number else "servers", f"{name}: {_local(server)} is local; {moved} move to it")
+        yield "" if number else "servers", f"{name}: {_local(server)} is local; {moved} move to it"
     if lacking[SERVERS_ON_PAGE:]:
-        yield from page_entry("", f"and {len(lacking) - SERVERS_ON_PAGE} more")
+        yield "", f"and {len(lacking) - SERVERS_ON_PAGE} more"
     stages = list(heal.stages(proposal))
     for number, stage in enumerate(stages):
-        yield from page_entry("" if number else "proposed", stage.title)
+        yield "" if number else "proposed", stage.title
     total, rate = proposal.locality.total, proposal.bandwidth_bytes_per_second
-    yield from page_entry(
-        "network",
+    text = (
         f"{format_size(total.moved_bytes)} between DataNodes, each with {format_rate(rate)} for what it sends and"
-        " receives; the number of replicas does not change",
+        " receives; the number of replicas does not change"
     )
+    yield "network", text
     seconds = proposal.seconds + len(stages) * STEP_SECONDS
-    yield from page_entry(
-        "time", f"{format_duration(seconds)}, {format_duration(proposal.seconds)} of it for moves (estimate)"
-    )
-    yield from page_entry(
-        "offline", "nothing: regions stay open, and their RegionServers read from the new locations within 30 s"
-    )
-    yield from page_entry("dollars", "nothing")
+    yield ("time", f"{format_duration(seconds)}, {format_duration(proposal.seconds)} of it for moves (estimate)")
+    yield ("offline", "nothing: regions stay open, and their RegionServers read from the new locations within 30 s")
+    yield "dollars", "nothing"
 
 
 def _local(locality: ServerLocality) -> str:
@@ -176,25 +142,22 @@ def _local(locality: ServerLocality) -> str:
 GATE_SECONDS: Final = 180
 
 
-def restart_page(
-    cluster: DescribedCluster, proposal: RestartProposal, rolled: RollingRestart, launch: Launch
-) -> Iterator[str]:
-    """Yield the page in lines of at most 80 columns, as far as the names of servers and tables allow."""
+def restart_page(running: RunningCluster, proposal: RestartProposal, rolled: RollingRestart) -> Iterator[Part]:
+    """Yield the cluster now, what a rolling restart does to it, and what that costs."""
+    launch = running.launch
     state, journal = proposal.state, proposal.journal
-    yield f"{launch.plan.cluster}: {cluster.id}, {cluster.state}"
+    yield running.title
     balancer = "on" if state.balancer_is_on else "off"
-    yield from page_entry(
-        "current", f"{len(state.servers)} RegionServers with {len(state.homes)} regions; the balancer is {balancer}"
-    )
+    yield ("current", f"{len(state.servers)} RegionServers with {len(state.homes)} regions; the balancer is {balancer}")
     starts = state.servers if journal is None else journal.starts
     remaining = unfinished(proposal, rolled)
     if journal is not None:
         restarted = f"{len(starts) - len(remaining)} of {len(starts)} RegionServers were restarted"
-        yield from page_entry("continues", f"a restart that was interrupted: {restarted}")
+        yield "continues", f"a restart that was interrupted: {restarted}"
     finished = {title for server in starts if server not in remaining for title in rolled.titles(server)}
     titles = [stage.title for stage in rolled.stages(state) if stage.title not in finished]
     for number, title in enumerate(titles):
-        yield from page_entry("" if number else "proposed", title)
+        yield "" if number else "proposed", title
     if isinstance(rolled, AvailableRestart):
         yield from _available_cost(proposal, rolled, launch)
     else:
@@ -211,43 +174,43 @@ def unfinished(proposal: RestartProposal, rolled: RollingRestart) -> tuple[str, 
     return tuple(server for server in order if not has_finished(server, state))
 
 
-def _cost_of_restart_page(servers: int, timing: Restart) -> Iterator[str]:
+def _cost_of_restart_page(servers: int, timing: Restart) -> Iterator[Row]:
     """Yield what the restart of so many servers costs, by the plan."""
     one, offline = timing.seconds, timing.seconds - timing.stop_seconds
     gate, plural = format_duration(GATE_SECONDS), "s" * (servers != 1)
-    yield from page_entry(
-        "time",
+    text = (
         f"{format_duration(servers * (one + GATE_SECONDS))}: {servers} RegionServer{plural}"
         f" one after the other, {format_duration(one)} each, and up to {gate} until its hit ratio"
-        " is published (estimate)",
+        " is published (estimate)"
     )
-    yield from page_entry(
-        "offline",
+    yield "time", text
+    text = (
         f"the regions of the server that restarts, for {format_duration(offline)} (estimate); the master waits up to"
-        f" {format_duration(timing.retention_window_seconds)} for it before it moves them",
+        f" {format_duration(timing.retention_window_seconds)} for it before it moves them"
     )
-    yield from page_entry("cache", "kept: each server finds its own again")
-    yield from page_entry("dollars", "nothing")
+    yield "offline", text
+    yield "cache", "kept: each server finds its own again"
+    yield "dollars", "nothing"
 
 
-def _available_cost(proposal: RestartProposal, rolled: AvailableRestart, launch: Launch) -> Iterator[str]:
+def _available_cost(proposal: RestartProposal, rolled: AvailableRestart, launch: Launch) -> Iterator[Row]:
     """Yield what it costs to keep the regions available, computed from the cache indexes and the plan."""
     state, servers, homes = proposal.state, unfinished(proposal, rolled), _homes(proposal)
     regions = sum(home in servers for home in homes.values())
     timing = launch.plan.restart
     tables = [table.change.seconds for table in planned_tables(launch)]
     one = 2 * MOVE_SECONDS * regions / max(1, len(servers)) + timing.seconds + 3 * STEP_SECONDS + GATE_SECONDS
-    yield from page_entry(
-        "time",
+    text = (
         f"{format_duration(len(servers) * one + sum(tables))}: {len(servers)} RegionServers one after the other,"
         f" {format_duration(one)} each, and the reopening of tables (estimate); a restart in place would take"
-        f" {format_duration(len(servers) * (timing.seconds + GATE_SECONDS))}",
+        f" {format_duration(len(servers) * (timing.seconds + GATE_SECONDS))}"
     )
-    yield from page_entry(
-        "offline",
+    yield "time", text
+    text = (
         f"each region for about {MOVE_SECONDS} s (estimate) when it moves away, when it moves back, and when it is"
-        " reopened; clients retry",
+        " reopened; clients retry"
     )
+    yield "offline", text
     caches = rolled.cache_blocks(state.servers, homes, lambda _: None)
     yield from _copies(caches, [server for server in servers if server in caches], launch)
 
@@ -256,31 +219,31 @@ def _homes(proposal: RestartProposal) -> Mapping[str, str]:
     return proposal.state.homes if proposal.journal is None else proposal.journal.homes
 
 
-def _copies(caches: Mapping[str, CacheBlocks], order: list[str], launch: Launch) -> Iterator[str]:
+def _copies(caches: Mapping[str, CacheBlocks], order: list[str], launch: Launch) -> Iterator[Row]:
     """Yield what the caches of the other servers read and evict during the restart."""
     cache = launch.plan.bucket_cache
     copies = second_copies(caches, order, cache.blocks_held if cache else 0)
-    yield from page_entry(
-        "cache",
+    text = (
         f"about {format_size(copies.size_bytes)} of second copies in the caches of other servers, which stay there"
-        " until they are evicted",
+        " until they are evicted"
     )
+    yield "cache", text
     if copies.evicted_blocks:
-        yield from page_entry(
-            "",
+        text = (
             f"the caches have no room for all of them: about {copies.evicted_blocks:,} blocks are evicted, and each"
-            " is read from S3 again when it is needed",
+            " is read from S3 again when it is needed"
         )
+        yield "", text
     else:
-        yield from page_entry("", "the caches have room for them, so no block is evicted")
-    yield from page_entry(
-        "s3",
+        yield "", "the caches have room for them, so no block is evicted"
+    text = (
         f"about {copies.gets:,} GETs: one for each block that a cache does not have, because S3A does not read ahead;"
-        " a restart in place costs a few GETs for each store file",
+        " a restart in place costs a few GETs for each store file"
     )
+    yield "s3", text
     usd = copies.gets * price_table(launch.environment.region).usd("s3-get")
     price = format_usd(usd) if usd >= LEAST_USD else f"less than {format_usd(LEAST_USD)}"
-    yield from page_entry("dollars", f"{price}, for the GETs (estimate)")
+    yield "dollars", f"{price}, for the GETs (estimate)"
 
 
 # judgement: the stages of a table read the state of the cluster, change it, and read it again.
@@ -304,60 +267,58 @@ HFileContext, from the family with which its region was opened; a reader takes e
 HStoreFile loads the filter of a file unless the family has NONE."""
 
 
-def tables_page(
-    cluster: DescribedCluster, proposal: TableProposal, tables: TableChanges, launch: Launch
-) -> Iterator[str]:
-    """Yield the page in lines of at most 80 columns, as far as the names of tables allow."""
-    yield f"{launch.plan.cluster}: {cluster.id}, {cluster.state}"
+def tables_page(running: RunningCluster, proposal: TableProposal, tables: TableChanges) -> Iterator[Part]:
+    """Yield each difference of a table from the plan, how it takes effect, and what the change costs."""
+    yield running.title
     changes = proposal.changes
-    yield from page_entry("current", f"{len(proposal.live.tables)} tables; {len(changes)} of them differ from the plan")
+    yield "current", f"{len(proposal.live.tables)} tables; {len(changes)} of them differ from the plan"
     if not changes:
-        yield from page_entry("proposed", "nothing to do")
+        yield "proposed", "nothing to do"
         return
     if proposal.interrupted:
-        yield from page_entry("continues", f"the change of {changes[0].table}, which was interrupted")
+        yield "continues", f"the change of {changes[0].table}, which was interrupted"
     for change in changes:
         yield from _differences(change)
     for number, stage in enumerate(tables.stages(changes)):
-        yield from page_entry("" if number else "proposed", stage.title)
-    yield from _cost_of_tables_page(proposal, launch)
+        yield "" if number else "proposed", stage.title
+    yield from _cost_of_tables_page(proposal, running.launch)
 
 
-def _differences(change: TableChange) -> Iterator[str]:
+def _differences(change: TableChange) -> Iterator[Row]:
     """Yield each attribute of a table that changes."""
     for family, attributes in change.before.items():
-        yield from page_entry("change", f"{change.table}:{family}")
+        yield "change", f"{change.table}:{family}"
         for name, value in attributes.items():
             wanted = change.wanted[family][name] or NOT_SET
-            yield from page_entry("", f"{name} {value or NOT_SET} -> {wanted}: {EFFECTS[name]}")
+            yield "", f"{name} {value or NOT_SET} -> {wanted}: {EFFECTS[name]}"
 
 
-def _cost_of_tables_page(proposal: TableProposal, launch: Launch) -> Iterator[str]:
+def _cost_of_tables_page(proposal: TableProposal, launch: Launch) -> Iterator[Row]:
     changes, servers = proposal.changes, launch.plan.core.count
     batches = [reopening(proposal.regions[change.table], servers, S3_TRIP_SECONDS) for change in changes]
     seconds = sum(batch.seconds for batch in batches) + len(changes) * (
         STEPS_OF_A_TABLE * STEP_SECONDS + 2 * GATE_SECONDS
     )
-    yield from page_entry(
+    yield (
         "time",
         f"{format_duration(seconds)}, most of it for EMR steps to start and for hit ratios to be published (estimate)",
     )
-    yield from page_entry(
+    yield (
         "offline",
         f"each region for a few seconds while it is reopened, at most {servers} regions at a time; clients retry",
     )
     yield from _cache(changes)
     files = sorted({change.table for change in changes if _rewrites(change)})
     if files:
-        yield from page_entry(
-            "files",
+        text = (
             f"existing files keep their form until a major compaction rewrites them, which drops their cached"
-            f" blocks: warmbase compact {launch.environment.name} {' '.join(files)}",
+            f" blocks: warmbase compact {launch.environment.name} {' '.join(files)}"
         )
-    yield from page_entry("dollars", "nothing")
+        yield "files", text
+    yield "dollars", "nothing"
 
 
-def _cache(changes: Sequence[TableChange]) -> Iterator[str]:
+def _cache(changes: Sequence[TableChange]) -> Iterator[Row]:
     """Yield whether cached blocks stay: when a region closes, the attributes from its last opening apply."""
     evicting = sorted(
         f"{change.table}:{family}"
@@ -369,7 +330,7 @@ def _cache(changes: Sequence[TableChange]) -> Iterator[str]:
         text = f"the blocks of {', '.join(evicting)} are lost: each region drops them when it closes for this change"
     else:
         text = "kept: a region finds its blocks again when it is reopened in place"
-    yield from page_entry("cache", text)
+    yield "cache", text
 
 
 def _rewrites(change: TableChange) -> bool:
@@ -379,34 +340,30 @@ def _rewrites(change: TableChange) -> bool:
 # judgement: two whole minutes after a wave, and one until CloudWatch shows the figures.
 
 
-def compact_page(
-    cluster: DescribedCluster, due: Mapping[str, StoredRegion], waves: CompactionWaves, launch: Launch
-) -> Iterator[str]:
-    """Yield the page in lines of at most 80 columns."""
-    yield f"{launch.plan.cluster}: {cluster.id}, {cluster.state}"
+def compact_page(running: RunningCluster, due: Mapping[str, StoredRegion], waves: CompactionWaves) -> Iterator[Part]:
+    """Yield what a major compaction in waves compacts, how long that takes, and what stops it."""
+    yield running.title
     tables = sorted({region.table for region in due.values()})
     size = format_size(sum(region.stored_bytes for region in due.values()))
     if not due:
-        yield from page_entry("current", "every region was compacted lately; there is nothing to do")
+        yield "current", "every region was compacted lately; there is nothing to do"
         return
-    yield from page_entry(
-        "current", f"{len(due)} regions, {size} in all, were not compacted lately: {', '.join(tables)}"
-    )
+    yield ("current", f"{len(due)} regions, {size} in all, were not compacted lately: {', '.join(tables)}")
     sizes, at_once = wave_sizes(due), len(next_wave(due))
     plural = f"{len(sizes)} waves" if len(sizes) > 1 else "1 wave"
-    yield from page_entry("proposed", f"{plural} of at most {at_once} regions: one of each RegionServer at a time")
-    yield from page_entry("time", _time(sizes, launch))
-    yield from page_entry(
-        "cache",
+    yield "proposed", f"{plural} of at most {at_once} regions: one of each RegionServer at a time"
+    yield "time", _time(sizes, running.launch)
+    text = (
         "the blocks of a region's new files are cached again, and then its old blocks are dropped; the plan leaves"
-        " room for one region of each server",
+        " room for one region of each server"
     )
-    yield from page_entry(
-        "floor",
+    yield "cache", text
+    text = (
         f"after each wave, every RegionServer must answer {format_percent(waves.floor)} of its reads from its cache"
-        " again",
+        " again"
     )
-    yield from page_entry("s3", f"{size} are read, from the caches as far as they hold them, and written")
+    yield "floor", text
+    yield "s3", f"{size} are read, from the caches as far as they hold them, and written"
 
 
 def _time(sizes: list[int], launch: Launch) -> str:

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Final
 
 import click
 
-from warmbase.changes.planned_cluster import deployable_cluster
-from warmbase.cli.change_lines import page_entry
+from warmbase.cli.operate.running import RunningCluster
 from warmbase.cli.options import cluster_option, environment_argument
-from warmbase.cli.terminal import echo
-from warmbase.environments.planning import chosen_cluster
-from warmbase.environments.reader import read_environment
+from warmbase.cli.page import Page, Part
 from warmbase.ground.errors import Refused
 from warmbase.ground.units import format_duration, format_percent
-from warmbase.operations.aws.clients import environment_aws
-from warmbase.operations.cluster.description import DescribedCluster, TerminatedNode, terminated_node
-from warmbase.operations.cluster.drift import read_running_cluster
+from warmbase.operations.aws.clients import only_reading
+from warmbase.operations.cluster.description import TerminatedNode, terminated_node
 from warmbase.sizing.plan import Plan
 from warmbase.sizing.recovery.bad_hours import LostNode, ReplacedNode
 
@@ -45,13 +40,10 @@ def release_regions(environment: str, node: str | None, cluster: str | None) -> 
 
     Exit codes: 0 the wait should be over; 3 the master still waits, or no node is lost.
     """
-    read = read_environment(environment)
-    launch = deployable_cluster(read, chosen_cluster(read, cluster).name).launch
-    lost = _lost_node(launch.plan)
-    aws = environment_aws(read, os.environ)
-    running = read_running_cluster(aws, launch).cluster
-    terminated = terminated_node(aws, running.id, node)
-    echo("\n".join(_page(running, terminated, launch.plan)))
+    running = RunningCluster.read(environment, cluster, lambda launch: _lost_node(launch.plan), only_reading)
+    lost = _lost_node(running.launch.plan)
+    terminated = terminated_node(running.aws, running.cluster.id, node)
+    Page().show(_page(running, terminated))
     if _waits(terminated, lost):
         raise _unsafe(terminated, lost)
 
@@ -71,15 +63,16 @@ def _lost_node(plan: Plan) -> LostNode:
     return lost
 
 
-def _page(running: DescribedCluster, node: TerminatedNode, plan: Plan) -> Iterator[str]:
-    yield f"{plan.cluster}: {running.id}, {running.state}"
+def _page(running: RunningCluster, node: TerminatedNode) -> Iterator[Part]:
+    bad_hours = running.launch.plan.bad_hours
+    yield running.title
     reason = f"; EMR's reason: {node.reason}" if node.reason else ""
-    yield from page_entry("node", f"{node.instance}, {node.host}")
-    yield from page_entry("ended", f"{node.ended_at.astimezone(UTC):{MINUTE}}{reason}")
-    if (lost := plan.bad_hours.lost_node) is not None:
-        yield from page_entry("rows", _rows(node, lost))
-    if (new := plan.bad_hours.replaced_node) is not None:
-        yield from page_entry("replaced", _replacement(new))
+    yield "node", f"{node.instance}, {node.host}"
+    yield "ended", f"{node.ended_at.astimezone(UTC):{MINUTE}}{reason}"
+    if (lost := bad_hours.lost_node) is not None:
+        yield "rows", _rows(node, lost)
+    if (new := bad_hours.replaced_node) is not None:
+        yield "replaced", _replacement(new)
 
 
 def _rows(node: TerminatedNode, lost: LostNode) -> str:

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Iterable
 from typing import TypedDict, Unpack
 
 import click
 
-from warmbase.changes.planned_cluster import deployable_cluster
-from warmbase.cli.operate.region_pages import fill_warning, restart_page
-from warmbase.cli.options import cluster_option, confirm, dry_run_option, environment_argument, yes_option
-from warmbase.cli.progress import TerminalProgress
+from warmbase.cli.operate.region_pages import restart_page
+from warmbase.cli.operate.running import RunningCluster, ignore
+from warmbase.cli.options import cluster_option, dry_run_option, environment_argument, yes_option
+from warmbase.cli.page import Page
 from warmbase.cli.terminal import echo
-from warmbase.environments.planning import chosen_cluster
-from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import InvalidInput
-from warmbase.operations.aws.clients import environment_aws, examining
-from warmbase.operations.aws.lock import environment_lock
-from warmbase.operations.aws.progress import carry_out
-from warmbase.operations.cluster.caches import read_progress
-from warmbase.operations.cluster.drift import read_running_cluster, refuse_moved
+from warmbase.operations.aws.progress import Stage
+from warmbase.operations.cluster.drift import refuse_moved
 from warmbase.operations.hbase.restart import RestartProposal, refuse_unkept, rolling_restart
-from warmbase.sizing.recovery.warmth import Gate
 
 
 class RestartOptions(TypedDict):
@@ -68,29 +62,19 @@ def restart(environment: str, **options: Unpack[RestartOptions]) -> None:
             why="all RegionServers at once would take every row offline; warmbase restarts them one after another",
             fix=f"warmbase restart {environment} --rolling",
         )
-    read = read_environment(environment)
-    launch = deployable_cluster(read, chosen_cluster(read, options["cluster"]).name).launch
-    aws = environment_aws(read, os.environ, examining)
-    refuse_unkept(launch)
-    running = read_running_cluster(aws, launch).cluster
-    rolled = rolling_restart(aws, launch, running.id, available=options["available"])
+    running = RunningCluster.read(environment, options["cluster"], refuse_unkept)
+    rolled = rolling_restart(running.aws, running.launch, running.cluster.id, available=options["available"])
 
     echo("asking the master through an EMR step, and each core node through Systems Manager", err=True)
-    state = rolled.hbase.state(_ignore)
-    proposal = RestartProposal(state=state, journal=rolled.check(state, _ignore))
-    echo("\n".join(restart_page(running, proposal, rolled, launch)))
-    for line in fill_warning(read_progress(aws, launch, running.id, Gate()), read.name):
-        echo(line)
-    if options["dry_run"]:
-        return
-    if not options["yes"]:
-        confirm("Restart them?")
-    with environment_lock(aws, read, "restart --rolling"):
-        now = RestartProposal(state=rolled.hbase.state(_ignore), journal=rolled.journals.read())
+    state = rolled.hbase.state(ignore)
+    proposal = RestartProposal(state=state, journal=rolled.check(state, ignore))
+    Page().show([*restart_page(running, proposal, rolled), *running.fill_warning()])
+
+    def stages() -> Iterable[Stage]:
+        now = RestartProposal(state=rolled.hbase.state(ignore), journal=rolled.journals.read())
         if proposal.journal is None:
             refuse_moved(proposal.basis, now.basis)
-        carry_out(rolled.stages(now.state), TerminalProgress())
+        return rolled.stages(now.state)
 
-
-def _ignore(_: str) -> None:
-    """Discard a line of progress."""
+    if not options["dry_run"]:
+        running.carry_out("restart --rolling", "Restart them?", stages, yes=options["yes"])

@@ -6,13 +6,13 @@ import os
 import time
 from collections.abc import Iterator
 from datetime import date, timedelta
-from textwrap import wrap
 from typing import Any, Final
 
 import click
 
 from warmbase.cli.operate.warm import boost_warnings, volumes_text
 from warmbase.cli.options import environment_argument, output_option
+from warmbase.cli.page import Page, Part, Row
 from warmbase.cli.terminal import echo
 from warmbase.environments.environment import Environment
 from warmbase.environments.reader import read_environment
@@ -26,8 +26,7 @@ from warmbase.operations.cluster.claims import NOBODY
 from warmbase.operations.cluster.state import Caches, ClusterState, EnvironmentState, state
 from warmbase.reports.json_text import json_text, plain
 
-WIDTH: Final = 80
-LABEL: Final = 11
+LAYOUT: Final = Page(label=11, cut=True)
 WATCH_SECONDS: Final = 30.0
 # judgement: a quarter to plan, launch and warm a cluster on a newer release
 SUPPORT_WARNING: Final = timedelta(days=90)
@@ -64,7 +63,7 @@ def status(environment: str, output: str, *, watch: bool) -> None:
 
 def _text(environment: Environment, output: str) -> str:
     current = state(environment_aws(environment, os.environ), environment)
-    return json_text(_document(current)) if output == "json" else "\n".join(_page(current))
+    return json_text(_document(current)) if output == "json" else LAYOUT.text(_page(current))
 
 
 def _document(current: EnvironmentState) -> dict[str, Any]:
@@ -78,12 +77,12 @@ def _document(current: EnvironmentState) -> dict[str, Any]:
     return document
 
 
-def _page(state: EnvironmentState) -> Iterator[str]:
+def _page(state: EnvironmentState) -> Iterator[Part]:
     yield f"{state.environment}, {state.at}"
-    yield from _entry("claim", _claim(state))
+    yield "claim", _claim(state)
     for launch in state.failed_launches:
         ways = f"`warmbase deploy {state.environment}` and `warmbase destroy {state.environment}` ask, and then end it"
-        yield from _entry("failed", f"{launch.text}. {ways}")
+        yield "failed", f"{launch.text}. {ways}"
     for cluster in state.clusters:
         yield ""
         yield from _cluster(cluster, state.environment)
@@ -99,56 +98,56 @@ def _claim(state: EnvironmentState) -> str:
     return f"{claim.cluster}, {claim.state or 'unknown to EMR'}, since {claim.claimed_at}"
 
 
-def _cluster(state: ClusterState, environment: str) -> Iterator[str]:
+def _cluster(state: ClusterState, environment: str) -> Iterator[Part]:
     cluster = state.cluster
     if cluster is None or state.why:
         yield f"{state.name}, {state.role}: {state.why}"
         return
     yield f"{state.name}, {state.role}: {cluster.id}, {cluster.state}, {cluster.release}"
-    yield from _entry("launched", _launch_line(state))
+    yield "launched", _launch_line(state)
     yield from _support(state)
     nodes = (
         f"{role} {group.running} of {group.count} {group.instance_type}, {group.state}"
         for role, group in cluster.groups.items()
     )
-    yield from _entry("nodes", "; ".join(nodes))
+    yield "nodes", "; ".join(nodes)
     if state.caches is not None:
         yield from _caches(state.caches)
     yield from _boost(state, environment)
-    yield from _entry("drift", f"{state.differences} differences from today's plan" if state.differences else "none")
-    yield from _entry("alarms", ", ".join(state.alarms) or "none")
+    yield "drift", f"{state.differences} differences from today's plan" if state.differences else "none"
+    yield "alarms", ", ".join(state.alarms) or "none"
     if state.silenced:
-        yield from _entry("silenced", f"{'; '.join(state.silenced)}. `warmbase deploy` ends what warmbase silenced")
+        yield "silenced", f"{'; '.join(state.silenced)}. `warmbase deploy` ends what warmbase silenced"
     if faults := topic_faults(state.topics):
-        yield from _entry("mails", "; ".join(faults))
+        yield "mails", "; ".join(faults)
     if state.unfinished is None:
-        yield from _entry("unfinished", "unknown: these credentials may not read the journals in the log bucket")
+        yield "unfinished", "unknown: these credentials may not read the journals in the log bucket"
     elif state.unfinished:
         advice = "If the command no longer runs, run it again to finish its work"
-        yield from _entry("unfinished", f"{'; '.join(state.unfinished)}. {advice}")
+        yield "unfinished", f"{'; '.join(state.unfinished)}. {advice}"
     if state.unprotected:
-        yield from _entry("missing", f"{', '.join(state.unprotected)}. `warmbase deploy` restores it")
+        yield "missing", f"{', '.join(state.unprotected)}. `warmbase deploy` restores it"
     if state.usd_per_month is not None:
-        yield from _entry("cost", f"{format_usd(state.usd_per_month)} a month, as planned (estimate)")
+        yield "cost", f"{format_usd(state.usd_per_month)} a month, as planned (estimate)"
 
 
-def _boost(state: ClusterState, environment: str) -> Iterator[str]:
+def _boost(state: ClusterState, environment: str) -> Iterator[Row]:
     """Yield an entry where cache volumes are raised, with a warning for those that should be back."""
     if state.boost is None or not state.boost.raised:
         return
-    yield from _entry("boost", volumes_text(state.boost))
+    yield "boost", volumes_text(state.boost)
     for warning in boost_warnings(state.boost, environment):
-        yield from _entry("", warning)
+        yield "", warning
 
 
-def _support(state: ClusterState) -> Iterator[str]:
+def _support(state: ClusterState) -> Iterator[Row]:
     """Yield a line where standard support has ended, or ends so soon that somebody has to plan an upgrade."""
     until = _support_until(state)
     if until is None or until - today() > SUPPORT_WARNING:
         return
     ends = f"ended on or before {until}" if until < today() else f"ends on or before {until}"
     fix = f"launch a new cluster on {newest_release().label}"
-    yield from _entry("support", f"standard support of the release {ends}: {fix}")
+    yield "support", f"standard support of the release {ends}: {fix}"
 
 
 def _support_until(state: ClusterState) -> date | None:
@@ -163,13 +162,13 @@ def _launch_line(state: ClusterState) -> str:
     return str(state.launched_at)
 
 
-def _caches(caches: Caches) -> Iterator[str]:
+def _caches(caches: Caches) -> Iterator[Row]:
     published = len(caches.servers)
     if not published:
-        yield from _entry("caches", UNKNOWN)
+        yield "caches", UNKNOWN
         return
     if caches.hit_ratio is None:
-        yield from _entry("hit ratio", "no reads in the last minutes")
+        yield "hit ratio", "no reads in the last minutes"
     else:
         worst = caches.worst
         worst_server = (
@@ -177,11 +176,11 @@ def _caches(caches: Caches) -> Iterator[str]:
             if worst and worst.hit_ratio is not None
             else ""
         )
-        yield from _entry("hit ratio", f"{format_percent(caches.hit_ratio)} of all requests{worst_server}")
-        yield from _entry("", f"servers below 90 %: {caches.below_90}, below 80 %: {caches.below_80}")
-    yield from _entry("fill", _fill(caches))
+        yield "hit ratio", f"{format_percent(caches.hit_ratio)} of all requests{worst_server}"
+        yield "", f"servers below 90 %: {caches.below_90}, below 80 %: {caches.below_80}"
+    yield "fill", _fill(caches)
     if published < caches.expected_servers:
-        yield from _entry("", f"{published} of {caches.expected_servers} RegionServers have published metrics")
+        yield "", f"{published} of {caches.expected_servers} RegionServers have published metrics"
 
 
 def _fill(caches: Caches) -> str:
@@ -193,8 +192,3 @@ def _fill(caches: Caches) -> str:
     if caches.warm_in_seconds is None:
         return f"{share}: no growth in the last half hour"
     return f"{share}: warming, {format_duration(caches.warm_in_seconds)} remaining at this rate (estimate)"
-
-
-def _entry(name: str, text: str) -> list[str]:
-    indent = " " * (LABEL + 2)
-    return wrap(text, WIDTH, initial_indent=f"  {name:<{LABEL}}", subsequent_indent=indent, break_on_hyphens=False)

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Iterable
 from typing import TypedDict, Unpack
 
 import click
 
-from warmbase.changes.planned_cluster import deployable_cluster
-from warmbase.cli.operate.region_pages import fill_warning, tables_page
-from warmbase.cli.options import cluster_option, confirm, dry_run_option, environment_argument, yes_option
-from warmbase.cli.progress import TerminalProgress
+from warmbase.cli.operate.region_pages import tables_page
+from warmbase.cli.operate.running import RunningCluster, ignore
+from warmbase.cli.options import cluster_option, dry_run_option, environment_argument, yes_option
+from warmbase.cli.page import Page
 from warmbase.cli.terminal import echo
-from warmbase.environments.planning import chosen_cluster
-from warmbase.environments.reader import read_environment
-from warmbase.operations.aws.clients import environment_aws, examining
-from warmbase.operations.aws.lock import environment_lock
-from warmbase.operations.aws.progress import carry_out
-from warmbase.operations.cluster.caches import read_progress
-from warmbase.operations.cluster.drift import read_running_cluster, refuse_moved
+from warmbase.operations.aws.progress import Stage
+from warmbase.operations.cluster.drift import refuse_moved
 from warmbase.operations.hbase.table_proposal import environment_tables, refuse_unchangeable, table_proposal
-from warmbase.sizing.recovery.warmth import Gate
 
 
 class TablesOptions(TypedDict):
@@ -54,28 +48,19 @@ def tables(environment: str, **options: Unpack[TablesOptions]) -> None:
 
     Exit codes: 3 a region is not open, or the master would reopen too many at once.
     """
-    read = read_environment(environment)
-    launch = deployable_cluster(read, chosen_cluster(read, options["cluster"]).name).launch
-    aws = environment_aws(read, os.environ, examining)
-    refuse_unchangeable(launch)
-    running = read_running_cluster(aws, launch).cluster
-    tables = environment_tables(aws, launch, running.id)
+    running = RunningCluster.read(environment, options["cluster"], refuse_unchangeable)
+    launch = running.launch
+    tables = environment_tables(running.aws, launch, running.cluster.id)
 
     echo("asking the master through EMR steps", err=True)
-    proposal = table_proposal(tables, launch, options["tables"], _ignore)
-    echo("\n".join(tables_page(running, proposal, tables, launch)))
-    if proposal.changes and launch.plan.mode.has_bucket_cache:
-        for line in fill_warning(read_progress(aws, launch, running.id, Gate()), read.name):
-            echo(line)
-    if options["dry_run"] or not proposal.changes:
-        return
-    if not options["yes"]:
-        confirm("Change them?")
-    with environment_lock(aws, read, "tables"):
-        now = table_proposal(tables, launch, options["tables"], _ignore)
+    proposal = table_proposal(tables, launch, options["tables"], ignore)
+    fills = running.fill_warning() if proposal.changes and launch.plan.mode.has_bucket_cache else ()
+    Page().show([*tables_page(running, proposal, tables), *fills])
+
+    def stages() -> Iterable[Stage]:
+        now = table_proposal(tables, launch, options["tables"], ignore)
         refuse_moved(proposal.basis, now.basis)
-        carry_out(tables.stages(now.changes), TerminalProgress())
+        return tables.stages(now.changes)
 
-
-def _ignore(_: str) -> None:
-    """Discard a line of progress."""
+    if proposal.changes and not options["dry_run"]:
+        running.carry_out("tables", "Change them?", stages, yes=options["yes"])

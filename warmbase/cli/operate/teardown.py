@@ -7,6 +7,7 @@ import os
 import click
 
 from warmbase.cli.options import check_cluster, confirm, dry_run_option, environment_argument, yes_option
+from warmbase.cli.page import PROPOSAL
 from warmbase.cli.progress import TerminalProgress
 from warmbase.cli.terminal import echo
 from warmbase.environments.reader import read_environment
@@ -53,10 +54,9 @@ def teardown(environment: str, cluster_name: str, *, dry_run: bool, yes: bool, *
     basis = cluster_basis(aws, read, cluster_name)
     consent = Consent(exported=consents["exported"], lost_cluster=consents["accept_loss"])
     steps = list(teardown_stages(aws, read, cluster_name, consent))
-    echo(f"current   {cluster_name}: {f'{cluster.id}, {cluster.state_text}' if cluster else 'no cluster was launched'}")
-    for number, step in enumerate(steps):
-        echo(f"{'' if number else 'proposed':<10}{step.title}")
-    echo("kept      root, keys, logs, and the network")
+    state = f"{cluster.id}, {cluster.state_text}" if cluster else "no cluster was launched"
+    proposed = (("" if number else "proposed", step.title) for number, step in enumerate(steps))
+    PROPOSAL.show([("current", f"{cluster_name}: {state}"), *proposed, ("kept", "root, keys, logs, and the network")])
     if dry_run:
         return
     if not yes:

@@ -7,6 +7,7 @@ import os
 import click
 
 from warmbase.cli.options import confirm, environment_argument, yes_option
+from warmbase.cli.page import PROPOSAL
 from warmbase.cli.terminal import echo
 from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import InvalidInput
@@ -39,13 +40,12 @@ def unlock(environment: str, token: str | None, *, yes: bool) -> None:
     if current is None:
         echo(f"environment {read.name} is not locked")
         return
-    echo(f"current   {holder_text(aws, read.name, current)}; token {current.token}", err=True)
-    echo("proposed  remove the lock", err=True)
-    echo(
-        "risk      if that command is still running, a change that it started continues beside the next command: a"
-        " deployment of a stack, a restart of HBase, or a termination",
-        err=True,
+    risk = (
+        "if that command is still running, a change that it started continues beside the next command: a deployment of"
+        " a stack, a restart of HBase, or a termination"
     )
+    holder = f"{holder_text(aws, read.name, current)}; token {current.token}"
+    PROPOSAL.show([("current", holder), ("proposed", "remove the lock"), ("risk", risk)], err=True)
     if (yes and token is None) or token not in {None, current.token}:
         raise InvalidInput.of(
             where="--token",

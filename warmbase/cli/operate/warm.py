@@ -7,38 +7,31 @@
 from __future__ import annotations
 
 import math
-import os
 import time
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from typing import Any, Final, TypedDict, Unpack
 
 import click
 from msgspec import Struct
 
-from warmbase.changes.planned_cluster import deployable_cluster
-from warmbase.cli.change_lines import page_entry, wrapped
+from warmbase.cli.operate.running import RunningCluster
 from warmbase.cli.options import (
     DURATION,
     SHARE,
     cluster_option,
-    confirm,
     dry_run_option,
     environment_argument,
     output_option,
     yes_option,
 )
-from warmbase.cli.progress import TerminalProgress
+from warmbase.cli.page import Page, Paragraph, Part, Row
 from warmbase.cli.size.plan_summary import LEVELS, limits_text
 from warmbase.cli.terminal import echo
 from warmbase.configurations.launch import Launch
-from warmbase.environments.planning import chosen_cluster
-from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import InvalidInput, OperationFailed, Refused
 from warmbase.ground.units import format_duration, format_percent, format_rate, format_size, format_usd
-from warmbase.operations.aws.clients import environment_aws
-from warmbase.operations.aws.lock import environment_lock
-from warmbase.operations.aws.progress import Stage, carry_out
+from warmbase.operations.aws.clients import only_reading
+from warmbase.operations.aws.progress import Stage
 from warmbase.operations.cluster.boost import (
     BoostEnd,
     BoostState,
@@ -49,9 +42,9 @@ from warmbase.operations.cluster.boost import (
     provision_text,
     read_boost,
 )
-from warmbase.operations.cluster.caches import Servers, clock, read_progress, refuse_uncached, wait_until_warm
+from warmbase.operations.cluster.caches import Servers, clock, refuse_uncached, wait_until_warm
 from warmbase.operations.cluster.description import DescribedCluster
-from warmbase.operations.cluster.drift import read_running_cluster, refuse_moved
+from warmbase.operations.cluster.drift import refuse_moved
 from warmbase.reports.json_text import json_text, plain
 from warmbase.sizing.recovery.boost import Boost, FillTime, ServerFill
 from warmbase.sizing.recovery.warmth import Gate, Progress, missing_fraction, slowest_seconds
@@ -133,39 +126,33 @@ def boost_command(environment: str, **options: Unpack[BoostOptions]) -> None:
 
     Exit codes: 3 more throughput would not help, or a volume cannot be raised now.
     """
-    read = read_environment(environment)
-    launch = deployable_cluster(read, chosen_cluster(read, options["cluster"]).name).launch
-    refuse_uncached(launch)
-    aws = environment_aws(read, os.environ)
-    running = read_running_cluster(aws, launch).cluster
-    control = cluster_boost(aws, launch, running)
+    running = RunningCluster.read(environment, options["cluster"], refuse_uncached, only_reading)
+    control = cluster_boost(running.aws, running.launch, running.cluster)
     control.refuse_undeployed()
     state = control.state()
     if options["end"]:
         proposed = _end(control, state)
     else:
-        chosen = fill_boost(launch, options["level"], read_progress(aws, launch, running.id, Gate()))
+        chosen = fill_boost(running.launch, options["level"], running.caches(Gate()))
         proposed = _boost(control, state, chosen, options["seconds"])
     if proposed is None:
-        echo(f"{launch.plan.cluster}: no cache volume is raised")
+        echo(f"{running.launch.plan.cluster}: no cache volume is raised")
         return
-    stages, lines = proposed
-    echo(
-        "\n".join(
-            [f"{launch.plan.cluster}: {running.id}, {running.state}", *_current(environment, running, state), *lines]
-        )
-    )
-    if options["dry_run"]:
-        return
-    if not options["yes"]:
-        confirm("Restore them?" if options["end"] else "Raise them?")
-    with environment_lock(aws, read, "warm boost"):
+    stages, rows = proposed
+    Page().show([running.title, *_current(environment, running.cluster, state), *rows])
+
+    def unmoved() -> Iterator[Stage]:
         refuse_moved(state.basis, control.state().basis)
-        carry_out(stages, TerminalProgress())
+        return stages
+
+    if not options["dry_run"]:
+        running.carry_out(
+            "warm boost", "Restore them?" if options["end"] else "Raise them?", unmoved, yes=options["yes"]
+        )
 
 
-Proposed = tuple[Iterator[Stage], list[str]]
-"""The stages, and the lines that propose them."""
+Proposed = tuple[Iterator[Stage], list[Row]]
+"""The stages, and the rows that propose them."""
 
 
 def _end(control: ClusterBoost, state: BoostState) -> Proposed | None:
@@ -175,7 +162,7 @@ def _end(control: ClusterBoost, state: BoostState) -> Proposed | None:
     throughput_mib_s, iops = control.launch_provision
     provision = f"{throughput_mib_s:,} MiB/s and {iops:,} IOPS"
     text = f"restore {len(state.raised)} volumes to {provision}, and delete the schedules"
-    return BoostEnd(control=control).stages(), page_entry("proposed", text)
+    return BoostEnd(control=control).stages(), [("proposed", text)]
 
 
 def _boost(control: ClusterBoost, state: BoostState, chosen: FillBoost, wanted: float | None) -> Proposed:
@@ -269,30 +256,31 @@ def default_seconds(fill_seconds: float) -> float:
     return math.ceil((fill_seconds + RESERVE_SECONDS) / HOUR_SECONDS) * HOUR_SECONDS
 
 
-def _current(environment: str, cluster: DescribedCluster, state: BoostState) -> Iterator[str]:
-    yield from page_entry("current", volumes_text(state))
+def _current(environment: str, cluster: DescribedCluster, state: BoostState) -> Iterator[Row]:
+    yield "current", volumes_text(state)
     for warning in boost_warnings(state, environment):
-        yield from page_entry("", warning)
+        yield "", warning
     nodes = cluster.groups["core"].running
     if len(state.volumes) < nodes:
-        yield from page_entry("", f"only {len(state.volumes)} cache volumes were found on {nodes} core nodes")
+        yield "", f"only {len(state.volumes)} cache volumes were found on {nodes} core nodes"
 
 
-def _proposal(chosen: FillBoost, state: BoostState, seconds: float) -> Iterator[str]:
+def _proposal(chosen: FillBoost, state: BoostState, seconds: float) -> Iterator[Row]:
     boost = chosen.boost
     raised = f"{boost.throughput_mib_s:,} MiB/s and {boost.iops:,} IOPS for {format_duration(seconds)}"
     remark = f"{len(state.raised)} volumes are raised already: only their schedules change"
     extended = f"; {remark}" if state.raised else ""
-    yield from page_entry("proposed", f"{raised}{extended}")
-    yield from page_entry("why", chosen.why)
-    yield from page_entry(
-        "restore",
+    yield "proposed", f"{raised}{extended}"
+    yield "why", chosen.why
+    text = (
         "automatic: one-time EventBridge schedules restore each volume at the end, and try again 6 and 24 hours later,"
-        " because EC2 refuses while it is still applying the increase",
+        " because EC2 refuses while it is still applying the increase"
     )
+    yield "restore", text
     hours = seconds / HOUR_SECONDS
-    yield from page_entry(
-        "cost", f"{format_usd(boost.usd_per_hour)} an hour, {format_usd(hours * boost.usd_per_hour)} in all (estimate)"
+    yield (
+        "cost",
+        f"{format_usd(boost.usd_per_hour)} an hour, {format_usd(hours * boost.usd_per_hour)} in all (estimate)",
     )
 
 
@@ -325,15 +313,16 @@ def status_command(environment: str, cluster: str | None, output: str) -> None:
     Example:
       warmbase warm status prod
     """
-    launch, running, read, boost = _running_cluster(environment, cluster)
-    servers, boosted = read(Gate()), boost()
+    running = RunningCluster.read(environment, cluster, refuse_uncached, only_reading)
+    servers, boosted = running.caches(Gate()), read_boost(running.aws, running.launch, running.cluster)
     if output == "json":
-        document: dict[str, Any] = {"cluster": launch.plan.cluster, "id": running.id, "servers": plain(servers)}
+        name = running.launch.plan.cluster
+        document: dict[str, Any] = {"cluster": name, "id": running.cluster.id, "servers": plain(servers)}
         document["seconds"] = slowest_seconds(servers)
         document["boost"] = plain(boosted)
         echo(json_text(document))
         return
-    echo("\n".join([*status_page(launch, running, servers), *_boost_of_warm(boosted, environment)]))
+    Page().show([*status_page(running, servers), *_boost_of_warm(boosted, environment)])
 
 
 @warm.command(name="wait")
@@ -367,7 +356,8 @@ def wait_command(
             why="these are two conditions, and the command waits for one",
             fix=f"warmbase warm wait {environment} --hit-ratio {hit_ratio:g}",
         )
-    launch, _, read, _ = _running_cluster(environment, cluster)
+    running = RunningCluster.read(environment, cluster, refuse_uncached, only_reading)
+    name = running.launch.plan.cluster
     gate = Gate(share=Gate().share if share is None else share, hit_ratio=hit_ratio)
     last: list[Servers] = []
 
@@ -375,38 +365,23 @@ def wait_command(
         last[:] = [servers]
         echo(f"{clock()}  {summary(servers)}", err=True)
 
-    if wait_until_warm(lambda: read(gate), timeout, watch):
-        echo(f"{launch.plan.cluster} is warm: {summary(last[0])}")
+    if wait_until_warm(lambda: running.caches(gate), timeout, watch):
+        echo(f"{name} is warm: {summary(last[0])}")
         return
     raise OperationFailed.of(
-        where=f"cluster {launch.plan.cluster}",
+        where=f"cluster {name}",
         what=f"is not warm after {format_duration(timeout)}",
         why=summary(last[0]),
         fix=f"see each cache: warmbase warm status {environment}; then run the same command again",
     )
 
 
-def _running_cluster(
-    environment: str, cluster: str | None
-) -> tuple[Launch, DescribedCluster, Callable[[Gate], Servers], Callable[[], BoostState | None]]:
-    """Return the plan of the running cluster, the cluster, and what reads the progress of its caches and its boost.
-
-    Raises Refused where its servers have no cache on disk.
-    """
-    read = read_environment(environment)
-    launch = deployable_cluster(read, chosen_cluster(read, cluster).name).launch
-    refuse_uncached(launch)
-    aws = environment_aws(read, os.environ)
-    running = read_running_cluster(aws, launch).cluster
-    return launch, running, partial(read_progress, aws, launch, running.id), partial(read_boost, aws, launch, running)
-
-
-def _boost_of_warm(state: BoostState | None, environment: str) -> Iterator[str]:
+def _boost_of_warm(state: BoostState | None, environment: str) -> Iterator[Row]:
     """Yield the entry about raised volumes; nothing where none is raised."""
     if state is not None and state.raised:
-        yield from page_entry("boost", volumes_text(state))
+        yield "boost", volumes_text(state)
         for warning in boost_warnings(state, environment):
-            yield from page_entry("", warning)
+            yield "", warning
 
 
 def summary(servers: Servers) -> str:
@@ -422,15 +397,15 @@ def summary(servers: Servers) -> str:
     return ", ".join(parts)
 
 
-def status_page(launch: Launch, running: DescribedCluster, servers: Servers) -> Iterator[str]:
+def status_page(running: RunningCluster, servers: Servers) -> Iterator[Part]:
     """Yield the page: each server in a line, and the reason of a verdict below it."""
-    yield f"{launch.plan.cluster}: {running.id}, {running.state}"
+    yield running.title
     yield f"  {'server':<19}{'share':>7}{'cached':>10}{'rate':>11}{'remaining':>10}{'hits':>7}"
     for server in servers:
         yield _line(server)
         if server.reason:
-            yield from wrapped(server.reason)
-    yield from page_entry("all", summary(servers))
+            yield Paragraph(text=server.reason, indent=4)
+    yield "all", summary(servers)
 
 
 def _line(server: Progress) -> str:

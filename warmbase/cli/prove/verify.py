@@ -6,14 +6,13 @@ import os
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from textwrap import wrap
 from typing import Final
 
 import click
 
 from warmbase.changes.planned_cluster import deployable_cluster
-from warmbase.cli.change_lines import WIDTH
 from warmbase.cli.options import chosen_analytics, cluster_option, environment_argument, output_option
+from warmbase.cli.page import Page, Paragraph, Part
 from warmbase.cli.terminal import answer_document, echo
 from warmbase.configurations.launch import Launch
 from warmbase.engines.trino.changes import deployable_trino_cluster
@@ -67,7 +66,7 @@ def verify(environment: str, cluster: str | None, output: str, *, alarm_test: bo
     if output == "json":
         echo(json_text(answer_document({"findings": findings, "report": str(report)}, error)))
     else:
-        echo("\n".join([*_page(findings), f"report: {report}"]))
+        Page().show([*_page(findings), f"report: {report}"])
     if error:
         raise error
 
@@ -109,15 +108,13 @@ def _mismatch(subject: str, findings: Sequence[CheckResult], report: Path) -> Dr
     )
 
 
-def _page(findings: Sequence[CheckResult]) -> Iterator[str]:
+def _page(findings: Sequence[CheckResult]) -> Iterator[Part]:
     for finding in findings:
         yield f"{VERDICTS[finding.good]:<12}{finding.check}"
         if finding.good is not True:
             settings = (setting.text for setting in finding.settings)
             for line in (f"expected {finding.expected}", f"found {finding.found}", *settings, f"to do: {finding.todo}"):
-                yield from wrap(
-                    line, WIDTH, initial_indent=" " * 12, subsequent_indent=" " * 14, break_on_hyphens=False
-                )
+                yield Paragraph(text=line, indent=12, hanging=2)
     good = sum(1 for finding in findings if finding.good)
     yield f"{good} of {len(findings)} as expected"
 

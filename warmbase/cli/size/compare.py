@@ -12,11 +12,18 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
-from msgspec import Struct
 from msgspec.structs import replace
 
-from warmbase.cli.options import chosen_analytics, chosen_name, cluster_option, environment_argument, output_option
-from warmbase.cli.terminal import answer_document, echo, echo_styled
+from warmbase.cli.options import (
+    chosen_analytics,
+    chosen_name,
+    cluster_option,
+    environment_argument,
+    output_option,
+)
+from warmbase.cli.page import Column, Page, Table, styled
+from warmbase.cli.size.plan_request import PlanRequest
+from warmbase.cli.terminal import answer_document, echo
 from warmbase.engines.trino.plan import CacheComparison
 from warmbase.engines.trino.planning import compared_caches_of, trino_infeasible, trino_plan_of
 from warmbase.engines.trino.report import cache_table
@@ -24,9 +31,7 @@ from warmbase.engines.trino.search import CacheKind
 from warmbase.environments.environment import Environment
 from warmbase.environments.planning import advised_plan_of, chosen_cluster, compared_plans, infeasible
 from warmbase.environments.reader import read_environment
-from warmbase.environments.reader.assignment import Assignment
 from warmbase.environments.reader.read import middle_environment, read_ranges
-from warmbase.environments.uncertainty.samples import Sampling
 from warmbase.environments.unstated import unstated
 from warmbase.facts.prices import price_table
 from warmbase.ground.errors import Infeasible, InvalidInput, WarmbaseError
@@ -35,7 +40,7 @@ from warmbase.linter.secret import redacted
 from warmbase.reports.decision_page import decision_page
 from warmbase.reports.explorer.page_file import Document, Report, is_page
 from warmbase.reports.explorer.subject import Subject
-from warmbase.reports.json_text import plain
+from warmbase.reports.json_text import json_text, plain
 from warmbase.reports.plan_text import ColumnTable, mode_table
 from warmbase.sizing.modes import Mode
 from warmbase.sizing.plan import Plan
@@ -77,34 +82,14 @@ def compare(environment: str, cluster: str | None, output: str, report: Path | N
     read = read_environment(environment)
     plans, table = compared_columns(read, cluster)
     if output == "json":
-        from warmbase.reports.json_text import json_text  # noqa: PLC0415 - each output loads what it needs
-
         echo(json_text(plans))
         return
-    _print(table)
+    names = (Column(heading=styled(name, bold=True)) for name in table.names)
+    figures = Table(columns=(Column(style={"fg": "cyan"}), *names), rows=table.rows, wide=True)
+    Page().show([figures, "", *table.summaries])
     note = price_table(read.region).note
     if note.estimate:
         echo(f"Prices are an {note.described}. To use the real prices, run: {note.refresh}")
-
-
-def _print(columns: ColumnTable) -> None:
-    from rich.console import Console  # noqa: PLC0415 - for people
-    from rich.table import Table  # noqa: PLC0415
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), width=80, header_style="bold")
-    table.add_column("")
-    for name in columns.names:
-        table.add_column(name)
-    for name, *texts in columns.rows:
-        table.add_row(f"[cyan]{name}[/cyan]", *texts)
-    console = Console(highlight=False, width=80)
-    with console.capture() as page:
-        console.print(table)
-    for line in page.get().splitlines():
-        echo_styled(line.rstrip())
-    echo()
-    for summary in columns.summaries:
-        echo(summary)
 
 
 Compared = Mapping[Mode, Plan] | Mapping[CacheKind, CacheComparison]
@@ -132,29 +117,20 @@ SUFFIX: Final = ".html"
 COMPUTING: Final = "warmbase: computing the plans for the sliders, which takes several seconds"
 
 
-class ReportRequest(Struct, frozen=True, kw_only=True):
-    """The options of `warmbase plan` that matter to a report."""
-
-    environment: str
-    assignments: tuple[Assignment, ...]
-    cluster: str | None
-    sampling: Sampling
-    file: Path
-
-
-def write_report(request: ReportRequest) -> None:
+def write_report(request: PlanRequest) -> None:
     """Write the page of a plan. Raises Infeasible if the plan misses its targets, after writing the page."""
-    _check_file(request.file)
-    ranged = read_ranges(request.environment, request.assignments).today
+    file = request.report or Path()
+    _check_file(file)
+    ranged = read_ranges(request.environment, request.values).today
     read = middle_environment(ranged)
     name = chosen_name(read, request.cluster)
     ranged = ranged.of_cluster(read, name)
     echo(COMPUTING, err=True)
     document, error = _planned(read, name)
     decision = decision_page(ranged, name, request.sampling) if ranged.ranges else None
-    subject = Subject.read(request.environment, name, request.assignments)
+    subject = Subject.read(request.environment, name, request.values)
     document = decision.document() if decision else plain(document)
-    _write(request.file, Report(subject=subject, document=document, decision=decision))
+    _write(file, Report(subject=subject, document=document, decision=decision))
     if error and not decision:
         raise error
 

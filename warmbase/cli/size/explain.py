@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
-from textwrap import fill
+from itertools import chain
 from typing import Final
 
 import click
 
 from warmbase.cli.options import chosen_analytics, cluster_option, environment_argument, output_option
+from warmbase.cli.page import Paragraph, Part, summary_page
 from warmbase.cli.size.explanation import (
     LISTS,
     SAVES,
     WORDS,
-    indented,
+    explanation_parts,
     is_word,
+    list_parts,
     listed,
-    print_explanation,
     word_document,
     word_paths,
 )
-from warmbase.cli.terminal import echo, page_columns
+from warmbase.cli.terminal import echo
 from warmbase.configurations.launch import classifications
 from warmbase.configurations.properties import CATALOGUE, HBaseProperty
 from warmbase.emr.cluster_spec import flattened
@@ -84,10 +85,11 @@ def explain(environment: str, words: tuple[str, ...], cluster: str | None, outpu
     if output == "json":
         echo(json_text({"figure": figure, "path": path, "properties": properties, "because": explanation}))
         return
+    page = summary_page()
     for entry in properties[:1]:
-        _print_property(entry, read, plan)
+        page.show(_property_parts(entry, read, plan))
     if explanation is not None:
-        print_explanation(path, explanation, plan)
+        page.show(explanation_parts(path, explanation, plan))
 
 
 def _explain_word(word: str, plan: Plan, entries: tuple[Sequence[Unstated], Sequence[Override]], output: str) -> None:
@@ -95,22 +97,19 @@ def _explain_word(word: str, plan: Plan, entries: tuple[Sequence[Unstated], Sequ
     if output == "json":
         echo(json_text({"figure": word, **word_document(word, plan, *entries)}))
         return
-    for path in word_paths(word, plan):
-        print_explanation(path, plan.because[path], plan)
-    for line in listed(word, plan, *entries):
-        echo(indented(line) if line.startswith(" ") else fill(line, width=page_columns(), break_on_hyphens=False))
+    figures = (explanation_parts(path, plan.because[path], plan) for path in word_paths(word, plan))
+    summary_page().show(chain(*figures, list_parts(listed(word, plan, *entries))))
 
 
-def _print_property(entry: HBaseProperty, environment: Environment, plan: Plan) -> None:
-    echo(f"{entry.key} = {_rendered(entry, environment, plan)}")
+def _property_parts(entry: HBaseProperty, environment: Environment, plan: Plan) -> Iterator[Part]:
+    yield f"{entry.key} = {_rendered(entry, environment, plan)}"
     applied = entry.applied_in(releases()[plan.release])
     groups = " and ".join(sorted(entry.groups))
-    echo(indented(f"set in {entry.classification} for {groups}; to apply a change: {applied}"))
+    yield Paragraph(text=f"set in {entry.classification} for {groups}; to apply a change: {applied}", indent=2)
     for override in environment.overrides:
         if (override.classification, override.key) == (entry.classification, entry.key):
-            echo(f"  an override: {override.where}")
-    echo(indented(entry.reason))
-    echo(indented(f"source: {entry.source}"))
+            yield f"  an override: {override.where}"
+    yield from list_parts([f"  {entry.reason}", f"  source: {entry.source}"])
 
 
 def _rendered(entry: HBaseProperty, environment: Environment, plan: Plan) -> str:

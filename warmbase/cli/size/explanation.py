@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from textwrap import fill
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
 from msgspec.structs import replace
 
+from warmbase.cli.page import Paragraph, Part
 from warmbase.cli.size.plan_summary import export_text, peak_text, table_text
-from warmbase.cli.terminal import echo, page_columns
 from warmbase.environments.override import Override
 from warmbase.environments.unstated import Unstated
 from warmbase.ground.errors import fix_line
@@ -52,19 +51,19 @@ class AnyPlan(Protocol):
         """Return the figure at that path."""
 
 
-def print_explanation(path: str, explanation: Explanation, plan: AnyPlan) -> None:
-    """Print the figure at a path of the plan, and why it is what it is."""
-    echo(f"{path} = {_value(path, plan)}")
-    echo(indented(explanation.sentence))
-    echo(indented(explanation.formula))
+def explanation_parts(path: str, explanation: Explanation, plan: AnyPlan) -> Iterator[Part]:
+    """Yield the figure at a path of the plan, and why it is what it is."""
+    yield f"{path} = {_value(path, plan)}"
+    yield from list_parts([f"  {explanation.sentence}", f"  {explanation.formula}"])
     for name, quantity in explanation.facts.items():
-        echo(f"    {name:<20} {quantity!s:<18} {quantity.source}")
-    echo(indented(f"source: {explanation.source}"))
+        yield f"    {name:<20} {quantity!s:<18} {quantity.source}"
+    yield Paragraph(text=f"source: {explanation.source}", indent=2)
 
 
-def indented(text: str) -> str:
-    """Return the text as a paragraph that is indented by two columns."""
-    return fill(text.strip(), width=page_columns(), initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+def list_parts(lines: Iterable[str]) -> Iterator[Paragraph]:
+    """Yield each line as a paragraph, indented where the line is."""
+    for line in lines:
+        yield Paragraph(text=line.strip(), indent=2 if line.startswith(" ") else 0)
 
 
 def _value(path: str, plan: AnyPlan) -> str:

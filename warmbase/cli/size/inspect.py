@@ -13,13 +13,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from textwrap import wrap
 from typing import Final
 
 import click
 
-from warmbase.cli.change_lines import WIDTH
 from warmbase.cli.options import output_option
+from warmbase.cli.page import Column, Page, Paragraph, Part, Table
 from warmbase.cli.terminal import echo
 from warmbase.environments.reader.inspection import inspection_text
 from warmbase.ground.errors import InvalidInput, Problem
@@ -32,60 +31,62 @@ from warmbase.hfile.layout import LocalRoot, RootStore
 from warmbase.reports.json_text import json_text
 from warmbase.sizing.warning import Advice, advice
 
-NAME, VALUE = 20, 14
+COLUMNS: Final = (Column(least=20, whole=True), Column(least=12, right=True, whole=True), Column(flexible=True))
 MOST_UNREAD: Final = 10
 EXACT: Final = 1e-9
 OF_BLOCKS: Final = {"blocks", "cached_bytes", "compressed_bytes"}
 
 
-def page(report: RootReport, advised: Sequence[Advice]) -> Iterator[str]:
-    """Yield the report in lines of at most 80 characters; only file names may be longer."""
+def report_parts(report: RootReport, advised: Sequence[Advice]) -> Iterator[Part]:
+    """Yield a table for each family, what was left out or not read, and advice."""
     read = sum(family.files_read for family in report.families)
     of = sum(family.files for family in report.families)
     yield report.root
     yield f"  {report.files:,} files, {format_size(report.size_bytes)}; {read:,} of {of:,} live store files read"
     for family in report.families:
-        yield ""
-        yield from _family(family)
-    yield from _apart(report)
-    yield from _unread(report)
+        yield from ("", f"{family.table}, family {family.name}")
+        yield Table(columns=COLUMNS, rows=list(_family(family)), indent=2)
+    if report.apart:
+        yield from ("", "Left out")
+        for kind, (files, size) in report.apart.items():
+            if files:
+                yield f"  {kind}: {files:,} files, {format_size(size)}"
+    if report.unread:
+        yield from ("", f"Not read: {len(report.unread):,}")
+        for path, why in report.unread[:MOST_UNREAD]:
+            yield from (f"  {path}", Paragraph(text=why, indent=4))
+        if len(report.unread) > MOST_UNREAD:
+            yield f"  and {len(report.unread) - MOST_UNREAD:,} more; see --output json"
     if advised:
         yield from ("", "Advice, from the files alone: they do not show how the data is read")
         for item in advised:
             yield f"  {item.table} {item.family}: {item.setting}"
-            for line in (item.why, f"but: {item.but}"):
-                yield from wrap(line, WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
+            yield from (Paragraph(text=text, indent=4) for text in (item.why, f"but: {item.but}"))
 
 
-def _family(family: FamilyTotals) -> Iterator[str]:
-    yield f"{family.table}, family {family.name}"
+def _family(family: FamilyTotals) -> Iterator[tuple[str, str, str]]:
     regions = f"{family.regions:,} region{'s' if family.regions != 1 else ''}"
-    yield _line("store files", f"{family.files:,}", f"in {regions}, {format_size(family.stored_bytes)}")
+    yield "store files", f"{family.files:,}", f"in {regions}, {format_size(family.stored_bytes)}"
     kinds = family.inspected
     if family.unread:
         size = format_size(family.unread_bytes.value)
-        yield _line("cannot be read", f"{family.unread:,}", f"counted as empty; estimated {size}")
+        yield "cannot be read", f"{family.unread:,}", f"counted as empty; estimated {size}"
     if kinds is None:
-        yield _line("data blocks", "0", "in the files that could be read")
+        yield "data blocks", "0", "in the files that could be read"
         return
     of, lengths = family.figures, kinds.lengths
-    yield _line("data blocks", f"{of['blocks'].value:,.0f}", _range(family, "blocks", "{:,.0f}".format))
-    yield _line("in the cache", format_size(of["cached_bytes"].value), _range(family, "cached_bytes"))
+    yield "data blocks", f"{of['blocks'].value:,.0f}", _range(family, "blocks", "{:,.0f}".format)
+    yield "in the cache", format_size(of["cached_bytes"].value), _range(family, "cached_bytes")
     if kinds.codec != "none":
-        size = format_size(of["compressed_bytes"].value)
-        yield _line("  compressed there", size, _range(family, "compressed_bytes"))
-    yield _line("mean block", format_size(lengths.mean_bytes), f"largest {format_size(lengths.largest_bytes)}")
-    yield _line("index", format_size(kinds.index_bytes), _range(family, "index_bytes"))
-    yield _line("Bloom filters", format_size(kinds.bloom_bytes), _range(family, "bloom_bytes"))
+        yield "  compressed there", format_size(of["compressed_bytes"].value), _range(family, "compressed_bytes")
+    yield "mean block", format_size(lengths.mean_bytes), f"largest {format_size(lengths.largest_bytes)}"
+    yield "index", format_size(kinds.index_bytes), _range(family, "index_bytes")
+    yield "Bloom filters", format_size(kinds.bloom_bytes), _range(family, "bloom_bytes")
     keys = f"mean key {format_size(kinds.key_bytes)}, mean value {format_size(kinds.value_bytes)}"
-    yield _line("cells", f"{of['cells'].value:,.0f}", keys)
-    yield _line("stored as", kinds.codec, f"encoding {kinds.encoding}, Bloom {kinds.bloom or 'NONE'}")
+    yield "cells", f"{of['cells'].value:,.0f}", keys
+    yield "stored as", kinds.codec, f"encoding {kinds.encoding}, Bloom {kinds.bloom or 'NONE'}"
     if family.kind_fraction < 1:
-        yield _line("", format_percent(family.kind_fraction), "of the files read are like this")
-
-
-def _line(name: str, value: str, more: str) -> str:
-    return f"  {name:<{NAME}}{value:>{VALUE}}  {more}".rstrip()
+        yield "", format_percent(family.kind_fraction), "of the files read are like this"
 
 
 def _range(family: FamilyTotals, figure: str, formatted: Callable[[float], str] = format_size) -> str:
@@ -94,24 +95,6 @@ def _range(family: FamilyTotals, figure: str, formatted: Callable[[float], str] 
     if estimate.relative_error >= EXACT:
         return f"{formatted(estimate.low)} to {formatted(estimate.high)} (95 %)"
     return "of all files, from part of their indexes" if family.partly and figure in OF_BLOCKS else "exact"
-
-
-def _apart(report: RootReport) -> Iterator[str]:
-    if report.apart:
-        yield from ("", "Left out")
-        for kind, (files, size) in report.apart.items():
-            if files:
-                yield f"  {kind}: {files:,} files, {format_size(size)}"
-
-
-def _unread(report: RootReport) -> Iterator[str]:
-    if report.unread:
-        yield from ("", f"Not read: {len(report.unread):,}")
-        for path, why in report.unread[:MOST_UNREAD]:
-            yield f"  {path}"
-            yield from wrap(why, WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
-        if len(report.unread) > MOST_UNREAD:
-            yield f"  and {len(report.unread) - MOST_UNREAD:,} more; see --output json"
 
 
 DIRECTORY: Final = Path("inspections")
@@ -168,8 +151,7 @@ def inspect(root: str, write: Path | None, output: str, **chosen: int) -> None:
     if output == "json":
         echo(json_text({"found": report, "advice": advised, "inspection": str(target)}))
         return
-
-    echo("\n".join(page(report, advised)))
+    Page().show(report_parts(report, advised))
     named = target if target.is_absolute() else f"../{target}"
     echo(f"\nwritten: {target}\nuse it in an environment file: workload: {{inspection: {named}}}")
 

@@ -9,14 +9,14 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from textwrap import fill
 from typing import Final
 
 import click
 from msgspec import Struct, field
 
+from warmbase.cli.page import Page, Paragraph, summary_page
 from warmbase.cli.size.plan_summary import plan_summary
-from warmbase.cli.terminal import echo, echo_styled, interruptible, page_columns
+from warmbase.cli.terminal import echo, interruptible
 from warmbase.environments.draft.draft_file import MARK, MEASUREMENTS, DraftFile, draft_file, refusals, yaml_text
 from warmbase.environments.draft.foreign_cluster import ForeignCluster
 from warmbase.environments.planning import advised_plan_of, infeasible
@@ -26,7 +26,6 @@ from warmbase.environments.reader.read import new_path
 from warmbase.facts.prices import priced_regions
 from warmbase.ground.errors import InvalidInput, Problem, fix_line
 
-WIDTH: Final = 80
 WHERE: Final = "answer"
 MILD: Final = "mild"
 SKEWS: Final[Mapping[str, str]] = {"even": "uniform", MILD: "", "strong": "{zipf: 0.99}"}
@@ -79,7 +78,7 @@ def ask(path: YamlPath, question: Question, values: Sequence[Assignment]) -> Ass
 
     Asks again after an invalid answer. Raises Abort at the end of the input.
     """
-    echo("\n" + fill(question.hint, WIDTH, break_on_hyphens=False, break_long_words=False))
+    Page().show(["", Paragraph(text=question.hint)])
     while True:
         with interruptible():
             text = click.prompt(question.text, default=question.default(), prompt_suffix=" ").strip()
@@ -90,14 +89,10 @@ def ask(path: YamlPath, question: Question, values: Sequence[Assignment]) -> Ass
         if answer is not None and not problems:
             return answer
         if question.words:
-            echo(_indented(fix_line(f"answer {', '.join(question.words)}")))
+            Page().show([Paragraph(text=fix_line(f"answer {', '.join(question.words)}"), indent=2)])
             continue
         for problem in problems:
-            echo(_indented(problem.why) + "\n" + _indented(fix_line(problem.fix)))
-
-
-def _indented(text: str) -> str:
-    return fill(text, WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+            Page().show(Paragraph(text=text, indent=2) for text in (problem.why, fix_line(problem.fix)))
 
 
 def _checked(path: YamlPath, text: str, values: Sequence[Assignment]) -> tuple[Assignment | None, Sequence[Problem]]:
@@ -275,7 +270,7 @@ def _print(file: DraftFile, name: str) -> None:
     environment = file.environment
     echo(f"Wrote {file.source}. {file.assumed} of its values are assumptions: search for `{MARK}`.\n")
     sized = advised_plan_of(environment, environment.active)
-    page = (f"warmbase explore {name}", "change the values in a browser")
-    echo_styled(plan_summary(name, environment, sized, page_columns(), [page]))
+    page, explorer = summary_page(), (f"warmbase explore {name}", "change the values in a browser")
+    page.show(plan_summary(name, environment, sized, page, [explorer]))
     if not sized.meets_targets:
         raise infeasible(environment.source, sized)

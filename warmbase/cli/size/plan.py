@@ -2,50 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, Literal, TypedDict, Unpack, get_args
+from typing import Any, Final, get_args
 
 import click
-from msgspec import Struct
 
-from warmbase.cli.options import GROWTH, chosen_name, cluster_option, environment_argument
-from warmbase.cli.terminal import echo, echo_styled, page_columns
-from warmbase.environments.environment import Environment
+from warmbase.cli.options import GROWTH, cluster_option, environment_argument
+from warmbase.cli.page import summary_page
+from warmbase.cli.size.plan_request import PAGES, STEPS, PlanRequest, PlanSubject
+from warmbase.cli.terminal import answer_document, echo
 from warmbase.environments.planning import advised_plan_of, infeasible, plan_of
-from warmbase.environments.reader.assignment import Assignment
-from warmbase.environments.reader.ranges import RangedDocument
-from warmbase.environments.reader.read import environment_of, middle_environment, read_ranges
-from warmbase.environments.uncertainty.samples import Sampling
+from warmbase.ground.errors import Infeasible
 from warmbase.ground.units import SIZE_UNITS, TIME_UNITS
-from warmbase.sizing.plan import Plan
 from warmbase.sizing.ranges.growth import Target
 
-Page = Literal["why", "cost", "everything"]
 UNITS: Final = {*SIZE_UNITS, *TIME_UNITS, "%"}
-PAGES: Final[tuple[Page, ...]] = get_args(Page)
-
-
-class PlanOptions(TypedDict):
-    """The arguments and options of the command beside the environment."""
-
-    other: str | None
-    assignments: tuple[str, ...]
-    against: str | None
-    cluster: str | None
-    output: str
-    advice: bool
-    frontier: Target | None
-    tornado: bool
-    months: int | None
-    growth: float | None
-    samples: int
-    seed: int
-    missed_factor: float
-    report: Path | None
-    why: bool
-    cost: bool
-    everything: bool
 
 
 @click.command()
@@ -128,7 +99,7 @@ class PlanOptions(TypedDict):
     show_default=True,
     help="If inputs are ranges: what a missed target costs, as a multiple of the price of the missing capacity.",
 )
-def plan(environment: str, **options: Unpack[PlanOptions]) -> None:
+def plan(environment: str, **options: Any) -> None:  # noqa: ANN401 - click converts each to the type of its field
     """Show what to buy, what it does and what it costs.
 
     The plan is the cheapest cluster that meets the targets in the environment file. If the file states instance
@@ -159,175 +130,83 @@ def plan(environment: str, **options: Unpack[PlanOptions]) -> None:
 
     Exit codes: 3 no cluster meets the targets, or the pinned one does not; of two plans, the newer one counts.
     """
-    if options["assignments"] and (other := options["other"]) in UNITS:
-        raise click.UsageError(f"{other!r} is apart from its number. Put the option in quotes: --set 'a.b=1 TiB'.")
-    pages = [page for page in PAGES if options[page]]
-    if options["report"]:
-        _write_report(environment, options, pages)
-        return
-    if options["frontier"] or options["months"] or options["tornado"]:
-        _show_steps(environment, options, pages)
-        return
-    subject = _subject(environment, options)
-    if subject.today.ranges:
-        _show_decision(subject, options, pages)
-        return
-    if options["other"] or options["assignments"] or options["against"] or options["output"] == "markdown":
-        if pages:
-            raise click.UsageError("--why, --cost and --all print one plan. For two, use --output json.")
-        _show_comparison(environment, options)
-        return
+    request = PlanRequest(environment=environment, **options)
+    if request.assignments and request.other in UNITS:
+        raise click.UsageError(
+            f"{request.other!r} is apart from its number. Put the option in quotes: --set 'a.b=1 TiB'."
+        )
+    # Each page loads what it needs: most plans are of one HBase cluster, and a fast answer needs few modules.
+    if request.report:
+        request.refuse(
+            "--report writes one plan: use it only with ENV, --set and --cluster.",
+            *("other", "against", *STEPS, *PAGES, "output", "advice"),
+        )
+        from warmbase.cli.size.compare import write_report  # noqa: PLC0415
+
+        write_report(request)
+    elif steps := request.chosen(*STEPS):
+        request.refuse(
+            "--frontier, --months and --tornado each print their own page: leave out OTHER, --against, --why, --cost"
+            " and --all.",
+            *("other", "against", *PAGES, *steps[1:]),
+        )
+        from warmbase.cli.size.plan_variation import show_steps  # noqa: PLC0415
+
+        show_steps(request)
+    elif (subject := request.subject()).today.ranges:
+        request.refuse(
+            "A plan from ranges has its own page: leave out OTHER, --against, --why, --cost and --all.",
+            *("other", "against", *PAGES),
+        )
+        from warmbase.cli.size.plan_variation import show_decision  # noqa: PLC0415
+
+        show_decision(request, subject)
+    elif request.chosen("other", "assignments", "against") or request.output == "markdown":
+        request.refuse("--why, --cost and --all print one plan. For two, use --output json.", *PAGES)
+        from warmbase.cli.size.plan_comparison import show_comparison  # noqa: PLC0415
+
+        show_comparison(request)
+    elif error := (_show_trino if subject.is_analytics else _show_hbase)(request, subject):
+        raise error
+
+
+def _show_hbase(request: PlanRequest, subject: PlanSubject) -> Infeasible | None:
+    """Print the plan of an HBase cluster, and return the error of one that misses its targets."""
     read = subject.environment
-    if subject.cluster in read.analytics:
-        _show_trino(environment, subject, options["output"], pages)
-        return
     choice = read.clusters[subject.cluster]
-    sized = (advised_plan_of if options["advice"] else plan_of)(read, choice)
+    sized = (advised_plan_of if request.advice else plan_of)(read, choice)
     error = None if sized.meets_targets else infeasible(read.source, sized)
-    if options["output"] == "json":
-        from warmbase.cli.size.compare import plan_document  # noqa: PLC0415 - each output loads what it needs
-        from warmbase.reports.json_text import json_text  # noqa: PLC0415 - as above
+    page = summary_page()
+    if request.output == "json":
+        from warmbase.cli.size.compare import plan_document  # noqa: PLC0415
+        from warmbase.reports.json_text import json_text  # noqa: PLC0415
 
         echo(json_text(plan_document(read, choice, sized, error)))
+    elif request.pages:
+        from warmbase.cli.size.plan_page import plan_page  # noqa: PLC0415
+
+        page.show(plan_page(sized, read.overrides, request.pages))
     else:
-        _show_plan(environment, read, sized, pages)
-    if error:
-        raise error
+        from warmbase.cli.size.plan_summary import plan_summary  # noqa: PLC0415
+
+        page.show(plan_summary(request.environment, read, sized, page))
+    return error
 
 
-def _show_steps(environment: str, options: PlanOptions, pages: Sequence[Page]) -> None:
-    """Print the steps of a target or of a growing workload, or how far each input moves the price."""
-    target, months = options["frontier"], options["months"]
-    pages_of_steps = sum(map(bool, (target, months, options["tornado"])))
-    if options["other"] or options["against"] or pages or pages_of_steps > 1:
-        raise click.UsageError(
-            "--frontier, --months and --tornado each print their own page: leave out OTHER, --against, --why, --cost"
-            " and --all."
-        )
-    subject = _subject(environment, options)
-    if options["tornado"]:
-        from warmbase.cli.size.plan_variation import show_tornado  # noqa: PLC0415 - each page loads what it needs
+def _show_trino(request: PlanRequest, subject: PlanSubject) -> Infeasible | None:
+    """Print the plan of an analytics cluster, and return the error of one that misses its targets."""
+    from warmbase.engines.trino.pages import trino_page, trino_summary  # noqa: PLC0415
+    from warmbase.engines.trino.planning import trino_infeasible, trino_plan_of  # noqa: PLC0415
+    from warmbase.reports.json_text import json_text, plain  # noqa: PLC0415
 
-        show_tornado(subject.today, subject.cluster, options["output"])
-    elif target:
-        from warmbase.cli.size.plan_variation import show_frontier  # noqa: PLC0415 - as above
-
-        show_frontier(subject.exact, subject.cluster, target, options["output"])
-    elif months:
-        from warmbase.cli.size.plan_variation import GrowthRequest, show_growth  # noqa: PLC0415 - as above
-        from warmbase.environments.uncertainty.growth import Horizon  # noqa: PLC0415 - as above
-
-        horizon = Horizon(months=months, sampling=_sampling(options))
-        request = GrowthRequest(
-            cluster=subject.cluster, horizon=horizon, rate=options["growth"], output=options["output"]
-        )
-        show_growth(subject.ranged, request)
-
-
-def _write_report(environment: str, options: PlanOptions, pages: Sequence[Page]) -> None:
-    is_other = any(options[name] for name in ("other", "against", "frontier", "tornado", "months"))
-    if pages or is_other or options["output"] != "table" or not options["advice"]:
-        raise click.UsageError("--report writes one plan: use it only with ENV, --set and --cluster.")
-    from warmbase.cli.size.compare import ReportRequest, write_report  # noqa: PLC0415 - most plans are printed
-
-    write_report(
-        ReportRequest(
-            environment=environment,
-            assignments=tuple(Assignment.parse(text) for text in options["assignments"]),
-            cluster=options["cluster"],
-            sampling=_sampling(options),
-            file=options["report"] or Path(),
-        )
-    )
-
-
-def _sampling(options: PlanOptions) -> Sampling:
-    from warmbase.environments.uncertainty.samples import Sampling  # noqa: PLC0415 - most plans need no ranges
-
-    return Sampling(count=options["samples"], seed=options["seed"], missed_factor=options["missed_factor"])
-
-
-class RangedCluster(Struct, frozen=True, kw_only=True):
-    """The cluster to plan, and the ranges that its plan depends on; `environment` has the middle of each range."""
-
-    ranged: RangedDocument
-    environment: Environment
-    cluster: str
-
-    @property
-    def today(self) -> RangedDocument:
-        """Return the ranges that a plan for today depends on."""
-        return self.ranged.today
-
-    @property
-    def exact(self) -> Environment:
-        """Return the environment. Raises InvalidInput if the plan for today depends on ranges."""
-        return environment_of(self.today.document)
-
-
-def _subject(environment: str, options: PlanOptions) -> RangedCluster:
-    """Return what to plan; if there are two environments, in the newer one."""
-    assignments = [Assignment.parse(text) for text in options["assignments"]]
-    ranged = read_ranges(options["other"] or environment, assignments)
-    read = middle_environment(ranged)
-    cluster = chosen_name(read, options["cluster"])
-    return RangedCluster(ranged=ranged.of_cluster(read, cluster), environment=read, cluster=cluster)
-
-
-def _show_decision(subject: RangedCluster, options: PlanOptions, pages: Sequence[Page]) -> None:
-    if options["other"] or options["against"] or pages:
-        raise click.UsageError(
-            "A plan from ranges has its own page: leave out OTHER, --against, --why, --cost and --all."
-        )
-    from warmbase.cli.size.plan_variation import DecisionRequest, show_decision  # noqa: PLC0415 - most plans need no ranges
-
-    request = DecisionRequest(cluster=subject.cluster, output=options["output"], sampling=_sampling(options))
-    show_decision(subject.today, request)
-
-
-def _show_comparison(environment: str, options: PlanOptions) -> None:
-    from warmbase.cli.size.plan_comparison import ComparisonRequest, show_comparison  # noqa: PLC0415 - loads lint and changes
-
-    show_comparison(
-        ComparisonRequest(
-            environment=environment,
-            other=options["other"],
-            assignments=options["assignments"],
-            against=options["against"],
-            cluster=options["cluster"],
-            output=options["output"],
-        )
-    )
-
-
-def _show_trino(name: str, subject: RangedCluster, output: str, pages: Sequence[Page]) -> None:
-    """Print the plan of an analytics cluster. Raises Infeasible after printing, if the plan misses its targets."""
-    environment, cluster = subject.environment, subject.environment.analytics[subject.cluster]
-    from warmbase.engines.trino.pages import trino_page, trino_summary  # noqa: PLC0415 - most plans are of HBase
-    from warmbase.engines.trino.planning import trino_infeasible, trino_plan_of  # noqa: PLC0415 - as above
-
-    plan = trino_plan_of(environment, cluster)
-    error = None if plan.feasible else trino_infeasible(environment.source, plan)
-    if output == "json":
-        from warmbase.cli.terminal import answer_document  # noqa: PLC0415 - each output loads what it needs
-        from warmbase.reports.json_text import json_text, plain  # noqa: PLC0415 - as above
-
-        echo(json_text(answer_document(plain(plan), error)))
-    elif pages:
-        echo_styled(trino_page(plan, pages, page_columns()))
+    read = subject.environment
+    sized = trino_plan_of(read, read.analytics[subject.cluster])
+    error = None if sized.feasible else trino_infeasible(read.source, sized)
+    page = summary_page()
+    if request.output == "json":
+        echo(json_text(answer_document(plain(sized), error)))
+    elif request.pages:
+        page.show(trino_page(sized, request.pages))
     else:
-        echo_styled(trino_summary(name, environment, plan, page_columns()))
-    if error:
-        raise error
-
-
-def _show_plan(name: str, environment: Environment, plan: Plan, pages: Sequence[Page] = ()) -> None:
-    """Print these pages of a plan, or its summary where there are none."""
-    if not pages:
-        from warmbase.cli.size.plan_summary import plan_summary  # noqa: PLC0415 - each output loads what it needs
-
-        echo_styled(plan_summary(name, environment, plan, page_columns()))
-        return
-    from warmbase.cli.size.plan_page import print_plan  # noqa: PLC0415 - rich is for people
-
-    print_plan(plan, environment.overrides, pages)
+        page.show(trino_summary(request.environment, read, sized, page))
+    return error

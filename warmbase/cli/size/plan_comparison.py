@@ -8,17 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from textwrap import wrap
 from typing import Any, Final, Self
 
 import click
 from msgspec import Struct
-from rich.console import Console
-from rich.table import Table
 
 from warmbase.changes.plan_comparison import PlanComparison, PlanFigures, PlanSide, delta, plan_comparison
-from warmbase.cli.change_lines import cost_lines
+from warmbase.cli.change_parts import CHANGES, impact_rows
 from warmbase.cli.options import chosen_analytics
+from warmbase.cli.page import NO_BREAK, Paragraph, Part, rows_table, styled, summary_page
+from warmbase.cli.page import Row as PageRow
 from warmbase.cli.size.plan_differences import (
     Row,
     applied_rows,
@@ -28,7 +27,8 @@ from warmbase.cli.size.plan_differences import (
     single_headline,
     warnings_without,
 )
-from warmbase.cli.terminal import answer_document, echo, echo_styled, page_columns, rich_text
+from warmbase.cli.size.plan_request import PlanRequest
+from warmbase.cli.terminal import answer_document, echo
 from warmbase.engines.trino.changes import TrinoSide, trino_comparison
 from warmbase.engines.trino.comparison import ComparedTrino, bill_of, plan_headline
 from warmbase.engines.trino.comparison import figure_rows as trino_rows
@@ -37,7 +37,6 @@ from warmbase.environments.environment import Environment
 from warmbase.environments.launch_record import LaunchRecord, launch_records, recorded_launch
 from warmbase.environments.planning import chosen_cluster
 from warmbase.environments.reader import locate, read_environment
-from warmbase.environments.reader.assignment import Assignment
 from warmbase.environments.reader.document import load_document
 from warmbase.environments.reader.read import environment_at, environment_of, is_revision, quoted_path
 from warmbase.ground.errors import Infeasible, fix_line
@@ -111,10 +110,10 @@ class ComparedPlans(Struct, frozen=True, kw_only=True):
         return list(applied_rows(self.comparison.application.changes))
 
     @property
-    def cost_lines(self) -> list[str]:
-        """Return the lines that say what it costs to apply the changes."""
+    def impact(self) -> list[PageRow]:
+        """Return what it costs to apply the changes."""
         application = self.comparison.application
-        return list(cost_lines(application.cost, application.launch)) if application else []
+        return list(impact_rows(application.cost, application.launch)) if application else []
 
     @property
     def diff_command(self) -> str:
@@ -243,92 +242,49 @@ def _text(text: str) -> str:
     return MARKED.sub(r"\\\1", printable(" ".join(text.split())))
 
 
-PAGE_SIDES: Final = ("before", "after")
-NO_BREAK: Final = "\N{NO-BREAK SPACE}%"
-
-
-def comparison_page(compared: ComparedPlans | ComparedTrino) -> str:
-    """Return the page, as wide as the terminal up to 120 columns."""
-    width = page_columns()
-    console = Console(highlight=False, width=width)
-    with console.capture() as page:
-        for part in _parts(compared, width):
-            console.print(part)
-    return "\n".join(line.rstrip() for line in page.get().splitlines())
-
-
-def _parts(compared: ComparedPlans | ComparedTrino, width: int) -> Iterator[str | Table]:
-    yield from _answer(compared, width)
-    yield ""
-    yield _table_of_plan_comparison_page(list(zip(PAGE_SIDES, compared.sources, strict=True)), width)
-    yield from _differences(compared, width)
+def comparison_page(compared: ComparedPlans | ComparedTrino) -> Iterator[Part]:
+    """Yield the page that `warmbase plan` prints for two plans: the answer, where the plans come from, what differs."""
+    yield from _answer(compared)
+    yield from ("", rows_table(zip(SIDES[1:], compared.sources, strict=True)))
+    yield from _differences(compared)
     for other in compared.analytics if isinstance(compared, ComparedPlans) else ():
-        yield ""
-        yield from _answer(other, width)
-        yield from _differences(other, width)
+        yield from ("", *_answer(other), *_differences(other))
 
 
-def _answer(compared: ComparedPlans | ComparedTrino, width: int) -> Iterator[str]:
-    yield from (f"[bold]{rich_text(line)}[/bold]" for line in _wrapped(compared.headline, width))
-    yield from map(rich_text, _wrapped(compared.same_nodes, width))
+def _answer(compared: ComparedPlans | ComparedTrino) -> Iterator[Part]:
+    yield Paragraph(text=styled(_unbroken(compared.headline), bold=True))
+    if compared.same_nodes:
+        yield Paragraph(text=_unbroken(compared.same_nodes))
 
 
-def _differences(compared: ComparedPlans | ComparedTrino, width: int) -> Iterator[str | Table]:
+def _unbroken(answer: str) -> str:
+    """Return the answer with each percentage on one line."""
+    return answer.replace(" %", f"{NO_BREAK}%")
+
+
+def _differences(compared: ComparedPlans | ComparedTrino) -> Iterator[Part]:
     if compared.is_empty:
-        yield f"\n{compared.no_difference}"
+        yield from ("", compared.no_difference)
         return
     for title, rows in (("What differs", compared.figures), ("Bill, a month", compared.cost)):
         if rows:
-            yield f"\n[bold]{title}[/bold]"
-            yield _table_of_plan_comparison_page(rows, width, headed=True)
+            yield from ("", styled(title, bold=True), rows_table(rows, *SIDES[1:]))
     if compared.applied:
-        yield "\n[bold]How a running cluster gets there[/bold]"
-        yield _table_of_plan_comparison_page(compared.applied, width)
-        yield from map(rich_text, compared.cost_lines)
+        yield from ("", styled("How a running cluster gets there", bold=True), rows_table(compared.applied))
+        yield from CHANGES.lines(compared.impact)
     new: Sequence[Warning | TrinoWarning]
     former: Sequence[Warning | TrinoWarning]
     new, former = compared.warnings
     for title, warnings in (("New warnings", new), ("Warnings that no longer apply", former)):
         if warnings:
-            yield f"\n[bold]{title}[/bold]"
-            yield from _warnings(warnings, width)
-    yield f"\nEach setting and how it is applied: {rich_text(compared.diff_command)} --against launch|live|FILE"
-
-
-def _wrapped(answer: str, width: int) -> list[str]:
-    """Return the lines of an answer; a percentage stays on one line."""
-    lines = wrap(answer.replace(" %", NO_BREAK), width, break_on_hyphens=False)
-    return [line.replace(NO_BREAK, " %") for line in lines]
-
-
-def _table_of_plan_comparison_page(rows: Sequence[Row], width: int, *, headed: bool = False) -> Table:
-    table = Table(box=None, show_header=headed, pad_edge=False, padding=(0, 2, 0, 0), width=width, header_style="dim")
-    table.add_column(style="cyan", no_wrap=True)
-    for heading in PAGE_SIDES if headed else PAGE_SIDES[:1]:
-        table.add_column(heading, ratio=1, overflow="fold")
-    for row in rows:
-        table.add_row(*map(rich_text, row))
-    return table
-
-
-def _warnings(warnings: Sequence[Warning | TrinoWarning], width: int) -> Iterator[str]:
-    for warning in warnings:
-        text = f"{warning.message} ({fix_line(warning.fix)})"
-        yield from map(rich_text, wrap(text, width, subsequent_indent="  ", break_on_hyphens=False))
+            yield from ("", styled(title, bold=True))
+        for warning in warnings:
+            yield Paragraph(text=f"{warning.message} ({fix_line(warning.fix)})", hanging=2)
+    command = f"{compared.diff_command} --against launch|live|FILE"
+    yield from ("", Paragraph(text=f"Each setting and how it is applied: {command}"))
 
 
 LAUNCH: Final = "launch"
-
-
-class ComparisonRequest(Struct, frozen=True, kw_only=True):
-    """The arguments of `warmbase plan` that ask for more than one plan, or for a plan as Markdown."""
-
-    environment: str
-    other: str | None
-    assignments: tuple[str, ...]
-    against: str | None
-    cluster: str | None
-    output: str
 
 
 class ComparedEnvironments(Struct, frozen=True, kw_only=True):
@@ -345,7 +301,7 @@ class ComparedEnvironments(Struct, frozen=True, kw_only=True):
         return self.before.source if self.before else ""
 
 
-def show_comparison(request: ComparisonRequest) -> None:
+def show_comparison(request: PlanRequest) -> None:
     """Print the comparison. Raises Infeasible where the newer plan misses its targets, after printing it."""
     environments = _environments(request)
     is_trino = chosen_analytics(environments.after, request.cluster) is not None
@@ -354,7 +310,7 @@ def show_comparison(request: ComparisonRequest) -> None:
         raise error
 
 
-def _show_hbase(request: ComparisonRequest, environments: ComparedEnvironments) -> Infeasible | None:
+def _show_hbase(request: PlanRequest, environments: ComparedEnvironments) -> Infeasible | None:
     choice, record = chosen_cluster(environments.after, request.cluster), None
     if request.against == LAUNCH:
         record = recorded_launch(environments.after, choice.name)
@@ -374,7 +330,7 @@ def _show_hbase(request: ComparisonRequest, environments: ComparedEnvironments) 
     return next(filter(None, (after.error, *(other.error for other in analytics))), None)
 
 
-def _differing_analytics(request: ComparisonRequest, environments: ComparedEnvironments) -> Iterator[ComparedTrino]:
+def _differing_analytics(request: PlanRequest, environments: ComparedEnvironments) -> Iterator[ComparedTrino]:
     """Yield the comparison of each analytics cluster whose plans differ."""
     names = (*environments.after.analytics, *(environments.before.analytics if environments.before else ()))
     records = launch_records(environments.after) if request.against == LAUNCH and names else {}
@@ -385,7 +341,7 @@ def _differing_analytics(request: ComparisonRequest, environments: ComparedEnvir
                 yield compared
 
 
-def _show_trino(request: ComparisonRequest, environments: ComparedEnvironments) -> Infeasible | None:
+def _show_trino(request: PlanRequest, environments: ComparedEnvironments) -> Infeasible | None:
     name = request.cluster or ""
     if request.against != LAUNCH and environments.before is None:
         after = TrinoSide.of(environments.after, environments.after.analytics[name])
@@ -419,21 +375,19 @@ def _print(compared: ComparedPlans | ComparedTrino, error: Infeasible | None, ou
     elif output == "markdown":
         echo(comparison_markdown(compared))
     else:
-        echo_styled(comparison_page(compared))
+        summary_page().show(comparison_page(compared))
 
 
-def _environments(request: ComparisonRequest) -> ComparedEnvironments:
+def _environments(request: PlanRequest) -> ComparedEnvironments:
     """Return the two environments, the newer one also in words."""
     if request.other and request.against:
         raise click.UsageError("Name a second environment or --against, not both.")
-    assignments = [Assignment.parse(text) for text in request.assignments]
-    after = read_environment(request.other or request.environment, assignments)
-    return ComparedEnvironments(
-        before=_before(request), after=after, after_text=" ".join([after.source, *map(str, assignments)])
-    )
+    after = read_environment(request.other or request.environment, request.values)
+    after_text = " ".join([after.source, *map(str, request.values)])
+    return ComparedEnvironments(before=_before(request), after=after, after_text=after_text)
 
 
-def _before(request: ComparisonRequest) -> Environment | None:
+def _before(request: PlanRequest) -> Environment | None:
     if request.against == LAUNCH:
         return None
     if request.against:

@@ -7,12 +7,9 @@ boost would make a fill, and at what price.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
-from textwrap import wrap
 from typing import Final
 
-import click
-
+from warmbase.cli.page import Page, Part, Row, Styled, styled
 from warmbase.environments.environment import Environment
 from warmbase.environments.unstated import unstated
 from warmbase.ground.units import (
@@ -84,10 +81,9 @@ def limits_text(limits: tuple[FillLimit, ...]) -> str:
 LITTLE_MORE = 1.1
 MILLION = 1_000_000
 USUAL_HIT_RATIOS = (0.8, 0.9, 0.95)
-Rows = Iterable[tuple[str, ...]]
 
 
-def outcome(plan: Plan) -> Rows:
+def outcome(plan: Plan) -> Iterator[Row]:
     """Yield what the cluster does: reads, writes, caches, S3, snapshots and bad hours, each with its label."""
     yield from _reads(plan)
     for number, table in enumerate(plan.tables):
@@ -128,7 +124,7 @@ def _name_node(hdfs: Hdfs) -> str:
     return f"{requests}; a NameNode with 4 vCPUs has answered {NAMENODE_REQUESTS_PER_SECOND:,}/s"
 
 
-def _reads(plan: Plan) -> Rows:
+def _reads(plan: Plan) -> Iterator[Row]:
     load = plan.throughput
     offered = "" if load.offered_reads_per_second is None else f" of {load.offered_reads_per_second:,.0f} offered"
     latency = f"{format_number(load.mean_latency_ms)} ms"
@@ -180,7 +176,7 @@ def _writes(plan: Plan) -> str:
     return f"{offered} of cell values; HBase begins to block writes at {most}, limited by {writes.bottleneck}"
 
 
-def _cache(plan: Plan) -> Rows:
+def _cache(plan: Plan) -> Iterator[Row]:
     yield "cache", f"{_hit_ratios(plan)}beyond {format_size(plan.hit_ratio.knee_bytes)} each TiB adds fewer hits"
     warm_up = plan.warm_up
     yield "warm-up", f"{format_duration(warm_up.prefetch_seconds)} by prefetch, limited by {warm_up.limit}"
@@ -205,7 +201,7 @@ def peak_text(plan: Plan, peak: Throughput) -> str:
     )
 
 
-def _cold(plan: Plan) -> Rows:
+def _cold(plan: Plan) -> Iterator[Row]:
     cold, offered = plan.bad_hours.cold, plan.throughput.offered_reads_per_second
     if cold is None:
         return
@@ -228,7 +224,7 @@ def _mappers(plan: Plan) -> str:
     )
 
 
-def _bad_hours(plan: Plan) -> Rows:
+def _bad_hours(plan: Plan) -> Iterator[Row]:
     lost = plan.bad_hours.lost_node
     if lost is not None:
         offline, with_meta = (
@@ -283,62 +279,40 @@ MOST_LINES: Final = 30
 LEAST_WATCH_LINES: Final = 1
 IN_OUTCOME: Final = frozenset({"cold-load"})
 """Warnings that the rows about bad hours already contain."""
-LABEL: Final = 13
 SOME: Final = 3
 """So many overrides are named, or none where the page has no room for them."""
-REASONS: Final = 3
-"""The index of the block that names them."""
-Row = tuple[str, str]
+Command = tuple[str, str]
+"""A command, and what it is for."""
 
 
-def plan_summary(name: str, environment: Environment, plan: Plan, width: int, others: Sequence[Row] = ()) -> str:
-    """Return the page: what to buy, what it does, what decides, what is assumed, what to watch, and what is next.
+def plan_summary(
+    name: str, environment: Environment, plan: Plan, page: Page, others: Sequence[Command] = ()
+) -> list[Part]:
+    """Return what to buy, what it does, what decides, what is assumed, what to watch, and what is next.
 
     `name` is the environment as the command line names it. `others` are further next commands, each with its purpose.
     """
-    blocks = [
-        _head(plan),
-        labelled_lines(_purchase(plan), width),
-        labelled_lines(_outcome(plan), width),
-        labelled_lines(_reasons(plan, name, environment), width),
-        command_lines(chain(_next(name, plan, environment.workload), others), width),
-    ]
-    if _room(blocks) < LEAST_WATCH_LINES:
-        blocks[REASONS] = labelled_lines(_reasons(plan, name, environment, named=0), width)
-    if _room(blocks) < LEAST_WATCH_LINES:
-        blocks[REASONS] = labelled_lines(_reasons(plan, name, environment, named=0, counts=True), width)
-    room = _room(blocks)
-    watch = _watch(plan, name, width, max(room, LEAST_WATCH_LINES))
-    blocks.insert(4, watch)
-    return "\n\n".join("\n".join(block) for block in blocks if block)
+    above: list[Part] = [*_head(plan), "", *_purchase(plan), "", *_outcome(plan), ""]
+    below: list[Part] = ["", *next_lines([*_next(name, plan, environment.workload), *others], page)]
+    fixed, reasons, room = len(page.lines([*above, *below])), list[Row](), 0
+    for named, counts in ((SOME, False), (0, False), (0, True)):
+        if room < LEAST_WATCH_LINES:
+            reasons = list(_reasons(plan, name, environment, named, counts=counts))
+            room = MOST_LINES - fixed - len(page.lines(reasons)) - 1
+    watch = _watch(plan, name, page, max(room, LEAST_WATCH_LINES))
+    return [*above, *reasons, *([""] if watch else []), *watch, *below]
 
 
-def cluster_heading(environment: str, cluster: str) -> str:
-    """Return the names with which a page about the plan of a cluster begins."""
-    return click.style(f"{environment} / {cluster}", bold=True)
+def cluster_heading(environment: str, cluster: str, rest: str) -> Styled:
+    """Return the line with which a page about the plan of a cluster begins."""
+    return styled(f"{environment} / {cluster}", bold=True) + f"   {rest}"
 
 
-def _room(blocks: list[list[str]]) -> int:
-    """Return how many lines are left, with an empty line between any two blocks."""
-    return MOST_LINES - sum(map(len, blocks)) - len(blocks)
-
-
-def _head(plan: Plan) -> list[str]:
-    place = f"{plan.release}, {plan.prices.region}"
-    head = f"{cluster_heading(plan.environment, plan.cluster)}   {plan.mode.title}   {place}"
-    if plan.meets_targets:
-        return [head]
-    missed = "no cluster meets its targets; this is the nearest" if not plan.feasible else "misses its targets"
-    return [head, click.style(missed, fg="red", bold=True)]
-
-
-def labelled_lines(rows: Iterator[Row], width: int) -> list[str]:
-    """Return each row as its label and its text, wrapped behind it."""
-    lines: list[str] = []
-    for label, text in rows:
-        first, *others = wrap(text, width - LABEL, break_on_hyphens=False)
-        lines += [click.style(f"{label:<{LABEL}}", fg="cyan") + first, *(" " * LABEL + other for other in others)]
-    return lines
+def _head(plan: Plan) -> Iterator[Styled]:
+    yield cluster_heading(plan.environment, plan.cluster, f"{plan.mode.title}   {plan.release}, {plan.prices.region}")
+    if not plan.meets_targets:
+        missed = "no cluster meets its targets; this is the nearest" if not plan.feasible else "misses its targets"
+        yield styled(missed, fg="red", bold=True)
 
 
 def _purchase(plan: Plan) -> Iterator[Row]:
@@ -411,9 +385,7 @@ def _bad_hours_of_plan_summary(plan: Plan) -> Iterator[Row]:
     yield "Restart", f"{format_duration(plan.restart.seconds)} per server (estimate){cache}"
 
 
-def _reasons(
-    plan: Plan, name: str, environment: Environment, named: int = SOME, *, counts: bool = False
-) -> Iterator[Row]:
+def _reasons(plan: Plan, name: str, environment: Environment, named: int, *, counts: bool) -> Iterator[Row]:
     assumed = unstated(environment, environment.clusters[plan.cluster])
     used = sorted(plan.throughput.resources, key=lambda resource: resource.max_reads_per_second)[:2]
     shares = " and ".join(
@@ -440,35 +412,29 @@ def _reasons(
         yield "Overrides", f"{' and '.join([', '.join(names)] * bool(names) + others)} (--why)"
 
 
-def _watch(plan: Plan, environment: str, width: int, room: int) -> list[str]:
+def _watch(plan: Plan, environment: str, page: Page, room: int) -> list[Row]:
     """Return what to know before a deployment, the gravest first, in so many lines; the rest is counted."""
-    warnings = [warning.message for warning in plan.warnings if warning.id not in IN_OUTCOME]
-    messages = [*plan.nearest, *warnings]
-    titles = dict.fromkeys([0], "Nearest" if plan.nearest else "Watch") | {len(plan.nearest): "Watch"}
-    lines: list[str] = []
+    messages = [*plan.nearest, *(warning.message for warning in plan.warnings if warning.id not in IN_OUTCOME)]
+    titles = {0: "Nearest" if plan.nearest else "Watch"} | {len(plan.nearest): "Watch"}
+    rows: list[Row] = []
     for number, message in enumerate(messages):
-        rest = len(messages) - number
-        kind = f"note{'s' * (rest > 1)}" if number in titles else "more"
-        more = f"{rest} {kind}: warmbase explain {environment} watch"
-        following = labelled_lines(iter([(titles.get(number, ""), message)]), width)
-        last = number == len(messages) - 1
-        if len(lines) + len(following) + (not last) > room:
-            return [*lines, *labelled_lines(iter([(titles.get(number, ""), more)]), width)]
-        lines += following
-    return lines
+        title, rest = titles.get(number, ""), len(messages) - number
+        following = [*rows, (title, message)]
+        if len(page.lines(following)) + (rest > 1) > room:
+            kind = f"note{'s' * (rest > 1)}" if title else "more"
+            return [*rows, (title, f"{rest} {kind}: warmbase explain {environment} watch")]
+        rows = following
+    return rows
 
 
-def command_lines(commands: Iterator[tuple[str, str]], width: int) -> list[str]:
-    """Return the commands with what they are for; a command is never broken, because it could not be copied."""
-    lines: list[str] = []
-    for command, purpose in commands:
-        label = " " * LABEL if lines else click.style(f"{'Next':<{LABEL}}", fg="cyan")
-        line = f"{command}   {purpose}"
-        lines.append(label + (line if LABEL + len(line) <= width else command))
-    return lines
+def next_lines(commands: Iterable[Command], page: Page) -> Iterator[Styled]:
+    """Yield the commands, with what they are for where both fit on a line; a broken command could not be copied."""
+    for number, (command, purpose) in enumerate(commands):
+        label, line = f"{'' if number else 'Next':<{page.label}}", f"{command}   {purpose}"
+        yield styled(label, fg=page.accent) + (line if page.label + len(line) <= page.columns else command)
 
 
-def _next(environment: str, plan: Plan, workload: Workload) -> Iterator[tuple[str, str]]:
+def _next(environment: str, plan: Plan, workload: Workload) -> Iterator[Command]:
     twice = format_size(2 * workload.stored_bytes).replace(" ", "").replace(",", "")
     yield f"warmbase plan {environment} --why", "every figure and its reason"
     if not workload.has_names:

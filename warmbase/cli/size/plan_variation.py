@@ -11,22 +11,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import groupby
-from textwrap import wrap
 from typing import Any, Final
 
-import click
 from msgspec import Struct
 
 from warmbase.cli.options import chosen_name
-from warmbase.cli.size.plan_summary import cluster_heading, labelled_lines
-from warmbase.cli.terminal import echo, echo_styled, page_columns
+from warmbase.cli.page import Column, Paragraph, Part, Table, Text, styled, summary_page
+from warmbase.cli.size.plan_request import PlanRequest, PlanSubject
+from warmbase.cli.size.plan_summary import cluster_heading
+from warmbase.cli.terminal import echo
 from warmbase.environments.environment import Environment
 from warmbase.environments.reader.ranges import RangedDocument
 from warmbase.environments.reader.read import environment_of
 from warmbase.environments.reader.schema import TABLES
 from warmbase.environments.uncertainty.growth import Growth, Horizon, growth_of, outgrown_months
 from warmbase.environments.uncertainty.judgements import judgement_sensitivities
-from warmbase.environments.uncertainty.samples import Sampling, situation_of
+from warmbase.environments.uncertainty.samples import situation_of
 from warmbase.environments.uncertainty.sensitivity import Sensitivity, sensitivities
 from warmbase.ground.errors import Infeasible, InvalidInput
 from warmbase.ground.units import format_duration, format_percent, format_size, format_usd
@@ -46,33 +46,40 @@ from warmbase.sizing.ranges.growth import (
 from warmbase.sizing.search.disks import FILL_FRACTION, PINNED_FILL_FRACTION
 
 
-class DecisionRequest(Struct, frozen=True, kw_only=True):
-    """The options of `warmbase plan` that matter to a decision."""
+def show_steps(request: PlanRequest) -> None:
+    """Print the steps of a target or of a growing workload, or how far each input moves the price."""
+    subject = request.subject()
+    if request.tornado:
+        request.refuse_markdown("A tornado")
+        show_tornado(subject.today, subject.cluster, request.output)
+    elif request.frontier:
+        environment = subject.exact
+        request.refuse_markdown("A frontier")
+        show_frontier(environment, subject.cluster, request.frontier, request.output)
+    else:
+        request.refuse_markdown("Growth")
+        show_growth(request, subject)
 
-    cluster: str
-    output: str
-    sampling: Sampling
 
-
-def show_decision(ranged: RangedDocument, request: DecisionRequest) -> None:
+def show_decision(request: PlanRequest, subject: PlanSubject) -> None:
     """Print the cluster with the least mean regret. Raises Infeasible where none meets the targets in any sample."""
-    if request.output == "markdown":
-        raise click.UsageError("A plan from ranges is printed as a table or as JSON.")
-    count = len(ranged.ranges)
-    echo(f"planning {samples_text(request.sampling.count)} of {count} range{'s' * (count > 1)}", err=True)
-    page = decision_page(ranged, request.cluster, request.sampling)
+    request.refuse_markdown("A plan from ranges")
+    count = len(subject.today.ranges)
+    echo(f"planning {samples_text(request.samples)} of {count} range{'s' * (count > 1)}", err=True)
+    page = decision_page(subject.today, subject.cluster, request.sampling)
     if request.output == "json":
         echo(json_text(page.document()))
     else:
-        echo_styled(_text(page, page_columns()))
+        summary_page().show(_decision_parts(page))
 
 
-def _text(page: DecisionPage, width: int) -> str:
-    """Return the page for a terminal of that width."""
-    head = cluster_heading(page.environment.name, page.cluster)
+def _decision_parts(page: DecisionPage) -> Iterator[Part]:
     samples = f"{page.sampling.count} samples of the ranges, seed {page.sampling.seed}"
-    blocks = ("\n".join(labelled_lines(rows, width)) for rows in page.blocks)
-    return "\n\n".join([f"{head}   {samples}", *filter(None, blocks)])
+    yield cluster_heading(page.environment.name, page.cluster, samples)
+    for block in page.blocks:
+        if rows := list(block):
+            yield ""
+            yield from rows
 
 
 TEXTS: Final[Mapping[Target, Callable[[float], str]]] = {
@@ -81,15 +88,10 @@ TEXTS: Final[Mapping[Target, Callable[[float], str]]] = {
     "query_time": format_duration,
     "lost_nodes": lambda value: f"{value:.0f}",
 }
-LABEL: Final = 22
-PRICE: Final = 8
-INDENT: Final = LABEL + 2 * PRICE + 6
 
 
 def show_frontier(environment: Environment, cluster: str, target: Target, output: str) -> None:
     """Print the price of each step of a target."""
-    if output == "markdown":
-        raise click.UsageError("A frontier is printed as a table or as JSON.")
     is_analytics = cluster in environment.analytics
     known = QUERY_TARGETS if is_analytics else TARGETS
     if target not in known:
@@ -117,7 +119,10 @@ def show_frontier(environment: Environment, cluster: str, target: Target, output
     if output == "json":
         echo(json_text(_document(environment, cluster, result)))
     else:
-        echo_styled("\n".join(_page(environment, cluster, result, page_columns())))
+        costs = f"what targets.{target} costs a month, all else as stated"
+        table = Table(columns=FRONTIER_COLUMNS, rows=list(_rows(result)))
+        head = cluster_heading(environment.name, cluster, costs)
+        summary_page().show([head, "", table, "", Paragraph(text=_conclusion(result))])
 
 
 def _document(environment: Environment, cluster: str, result: Frontier) -> dict[str, Any]:
@@ -129,16 +134,15 @@ def _document(environment: Environment, cluster: str, result: Frontier) -> dict[
     }
 
 
-def _page(environment: Environment, cluster: str, result: Frontier, width: int) -> Iterator[str]:
-    head = cluster_heading(environment.name, cluster)
-    yield f"{head}   what targets.{result.target} costs a month, all else as stated"
-    yield ""
-    yield from _rows(result, width)
-    yield ""
-    yield from wrap(_conclusion(result), width, break_on_hyphens=False)
+FRONTIER_COLUMNS: Final = (
+    Column(right=True, least=22),
+    Column(right=True, least=8),
+    Column(right=True, least=8),
+    Column(flexible=True),
+)
 
 
-def _rows(result: Frontier, width: int) -> Iterator[str]:
+def _rows(result: Frontier) -> Iterator[tuple[str, ...]]:
     """Yield a row for each cluster: the strictest step that it meets, its price, and the rise from the row before."""
     text, before = TEXTS[result.target], None
     for option, group in groupby(result.steps, key=lambda step: step.option):
@@ -150,13 +154,11 @@ def _rows(result: Frontier, width: int) -> Iterator[str]:
         elif result.stated in [step.value for step in steps]:
             label += f" (stated: {text(result.stated)})"
         if option is None or last.usd_per_month is None:
-            yield f"{label:>{LABEL}}  no cluster meets this"
+            yield label, "no cluster meets this"
             return
         more = "" if before is None else f"+{format_usd(last.usd_per_month - before)}"
         before = last.usd_per_month
-        first, *others = wrap(nodes_text(option), width - INDENT, break_on_hyphens=False)
-        yield f"{label:>{LABEL}}  {format_usd(before):>{PRICE}}  {more:>{PRICE}}  {first}"
-        yield from (" " * INDENT + other for other in others)
+        yield label, format_usd(before), more, nodes_text(option)
 
 
 def _conclusion(result: Frontier) -> str:
@@ -176,9 +178,6 @@ def _conclusion(result: Frontier) -> str:
 
 def _last(result: Frontier) -> Step:
     return [step for step in result.steps if step.usd_per_month is not None][-1]
-
-
-GROWTH_INDENT: Final = 36
 
 
 class Words(Struct, frozen=True, kw_only=True):
@@ -208,31 +207,23 @@ TRINO: Final = Words(
 )
 
 
-class GrowthRequest(Struct, frozen=True, kw_only=True):
-    """The options of `warmbase plan` that matter to a growing workload.
-
-    If the rate is None, each table grows as the file states, or at the assumed rate.
-    """
-
-    cluster: str
-    horizon: Horizon
-    rate: float | None
-    output: str
-
-    def growth_in(self, environment: Environment) -> Growth:
-        """Return the growth of the cluster's workload in an environment."""
-        return growth_of(environment, self.cluster, self.horizon.months, self.rate)
-
-
-def show_growth(ranged: RangedDocument, request: GrowthRequest) -> None:
+def show_growth(request: PlanRequest, subject: PlanSubject) -> None:
     """Print each purchase that a growing workload needs. Raises Infeasible where no cluster serves it today.
 
-    If inputs are ranges, the purchases are those for the middle of each, and samples say when the first is due.
+    If inputs are ranges, the purchases are those for the middle of each, and samples say when the first is due. Without
+    a rate, each table grows as the file states, or at the assumed rate.
     """
-    if request.output == "markdown":
-        raise click.UsageError("Growth is printed as a table or as JSON.")
-    environment, cluster, months = environment_of(ranged.middle), request.cluster, request.horizon.months
-    growth = request.growth_in(environment)
+    ranged, cluster, horizon = (
+        subject.ranged,
+        subject.cluster,
+        Horizon(months=request.months or 1, sampling=request.sampling),
+    )
+    environment, months = environment_of(ranged.middle), horizon.months
+
+    def growth_in(environment: Environment) -> Growth:
+        return growth_of(environment, cluster, months, request.growth)
+
+    growth = growth_in(environment)
     steps = list(growth_steps(growth.later, months))
     if (first := steps[0].option) is None:
         raise Infeasible.of(
@@ -241,23 +232,27 @@ def show_growth(ranged: RangedDocument, request: GrowthRequest) -> None:
             why="growth begins with today's plan",
             fix=f"see what is missing: warmbase plan {environment.name} --cluster {cluster}",
         )
-    outgrown = outgrown_months(ranged, request.growth_in, first, request.horizon) if ranged.ranges else None
+    outgrown = outgrown_months(ranged, growth_in, first, horizon) if ranged.ranges else None
     if request.output == "json":
         document = {"environment": environment.name, "cluster": cluster, "months": months}
         echo(json_text(document | _document_of_growth(growth, steps) | {"outgrown_months": outgrown}))
         return
     words = TRINO if cluster in environment.analytics else HBASE
-    head = cluster_heading(environment.name, cluster)
-    title = f"{head}   {months} months in which {words.grows} grow by {_growth(growth.rates)} a month"
-    columns = f"month  {words.heading:<20}{'price':>7}  cluster"
-    rows = [line for step in steps for line in _lines(step, _load_text(growth, step.month, words), page_columns())]
-    all_notes = (
+    title = f"{months} months in which {words.grows} grow by {_growth(growth.rates)} a month"
+    columns = (
+        Column(heading="month", right=True),
+        Column(heading=words.heading, least=18),
+        Column(heading="price", right=True, least=7),
+        Column(heading="cluster", flexible=True),
+    )
+    table = Table(columns=columns, rows=[_cells(step, growth, words) for step in steps])
+    notes = (
         *_notes(steps, growth.split_month, words),
         *_by_table(growth.rates),
         *_when_outgrown(outgrown or [], months),
     )
-    notes = [line for note in all_notes for line in wrap(note, page_columns(), break_on_hyphens=False)]
-    echo_styled("\n".join([title, "", columns, *rows, "", *notes]))
+    head = cluster_heading(environment.name, cluster, title)
+    summary_page().show([head, "", table, "", *(Paragraph(text=note) for note in notes)])
 
 
 def _when_outgrown(outgrown: Sequence[int | None], months: int) -> Iterator[str]:
@@ -308,16 +303,13 @@ def _load_text(growth: Growth, month: int, words: Words) -> str:
     return size if load is None else f"{size}, {load:,.0f}/{words.unit}"
 
 
-def _lines(step: GrowthStep, load: str, width: int) -> Iterator[str]:
-    label = f"{step.month:>5}  {load:<19}"
+def _cells(step: GrowthStep, growth: Growth, words: Words) -> tuple[str, ...]:
+    load = _load_text(growth, step.month, words)
     if step.option is None or step.usd_per_month is None:
-        yield f"{label}no cluster meets the targets"
-        return
+        return f"{step.month}", load, "no cluster meets the targets"
     how = "new: " if step.is_new and step.month else ""
     why = f" ({', '.join(step.missed)})" if step.missed else ""
-    first, *others = wrap(f"{how}{nodes_text(step.option)}{why}", width - GROWTH_INDENT, break_on_hyphens=False)
-    yield f"{label}{format_usd(step.usd_per_month):>8}  {first}"
-    yield from (" " * GROWTH_INDENT + other for other in others)
+    return f"{step.month}", load, format_usd(step.usd_per_month), f"{how}{nodes_text(step.option)}{why}"
 
 
 def _notes(steps: Sequence[GrowthStep], split: int | None, words: Words) -> Iterator[str]:
@@ -333,9 +325,6 @@ def _notes(steps: Sequence[GrowthStep], split: int | None, words: Words) -> Iter
     yield "All prices are per month, and all are estimates."
 
 
-KEY: Final = 33
-VALUES: Final = 19
-TORNADO_PRICE: Final = 16
 LEAST_PRICE: Final = 0.001  # judgement: prices differ by more than this from month to month
 LEAST_LATENCY: Final = 0.05  # judgement: nobody states a target for the latency more exactly
 NO_CLUSTER: Final = "none"
@@ -344,8 +333,6 @@ NO_CLUSTER: Final = "none"
 
 def show_tornado(ranged: RangedDocument, cluster_name: str | None, output: str) -> None:
     """Print each input and each judgement with the price at both ends, the one that moves it most first."""
-    if output == "markdown":
-        raise click.UsageError("A tornado is printed as a table or as JSON.")
     environment = environment_of(ranged.middle)
     cluster = chosen_name(environment, cluster_name)
     inputs, judgements = sensitivities(ranged, cluster), judgement_sensitivities(ranged.middle, cluster)
@@ -356,15 +343,18 @@ def show_tornado(ranged: RangedDocument, cluster_name: str | None, output: str) 
         document["judgements"] = [_entry(one, latency) | {"constants": one.one.where} for one in judgements]
         echo(json_text(document))
         return
-    head, important = cluster_heading(environment.name, cluster), list(filter(_matters, judgements))
-    columns = Columns(latency=latency, prefixes=(f"{TABLES}.", f"clusters.{cluster}."))
-    pages = [
-        [f"{head}   one input at a time, all others as stated"],
-        list(columns.rows("input", inputs)),
-        list(columns.rows("judgement", important)) if important else [],
-        list(_notes_of_tornado(latency, len(judgements) - len(important), has_ranges=bool(ranged.ranges))),
-    ]
-    echo_styled("\n\n".join("\n".join(page) for page in pages if page))
+    important = list(filter(_matters, judgements))
+    prefixes = (f"{TABLES}.", f"clusters.{cluster}.")
+    headings = ("values", "price", latency.heading)
+    rows: list[tuple[Text, ...]] = [_cells_of_tornado(result, latency, prefixes) for result in inputs]
+    if important:
+        # One table for both, so that their columns are aligned.
+        rows += [("",), tuple(styled(heading, dim=True) for heading in ("judgement", *headings))]
+        rows += [_cells_of_tornado(result, latency, prefixes) for result in important]
+    columns = [Column(heading=heading) for heading in ("input", *headings)]
+    notes = _notes_of_tornado(latency, len(judgements) - len(important), has_ranges=bool(ranged.ranges))
+    head = cluster_heading(environment.name, cluster, "one input at a time, all others as stated")
+    summary_page().show([head, "", Table(columns=columns, rows=rows), "", *notes])
 
 
 def _matters(result: Sensitivity) -> bool:
@@ -406,22 +396,12 @@ QUERY: Final = Latency(
 )
 
 
-class Columns(Struct, frozen=True, kw_only=True):
-    """The columns of the tables: the engine's latency, and the prefixes that the keys of inputs are shown without."""
-
-    latency: Latency
-    prefixes: tuple[str, ...]
-
-    def rows(self, title: str, results: Sequence[Sensitivity]) -> Iterator[str]:
-        """Yield the lines of a table."""
-        keys = [reduce(str.removeprefix, self.prefixes, result.one.key) for result in results]
-        width = max([KEY, *(len(key) + 1 for key in keys)])
-        yield f"{title:<{width}}{'values':<{VALUES}}{'price':<{TORNADO_PRICE}}{self.latency.heading}"
-        for key, result in zip(keys, results, strict=True):
-            values = f"{value_text(result.one, result.one.low)}..{value_text(result.one, result.one.high)}"
-            prices = "..".join(NO_CLUSTER if usd is None else format_usd(usd) for usd in result.usd_per_month)
-            times = "..".join(NO_CLUSTER if value is None else self.latency.text(value) for value in result.latency_ms)
-            yield f"{key:<{width}}{values:<{VALUES}}{prices:<{TORNADO_PRICE}}{times}"
+def _cells_of_tornado(result: Sensitivity, latency: Latency, prefixes: Sequence[str]) -> tuple[Text, ...]:
+    """Return a row: the key without these prefixes, and at both ends the value, the price and the latency."""
+    values = f"{value_text(result.one, result.one.low)}..{value_text(result.one, result.one.high)}"
+    prices = "..".join(NO_CLUSTER if usd is None else format_usd(usd) for usd in result.usd_per_month)
+    times = "..".join(NO_CLUSTER if value is None else latency.text(value) for value in result.latency_ms)
+    return reduce(str.removeprefix, prefixes, result.one.key), values, prices, times
 
 
 def _entry(result: Sensitivity, latency: Latency) -> dict[str, object]:

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from warmbase.cli.change_lines import trino_cost_lines
+from warmbase.cli.change_parts import trino_impact_rows
+from warmbase.cli.page import Row as PageRow
 from warmbase.cli.size.plan_differences import (
     Row,
     applied_rows,
@@ -69,9 +70,9 @@ class ComparedTrino(Struct, frozen=True, kw_only=True):
         return list(applied_rows(self.comparison.changes or ()))
 
     @property
-    def cost_lines(self) -> list[str]:
-        """Return the lines that say what it costs to apply the changes."""
-        return list(trino_cost_lines(self.comparison.cost)) if self.comparison.cost else []
+    def impact(self) -> list[PageRow]:
+        """Return what it costs to apply the changes."""
+        return list(trino_impact_rows(self.comparison.cost)) if self.comparison.cost else []
 
     @property
     def warnings(self) -> tuple[Sequence[TrinoWarning], Sequence[TrinoWarning]]:

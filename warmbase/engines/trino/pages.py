@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
-from textwrap import fill
 from typing import Final
 
-from warmbase.cli.size.explanation import indented, print_explanation
-from warmbase.cli.size.plan_summary import Row, cluster_heading, command_lines, labelled_lines
-from warmbase.cli.terminal import echo, page_columns
+from warmbase.cli.page import Page, Paragraph, Part, Row, summary_page
+from warmbase.cli.size.explanation import explanation_parts, list_parts
+from warmbase.cli.size.plan_summary import Command, cluster_heading, next_lines
+from warmbase.cli.terminal import echo
 from warmbase.configurations.properties.property import Property
 from warmbase.engines.trino.plan import TrinoPlan
 from warmbase.engines.trino.planning import assumed, trino_plan_of
@@ -21,67 +21,48 @@ from warmbase.ground.errors import InvalidInput, fix_line
 from warmbase.ground.units import format_duration, format_percent, format_size, format_usd
 from warmbase.reports.json_text import json_text
 from warmbase.reports.plan_text import volumes_text
-from warmbase.sizing.cost import CostLine
 
 
-def trino_summary(name: str, environment: Environment, plan: TrinoPlan, width: int) -> str:
-    """Return the page: what to buy, how long queries take, what decides, what is assumed, what to watch, what is next.
+def trino_summary(name: str, environment: Environment, plan: TrinoPlan, page: Page) -> Iterator[Part]:
+    """Yield what to buy, how long queries take, what decides, what is assumed, what to watch, and what is next.
 
     `name` is the environment as the command line names it.
     """
     choice = environment.analytics[plan.cluster]
-    blocks = (
-        [_head(plan)],
-        labelled_lines(_purchase(plan), width),
-        labelled_lines(_outcome(plan, choice), width),
-        labelled_lines(_reasons(environment, plan, choice), width),
-        labelled_lines(_watch(plan), width),
-        command_lines(_next(name, plan), width),
-    )
-    return "\n\n".join("\n".join(block) for block in blocks if block)
+    yield from _head(plan)
+    blocks = (_purchase(plan), _outcome(plan, choice), _reasons(environment, plan, choice), _watch(plan))
+    for block in (*blocks, next_lines(_next(name, plan), page)):
+        yield from ("", *block)
 
 
-def trino_page(plan: TrinoPlan, pages: Sequence[str], width: int) -> str:
-    """Return the sections of these pages: `why`, `cost`, or `everything`."""
+def trino_page(plan: TrinoPlan, pages: Sequence[str]) -> Iterator[Part]:
+    """Yield the sections of these pages: `why`, `cost`, or `everything`."""
     everything = "everything" in pages
-    blocks = [[_head(plan)]]
+    yield from _head(plan)
     if everything or "why" in pages:
-        reasons = ((path, explanation.sentence) for path, explanation in plan.because.items())
-        blocks += [["Why", *(line for row in reasons for line in _paragraph(row, width))]]
-        warnings = ((one.id, f"{one.message}. {fix_line(one.fix)}") for one in plan.warnings)
-        blocks += [["Watch", *(line for row in warnings for line in _paragraph(row, width))]]
+        yield from ("", "Why")
+        for path, explanation in plan.because.items():
+            yield from (path, Paragraph(text=explanation.sentence, indent=11))
+        yield from ("", "Watch")
+        for warning in plan.warnings:
+            yield from (warning.id, Paragraph(text=f"{warning.message}. {fix_line(warning.fix)}", indent=11))
     if everything or "cost" in pages:
-        billed = (line for line in plan.cost.lines if line.usd_per_month)
-        blocks += [["Cost per month", *map(_cost, billed), _total(plan)]]
+        lines = [(line.usd_per_month, f"{line.item}: {line.because}") for line in plan.cost.lines if line.usd_per_month]
+        yield from ("", "Cost per month")
+        for usd, text in (*lines, (plan.cost.usd_per_month, "total")):
+            yield f"  {format_usd(usd):>9}  {text}"
     if everything:
-        rejected = (
-            f"  {one.count} x {one.instance_type}: {format_usd(one.usd_per_month)} a month; {one.reason}"
-            for one in plan.rejected
-        )
-        blocks += [["Rejected: the best cluster of each other instance type", *rejected]]
-    return "\n\n".join("\n".join(block) for block in blocks)
+        yield from ("", "Rejected: the best cluster of each other instance type")
+        for one in plan.rejected:
+            nodes = f"{one.count} x {one.instance_type}"
+            yield f"  {nodes}: {format_usd(one.usd_per_month)} a month; {one.reason}"
 
 
-def _paragraph(row: Row, width: int) -> Iterator[str]:
-    label, text = row
-    yield label
-    yield from (line[2:] for line in labelled_lines(iter([("", text)]), width + 2))
-
-
-def _cost(line: CostLine) -> str:
-    return f"  {format_usd(line.usd_per_month):>9}  {line.item}: {line.because}"
-
-
-def _total(plan: TrinoPlan) -> str:
-    return f"  {format_usd(plan.cost.usd_per_month):>9}  total"
-
-
-def _head(plan: TrinoPlan) -> str:
-    place = f"{plan.release}, {plan.prices.region}"
-    head = (
-        f"{cluster_heading(plan.environment, plan.cluster)}   Trino {plan.trino} with a cache on its workers   {place}"
-    )
-    return head if plan.feasible else f"{head}\nno cluster meets its targets; this is the nearest"
+def _head(plan: TrinoPlan) -> Iterator[Part]:
+    engine = f"Trino {plan.trino} with a cache on its workers"
+    yield cluster_heading(plan.environment, plan.cluster, f"{engine}   {plan.release}, {plan.prices.region}")
+    if not plan.feasible:
+        yield "no cluster meets its targets; this is the nearest"
 
 
 def _purchase(plan: TrinoPlan) -> Iterator[Row]:
@@ -131,7 +112,7 @@ def _watch(plan: TrinoPlan) -> Iterator[Row]:
         yield "", f"{len(others)} more (--why)"
 
 
-def _next(environment: str, plan: TrinoPlan) -> Iterator[tuple[str, str]]:
+def _next(environment: str, plan: TrinoPlan) -> Iterator[Command]:
     yield f"warmbase plan {environment} --cluster {plan.cluster} --why", "every figure and its reason"
 
 
@@ -170,10 +151,11 @@ def explain_trino(environment: Environment, cluster: TrinoChoice, figure: str, o
             )
         )
         return
+    page = summary_page()
     for entry in properties:
-        _print_property(entry, plan)
+        page.show(_property_parts(entry, plan))
     for path in paths:
-        print_explanation(path, plan.because[path], plan)
+        page.show(explanation_parts(path, plan.because[path], plan))
 
 
 def _print_list(word: str, plan: TrinoPlan, values: Sequence[str], output: str) -> None:
@@ -185,9 +167,12 @@ def _print_list(word: str, plan: TrinoPlan, values: Sequence[str], output: str) 
     if word == ASSUMED:
         lines = [*values, "State a value in the environment file, or try it: warmbase plan ENV --set KEY=VALUE"]
     else:
-        lines = [f"{warning.severity}: {warning.message}\n  {fix_line(warning.fix)}" for warning in plan.warnings]
-    for line in "\n".join(lines).splitlines():
-        echo(indented(line) if line.startswith(" ") else fill(line, width=page_columns(), break_on_hyphens=False))
+        lines = [
+            line
+            for warning in plan.warnings
+            for line in (f"{warning.severity}: {warning.message}", f"  {fix_line(warning.fix)}")
+        ]
+    summary_page().show(list_parts(lines))
 
 
 def _plain(entry: Property[TrinoPlan], plan: TrinoPlan) -> dict[str, object]:
@@ -201,12 +186,11 @@ def _plain(entry: Property[TrinoPlan], plan: TrinoPlan) -> dict[str, object]:
     }
 
 
-def _print_property(entry: Property[TrinoPlan], plan: TrinoPlan) -> None:
-    echo(f"{entry.key} = {entry.text(plan)}")
+def _property_parts(entry: Property[TrinoPlan], plan: TrinoPlan) -> Iterator[Part]:
+    yield f"{entry.key} = {entry.text(plan)}"
     groups = " and ".join(sorted(entry.groups))
-    echo(indented(f"set in {entry.classification} for {groups}; to apply a change: {entry.applied}"))
-    echo(indented(entry.reason))
-    echo(indented(f"source: {entry.source}"))
+    applied = f"set in {entry.classification} for {groups}; to apply a change: {entry.applied}"
+    yield from list_parts([f"  {applied}", f"  {entry.reason}", f"  source: {entry.source}"])
 
 
 def _unknown(plan: TrinoPlan, figure: str) -> InvalidInput:

@@ -13,6 +13,7 @@ from moto import mock_aws
 from local_aws.extension import install
 from tests.operations.engines.trino.test_trino_lifecycle import LAKE, Shop
 from tests.operations.mocked_aws import clients
+from warmbase.cli.page import Page
 from warmbase.cli.prove.verify import _page, _report, verify
 from warmbase.dashboards.graph import Graph
 from warmbase.engines.trino import verification
@@ -279,7 +280,7 @@ def test_a_healthy_cluster_leaves_only_what_takes_an_experiment(lake: Shop, monk
     assert "emr-7.12.0, 5 x i8g.2xlarge, Trino 476." in report
     assert region.what in report
     assert snapshot.what in report
-    assert max(map(len, _page(findings))) <= 80
+    assert max(map(len, Page().lines(_page(findings)))) <= 80
 
 
 def test_the_least_java_follows_the_version_of_trino() -> None:

@@ -1,0 +1,85 @@
+"""The running cluster that a command shows and changes, and how its proposal is carried out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import Self
+
+from msgspec import Struct
+
+from warmbase.changes.planned_cluster import deployable_cluster
+from warmbase.cli.options import confirm
+from warmbase.cli.page import Row
+from warmbase.cli.progress import TerminalProgress
+from warmbase.configurations.launch import Launch
+from warmbase.environments.environment import Environment
+from warmbase.environments.planning import chosen_cluster
+from warmbase.environments.reader import read_environment
+from warmbase.operations.aws.clients import Aws, Gate, environment_aws, examining
+from warmbase.operations.aws.lock import environment_lock
+from warmbase.operations.aws.progress import Stage, carry_out
+from warmbase.operations.cluster.caches import Servers, read_progress
+from warmbase.operations.cluster.description import DescribedCluster
+from warmbase.operations.cluster.drift import read_running_cluster
+from warmbase.sizing.recovery import warmth
+
+
+class RunningCluster(Struct, frozen=True, kw_only=True):
+    """A cluster of EMR with the plan that it was launched with, and the clients that reach it."""
+
+    launch: Launch
+    aws: Aws
+    cluster: DescribedCluster
+
+    @classmethod
+    def read(
+        cls,
+        environment: str,
+        cluster: str | None,
+        refuse: Callable[[Launch], object] = lambda _: None,
+        gate: Gate = examining,
+    ) -> Self:
+        """Return the cluster of that name, or the active one; `refuse` raises for a plan that it is not for."""
+        read = read_environment(environment)
+        launch = deployable_cluster(read, chosen_cluster(read, cluster).name).launch
+        aws = environment_aws(read, os.environ, gate)
+        refuse(launch)
+        return cls(launch=launch, aws=aws, cluster=read_running_cluster(aws, launch).cluster)
+
+    @property
+    def environment(self) -> Environment:
+        """Return the environment that the cluster belongs to."""
+        return self.launch.environment
+
+    @property
+    def title(self) -> str:
+        """Return the line with which a page about the cluster begins."""
+        return f"{self.launch.plan.cluster}: {self.cluster.id}, {self.cluster.state}"
+
+    def caches(self, gate: warmth.Gate) -> Servers:
+        """Return how full each cache is, and whether it passes the gate."""
+        return read_progress(self.aws, self.launch, self.cluster.id, gate)
+
+    def fill_warning(self) -> Iterator[Row]:
+        """Yield a row if a cache is filling: for HBase, a prefetch that a closing region interrupts is complete."""
+        servers = self.caches(warmth.Gate())
+        filling = sum(server.verdict == "filling" for server in servers)
+        if filling:
+            text = (
+                f"{filling} of {len(servers)} caches are filling. If a region closes while its files are prefetched,"
+                " HBase leaves the rest of their blocks out of the cache. To wait until the caches are warm:"
+                f" warmbase warm wait {self.environment.name}"
+            )
+            yield "fill", text
+
+    def carry_out(self, command: str, question: str, stages: Callable[[], Iterable[Stage]], *, yes: bool) -> None:
+        """Ask, unless `yes`, and carry out the stages with the lock, which `stages` computes from the facts of then."""
+        if not yes:
+            confirm(question)
+        with environment_lock(self.aws, self.environment, command):
+            carry_out(stages(), TerminalProgress())
+
+
+def ignore(_: str) -> None:
+    """Discard a line of progress."""
