@@ -22,10 +22,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from warmbase.configurations.bootstrap import Action, program, script
-from warmbase.configurations.launch import Launch
 from warmbase.emr.cloudformation import write_group
 from warmbase.emr.cluster_spec import InstanceGroup
-from warmbase.engines.trino.rendering import TrinoLaunch
+from warmbase.engines.engine import EngineLaunch
 from warmbase.environments.environment import Environment
 from warmbase.environments.launch_record import LaunchRecord
 from warmbase.environments.names import cluster_id_parameter, cluster_stack, emr_cluster_name
@@ -53,7 +52,7 @@ class EngineProperties(Struct, frozen=True, kw_only=True):
 class EmrClusterStack(cdk.Stack):
     """One EMR cluster. The stack of each engine creates the roles, and then the cluster."""
 
-    def __init__(self, scope: Construct, launch: Launch | TrinoLaunch, record: LaunchRecord | None) -> None:
+    def __init__(self, scope: Construct, launch: EngineLaunch, record: LaunchRecord | None) -> None:
         """Begin the stack of a planned cluster or, once it is launched, of its record alone."""
         environment, plan = launch.environment, launch.plan
         super().__init__(

@@ -35,7 +35,15 @@ ROOMS = (
 )
 """The rooms of the package in their order, the CDK app, and then what only a checkout has."""
 BESIDE = "engines"
-"""An engine has a part in most stages, so its package stands beside the rooms."""
+"""An engine has a part in most stages, so its package stands beside the rooms, which ask `engine.py` for it."""
+KNOWS_TRINO = {
+    "warmbase.environments.environment": "the choices of a file have the types of their engines",
+    "warmbase.environments.reader": "the schema and its checks list the sections of every engine",
+    "warmbase.cli": "a command prints the pages of the engine that it names",
+    "tools.permissions": "the shape with every statement of a policy needs a cluster of each engine",
+    "lab": "a scenario runs the software of one engine",
+}
+"""The modules and rooms outside the engines that may import one of them, each with the reason."""
 OUTSIDE = ("local_aws", "lab", "tools")
 LINKED = ("configurations", "dashboards", "stacks")
 """Folders whose names are fixed at the top of the repository; a link makes each a part of the package."""
@@ -111,6 +119,17 @@ def test_imports_only_rooms_before_it(room: str) -> None:
     assert ours == {}
 
 
+def test_rooms_ask_for_an_engine_and_import_none() -> None:
+    known = tuple(f"{name}." for name in (*KNOWS_TRINO, f"warmbase.{BESIDE}"))
+    strangers = {
+        module: names
+        for source in sources()
+        if not f"{(module := module_of(source))}.".startswith(known)
+        if (names := {name for name in imported(source) if name.startswith("warmbase.engines.trino")})
+    }
+    assert strangers == {}
+
+
 @pytest.mark.parametrize("room", [*ROOMS, BESIDE])
 def test_heavy_library_only_in_its_home(room: str) -> None:
     strangers = {library for library, homes in HOMES.items() if room not in homes}
@@ -135,17 +154,26 @@ def test_nothing_is_imported_by_a_name_outside_the_package() -> None:
 
 @cache
 def module_graph() -> dict[str, set[str]]:
-    """Return the modules of the project, each with those that it imports."""
+    """Return the modules of the project, each with those that it imports when it runs."""
     modules = {module_of(source): source for source in sources()}
     graph: dict[str, set[str]] = {name: set() for name in modules}
     for name, source in modules.items():
-        for node in ast.walk(tree_of(source)):
+        for node in executed(tree_of(source)):
             if isinstance(node, ast.Import):
                 graph[name] |= {alias.name for alias in node.names} & set(modules)
             elif isinstance(node, ast.ImportFrom) and node.module:
                 members = {f"{node.module}.{alias.name}" for alias in node.names}
                 graph[name] |= members & set(modules) or {node.module} & set(modules)
     return graph
+
+
+def executed(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield all nodes of a tree, without the imports that only a type checker reads."""
+    if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+        return
+    yield node
+    for child in ast.iter_child_nodes(node):
+        yield from executed(child)
 
 
 def circle(graph: Mapping[str, set[str]]) -> tuple[str, ...]:

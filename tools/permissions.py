@@ -15,10 +15,8 @@ from typing import Any, Final, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from warmbase.configurations.launch import launch_of
-from warmbase.engines.trino.rendering import trino_launch_of
+from warmbase.engines.engine import engine_of
 from warmbase.engines.trino.request import QueryTargets, ScanWorkload, TrinoChoice
-from warmbase.engines.trino.stacks import TrinoClusterStack, watched_trino
 from warmbase.environments.environment import Environment, ExternalKdc, Kerberos, Network, Root, Wal
 from warmbase.environments.names import CANARY_TAG
 from warmbase.environments.reader import read_environment
@@ -28,8 +26,7 @@ from warmbase.sizing.requirements import CoreChoice
 from warmbase.sizing.workload.popularity import UNIFORM
 from warmbase.stacks.app import App, new_app
 from warmbase.stacks.backstop import BackstopStack
-from warmbase.stacks.cluster import ClusterStack
-from warmbase.stacks.monitoring import MonitoringStack, watched_hbase
+from warmbase.stacks.monitoring import MonitoringStack
 from warmbase.stacks.network import REASONS as ENDPOINT_REASONS
 from warmbase.stacks.network import NetworkStack
 from warmbase.stacks.pinned import read_templates
@@ -256,13 +253,10 @@ def shape_app(shape: str, directory: str) -> App:
     network, storage = NetworkStack(app, environment), StorageStack(app, environment)
     if CANARY_TAG in environment.tags:
         BackstopStack(app, environment, BACKSTOP.read_text(encoding="utf-8"))
-    for cluster in environment.clusters.values():
-        launch = launch_of(environment, cluster)
-        MonitoringStack(app, environment, watched_hbase(launch), ClusterStack(app, launch, network, storage))
-    for analytics in environment.analytics.values():
-        trino = trino_launch_of(environment, analytics)
-        stack = TrinoClusterStack(app, trino, network, storage)
-        MonitoringStack(app, environment, watched_trino(trino), stack)
+    for name in environment.cluster_names:
+        engine = engine_of(environment, name)
+        launch = engine.launch(environment, name)
+        MonitoringStack(app, environment, engine.watched(launch), engine.cluster_stack(app, launch, network, storage))
     return app
 
 

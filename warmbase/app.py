@@ -5,10 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from warmbase.changes.planned_cluster import PlannedCluster, deployable_clusters
 from warmbase.cli.terminal import print_error
-from warmbase.engines.trino.changes import PlannedTrino, deployable_trino_clusters
-from warmbase.engines.trino.stacks import TrinoClusterStack, watched_trino
+from warmbase.engines.engine import EngineCluster, engine_of, engines
 from warmbase.environments.environment import Environment
 from warmbase.environments.launch_record import in_recorded_zones
 from warmbase.environments.names import CANARY_TAG
@@ -16,8 +14,7 @@ from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import InvalidInput, Problem, WarmbaseError
 from warmbase.stacks.app import PROJECT, App, new_app
 from warmbase.stacks.backstop import BackstopStack
-from warmbase.stacks.cluster import ClusterStack
-from warmbase.stacks.monitoring import MonitoringStack, watched_hbase
+from warmbase.stacks.monitoring import MonitoringStack
 from warmbase.stacks.network import NetworkStack
 from warmbase.stacks.pinned import check_not_replaced
 from warmbase.stacks.storage import StorageStack
@@ -42,7 +39,7 @@ class Synthesised(NamedTuple):
 def environment_app(name: str, outdir: str | None = None) -> App:
     """The stacks of one environment, not yet synthesised. Raises InvalidInput for a faulty file or launch record."""
     environment = read_environment(name)
-    return _stacks(environment, deployable_clusters(environment), deployable_trino_clusters(environment), outdir)
+    return _stacks(environment, _deployable_clusters(environment), outdir)
 
 
 def synthesise(name: str, outdir: str | None = None) -> Synthesised:
@@ -51,36 +48,31 @@ def synthesise(name: str, outdir: str | None = None) -> Synthesised:
     Raises InvalidInput as `environment_app`, and Refused where they would replace a cluster that runs.
     """
     environment = read_environment(name)
-    clusters, trino_clusters = deployable_clusters(environment), deployable_trino_clusters(environment)
-    assembly = Path(_stacks(environment, clusters, trino_clusters, outdir).synth().directory)
-    planned: dict[str, PlannedCluster | PlannedTrino] = {**clusters, **trino_clusters}
-    records = {name: cluster.record for name, cluster in planned.items()}
+    clusters = _deployable_clusters(environment)
+    assembly = Path(_stacks(environment, clusters, outdir).synth().directory)
+    records = {name: cluster.record for name, cluster in clusters.items()}
     for record in records.values():
         if record is not None:
             check_not_replaced(assembly, record)
     return Synthesised(assembly, tuple(name for name, record in records.items() if record is None))
 
 
-def _stacks(
-    environment: Environment,
-    clusters: Mapping[str, PlannedCluster],
-    trino_clusters: Mapping[str, PlannedTrino],
-    outdir: str | None,
-) -> App:
-    planned: tuple[PlannedCluster | PlannedTrino, ...] = (*clusters.values(), *trino_clusters.values())
-    records = [cluster.record for cluster in planned if cluster.record is not None]
+def _deployable_clusters(environment: Environment) -> Mapping[str, EngineCluster]:
+    return {name: one for engine in engines() for name, one in engine.deployable_clusters(environment).items()}
+
+
+def _stacks(environment: Environment, clusters: Mapping[str, EngineCluster], outdir: str | None) -> App:
+    records = [cluster.record for cluster in clusters.values() if cluster.record is not None]
     environment = in_recorded_zones(environment, records)
     app = new_app(outdir)
     network = NetworkStack(app, environment)
     storage = StorageStack(app, environment)
     if CANARY_TAG in environment.tags:
         BackstopStack(app, environment, (PROJECT / BACKSTOP).read_text(encoding="utf-8"))
-    for cluster in clusters.values():
-        stack = ClusterStack(app, cluster.launch, network, storage, cluster.record)
-        MonitoringStack(app, environment, watched_hbase(cluster.launch), stack)
-    for analytics in trino_clusters.values():
-        trino = TrinoClusterStack(app, analytics.launch, network, storage, analytics.record)
-        MonitoringStack(app, environment, watched_trino(analytics.launch), trino)
+    for name, cluster in clusters.items():
+        engine = engine_of(environment, name)
+        stack = engine.cluster_stack(app, cluster.launch, network, storage, cluster.record)
+        MonitoringStack(app, environment, engine.watched(cluster.launch), stack)
     return app
 
 

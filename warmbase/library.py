@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from warmbase.configurations.launch import launch_of, planned_spec
+from warmbase.configurations.launch import Launch
 from warmbase.emr.api import write_classifications
 from warmbase.emr.cluster_spec import ClusterSpec
-from warmbase.engines.trino.rendering import TrinoLaunch, trino_launch_of, trino_spec
+from warmbase.engines.engine import engine_of
 from warmbase.environments import planning
 from warmbase.environments.environment import Environment
 from warmbase.environments.planning import chosen_cluster
@@ -58,9 +58,9 @@ def planned_cluster(environment: Environment | str, cluster: str | None = None) 
     Raises InvalidInput as `plan`, and Infeasible where no cluster meets the targets.
     """
     environment = _environment(environment)
-    if analytics := environment.analytics.get(cluster or ""):
-        return trino_spec(trino_launch_of(environment, analytics))
-    return planned_spec(launch_of(environment, chosen_cluster(environment, cluster)))
+    name = _chosen_name(environment, cluster)
+    engine = engine_of(environment, name)
+    return engine.spec(engine.launch(environment, name))
 
 
 def lint(
@@ -84,12 +84,16 @@ def render(environment: Environment | str, cluster: str | None = None, group: Gr
     Raises InvalidInput as `plan`, and with every error that lint finds; Infeasible where no cluster meets the targets.
     """
     environment = _environment(environment)
-    if analytics := environment.analytics.get(cluster or ""):
-        launch: TrinoLaunch = trino_launch_of(environment, analytics)
-        return list(write_classifications(launch.settings.effective(group)))
-    planned = launch_of(environment, chosen_cluster(environment, cluster))
-    refuse_errors(planned)
-    return list(write_classifications(planned.settings.effective(group)))
+    name = _chosen_name(environment, cluster)
+    launch = engine_of(environment, name).launch(environment, name)
+    if isinstance(launch, Launch):
+        refuse_errors(launch)
+    return list(write_classifications(launch.settings.effective(group)))
+
+
+def _chosen_name(environment: Environment, cluster: str | None) -> str:
+    """Return the name of the cluster, or of the active one. Raises InvalidInput for a name that no cluster has."""
+    return cluster if cluster and cluster in environment.analytics else chosen_cluster(environment, cluster).name
 
 
 def _environment(environment: Environment | str) -> Environment:

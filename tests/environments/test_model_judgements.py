@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.patience import HANG_SECONDS
+from warmbase.engines.engine import engine
 from warmbase.environments.reader.document import Document
 from warmbase.environments.reader.read import read_ranges
-from warmbase.environments.uncertainty.judgements import JUDGEMENTS, TRINO_JUDGEMENTS, Judgement, altered_constants
+from warmbase.environments.uncertainty.judgements import JUDGEMENTS, Judgement, altered_constants
 from warmbase.environments.uncertainty.sensitivity import figures_of
 
 ROOT = Path(__file__).parents[2]
@@ -35,7 +36,9 @@ def altered_figures(document: Document, constants: dict[str, float]) -> tuple[fl
         return importlib.import_module("warmbase.environments.uncertainty.sensitivity").figures_of(document, "blue")  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize("judgement", [*JUDGEMENTS, *TRINO_JUDGEMENTS[1:]], ids=lambda judgement: judgement.name)
+@pytest.mark.parametrize(
+    "judgement", [*JUDGEMENTS, *engine("trino").judgements()[1:]], ids=lambda judgement: judgement.name
+)
 def test_the_constants_lie_in_the_range_of_their_judgement(judgement: Judgement) -> None:
     low, high = judgement.at(judgement.low), judgement.at(judgement.high)
     for path in judgement.constants:

@@ -40,7 +40,7 @@ def today(here: Deployed, directory: Path) -> Proposal:
     assembly.unlink(missing_ok=True)
     assembly.symlink_to(synthesised(here.file.read_text()))
     work = Work(name=str(here.file), aws=here.aws, variables=VARIABLES, directory=directory)
-    return proposed(work, here.environment, DeployableClusters(hbase={"blue": here.planned}, trino={}), [])
+    return proposed(work, here.environment, DeployableClusters(clusters={"blue": here.planned}), [])
 
 
 def saved(here: Deployed, directory: Path) -> Path:

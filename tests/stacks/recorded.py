@@ -9,6 +9,7 @@ from pathlib import Path
 
 from warmbase.configurations.launch import launch_of
 from warmbase.emr.cloudformation import CLUSTER_TYPE
+from warmbase.engines.trino.changes import trino_recorded_plan
 from warmbase.engines.trino.rendering import trino_launch_of
 from warmbase.environments.environment import Environment
 from warmbase.environments.launch_record import LaunchRecord, RecordedPlan, identity_of, record_directory, write_record
@@ -44,5 +45,5 @@ def launch_record_of(file: Path, assembly: Path, cluster_name: str = "blue") -> 
 
 def _plan(environment: Environment, cluster_name: str) -> RecordedPlan:
     if cluster_name in environment.analytics:
-        return RecordedPlan.of_trino(trino_launch_of(environment, environment.analytics[cluster_name]).plan)
+        return trino_recorded_plan(trino_launch_of(environment, environment.analytics[cluster_name]).plan)
     return RecordedPlan.of(launch_of(environment, environment.clusters[cluster_name]).plan)

@@ -23,8 +23,7 @@ from warmbase.configurations.properties.property import (
     number,
 )
 from warmbase.emr.cluster_spec import ClusterSpec, EbsVolume, InstanceGroup, Setting, counted
-from warmbase.engines.trino.properties import reason_of
-from warmbase.engines.trino.request import CATALOGS
+from warmbase.engines.engine import engines
 from warmbase.ground.release import Release
 from warmbase.linter.secret import redacted
 
@@ -39,8 +38,6 @@ RESTARTS: Final = {
     "hdfs-site": "HDFS",
     "yarn-site": "YARN",
     "emr-metrics": "the CloudWatch agent",
-    "trino-config": "Trino",
-    **dict.fromkeys((f"trino-connector-{name}" for name in (*CATALOGS, "jmx")), "Trino"),
 }
 """EMR Release Guide, emr-7140-release: what a reconfiguration restarts. HBase reads core-site and is not restarted."""
 OF_THE_CLUSTER: Final = "of the cluster"
@@ -116,13 +113,23 @@ def _setting_change(old: Setting | None, new: Setting | None, role: str, release
         before=_display(old),
         after=_display(new),
         applied=applied,
-        restarts=RESTARTS.get(path.partition("/")[0], "the daemons that read it")
-        if applied is Applied.ROLLING_RESTART
-        else "",
+        restarts=(_restarts(path) or "the daemons that read it") if applied is Applied.ROLLING_RESTART else "",
         empties_cache=bool(catalogued and catalogued.holds_cache and role == "core") or applied is Applied.NEW_CLUSTER,
-        why=catalogued.reason if catalogued else reason_of(path, key),
+        why=catalogued.reason if catalogued else _reason(path, key),
         overridden=new.overridden if new else False,
     )
+
+
+def _restarts(path: str) -> str:
+    """Return the daemons that a reconfiguration of a classification restarts; empty if nobody knows."""
+    name = path.partition("/")[0]
+    return RESTARTS.get(name) or next(filter(None, (engine.restarts(name) for engine in engines())), "")
+
+
+def _reason(path: str, key: str) -> str:
+    """Return why an engine sets a property that is not in our catalogue, or that none does."""
+    reasons = (engine.reason(path, key) for engine in engines())
+    return next(filter(None, reasons), "not in our catalogue: assumed to need a restart")
 
 
 def _display(setting: Setting | None) -> str | None:
@@ -168,7 +175,7 @@ def _resize(role: str, before: int, after: int | None) -> Change:
 
 def by_reconfiguration(change: Change) -> Change:
     """Return the change as EMR applies it: EMR restarts HBase even for what HBase could take while it runs."""
-    restarts = RESTARTS.get(change.classification.partition("/")[0], "")
+    restarts = _restarts(change.classification)
     if change.applied is not Applied.LIVE or "HBase" not in restarts:
         return change
     return replace(change, applied=Applied.ROLLING_RESTART, restarts=restarts)

@@ -19,14 +19,20 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from warmbase.changes.recorded_launch import check_kerberos_applies, recorded_security, recorded_spec
+from warmbase.changes.recorded_launch import (
+    check_kerberos_applies,
+    is_recorded_launch,
+    recorded_security,
+    recorded_spec,
+    security_of_file,
+)
 from warmbase.configurations.launch import Launch, launch_of, launch_with
 from warmbase.emr.cluster_spec import ClusterSpec, EbsVolume, InstanceGroup
 from warmbase.environments.environment import Environment, HBaseSecurity
 from warmbase.environments.launch_record import LaunchRecord, RecordedPlan, in_recorded_zones, launch_records
 from warmbase.environments.planning import plan_of
 from warmbase.facts.ec2 import instance_types
-from warmbase.ground.errors import Infeasible
+from warmbase.ground.errors import Infeasible, InvalidInput
 from warmbase.linter.lint import check_deployable
 from warmbase.sizing.plan import CoreGroup, Plan, PrimaryGroup
 from warmbase.sizing.requirements import ClusterChoice, CoreChoice, Volume
@@ -85,6 +91,23 @@ def _checked(cluster: PlannedCluster) -> PlannedCluster:
 def recorded_plan(record: LaunchRecord) -> RecordedPlan:
     """The plan that the cluster was launched with, whatever version wrote the record."""
     return record.plan or legacy_plan(record)
+
+
+def plan_at_launch(environment: Environment, record: LaunchRecord, before: LaunchRecord | None) -> RecordedPlan:
+    """The plan that the cluster of a new record was launched with: today's, unless the file has changed since."""
+    with suppress(Infeasible, InvalidInput):
+        choice = environment.clusters[record.identity.cluster]
+        launch = launch_of(environment, choice, security_of_file(environment, record))
+        if is_recorded_launch(record, launch):
+            return RecordedPlan.of(launch.plan)
+    same = before is not None and before.cluster_id == record.cluster_id
+    return recorded_plan(before if before is not None and same else record)
+
+
+def usd_with_nodes(launch: Launch, count: int) -> float:
+    """Return the monthly cost with so many core nodes."""
+    choice = launch.environment.clusters[launch.plan.cluster]
+    return plan_of(launch.environment, _with_count(choice, count)).cost.usd_per_month
 
 
 def replanned(environment: Environment, record: LaunchRecord) -> Launch:

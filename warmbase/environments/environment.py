@@ -26,7 +26,7 @@ EMR_TAG = "for-use-with-amazon-emr-managed-policies"
 
 
 ANALYTICS = "analytics"
-"""The role of a cluster of Trino, which neither reads nor writes the root."""
+"""The role of an analytics cluster, which neither reads nor writes the root."""
 
 
 class Wal(StrEnum):
@@ -118,8 +118,12 @@ class Environment(EqualButFor, frozen=True, kw_only=True):
         return (*self.clusters, *self.analytics)
 
     def role(self, cluster_name: str) -> str:
-        """Return `active` or `replica` for a cluster of HBase, and `analytics` for one of Trino."""
+        """Return `active` or `replica` for a cluster of HBase, and `analytics` for any other."""
         return ANALYTICS if cluster_name in self.analytics else self.clusters[cluster_name].role
+
+    def engine(self, cluster_name: str) -> str:
+        """Return the name of a cluster's engine, as the file states it."""
+        return self.analytics[cluster_name].ENGINE if cluster_name in self.analytics else "hbase"
 
     def states(self, key: str) -> bool:
         """Return whether the file states the value of a key such as `targets.p99`."""

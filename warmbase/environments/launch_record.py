@@ -22,11 +22,9 @@ from typing import Any, Final
 from msgspec import Struct, to_builtins
 from msgspec.structs import fields, replace
 
-from warmbase.engines.trino.plan import TrinoPlan
 from warmbase.environments.environment import Environment
 from warmbase.environments.regular_file import read_regular_file
 from warmbase.ground.errors import InvalidInput, Problem, Refused
-from warmbase.ground.units import GIB, MIB
 from warmbase.sizing.plan import CoreGroup, Plan, PrimaryGroup
 from warmbase.sizing.requirements import Volume
 
@@ -74,12 +72,6 @@ class RecordedPlan(Struct, frozen=True, kw_only=True):
         """The figures of a plan that is launched."""
         cache_mib = plan.cache.size_mib if plan.bucket_cache else None
         return cls(release=plan.release, cache_mib=cache_mib, primary=plan.primary, core=plan.core)
-
-    @classmethod
-    def of_trino(cls, plan: TrinoPlan) -> RecordedPlan:
-        """Return the figures of the plan of an analytics cluster that is launched."""
-        cache_mib = plan.cache.size_gib * GIB // MIB
-        return cls(release=plan.release, cache_mib=cache_mib, primary=plan.coordinator, core=plan.workers)
 
     @classmethod
     def parse(cls, document: Mapping[str, Any]) -> RecordedPlan:

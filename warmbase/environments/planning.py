@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from warmbase.engines.engine import engine_of
 from warmbase.environments.environment import Environment, Wal
 from warmbase.environments.override import pins
 from warmbase.facts.ec2 import instance_types
@@ -27,12 +28,12 @@ def chosen_cluster(environment: Environment, cluster_name: str | None) -> Cluste
     if cluster_name is None:
         return environment.active
     if cluster_name in environment.analytics:
+        engine = engine_of(environment, cluster_name)
         raise InvalidInput.of(
             where=environment.source,
             what=f"clusters.{cluster_name}",
-            why="this is a Trino cluster, and the command is for HBase clusters",
-            fix="for a Trino cluster, use warmbase plan (also with --set, --frontier, --tornado or --months), explore,"
-            " compare, diff, explain, render, lint, reconfigure, verify or teardown",
+            why=f"this is a {engine.title} cluster, and the command is for HBase clusters",
+            fix=f"for a {engine.title} cluster, use {engine.commands}",
         )
     if cluster_name not in environment.clusters:
         raise InvalidInput.of(

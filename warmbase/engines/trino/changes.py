@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 from msgspec import Struct
@@ -19,10 +20,10 @@ from warmbase.engines.trino.planning import trino_infeasible, trino_plan_of
 from warmbase.engines.trino.rendering import TrinoLaunch, actions, trino_classifications, trino_launch_of, trino_spec
 from warmbase.engines.trino.request import TrinoChoice
 from warmbase.environments.environment import Environment
-from warmbase.environments.launch_record import LaunchRecord, in_recorded_zones, launch_records
+from warmbase.environments.launch_record import LaunchRecord, RecordedPlan, in_recorded_zones, launch_records
 from warmbase.facts.releases import releases
 from warmbase.ground.errors import Infeasible, InvalidInput, Problem
-from warmbase.ground.units import GIB
+from warmbase.ground.units import GIB, MIB
 from warmbase.linter.finding import Severity
 from warmbase.linter.lint import lint
 from warmbase.sizing.requirements import CoreChoice
@@ -106,6 +107,46 @@ def replanned_trino(environment: Environment, choice: TrinoChoice, record: Launc
     released = replace(environment, release=at_launch.release)
     plan = trino_plan_of(released, pinned)
     return TrinoLaunch(environment=released, plan=plan, settings=trino_classifications(plan))
+
+
+def trino_plan_at_launch(environment: Environment, record: LaunchRecord, before: LaunchRecord | None) -> RecordedPlan:
+    """Return today's plan of an analytics cluster if it is what runs, or else that of its earlier record.
+
+    Raises InvalidInput where there is neither: the file has changed since the launch.
+    """
+    choice = environment.analytics[record.identity.cluster]
+    with suppress(Infeasible):
+        launch = trino_launch_of(environment, choice)
+        release = releases()[launch.plan.release]
+        if not changes(recorded_spec(record), trino_spec(launch), ("primary", "core"), release):
+            return trino_recorded_plan(launch.plan)
+    if before is not None and before.cluster_id == record.cluster_id and before.plan is not None:
+        return before.plan
+    raise InvalidInput.of(
+        where=environment.source,
+        what=f"clusters.{choice.name}",
+        why="its plan has changed since the cluster was launched, and no record says what it was launched with",
+        fix="write the values of the launch into the file again, then run warmbase pin",
+    )
+
+
+def trino_recorded_plan(plan: TrinoPlan) -> RecordedPlan:
+    """Return the figures of a plan that its launch record keeps."""
+    return RecordedPlan(
+        release=plan.release,
+        cache_mib=plan.cache.size_gib * GIB // MIB,
+        primary=plan.coordinator,
+        core=plan.workers,
+    )
+
+
+def usd_with_workers(cluster: PlannedTrino, count: int) -> float:
+    """Return the monthly cost of a recorded cluster with so many workers."""
+    environment, record = cluster.launch.environment, cluster.record
+    choice = environment.analytics[cluster.launch.plan.cluster]
+    running = replace(choice, workers=replace(choice.workers, count=count))
+    launch = cluster.launch if record is None else replanned_trino(environment, running, record)
+    return launch.plan.cost.usd_per_month
 
 
 RESIZED: Final = (

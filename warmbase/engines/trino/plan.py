@@ -140,6 +140,16 @@ class TrinoPlan(Struct, frozen=True, kw_only=True):
     rejected: tuple[RejectedType, ...]
 
     @property
+    def primary(self) -> PrimaryGroup:
+        """Return the coordinator by the name that every engine's plan has for this group."""
+        return self.coordinator
+
+    @property
+    def core(self) -> CoreGroup:
+        """Return the workers by the name that every engine's plan has for this group."""
+        return self.workers
+
+    @property
     def feasible(self) -> bool:
         """Return whether the cluster meets its targets."""
         return not self.missed

@@ -1,24 +1,22 @@
 """From an environment to the plan of one of its analytics clusters.
 
-The numbers of its workload that a tornado varies, the figures that they move, and the values that the plan assumes
-because nobody stated them are here, too.
+The values that the plan assumes because nobody stated them are here, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Final
+from collections.abc import Iterator
 
 from warmbase.engines.trino.calculator import TrinoQuestion, compared_cache, compared_caches, trino_plan
 from warmbase.engines.trino.plan import CacheComparison, TrinoPlan
-from warmbase.engines.trino.request import ScanWorkload, TrinoChoice
+from warmbase.engines.trino.request import TrinoChoice
 from warmbase.engines.trino.search import CacheKind, TrinoSearch, TrinoSituation
 from warmbase.environments.environment import Environment
 from warmbase.environments.planning import world
 from warmbase.ground.errors import Infeasible, InvalidInput
-from warmbase.ground.units import SECONDS_PER_HOUR, exact_size, format_percent
+from warmbase.ground.units import exact_size, format_percent
 from warmbase.sizing.requirements import World
-from warmbase.sizing.workload.popularity import UNIFORM, Zipf
+from warmbase.sizing.workload.popularity import UNIFORM
 
 
 def trino_plan_of(environment: Environment, cluster: TrinoChoice) -> TrinoPlan:
@@ -87,33 +85,6 @@ def trino_infeasible(source: str, plan: TrinoPlan) -> Infeasible:
         why=f"the nearest is {plan.workers.count} x {plan.workers.instance_type}, which misses {missed}",
         fix=f"relax clusters.{plan.cluster}.targets, or lower what its queries scan",
     )
-
-
-INPUTS: Final[Mapping[tuple[str, ...], tuple[str, Callable[[ScanWorkload], float]]]] = {
-    ("working_set",): ("B", lambda workload: workload.working_set_bytes),
-    ("scanned",): ("B", lambda workload: workload.scanned_bytes),
-    ("queries", "per_hour"): ("", lambda workload: workload.queries_per_second * SECONDS_PER_HOUR),
-    ("queries", "peak_per_hour"): ("", lambda workload: workload.peak_queries_per_second * SECONDS_PER_HOUR),
-    ("file",): ("B", lambda workload: workload.file_bytes),
-    ("read",): ("B", lambda workload: workload.read_bytes),
-    ("cpu_seconds_per_gib",): ("", lambda workload: workload.cpu_seconds_per_gib),
-}
-
-
-def query_numbers(choice: TrinoChoice) -> Iterator[tuple[tuple[str, ...], str, float]]:
-    """Yield the path, the unit and the value of each number of the workload."""
-    section = ("clusters", choice.name, "workload")
-    for path, (unit, number) in INPUTS.items():
-        yield (*section, *path), unit, number(choice.workload)
-    if isinstance(choice.workload.popularity, Zipf):
-        yield (*section, "popularity", "zipf"), "", choice.workload.popularity.theta
-
-
-def query_figures(environment: Environment, choice: TrinoChoice) -> tuple[float, float] | tuple[None, None]:
-    """Return the price, and the mean ms of a query in the busiest hour; None if no cluster meets the targets."""
-    plan = trino_plan_of(environment, choice)
-    seconds = plan.queries.peak_mean_seconds
-    return (None, None) if plan.missed or seconds is None else (plan.cost.usd_per_month, 1000 * seconds)
 
 
 def assumed(environment: Environment, cluster: TrinoChoice) -> Iterator[str]:

@@ -231,7 +231,7 @@ def trino_properties(catalog: Catalog) -> tuple[Property[TrinoPlan], ...]:
 
 
 def reason_of(classification: ClassificationPath, key: str) -> str:
-    """Return why a property of an analytics cluster is set; for one that is not in the catalogue, say so."""
+    """Return why a property of an analytics cluster is set; empty for one that is not in the catalogue."""
     entries = (entry for catalog in CATALOGS for entry in trino_properties(catalog))
     known = (entry.reason for entry in entries if (entry.classification, entry.key) == (classification, key))
-    return next(known, "not in our catalogue: assumed to need a restart")
+    return next(known, "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 from msgspec import Struct
 
@@ -69,6 +69,8 @@ class TrinoChoice(Struct, frozen=True, kw_only=True):
 
     `preferred_hosts` is the number of workers that Trino prefers for a file; each of them comes to hold a copy.
     """
+
+    ENGINE: ClassVar[str] = "trino"
 
     name: str
     workload: ScanWorkload

@@ -1,13 +1,18 @@
-"""The changes that bring a running analytics cluster to today's plan."""
+"""The state of a running analytics cluster, and the changes that bring it to today's plan."""
 
 from __future__ import annotations
 
+from warmbase.changes.change import changes
 from warmbase.changes.recorded_launch import EVERY_ROLE
 from warmbase.configurations.properties.property import Applied
 from warmbase.engines.trino.changes import PlannedTrino, trino_changes, trino_impact
+from warmbase.engines.trino.rendering import TrinoLaunch, trino_spec
 from warmbase.environments.launch_record import check_record
+from warmbase.facts.releases import releases
 from warmbase.operations.aws.clients import Aws
+from warmbase.operations.cluster.description import DescribedCluster
 from warmbase.operations.cluster.drift import read_running_cluster
+from warmbase.operations.cluster.state import EngineState
 from warmbase.operations.deploy.tuning import Tuning, group_changes, planned_groups, small_changes
 
 
@@ -33,3 +38,10 @@ def trino_tuning_of(aws: Aws, cluster: PlannedTrino, *, everything: bool = False
         group_changes=tuple(group_changes(running, planned, wanted, (*new, *small))),
         cost=trino_impact(wanted, running.subject, launch),
     )
+
+
+def trino_state(launch: TrinoLaunch, cluster: DescribedCluster) -> EngineState:
+    """Return the number of differences from today's plan; what the caches hold is on the dashboard."""
+    release = releases()[launch.plan.release]
+    differences = changes(cluster.spec, trino_spec(launch), EVERY_ROLE, release)
+    return EngineState(differences=len(differences), caches=None, boost=None, unfinished=())

@@ -6,14 +6,12 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from warmbase.engines.trino.planning import trino_situation
-from warmbase.engines.trino.request import TrinoChoice
+from warmbase.engines.engine import engine_of
 from warmbase.environments.environment import Environment
 from warmbase.environments.planning import requirements, world
 from warmbase.environments.reader.ranges import RangedDocument
 from warmbase.environments.uncertainty.samples import Sampling, sampled_environments
-from warmbase.ground.units import SECONDS_PER_HOUR
-from warmbase.sizing.ranges.growth import ASSUMED_GROWTH, growing, grown, outgrown_month, split_month
+from warmbase.sizing.ranges.growth import growing, grown, outgrown_month, split_month
 from warmbase.sizing.ranges.hbase_situation import HBaseSituation
 from warmbase.sizing.ranges.regret import ClusterOption, Situation
 from warmbase.sizing.workload.workload import OpenLoad
@@ -49,8 +47,11 @@ def growth_of(environment: Environment, cluster: str, months: int, rate: float |
     If the rate is None, each table, or the working set and the queries of an analytics cluster, grow as the file
     states, or at the assumed rate.
     """
-    if cluster in environment.analytics:
-        return _of_queries(environment, environment.analytics[cluster], rate)
+    return engine_of(environment, cluster).growth(environment, cluster, months, rate)
+
+
+def growth_of_tables(environment: Environment, cluster: str, months: int, rate: float | None) -> Growth:
+    """Return the growth of the tables of HBase's cluster."""
     needs, offered = growing(requirements(environment, environment.clusters[cluster]), rate), world(environment)
 
     def figures(month: int) -> Mapping[str, float | None]:
@@ -78,15 +79,3 @@ def outgrown_months(
     """
     _, environments = sampled_environments(ranged, horizon.sampling)
     return [outgrown_month(growths(environment).later, option, horizon.months) for environment in environments]
-
-
-def _of_queries(environment: Environment, choice: TrinoChoice, option: float | None) -> Growth:
-    today, of_file = trino_situation(environment, choice, world(environment)), choice.workload.growth_per_month
-    rate = next((rate for rate in (option, of_file) if rate is not None), ASSUMED_GROWTH)
-
-    def figures(month: int) -> Mapping[str, float | None]:
-        workload = today.after(month, rate).search.choice.workload
-        per_hour = workload.queries_per_second * SECONDS_PER_HOUR
-        return {"working_set_bytes": workload.working_set_bytes, "queries_per_hour": per_hour}
-
-    return Growth(rates={choice.name: rate}, tables={}, later=lambda month: today.after(month, rate), figures=figures)

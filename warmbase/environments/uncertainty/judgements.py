@@ -22,6 +22,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from warmbase.engines.engine import engine_of
 from warmbase.environments.reader.document import Document
 from warmbase.environments.reader.ranges import InputRange
 from warmbase.environments.reader.read import environment_of
@@ -180,43 +181,10 @@ JUDGEMENTS: Final = (
 )
 
 
-TRINO_JUDGEMENTS: Final = (
-    UTILISATION,
-    Judgement(
-        name="time to plan and start a query",
-        low=0.5,
-        high=2.0,
-        unit="s",
-        constants={"warmbase.engines.trino.workers.COORDINATION_SECONDS": 1.0},
-    ),
-    Judgement(
-        name="S3 prefixes that a query reads",
-        low=1,
-        high=16,
-        unit="",
-        constants={"warmbase.engines.trino.workers.S3_PREFIXES": 1.0},
-    ),
-    Judgement(
-        name="heap for a cached page",
-        low=250,
-        high=1000,
-        unit="B",
-        constants={"warmbase.engines.trino.workers.PAGE_METADATA_BYTES": 1.0},
-    ),
-    Judgement(
-        name="heap of a worker",
-        low=60,
-        high=80,
-        unit="%",
-        constants={"warmbase.engines.trino.workers.HEAP_FRACTION": 0.01},
-    ),
-)
-
-
 def judgement_sensitivities(document: Document, cluster: str) -> list[Sensitivity]:
     """Return the price and the latency at both ends of each judgement; the one that moves the price most is first."""
-    results = []
-    for judgement in TRINO_JUDGEMENTS if cluster in environment_of(document).analytics else JUDGEMENTS:
+    environment, results = environment_of(document), []
+    for judgement in engine_of(environment, cluster).judgements():
         low, high = (_figures(document, cluster, judgement.at(end)) for end in (judgement.low, judgement.high))
         results.append(Sensitivity.between(judgement.as_range, low, high))
     return sorted(results, key=lambda result: -result.span_usd)

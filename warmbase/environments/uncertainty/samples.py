@@ -10,13 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from warmbase.engines.trino.planning import trino_situation
+from warmbase.engines.engine import engine_of
 from warmbase.environments.environment import Environment
-from warmbase.environments.planning import requirements, world
+from warmbase.environments.planning import world
 from warmbase.environments.reader.ranges import InputRange, RangedDocument
 from warmbase.environments.reader.read import environment_of
 from warmbase.ground.errors import InvalidInput
-from warmbase.sizing.ranges.hbase_situation import HBaseSituation
 from warmbase.sizing.ranges.regret import MISSED_FACTOR, Proposal, Situation, proposal, spread_points
 from warmbase.sizing.requirements import World
 
@@ -121,7 +120,4 @@ def situation_of(environment: Environment, cluster: str, offered: World | None =
     Raises InvalidInput if no instance type can be a worker of an analytics cluster.
     """
     offered = world(environment) if offered is None else offered
-    if cluster in environment.analytics:
-        return trino_situation(environment, environment.analytics[cluster], offered)
-    needs = requirements(environment, environment.clusters[cluster])
-    return HBaseSituation(requirements=needs, world=offered)
+    return engine_of(environment, cluster).situation(environment, cluster, offered)

@@ -13,8 +13,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from warmbase.engines.trino.planning import query_figures, query_numbers
-from warmbase.environments.planning import plan_of
+from warmbase.engines.engine import engine_of
 from warmbase.environments.reader.assignment import Assignment, assigned
 from warmbase.environments.reader.document import Document, YamlPath, path_text
 from warmbase.environments.reader.ranges import InputRange, RangedDocument
@@ -23,7 +22,7 @@ from warmbase.ground.errors import Infeasible, InvalidInput
 from warmbase.sizing.workload.popularity import Zipf
 from warmbase.sizing.workload.workload import OpenLoad, Workload
 
-__all__ = ["REACH", "Figures", "Sensitivity", "figures_of", "sensitivities"]
+__all__ = ["REACH", "Figures", "Sensitivity", "figures_of", "sensitivities", "workload_numbers"]
 
 REACH: Final = 0.2  # judgement: a careful estimate of a workload may be wrong by a fifth
 
@@ -108,8 +107,7 @@ def sensitivities(ranged: RangedDocument, cluster: str) -> list[Sensitivity]:
 def _inputs(ranged: RangedDocument, middle: Document, cluster: str) -> Iterator[tuple[YamlPath, InputRange]]:
     yield from ranged.ranges.items()
     environment = environment_of(middle)
-    choice = environment.analytics.get(cluster)
-    for path, unit, value in query_numbers(choice) if choice else _numbers(environment.workload):
+    for path, unit, value in engine_of(environment, cluster).numbers(environment, cluster):
         if path in ranged.ranges or not environment.states(path_text(path)):
             continue
         low, high = (1 - REACH) * value, (1 + REACH) * value
@@ -126,7 +124,7 @@ def _is_valid(document: Document, path: YamlPath, text: str) -> bool:
     return True
 
 
-def _numbers(workload: Workload) -> Iterator[tuple[tuple[str, ...], str, float]]:
+def workload_numbers(workload: Workload) -> Iterator[tuple[tuple[str, ...], str, float]]:
     """Yield the path, the unit and the value of each number that the workload or one of its tables has.
 
     The regions of a table with several families are left out, because those of one family cannot differ.
@@ -151,9 +149,6 @@ def figures_of(document: Document, cluster: str, changes: Sequence[Assignment] =
     """Return the price and the latency of a cluster's plan."""
     try:
         environment = environment_of(assigned(document, changes))
-        if cluster in environment.analytics:
-            return query_figures(environment, environment.analytics[cluster])
-        plan = plan_of(environment, environment.clusters[cluster])
+        return engine_of(environment, cluster).figures(environment, cluster)
     except (Infeasible, InvalidInput):
         return None, None
-    return (plan.cost.usd_per_month, plan.throughput.p99_latency_ms) if plan.meets_targets else (None, None)

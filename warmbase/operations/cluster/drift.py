@@ -29,7 +29,7 @@ from warmbase.dashboards.graph import CLUSTER_ID, Exact
 from warmbase.emr.cloudformation import CLUSTER_TYPE
 from warmbase.emr.cluster_spec import Classification, ClusterSpec, counted, flattened
 from warmbase.emr.cluster_state import is_running
-from warmbase.engines.trino.rendering import TrinoLaunch
+from warmbase.engines.engine import EngineLaunch, engine_of
 from warmbase.environments.environment import Environment
 from warmbase.environments.launch_record import LaunchRecord
 from warmbase.environments.names import cluster_stack, emr_cluster_name, monitoring_stack, network_stack, stacks_around
@@ -84,7 +84,7 @@ def around(aws: Aws, launch: Launch, cluster: DescribedCluster) -> tuple[Compari
     )
 
 
-def protection_compared(aws: Aws, launch: Launch | TrinoLaunch) -> Comparison:
+def protection_compared(aws: Aws, launch: EngineLaunch) -> Comparison:
     """Compare the protection of the cluster and its stacks, which `deploy` sets and plain `cdk deploy` does not."""
     facts = read_protection(aws, launch.plan.environment, launch.plan.cluster).facts
     return _facts("protection", dict.fromkeys(facts, True), facts)
@@ -330,7 +330,7 @@ class ClusterDrift(Struct, frozen=True, kw_only=True):
     around: tuple[Comparison, ...]
 
 
-def read_running_cluster(aws: Aws, launch: Launch | TrinoLaunch) -> RunningCluster:
+def read_running_cluster(aws: Aws, launch: EngineLaunch) -> RunningCluster:
     """Asks EMR. Raises OperationFailed where it does not answer, or nothing runs."""
     plan = launch.plan
     unread = f"could not read cluster {plan.cluster} of {plan.environment}"
@@ -348,7 +348,7 @@ def read_running_cluster(aws: Aws, launch: Launch | TrinoLaunch) -> RunningClust
     )
 
 
-def cluster_drift(aws: Aws, launch: Launch | TrinoLaunch) -> ClusterDrift:
+def cluster_drift(aws: Aws, launch: EngineLaunch) -> ClusterDrift:
     """Asks CloudWatch, S3 and CloudFormation as well, which takes a minute or more to look at all that it made.
 
     An analytics cluster has no root bucket, and its dashboard and alarms are compared as resources of their stack.
@@ -358,7 +358,7 @@ def cluster_drift(aws: Aws, launch: Launch | TrinoLaunch) -> ClusterDrift:
     unread = f"could not read the stacks of {plan.environment} {plan.cluster}"
     with translated(unread, "use credentials of the account in which it was deployed"):
         beside = (
-            *(around(aws, launch, running.cluster) if isinstance(launch, Launch) else ()),
+            *engine_of(launch.environment, plan.cluster).comparisons(aws, launch, running.cluster),
             protection_compared(aws, launch),
             *stack_edits(aws, plan.environment, plan.cluster),
         )

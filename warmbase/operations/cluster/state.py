@@ -9,18 +9,13 @@ from typing import Final
 from botocore.exceptions import ClientError
 from msgspec import Struct
 
-from warmbase.changes.change import changes
-from warmbase.changes.planned_cluster import planned_cluster
 from warmbase.configurations.launch import Launch
 from warmbase.configurations.metrics import COLD, COOL
 from warmbase.dashboards.alarms import NO_FAULT
 from warmbase.emr.cluster_state import is_running
-from warmbase.engines.trino.changes import replanned_trino
-from warmbase.engines.trino.rendering import trino_launch_of, trino_spec
-from warmbase.engines.trino.request import TrinoChoice
-from warmbase.environments.environment import ANALYTICS, Environment
+from warmbase.engines.engine import engine_of
+from warmbase.environments.environment import Environment
 from warmbase.environments.launch_record import LaunchRecord, launch_records
-from warmbase.facts.releases import releases
 from warmbase.ground.errors import Infeasible, OperationFailed
 from warmbase.operations.aws.clients import Aws
 from warmbase.operations.aws.errors import MISSING, error_code, translated
@@ -57,6 +52,15 @@ class Caches(Struct, frozen=True, kw_only=True):
     fill: float | None
     warm: bool
     warm_in_seconds: float | None
+
+
+class EngineState(Struct, frozen=True, kw_only=True):
+    """The part of the state of a running cluster that its engine knows; the fields are those of `ClusterState`."""
+
+    differences: int
+    caches: Caches | None
+    boost: BoostState | None
+    unfinished: tuple[str, ...] | None
 
 
 class ClusterState(Struct, frozen=True, kw_only=True):
@@ -135,60 +139,39 @@ def _cluster(aws: Aws, environment: Environment, cluster_name: str, record: Laun
         return _nothing(cluster_name, role, record, "no cluster runs")
     if not is_running(cluster.state):
         return _nothing(cluster_name, role, record, f"{cluster.id} is {cluster.state}", cluster)
-    if (choice := environment.analytics.get(cluster_name)) is not None:
-        return _analytics(aws, environment, choice, record, cluster)
+    engine = engine_of(environment, cluster_name)
     try:
-        launch = planned_cluster(environment, cluster_name, record).launch
+        launch = engine.launch(environment, cluster_name, record)
     except Infeasible as infeasible:
         return _nothing(cluster_name, role, record, infeasible.summary, cluster)
     with translated(f"could not read the state of cluster {cluster_name}", "run the same command again"):
+        state_of_engine = engine.state(aws, launch, cluster)
         return ClusterState(
             name=cluster_name,
             role=role,
             cluster=cluster,
             launched_at=record.launched_at if record else None,
             recorded=record is not None,
-            caches=_caches(aws, cluster, launch) if launch.plan.mode.has_bucket_cache else None,
-            boost=read_boost(aws, launch, cluster),
-            differences=len(read_running_cluster(aws, launch).changes(launch)),
+            caches=state_of_engine.caches,
+            boost=state_of_engine.boost,
+            differences=state_of_engine.differences,
             alarms=_alarms(aws, environment.name, cluster_name),
             silenced=read_silence(aws, environment.name, cluster_name).lines,
             topics=read_topics(aws, environment.name, cluster_name, environment.alarm_email),
             unprotected=read_protection(aws, environment.name, cluster_name).missing,
-            unfinished=unfinished_commands(aws, launch, cluster.id),
+            unfinished=state_of_engine.unfinished,
             usd_per_month=launch.plan.cost.usd_per_month,
         )
 
 
-def _analytics(
-    aws: Aws, environment: Environment, choice: TrinoChoice, record: LaunchRecord | None, cluster: DescribedCluster
-) -> ClusterState:
-    """Return the state of a running analytics cluster; what its caches hold is on its dashboard."""
-    try:
-        launch = (
-            trino_launch_of(environment, choice) if record is None else replanned_trino(environment, choice, record)
-        )
-    except Infeasible as infeasible:
-        return _nothing(choice.name, ANALYTICS, record, infeasible.summary, cluster)
-    with translated(f"could not read the state of cluster {choice.name}", "run the same command again"):
-        return ClusterState(
-            name=choice.name,
-            role=ANALYTICS,
-            cluster=cluster,
-            launched_at=record.launched_at if record else None,
-            recorded=record is not None,
-            caches=None,
-            boost=None,
-            differences=len(
-                changes(cluster.spec, trino_spec(launch), ("primary", "core"), releases()[launch.plan.release])
-            ),
-            alarms=_alarms(aws, environment.name, choice.name),
-            silenced=read_silence(aws, environment.name, choice.name).lines,
-            topics=read_topics(aws, environment.name, choice.name, environment.alarm_email),
-            unprotected=read_protection(aws, environment.name, choice.name).missing,
-            unfinished=(),
-            usd_per_month=launch.plan.cost.usd_per_month,
-        )
+def hbase_state(aws: Aws, launch: Launch, cluster: DescribedCluster) -> EngineState:
+    """Return the state of HBase on a running cluster."""
+    return EngineState(
+        differences=len(read_running_cluster(aws, launch).changes(launch)),
+        caches=_caches(aws, cluster, launch) if launch.plan.mode.has_bucket_cache else None,
+        boost=read_boost(aws, launch, cluster),
+        unfinished=unfinished_commands(aws, launch, cluster.id),
+    )
 
 
 def _nothing(

@@ -17,19 +17,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from warmbase.changes.planned_cluster import PlannedCluster, deployable_clusters
 from warmbase.configurations.launch import Launch
 from warmbase.emr.cluster_spec import flattened
-from warmbase.engines.trino.changes import PlannedTrino, deployable_trino_clusters, replanned_trino
-from warmbase.engines.trino.plan import TrinoPlan
-from warmbase.engines.trino.rendering import TrinoLaunch
-from warmbase.engines.trino.tuning import trino_tuning_of
+from warmbase.engines.engine import EngineCluster, engine_of, engines
 from warmbase.environments.environment import Environment
 from warmbase.environments.launch_record import LaunchRecord, launch_records
 from warmbase.environments.names import cluster_stack, monitoring_stack, network_stack, storage_stack
-from warmbase.environments.planning import plan_of
 from warmbase.environments.reader import read_environment
 from warmbase.environments.regular_file import read_regular_file
 from warmbase.ground.errors import InvalidInput, Refused
@@ -46,8 +40,7 @@ from warmbase.operations.deploy.change_set import Assembly, deploy_stack, run_cd
 from warmbase.operations.deploy.pinning import pin_once
 from warmbase.operations.deploy.preflight import preflight, refuse_unready
 from warmbase.operations.deploy.preflight_account import PreflightCheck
-from warmbase.operations.deploy.tuning import Tuning, reconfiguration, tuning_of
-from warmbase.sizing.plan import CoreGroup
+from warmbase.operations.deploy.tuning import Tuning, reconfiguration
 
 
 class Work(Struct, frozen=True, kw_only=True):
@@ -90,7 +83,7 @@ class Proposal(Struct, frozen=True, kw_only=True):
     environment: Environment
     checks: tuple[PreflightCheck, ...]
     launches: Mapping[str, Launch]
-    analytics: Mapping[str, TrinoPlan]
+    analytics: Mapping[str, Any]
     records: Mapping[str, LaunchRecord]
     stacks: tuple[StackChange, ...]
     bucket: tuple[str, ...]
@@ -149,8 +142,8 @@ def proposal(work: Work, progress: Progress, *, dry_run: bool) -> Proposal:
     """
     environment = read_environment(work.name)
     with progress.step("read the environment and plan") as say:
-        clusters = _deployable(environment)
-        say(", ".join(f"{name}: {group.count} x {group.instance_type}" for name, group in clusters.core_groups))
+        clusters = DeployableClusters.of(environment)
+        say(clusters.text)
     with progress.step("check the account") as say:
         checks = list(preflight(work.aws, environment, clusters.launches, clusters.records))
         refuse_unready(checks)
@@ -162,7 +155,7 @@ def proposal(work: Work, progress: Progress, *, dry_run: bool) -> Proposal:
             title = f"record cluster {cluster_name}, which an earlier run launched"
             with environment_lock(work.aws, environment, "deploy"), progress.step(title) as say:
                 say(pin_once(work.aws, environment, cluster_name, say))
-        clusters = _deployable(environment)
+        clusters = DeployableClusters.of(environment)
     with progress.step(f"cdk synth -c {selection(work.name)}") as say:
         output = str(work.assembly.directory)
         run_cdk(("synth", "-c", selection(work.name), "--quiet", "--output", output), work.variables, say)
@@ -184,7 +177,7 @@ def refuse_outdated(work: Work, changes: Proposal, progress: Progress) -> None:
     """
     environment = changes.environment
     with progress.step("check that nothing has changed since the proposal") as say, reading_stacks(environment):
-        clusters = _deployable(environment)
+        clusters = DeployableClusters.of(environment)
         checks = list(preflight(work.aws, environment, clusters.launches, clusters.records))
         refuse_unready(checks)
         now = proposed(work, environment, clusters, checks)
@@ -193,38 +186,38 @@ def refuse_outdated(work: Work, changes: Proposal, progress: Progress) -> None:
 
 
 class DeployableClusters(Struct, frozen=True, kw_only=True):
-    """The clusters of an environment, as they can be deployed."""
+    """The clusters of an environment by name, as they can be deployed, those of HBase first."""
 
-    hbase: Mapping[str, PlannedCluster]
-    trino: Mapping[str, PlannedTrino]
+    clusters: Mapping[str, EngineCluster]
+
+    @classmethod
+    def of(cls, environment: Environment) -> DeployableClusters:
+        """Return every cluster, checked. Raises as `deployable_clusters` of each engine."""
+        by_engine = (engine.deployable_clusters(environment) for engine in engines())
+        return cls(clusters={name: cluster for some in by_engine for name, cluster in some.items()})
 
     @property
     def launches(self) -> Mapping[str, Launch]:
         """Return the launches of HBase's clusters."""
-        return {name: cluster.launch for name, cluster in self.hbase.items()}
+        launches = {name: cluster.launch for name, cluster in self.clusters.items()}
+        return {name: launch for name, launch in launches.items() if isinstance(launch, Launch)}
 
     @property
-    def analytics(self) -> Mapping[str, TrinoPlan]:
+    def analytics(self) -> Mapping[str, Any]:
         """Return the plans of the analytics clusters."""
-        return {name: cluster.launch.plan for name, cluster in self.trino.items()}
+        return {name: cluster.launch.plan for name, cluster in self.clusters.items() if name not in self.launches}
 
     @property
     def records(self) -> Mapping[str, LaunchRecord]:
         """Return the launch records of all clusters that have one."""
-        records = {name: cluster.record for name, cluster in self.hbase.items()}
-        records |= {name: cluster.record for name, cluster in self.trino.items()}
+        records = {name: cluster.record for name, cluster in self.clusters.items()}
         return {name: record for name, record in records.items() if record is not None}
 
     @property
-    def core_groups(self) -> Iterator[tuple[str, CoreGroup]]:
-        """Yield the core nodes of each cluster."""
-        yield from ((name, launch.plan.core) for name, launch in self.launches.items())
-        yield from ((name, plan.workers) for name, plan in self.analytics.items())
-
-
-def _deployable(environment: Environment) -> DeployableClusters:
-    """Return every cluster, checked. Raises as `deployable_clusters` and `deployable_trino_clusters`."""
-    return DeployableClusters(hbase=deployable_clusters(environment), trino=deployable_trino_clusters(environment))
+    def text(self) -> str:
+        """Return the core nodes of each cluster."""
+        groups = {name: cluster.launch.plan.core for name, cluster in self.clusters.items()}
+        return ", ".join(f"{name}: {group.count} x {group.instance_type}" for name, group in groups.items())
 
 
 def _unrecorded(aws: Aws, environment: Environment, records: Mapping[str, LaunchRecord]) -> list[str]:
@@ -256,53 +249,30 @@ def proposed(
     checks: list[PreflightCheck],
 ) -> Proposal:
     """Return what would change, from the synthesised templates and what AWS describes. Raises botocore's errors."""
-    aws, launches, records, analytics = work.aws, clusters.launches, clusters.records, clusters.analytics
-    of_hbase = {name: tuning_of(aws, clusters.hbase[name]) for name in records if name in clusters.hbase}
-    of_trino = {name: trino_tuning_of(aws, clusters.trino[name]) for name in records if name in clusters.trino}
+    aws, planned, records = work.aws, clusters.clusters, clusters.records
+    tunings = {name: engine_of(environment, name).tuning(aws, planned[name]) for name in planned if name in records}
     return Proposal(
         environment=environment,
         checks=tuple(checks),
-        launches=launches,
-        analytics=analytics,
+        launches=clusters.launches,
+        analytics=clusters.analytics,
         records=records,
         stacks=tuple(_stack_changes(work)),
         bucket=tuple(needs(aws, environment.root)) if environment.mode.keeps_data_in_s3 else (),
-        tunings=of_hbase | of_trino,
+        tunings=tunings,
         protections={
             name: (read_protection if name in records else read_stack_protection)(aws, environment.name, name)
-            for name in (*launches, *analytics)
+            for name in planned
         },
         account=aws.account,
-        traces=trace_basis(aws, environment, {*launches, *analytics} - records.keys()),
-        silences={name: read_silence(aws, environment.name, name) for name in (*launches, *analytics)},
-        usd_per_month={
-            **{cluster_name: launch.plan.cost.usd_per_month for cluster_name, launch in launches.items()},
-            **{cluster_name: plan.cost.usd_per_month for cluster_name, plan in analytics.items()},
-        },
+        traces=trace_basis(aws, environment, planned.keys() - records.keys()),
+        silences={name: read_silence(aws, environment.name, name) for name in planned},
+        usd_per_month={name: cluster.launch.plan.cost.usd_per_month for name, cluster in planned.items()},
         current_usd_per_month={
-            **{cluster_name: _current_usd(launches[cluster_name], tuning) for cluster_name, tuning in of_hbase.items()},
-            **{
-                name: _current_trino_usd(clusters.trino[name].launch, records[name], tuning)
-                for name, tuning in of_trino.items()
-            },
+            name: engine_of(environment, name).current_usd(planned[name], tuning.running.cluster.groups["core"].count)
+            for name, tuning in tunings.items()
         },
     )
-
-
-def _current_usd(launch: Launch, tuning: Tuning) -> float:
-    """Return the monthly cost with the number of core nodes that the cluster has now."""
-    environment = launch.environment
-    choice = environment.clusters[launch.plan.cluster]
-    count = tuning.running.cluster.groups["core"].count
-    return plan_of(environment, replace(choice, core=replace(choice.core, count=count))).cost.usd_per_month
-
-
-def _current_trino_usd(launch: TrinoLaunch, record: LaunchRecord, tuning: Tuning) -> float:
-    """Return the monthly cost with the number of workers that the cluster has now."""
-    choice = launch.environment.analytics[launch.plan.cluster]
-    workers = replace(choice.workers, count=tuning.running.cluster.groups["core"].count)
-    running = replanned_trino(launch.environment, replace(choice, workers=workers), record)
-    return running.plan.cost.usd_per_month
 
 
 def _stack_changes(work: Work) -> Iterator[StackChange]:

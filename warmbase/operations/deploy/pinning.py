@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -12,21 +12,16 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from warmbase.changes.change import changes
 from warmbase.changes.planned_cluster import recorded_plan
-from warmbase.changes.recorded_launch import is_recorded_launch, recorded_spec, security_of_file
-from warmbase.configurations.launch import launch_of
 from warmbase.emr.api import read_bootstrap_action, read_described_cluster
 from warmbase.emr.cloudformation import CLUSTER_TYPE, SECURITY_TYPE, read_cluster, resolved
 from warmbase.emr.cluster_spec import ClusterSpec, counted
 from warmbase.emr.cluster_state import is_running
-from warmbase.engines.trino.rendering import trino_launch_of, trino_spec
-from warmbase.engines.trino.request import TrinoChoice
+from warmbase.engines.engine import engine_of
 from warmbase.environments.environment import ANALYTICS, Environment
 from warmbase.environments.launch_record import (
     Identity,
     LaunchRecord,
-    RecordedPlan,
     check_record,
     identity_of,
     launch_records,
@@ -34,8 +29,7 @@ from warmbase.environments.launch_record import (
     write_record,
 )
 from warmbase.environments.names import cluster_stack, network_stack, stacks_around
-from warmbase.facts.releases import releases
-from warmbase.ground.errors import Drifted, Infeasible, InvalidInput, OperationFailed
+from warmbase.ground.errors import Drifted, InvalidInput, OperationFailed
 from warmbase.operations.aws.clients import Aws
 from warmbase.operations.aws.errors import translated
 from warmbase.operations.aws.progress import Say
@@ -160,7 +154,7 @@ def pin(aws: Aws, environment: Environment, cluster_name: str) -> Pinned:
     """
     record, files, confirmed = _read_stacks(aws, environment, cluster_name)
     before = _earlier(environment, cluster_name)
-    record = replace(record, plan=_plan_at_launch(environment, record, before))
+    record = replace(record, plan=engine_of(environment, cluster_name).plan_at_launch(environment, record, before))
     aws.check("write the launch record")
     write_record(record, files)
     replaced = before is not None and replace(before, plan=record.plan) != record
@@ -197,7 +191,7 @@ def check_pinned(aws: Aws, environment: Environment, cluster_name: str) -> Pinne
             why=DIFFERS,
             fix=PIN_AGAIN,
         )
-    record = replace(record, plan=_plan_at_launch(environment, record, before))
+    record = replace(record, plan=engine_of(environment, cluster_name).plan_at_launch(environment, record, before))
     differences = list(_record_differences(before, record))
     if differences:
         raise Drifted(
@@ -211,41 +205,6 @@ def upgrade(record: LaunchRecord) -> LaunchRecord:
     upgraded = replace(record, plan=recorded_plan(record))
     write_record(upgraded, {name: record.file(name).read_bytes() for name in record.bootstrap})
     return upgraded
-
-
-def _plan_at_launch(environment: Environment, record: LaunchRecord, before: LaunchRecord | None) -> RecordedPlan:
-    """The plan that the cluster was launched with: today's, unless the environment file has changed since."""
-    if (choice_of_trino := environment.analytics.get(record.identity.cluster)) is not None:
-        return _trino_plan_at_launch(environment, choice_of_trino, record, before)
-    with suppress(Infeasible, InvalidInput):
-        choice = environment.clusters[record.identity.cluster]
-        launch = launch_of(environment, choice, security_of_file(environment, record))
-        if is_recorded_launch(record, launch):
-            return RecordedPlan.of(launch.plan)
-    same = before is not None and before.cluster_id == record.cluster_id
-    return recorded_plan(before if before is not None and same else record)
-
-
-def _trino_plan_at_launch(
-    environment: Environment, choice: TrinoChoice, record: LaunchRecord, before: LaunchRecord | None
-) -> RecordedPlan:
-    """Return today's plan of an analytics cluster if it is what runs, or else that of its earlier record.
-
-    Raises InvalidInput where there is neither: the file has changed since the launch.
-    """
-    with suppress(Infeasible):
-        launch = trino_launch_of(environment, choice)
-        release = releases()[launch.plan.release]
-        if not changes(recorded_spec(record), trino_spec(launch), ("primary", "core"), release):
-            return RecordedPlan.of_trino(launch.plan)
-    if before is not None and before.cluster_id == record.cluster_id and before.plan is not None:
-        return before.plan
-    raise InvalidInput.of(
-        where=environment.source,
-        what=f"clusters.{choice.name}",
-        why="its plan has changed since the cluster was launched, and no record says what it was launched with",
-        fix="write the values of the launch into the file again, then run warmbase pin",
-    )
 
 
 def _record_differences(before: LaunchRecord, now: LaunchRecord) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple
 from msgspec import Struct
 
 from warmbase.configurations.launch import Launch
-from warmbase.engines.trino.rendering import TrinoLaunch
+from warmbase.engines.engine import EngineLaunch
 from warmbase.operations.aws.clients import Aws
 from warmbase.operations.cluster.description import DescribedCluster
 from warmbase.operations.cluster.hbase_control import CacheContents
@@ -124,7 +124,7 @@ class VerificationContext(Struct, frozen=True, dict=True, kw_only=True):
     """A running cluster with its facts, and the launch that it should match."""
 
     aws: Aws
-    launch: Launch | TrinoLaunch
+    launch: EngineLaunch
     core: CoreGroup
     """The core nodes of the plan, which an analytics cluster calls workers."""
     cluster: DescribedCluster

@@ -17,7 +17,7 @@ from typing import Any, Final, Protocol
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
-from warmbase.engines.trino.explorer import TrinoOnPage
+from warmbase.engines.engine import engine_of
 from warmbase.environments.environment import Environment
 from warmbase.environments.reader.assignment import OPTION, Assignment, assigned, edited_text
 from warmbase.environments.reader.document import MOST_BYTES, Document, load_document, path_text
@@ -26,7 +26,6 @@ from warmbase.environments.reader.read import environment_of, locate, quoted_pat
 from warmbase.environments.regular_file import read_regular_file
 from warmbase.ground.errors import InvalidInput, Problem
 from warmbase.reports.explorer.drawing import Place, PlanPage
-from warmbase.reports.explorer.hbase import HBaseOnPage
 from warmbase.reports.explorer.page_input import PageInput, with_value
 
 VALUE: Final = re.compile(r"[A-Za-z0-9 .,_%+/-]{0,40}")
@@ -63,7 +62,7 @@ class Subject(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def engine(self) -> PageEngine:
         """Return the cluster as its engine plans it."""
-        return engine_of(self._file, self.cluster)
+        return engine_of(self._file, self.cluster).page(self._file, self.cluster)
 
     @cached_property
     def inputs(self) -> Mapping[str, PageInput]:
@@ -263,10 +262,3 @@ class PageEngine(Protocol):
     def usd_of_column(self, environment: Environment, column: str) -> float | None:
         """Return the price in a column of `warmbase compare`; None if no cluster of it meets the targets."""
         ...
-
-
-def engine_of(environment: Environment, cluster: str) -> PageEngine:
-    """Return the engine of a cluster of the environment."""
-    if cluster in environment.analytics:
-        return TrinoOnPage(cluster=cluster)
-    return HBaseOnPage(cluster=cluster, tables=tuple(table.name for table in environment.workload.tables))

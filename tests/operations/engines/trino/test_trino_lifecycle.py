@@ -13,9 +13,8 @@ from local_aws.extension import install
 from tests.operations.deployed import PROJECT, Cut, synthesised
 from tests.operations.mocked_aws import clients, create
 from warmbase import app
-from warmbase.changes.planned_cluster import deployable_clusters
 from warmbase.changes.recorded_launch import EVERY_ROLE
-from warmbase.engines.trino.changes import deployable_trino_cluster, deployable_trino_clusters, trino_changes
+from warmbase.engines.trino.changes import deployable_trino_cluster, trino_changes
 from warmbase.engines.trino.rendering import trino_launch_of
 from warmbase.engines.trino.tuning import trino_tuning_of
 from warmbase.environments.environment import Environment
@@ -113,7 +112,7 @@ def test_a_changed_plan_is_applied_in_place(shop: Shop) -> None:
 def test_a_deployment_shows_the_price_of_the_workers_that_run_now(shop: Shop, tmp_path: Path) -> None:
     shop.edit("engine: trino", "engine: trino\n    workers: {count: 7}")
     environment = shop.environment
-    clusters = DeployableClusters(hbase=deployable_clusters(environment), trino=deployable_trino_clusters(environment))
+    clusters = DeployableClusters.of(environment)
     work = Work(name=str(shop.file), aws=shop.aws, variables={}, directory=tmp_path)
     changes = proposed(work, environment, clusters, [])
     worker = (changes.usd_per_month[LAKE] - changes.current_usd_per_month[LAKE]) / 2
