@@ -263,7 +263,7 @@ def test_results_are_unknown_where_no_node_answers(here: Deployed, monkeypatch: 
     findings = {result.check: result for result in verification(here.aws, here.launch, lambda _: None)}
     assert findings["Systems Manager"].good is False
     assert {findings[name].good for name in OF_NODES | OF_PRIMARY} == {None}
-    assert "The master ignores" in " ".join(row.what for row in unsettled(tuple(findings.values()), on_trino=False))
+    assert "The master ignores" in " ".join(row.what for row in unsettled(tuple(findings.values()), "hbase"))
 
 
 @pytest.mark.parametrize(
@@ -322,7 +322,7 @@ def test_every_row_of_the_page_has_a_check_or_is_listed_for_a_check_by_hand(
     for finding in findings:
         if finding.row:
             assert any(row.startswith(finding.row) for row in rows), finding.row
-    unconfirmed = unsettled(findings, on_trino=False)
+    unconfirmed = unsettled(findings, "hbase")
     assert 0 < len(unconfirmed) < len(rows)
     report = _report("2026-11-22", here.launch, findings)
     assert all(statement.what in report and statement.harm in report for statement in unconfirmed)
@@ -333,7 +333,7 @@ def test_every_row_of_the_page_is_read_and_the_worst_stand_first() -> None:
     rows = [line for line in text.splitlines() if line.startswith("| ") and not line.startswith("| what |")]
     statements = read_statements()
     assert len(statements) == len(rows)
-    for table, group in groupby(statements, key=lambda statement: (statement.on_trino, statement.by_hand)):
+    for table, group in groupby(statements, key=lambda statement: (statement.engine, statement.by_hand)):
         ranks = [HARMS.index(statement.harm) for statement in group]
         assert ranks == sorted(ranks), table
 

@@ -147,7 +147,7 @@ def _report(today: str, launch: Launch | TrinoLaunch, findings: tuple[CheckResul
     )
     open_rows = (
         (statement.what, statement.harm, statement.check)
-        for statement in unsettled(findings, on_trino=isinstance(launch, TrinoLaunch))
+        for statement in unsettled(findings, launch.environment.engine(plan.cluster))
     )
     return (
         section(

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple
 from msgspec import Struct
 
 from warmbase.configurations.launch import Launch
-from warmbase.engines.engine import EngineLaunch
+from warmbase.engines.engine import EngineLaunch, engines
 from warmbase.operations.aws.clients import Aws
 from warmbase.operations.cluster.description import DescribedCluster
 from warmbase.operations.cluster.hbase_control import CacheContents
@@ -156,19 +156,20 @@ ROW: Final = re.compile(
     rf"^\| (?P<what>.+?) \| (?P<harm>{'|'.join(HARMS)}) \| (?P<why>.*) \| (?P<check>.*) \|$", re.MULTILINE
 )
 SECTION: Final = re.compile("^###? ", re.MULTILINE)
-TRINO: Final = "Trino"
-"""The word in the headings of the sections about analytics clusters."""
 BY_HAND: Final = "To be tried"
 
 
 class Statement(Struct, frozen=True, kw_only=True):
-    """One row of the page. `harm` is one of HARMS; `by_hand` is False where `warmbase verify` has the check."""
+    """One row of the page. `harm` is one of HARMS; `by_hand` is False where `warmbase verify` has the check.
+
+    `engine` is the name of the engine whose title is in the heading of the section; without one it is HBase's.
+    """
 
     what: str
     harm: str
     why: str
     check: str
-    on_trino: bool
+    engine: str
     by_hand: bool
 
 
@@ -179,8 +180,9 @@ def read_statements(text: str | None = None) -> tuple[Statement, ...]:
     for section in SECTION.split(PAGE.read_text(encoding="utf-8") if text is None else text):
         heading = section.partition("\n")[0]
         by_hand = by_hand or heading.startswith(BY_HAND)
+        hbase, *others = engines()
+        engine = next((other for other in others if other.title in heading), hbase).name
         statements.extend(
-            Statement(**match.groupdict(), on_trino=TRINO in heading, by_hand=by_hand)
-            for match in ROW.finditer(section)
+            Statement(**match.groupdict(), engine=engine, by_hand=by_hand) for match in ROW.finditer(section)
         )
     return tuple(statements)

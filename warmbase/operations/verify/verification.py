@@ -251,18 +251,15 @@ def verification(aws: Aws, launch: Launch, say: Say) -> tuple[CheckResult, ...]:
         return tuple(finding for check in CHECKS for finding in check(context))
 
 
-def unsettled(findings: tuple[CheckResult, ...], *, on_trino: bool) -> tuple[Statement, ...]:
-    """Return the statements of docs/unconfirmed.md that no check confirms or refutes, the most harmful first.
-
-    They are the statements about Trino, or all others.
-    """
+def unsettled(findings: tuple[CheckResult, ...], engine: str) -> tuple[Statement, ...]:
+    """Return the statements about an engine in docs/unconfirmed.md that no check settles, the most harmful first."""
     rows = [finding.row for finding in findings if finding.row and finding.good is not None]
     return tuple(
         sorted(
             (
                 statement
                 for statement in read_statements()
-                if statement.on_trino == on_trino and not any(statement.what.startswith(row) for row in rows)
+                if statement.engine == engine and not any(statement.what.startswith(row) for row in rows)
             ),
             key=lambda statement: HARMS.index(statement.harm),
         )

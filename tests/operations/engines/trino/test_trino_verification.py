@@ -262,7 +262,7 @@ def test_results_are_unknown_where_no_node_answers(lake: Shop, monkeypatch: pyte
     findings = {result.check: result for result in trino_verification(lake.aws, launch_of(lake), lambda _: None)}
     assert findings["Systems Manager"].good is False
     assert {findings[name].good for name in OF_NODES | OF_COORDINATOR} == {None}
-    open_rows = " ".join(row.what for row in unsettled(tuple(findings.values()), on_trino=True))
+    open_rows = " ".join(row.what for row in unsettled(tuple(findings.values()), "trino"))
     assert "Amazon's build of Trino has the file-system cache" in open_rows
     assert "RegionServer" not in open_rows
 
@@ -273,7 +273,7 @@ def test_a_healthy_cluster_leaves_only_what_takes_an_experiment(lake: Shop, monk
     for finding in findings:
         if finding.row:
             assert any(row.startswith(finding.row) for row in rows), finding.row
-    region, snapshot = unsettled(findings, on_trino=True)
+    region, snapshot = unsettled(findings, "trino")
     assert "region" in region.what
     assert snapshot.what.startswith("Hive reads a snapshot")
     report = _report("2026-11-26", launch_of(lake), findings)
