@@ -247,6 +247,11 @@ def test_what_is_no_live_store_file_is_counted_apart(file: str, kind: str, tmp_p
     assert found.families[0].files == 1
 
 
+def test_marks_of_directories_are_no_files(tmp_path: Path) -> None:
+    found = inspect(SyntheticRoot({LIVE: PLAIN}, {"data/": b"", "data/default_$folder$": b""}), tmp_path)
+    assert (found.files, found.apart) == (1, {})
+
+
 def test_what_cannot_be_read_counts_as_empty_and_is_said(tmp_path: Path) -> None:
     found = inspect(SyntheticRoot({LIVE: PLAIN}, {DEAD_ONE: b"no store file" * 1000}), tmp_path)
     [family] = found.families

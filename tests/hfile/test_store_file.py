@@ -92,6 +92,12 @@ def test_bloom_filters_are_as_hbase_prints_them(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=NAMES)
+def test_the_root_index_is_as_hbase_prints_it(file: Path) -> None:
+    found, printed = opened_and_printed(file)
+    assert list(zip(found.root.offsets, found.root.sizes, strict=True)) == printed.root
+
+
+@pytest.mark.parametrize("file", FILES, ids=NAMES)
 def test_every_data_block_is_as_hbase_prints_it(file: Path) -> None:
     found, printed = opened_and_printed(file)
     source = LocalFile(file)
@@ -144,6 +150,12 @@ def test_some_leaves_say_how_many_blocks_there_are(name: str, seed: int) -> None
     some = read_stats(LocalFile(file), Depth(leaves=4, headers=0), Random(seed))
     assert not some.exact
     assert some.blocks == pytest.approx(whole.blocks, rel=0.11)
+
+
+def test_means_of_leaves_are_without_bias() -> None:
+    [file] = [each for each in FILES if each.stem == "two-index-levels"]
+    found = [read_stats(LocalFile(file), Depth(leaves=2, headers=0), Random(seed)).blocks for seed in range(300)]
+    assert sum(found) / len(found) == pytest.approx(64, rel=0.01)
 
 
 @pytest.mark.parametrize(

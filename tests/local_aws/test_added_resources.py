@@ -50,16 +50,58 @@ def test_alarm_is_put_and_changed(aws: Bench, measured: dict[str, Any]) -> None:
     assert client("cloudwatch").describe_alarms()["MetricAlarms"] == []
 
 
+def test_composite_alarm_is_put(aws: Bench) -> None:
+    aws.create(one("AWS::CloudWatch::CompositeAlarm", AlarmName="c", AlarmRule="ALARM(alarm)"))
+    listed = client("cloudwatch").describe_alarms(AlarmTypes=["CompositeAlarm"])["CompositeAlarms"]
+    assert [alarm["AlarmRule"] for alarm in listed] == ["ALARM(alarm)"]
+
+
 def bucket(**properties: Any) -> dict[str, Any]:
     return one("AWS::S3::Bucket", BucketName="the-bucket", **properties)
 
 
 BLOCKED = {"BlockPublicAcls": True, "BlockPublicPolicy": True, "IgnorePublicAcls": True, "RestrictPublicBuckets": True}
+ENCRYPTION = {
+    "ServerSideEncryptionConfiguration": [
+        {
+            "BucketKeyEnabled": True,
+            "ServerSideEncryptionByDefault": {"SSEAlgorithm": "aws:kms", "KMSMasterKeyID": "key"},
+        },
+    ],
+}
+
+
+def test_bucket_keeps_its_public_access_block(aws: Bench) -> None:
+    aws.create(bucket(PublicAccessBlockConfiguration=BLOCKED))
+    assert aws.s3.get_public_access_block(Bucket="the-bucket")["PublicAccessBlockConfiguration"] == BLOCKED
 
 
 def test_bucket_keeps_its_versioning(aws: Bench) -> None:
     aws.create(bucket(VersioningConfiguration={"Status": "Enabled"}))
     assert aws.s3.get_bucket_versioning(Bucket="the-bucket")["Status"] == "Enabled"
+
+
+def test_bucket_keeps_its_key_and_bucket_key(aws: Bench) -> None:
+    aws.create(bucket(BucketEncryption=ENCRYPTION))
+    answer = aws.s3.get_bucket_encryption(Bucket="the-bucket")["ServerSideEncryptionConfiguration"]
+    assert answer["Rules"] == [
+        {
+            "BucketKeyEnabled": True,
+            "ApplyServerSideEncryptionByDefault": {"SSEAlgorithm": "aws:kms", "KMSMasterKeyID": "key"},
+        },
+    ]
+
+
+def test_bucket_keeps_its_lifecycle(aws: Bench) -> None:
+    rules = [
+        {"Id": "uploads", "Status": "Enabled", "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 3}},
+        {"Id": "old", "Status": "Enabled", "Prefix": "hbase/", "NoncurrentVersionExpiration": {"NoncurrentDays": 3}},
+    ]
+    aws.create(bucket(LifecycleConfiguration={"Rules": rules}))
+    stored = {rule["ID"]: rule for rule in aws.s3.get_bucket_lifecycle_configuration(Bucket="the-bucket")["Rules"]}
+    assert stored["uploads"]["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 3}
+    assert stored["old"]["NoncurrentVersionExpiration"] == {"NoncurrentDays": 3}
+    assert stored["old"]["Filter"] == {"Prefix": "hbase/"}
 
 
 def test_bucket_keeps_its_metrics(aws: Bench) -> None:

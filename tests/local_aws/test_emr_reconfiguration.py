@@ -159,3 +159,8 @@ CONFIGURATIONS = st.dictionaries(st.sampled_from(["hbase-site", "hbase-env"]), P
 def test_merging_the_same_twice_is_merging_it_once(current: list[dict[str, Any]], new: list[dict[str, Any]]) -> None:
     once = merged_configurations(current, new)
     assert merged_configurations(once, new) == once
+
+
+@given(CONFIGURATIONS)
+def test_merging_into_nothing_is_the_submission(new: list[dict[str, Any]]) -> None:
+    assert merged_configurations([], new) == new

@@ -92,6 +92,10 @@ def test_protected_cluster_fails_the_deletion_of_its_stack(aws: Bench) -> None:
     assert list(aws.cluster_states().values()) == ["WAITING"]
 
 
+def test_deleting_an_unknown_stack_is_no_error(aws: Bench) -> None:
+    aws.cloudformation.delete_stack(StackName="none")
+
+
 def exporting(value: str) -> dict[str, Any]:
     return {"Resources": {"A": parameter(value)}, "Outputs": {"V": {"Value": value, "Export": {"Name": "value"}}}}
 
@@ -121,6 +125,20 @@ def test_unknown_type_is_refused_at_once(aws: Bench, resource_type: str) -> None
     with pytest.raises(ClientError, match="Unrecognized resource types"):
         aws.create({"Resources": {"A": parameter("1"), "X": {"Type": resource_type}}})
     assert aws.cloudformation.describe_stacks()["Stacks"] == []
+
+
+def test_harmless_type_is_blank(aws: Bench) -> None:
+    assert aws.create({"Resources": {"M": {"Type": "AWS::CDK::Metadata"}}}) == "CREATE_COMPLETE"
+
+
+def test_circle_of_references_is_refused(aws: Bench) -> None:
+    resources = {"A": parameter({"Ref": "B"}), "B": parameter({"Ref": "A"}, "/b")}
+    with pytest.raises(ClientError, match="Circular dependency"):
+        aws.create({"Resources": resources})
+
+
+def test_reference_to_nothing_fails(aws: Bench) -> None:
+    assert aws.create({"Resources": {"A": parameter({"Ref": "Nothing"})}}) == "ROLLBACK_COMPLETE"
 
 
 def test_condition_leaves_a_resource_out(aws: Bench) -> None:
@@ -158,6 +176,11 @@ def test_default_parameter_store_name_works_in_a_change_set(aws: Bench) -> None:
     assert aws.status() == "UPDATE_COMPLETE"
 
 
+def test_missing_parameter_store_name_is_refused(aws: Bench) -> None:
+    with pytest.raises(ClientError, match="Unable to fetch parameters"):
+        aws.create(from_store("/none"))
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
@@ -170,6 +193,12 @@ def test_invalid_parameters_are_refused(aws: Bench, parameters: list[dict[str, s
     declared = {"P": {"Type": "String", "AllowedValues": ["a", "b"]}}
     with pytest.raises(ClientError, match=message):
         aws.create({"Parameters": declared, "Resources": {"A": parameter({"Ref": "P"})}}, Parameters=parameters)
+
+
+def test_dynamic_reference_is_resolved(aws: Bench) -> None:
+    client("ssm").put_parameter(Name="/source", Value="found", Type="String")
+    aws.create({"Resources": {"A": parameter("<{{resolve:ssm:/source}}>")}})
+    assert client("ssm").get_parameter(Name="/a")["Parameter"]["Value"] == "<found>"
 
 
 SECRET = {"password": "of-a-test", "number": 7}

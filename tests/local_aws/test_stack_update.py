@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.local_aws.aws_bench import PROTECTED, Bench, broken, client, cluster_template, parameter
+from tests.local_aws.aws_bench import PROTECTED, Bench, broken, client, cluster_template, error_code, parameter
 
 CONFIGURATIONS = [{"Classification": "hbase-site", "ConfigurationProperties": {"hfile.block.cache.size": "0.5"}}]
 
@@ -56,6 +56,13 @@ def test_change_is_created_in_place(aws: Bench, path_and_value: tuple[Any, ...])
 
 def test_a_list_of_subnets_is_refused_for_instance_groups(aws: Bench) -> None:
     assert aws.create(cluster_template("Instances", "Ec2SubnetIds", ["subnet-1"])) == "ROLLBACK_COMPLETE"
+
+
+def test_count_in_place_resizes_the_group(aws: Bench) -> None:
+    aws.create(cluster_template())
+    aws.update(cluster_template("Instances", "CoreInstanceGroup", "InstanceCount", 5))
+    group = aws.group(aws.physical_id("Cluster"))
+    assert (group["RequestedInstanceCount"], group["Status"]["State"]) == (5, "RUNNING")
 
 
 def test_tags_in_place_go_and_appear(aws: Bench) -> None:
@@ -128,6 +135,13 @@ def test_failure_keeps_what_would_have_been_removed(aws: Bench) -> None:
         client("ssm").get_parameter(Name="/b")
 
 
+def test_rolled_back_stack_can_be_updated_again(aws: Bench) -> None:
+    aws.create({"Resources": {"A": parameter("1")}})
+    aws.update({"Resources": {"A": parameter("2"), "Broken": broken()}})
+    assert aws.update({"Resources": {"A": parameter("3")}}) == "UPDATE_COMPLETE"
+    assert client("ssm").get_parameter(Name="/a")["Parameter"]["Value"] == "3"
+
+
 def test_update_replace_policy_retains_the_old_cluster(aws: Bench) -> None:
     template = cluster_template()
     template["Resources"]["Cluster"]["UpdateReplacePolicy"] = "Retain"
@@ -155,6 +169,18 @@ def test_custom_named_resource_cannot_be_replaced(aws: Bench) -> None:
     assert "custom-named" in " ".join(aws.reasons("S"))
 
 
+def test_update_without_change_is_refused(aws: Bench) -> None:
+    aws.create({"Resources": {"A": parameter("1")}})
+    with pytest.raises(ClientError, match="No updates are to be performed"):
+        aws.update({"Resources": {"A": parameter("1")}})
+
+
+def test_type_of_a_resource_cannot_change(aws: Bench) -> None:
+    aws.create({"Resources": {"A": parameter("1")}})
+    with pytest.raises(ClientError, match="resource type"):
+        aws.update({"Resources": {"A": {"Type": "AWS::SNS::Topic"}}})
+
+
 def test_events_tell_the_whole_update(aws: Bench) -> None:
     aws.create({"Resources": {"A": parameter("1")}})
     aws.update({"Resources": {"A": parameter("2")}})
@@ -169,3 +195,16 @@ def test_events_tell_the_whole_update(aws: Bench) -> None:
         ("stack", "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS"),
         ("stack", "UPDATE_COMPLETE"),
     ]
+
+
+def test_events_have_an_order_in_time(aws: Bench) -> None:
+    aws.create({"Resources": {"A": parameter("1"), "B": parameter("1", "/b")}})
+    times = [one["Timestamp"] for one in aws.cloudformation.describe_stack_events(StackName="stack")["StackEvents"]]
+    assert len(set(times)) == len(times)
+    assert times == sorted(times, reverse=True)
+
+
+def test_unknown_stack_is_a_validation_error(aws: Bench) -> None:
+    with pytest.raises(ClientError) as refused:
+        aws.update({"Resources": {"A": parameter("1")}}, name="none")
+    assert error_code(refused.value) == "ValidationError"

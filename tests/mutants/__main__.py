@@ -64,9 +64,9 @@ class Copy:
             check=True,
         )
         for name in filter(None, listed.stdout.split("\0")):
-            if (PROJECT / name).is_file():
+            if (PROJECT / name).is_file() or (PROJECT / name).is_symlink():
                 (directory / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(PROJECT / name, directory / name)
+                shutil.copy2(PROJECT / name, directory / name, follow_symlinks=False)
         for name in (".venv", "node_modules"):
             (directory / name).symlink_to(PROJECT / name)
         self.directory = directory

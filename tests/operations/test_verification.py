@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 from collections.abc import Callable, Iterator
 from itertools import groupby
 from pathlib import Path
@@ -11,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 from moto import mock_aws
 from msgspec.structs import replace
 
@@ -376,6 +378,28 @@ def test_empty_graphs_differ_from_graphs_that_cannot_be_drawn(
     findings = results(here, monkeypatch)
     assert findings["graph of requests"].good is of_requests
     assert findings["graphs"].good is of_all
+
+
+def test_a_graph_that_cloudwatch_refuses_is_a_mismatch(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> bool:
+        raise ClientError({"Error": {"Code": "ValidationError", "Message": "no such function"}}, "GetMetricData")
+
+    monkeypatch.setattr(services, "_shows", refused)
+    monkeypatch.setattr(module, "CHECKS", services.MONITORING_CHECKS)
+    findings = results(here, monkeypatch)
+    assert findings["graphs"].good is False
+    assert "no such function" in findings["graphs"].found
+
+
+def test_every_file_that_a_check_names_exists() -> None:
+    project = PAGE.parents[2]
+    checks = "".join(file.read_text() for file in SOURCES)
+    rooms = "sizing|facts|configurations|operations|stacks|dashboards|bootstrap-actions|docs"
+    files = set(re.findall(rf"\b(?:{rooms})/[a-z_/-]+\.\w+", checks))
+    assert len(files) > 8
+    assert [
+        name for name in files if not any((place / name).exists() for place in (project, project / "warmbase"))
+    ] == []
 
 
 def test_an_endpoint_that_somebody_opened_is_named(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -109,6 +109,12 @@ def test_the_page_begins_with_every_target_and_its_outcome(page: str) -> None:
         assert row.endswith("| met |" if figure.holds else "| **missed** |")
 
 
+def test_a_missed_target_is_bold_at_the_top_and_in_its_scenario(page: str) -> None:
+    missed = [figure for scenario in RUN.scenarios for figure in scenario.missed]
+    assert page.count("| **missed** |") == 2 * len(missed) == 6
+    assert "| time until 95 % of the blocks are cached | within 20 % | 41.07 s | 33.6 s | **missed** |" in page
+
+
 def test_a_case_is_named_where_it_begins_and_figures_of_none_are_of_no_other() -> None:
     def figure(case: str, name: str) -> Measurement:
         return Measurement(case=case, name=name, unit="", measured=1.0, because="")
@@ -182,7 +188,6 @@ def test_what_is_no_run_is_refused_as_input(text: str, tmp_path: Path) -> None:
         committed_run(file)
 
 
-@pytest.mark.thorough
 def test_the_command_prints_the_page_of_the_run_and_loads_no_altair(docs: Path) -> None:
     code = (
         "import sys\nfrom pathlib import Path\nimport tools.reference\n"
@@ -193,6 +198,16 @@ def test_the_command_prints_the_page_of_the_run_and_loads_no_altair(docs: Path) 
     result = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True)
     assert result.stdout == lab_page(RUN)
     assert not {"altair", "vl_convert"} & set(result.stderr.split())
+
+
+def test_neither_help_nor_a_plan_loads_what_draws_a_report() -> None:
+    for arguments in (["--help"], ["plan", "prod"]):
+        code = (
+            "import sys\nfrom warmbase.cli.main import warmbase\n"
+            f"warmbase({arguments!r}, standalone_mode=False)\nprint(*sys.modules, file=sys.stderr)"
+        )
+        result = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True)
+        assert not {"altair", "vl_convert", "lab.hbase.report.page"} & set(result.stderr.split())
 
 
 @pytest.mark.parametrize(("facts", "rows"), [(20, 20), (21, 1)])

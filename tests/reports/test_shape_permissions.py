@@ -9,6 +9,8 @@ import aws_cdk as cdk
 import cdk_nag
 import pytest
 
+from local_aws.template_lint import lint_errors
+from tests.tiers import quick_where
 from tools.permissions import (
     FLOW_LOG,
     ROLES,
@@ -136,3 +138,12 @@ def test_aws_solutions_pack_reports_nothing_unacknowledged(shape: str, tmp_path:
     app = shape_app(shape, str(tmp_path / "cdk.out"))
     cdk.Validations.of(app).add_plugins(cdk_nag.AwsSolutionsChecks(app, verbose=False))
     app.synth()
+
+
+@pytest.mark.parametrize("shape", quick_where(lambda shape: shape == "existing root", SHAPES))
+@pytest.mark.thorough
+def test_cfn_lint_reports_no_error(shape: str, tmp_path: Path) -> None:
+    shape_app(shape, str(tmp_path / "cdk.out")).synth()
+    templates, errors = lint_errors(tmp_path / "cdk.out")
+    assert templates >= 4
+    assert not errors

@@ -365,6 +365,16 @@ def test_first_byte_comes_no_sooner_than_the_latency_and_every_answer_has_its_ow
             assert read(connection, len(expected) - 1) == expected[1:]
 
 
+@pytest.mark.bench
+def test_a_latency_of_60_ms_costs_not_much_more(bench: Bench) -> None:
+    bench.store.set(Settings(latency_ms=60))
+    with bench.connection() as connection:
+        began = time.monotonic()
+        connection.sendall(request("GET", "/lab/x") * 3)
+        read(connection, 3 * len(answer_of(request("GET", "/lab/x"))))
+        assert time.monotonic() - began < 0.5
+
+
 def test_permission_to_send_a_body_does_not_wait(bench: Bench) -> None:
     """The latency is longer than a connection of these tests waits: permission that waited would not be read."""
     bench.store.set(Settings(latency_ms=10 * 1000 * HANG_SECONDS))
@@ -432,6 +442,38 @@ def read_head(connection: socket.socket) -> dict[str, str]:
     return dict(line.lower().split(": ", 1) for line in head.decode().split("\r\n")[1:-2])
 
 
+def test_refused_upload_is_requested_for_and_dropped(bench: Bench) -> None:
+    bench.store.set(Settings(slowed_fraction=1))
+    sent = request("PUT", "/lab/x", b"body", **WAITS)
+    with bench.connection() as connection:
+        connection.sendall(sent[:-4])
+        assert read(connection, len(CONTINUE)) == CONTINUE
+        connection.sendall(sent[-4:])
+        assert read(connection, 12) == b"HTTP/1.1 503"
+        read(connection, int(read_head(connection)["content-length"]))
+        bench.store.set(Settings())
+        bench.answer(connection, request("GET", "/lab/x"))
+
+
+def test_refusals_of_many_pipelined_requests_do_not_nest(bench: Bench) -> None:
+    bench.store.set(Settings(slowed_fraction=1))
+    with bench.connection() as connection:
+        connection.sendall(request("HEAD", "/lab/x") * 3000)
+        wait_until(lambda: bench.store.counters().slowed == 3000)
+
+
+def test_requests_above_the_rate_are_refused(bench: Bench) -> None:
+    bench.store.set(Settings(allowed_requests_per_second=50))
+    began = time.monotonic()
+    with bench.connection() as connection:
+        for _ in range(200):
+            connection.sendall(request("GET", "/lab/x"))
+            read(connection, 12)
+            read(connection, int(read_head(connection)["content-length"]))
+    allowed = 200 - bench.store.counters().slowed
+    assert 5 <= allowed <= 5 + 50 * (time.monotonic() - began) + 1
+
+
 def test_rate_allows_what_is_below_it() -> None:
     conditions = Conditions(Settings(allowed_requests_per_second=50), SEED)
     assert not any(conditions.refuses(number / 49) for number in range(1000))
@@ -463,6 +505,22 @@ def seconds_of_two(bench: Bench, rate: int, size: int, *, is_up: bool) -> list[f
 def test_every_connection_has_its_bandwidth_at_most(bench: Bench, *, is_up: bool) -> None:
     # Less by the heads at most.
     assert min(seconds_of_two(bench, 4 * MIB, 2 * MIB, is_up=is_up)) >= 0.95 * 0.5
+
+
+@pytest.mark.bench
+@pytest.mark.parametrize("is_up", [False, True])
+def test_two_connections_do_not_share_a_bandwidth(bench: Bench, *, is_up: bool) -> None:
+    assert max(seconds_of_two(bench, 4 * MIB, 2 * MIB, is_up=is_up)) < 1.8 * 0.5
+
+
+def test_bandwidth_is_not_saved_up_while_idle(bench: Bench) -> None:
+    bench.store.set(Settings(stream_bytes_per_second=MIB))
+    with bench.connection() as connection:
+        bench.answer(connection, request("GET", "/lab/x"))
+        time.sleep(0.3)
+        began = time.monotonic()
+        bench.answer(connection, request("GET", f"/lab/x?zeros={MIB // 4}"))
+        assert time.monotonic() - began >= 0.25
 
 
 def test_client_that_leaves_takes_nobody_with_it(bench: Bench) -> None:

@@ -293,6 +293,11 @@ def test_without_a_codec_a_ratio_is_neither_refused_nor_varied(tables: ExplorerS
     assert post(tables, "plan", {f"{EVENTS}stored": "2 TiB"})["command"].count("--set") == 1
 
 
+def test_a_refused_value_of_a_table_belongs_to_its_field(tables: ExplorerServer) -> None:
+    [problem] = post(tables, "plan", {f"{ORDERS}row": "100 B"})["problems"]
+    assert problem["where"] == f"{ORDERS}row"
+
+
 def test_a_computation_ends_when_its_page_changes(server: ExplorerServer) -> None:
     """The cluster for ranges takes seconds, and no other page or process ends with it."""
     post(server, "price", {})
@@ -335,6 +340,11 @@ def test_the_verdict_and_the_prices_do_not_wait_for_the_nearest_cluster(
     state = State(subject=server.subject, values=values)
     assert answer("quick", state) == {"pending": PENDING}
     assert answer("price", state) == {"usd_per_month": None}
+
+
+def test_every_refused_value_is_named_at_once(server: ExplorerServer) -> None:
+    values = {"workload.stored": "3 TB", "targets.hit_ratio": "2", "workload.row": "x"}
+    assert {problem["where"] for problem in post(server, "plan", values)["problems"]} == set(values)
 
 
 def test_the_yaml_of_a_state_has_its_values_and_the_comments_of_the_file(server: ExplorerServer) -> None:
