@@ -1,4 +1,4 @@
-"""Names are the field's nouns, and docstrings are sentences."""
+"""Docstrings are sentences."""
 
 from __future__ import annotations
 
@@ -19,96 +19,19 @@ def room_of(file: Path) -> str:
     return file.relative_to(PROJECT).parts[0]
 
 
-SOURCES = frozenset(file for file in FILES if room_of(file) != "tests")
 ROOMS = sorted({room_of(file) for file in FILES})
 
-FILLERS = frozenset(
-    [
-        "asked",
-        "because",
-        "colour",
-        "come",
-        "done",
-        "each",
-        "found",
-        "given",
-        "gone",
-        "held",
-        "kept",
-        "launched",
-        "left",
-        "look",
-        "looked",
-        "made",
-        "meant",
-        "played",
-        "reached",
-        "said",
-        "seen",
-        "settled",
-        "shown",
-        "standing",
-        "stated",
-        "taken",
-        "then",
-        "told",
-        "wrong",
-    ]
-)
-"""Participles and fillers, which tell what happened to a thing instead of what it is."""
-FORMATS = frozenset({"because", "blocks_held", "found", "launched_at", "stated"})
-"""Fields that a person's script reads by name: keys of JSON and of a launch record."""
-PROTOCOLS = frozenset({"connection_made"})
-"""Methods that a library calls by name."""
 OPENINGS = re.compile(r"(Of|What|Whether|Who|Whose|Both|And)\b")
 SHORTEST_NOUN_PHRASE = 5  # words
 
 Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def words(name: str) -> set[str]:
-    return set(re.sub("([a-z0-9])([A-Z])", r"\1_\2", name).lower().split("_"))
-
-
-def names(tree: ast.AST, *, locals_too: bool) -> Iterator[tuple[int, str]]:
-    """Yield classes, functions, parameters, variables and fields, each with its line."""
-    for node in ast.walk(tree):
-        if isinstance(node, Definition) and not node.name.startswith("test_"):
-            yield node.lineno, node.name
-        elif not locals_too:
-            continue
-        elif isinstance(node, ast.arg):
-            yield node.lineno, node.arg
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.lineno, node.id
-
-
-def files_of(room: str) -> Iterator[tuple[str, Path, ast.Module]]:
+def files_of(room: str) -> Iterator[tuple[str, ast.Module]]:
     """Yield every file of a room with its name in the project and its syntax tree."""
     for file in FILES:
         if room_of(file) == room:
-            yield str(file.relative_to(PROJECT)), file, tree_of(file)
-
-
-def fillers(file: Path, tree: ast.Module) -> Iterator[str]:
-    """Yield the names in a file that hold a filler, each with its line."""
-    fields = {
-        (node.lineno, node.target.id)
-        for outer in ast.walk(tree)
-        if isinstance(outer, ast.ClassDef)
-        for node in outer.body
-        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
-    }
-    if words(file.stem) & FILLERS:
-        yield file.stem
-    for line, name in names(tree, locals_too=file in SOURCES):
-        if words(name) & FILLERS and name not in PROTOCOLS and not ((line, name) in fields and name in FORMATS):
-            yield f"{line}: {name}"
-
-
-@pytest.mark.parametrize("room", ROOMS)
-def test_names_are_nouns_of_the_field(room: str) -> None:
-    assert [f"{path}:{filler}" for path, file, tree in files_of(room) for filler in fillers(file, tree)] == []
+            yield str(file.relative_to(PROJECT)), tree_of(file)
 
 
 @cache
@@ -146,7 +69,7 @@ def fault(node: Definition | ast.Module, text: str) -> str | None:
 def test_docstrings_are_sentences(room: str) -> None:
     faults = [
         f"{path}: {getattr(node, 'name', 'module')}: {why}: {text.partition(chr(10))[0]}"
-        for path, _, tree in files_of(room)
+        for path, tree in files_of(room)
         for node, text in docstrings(tree)
         if (why := fault(node, text))
     ]
@@ -158,7 +81,7 @@ def test_no_string_below_an_attribute_begins_in_the_middle_of_a_sentence(room: s
     """Docstrings of tests and strings below fields and constants open as a sentence does, too."""
     texts = (
         (path, node.value.value)
-        for path, _, tree in files_of(room)
+        for path, tree in files_of(room)
         for node in ast.walk(tree)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     )
