@@ -92,12 +92,6 @@ def test_bloom_filters_are_as_hbase_prints_them(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=NAMES)
-def test_the_root_index_is_as_hbase_prints_it(file: Path) -> None:
-    found, printed = opened_and_printed(file)
-    assert list(zip(found.root.offsets, found.root.sizes, strict=True)) == printed.root
-
-
-@pytest.mark.parametrize("file", FILES, ids=NAMES)
 def test_every_data_block_is_as_hbase_prints_it(file: Path) -> None:
     found, printed = opened_and_printed(file)
     source = LocalFile(file)

@@ -10,7 +10,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local_aws.emr import nodes
-from tests.local_aws.aws_bench import CLUSTER, PROTECTED, Bench, cluster_template, error_code
+from tests.local_aws.aws_bench import PROTECTED, Bench, cluster_template, error_code
 from tests.patience import HANG_SECONDS, wait_until
 
 VOLUME = {"VolumeType": "gp3", "SizeInGB": 512, "Iops": 6000, "Throughput": 500}
@@ -25,10 +25,6 @@ def described(aws: Bench, *path_and_value: Any) -> dict[str, Any]:
     cluster_id = started_cluster(aws, *path_and_value)
     cluster: dict[str, Any] = aws.emr.describe_cluster(ClusterId=cluster_id)["Cluster"]
     return cluster
-
-
-def test_cluster_waits(aws: Bench) -> None:
-    assert described(aws)["Status"]["State"] == "WAITING"
 
 
 @pytest.mark.parametrize(
@@ -140,12 +136,6 @@ def test_unknown_cluster_is_an_invalid_request(aws: Bench, operation: str) -> No
     assert error_code(refused.value) == "InvalidRequestException"
 
 
-def test_failing_bootstrap_fails_the_stack(aws: Bench) -> None:
-    template = cluster_template("Tags", [{"Key": "local-aws:bootstrap", "Value": "fail"}])
-    assert aws.create(template) == "ROLLBACK_COMPLETE"
-    assert list(aws.cluster_states().values()) == ["TERMINATED_WITH_ERRORS"]
-
-
 def test_fleets_are_refused(aws: Bench) -> None:
     template = cluster_template("Instances", {"MasterInstanceFleet": {"TargetOnDemandCapacity": 1}})
     assert aws.create(template) == "ROLLBACK_COMPLETE"
@@ -171,10 +161,6 @@ def test_step_fails_on_request(aws: Bench) -> None:
     step_id = aws.emr.add_job_flow_steps(JobFlowId=cluster_id, Steps=[step])["StepIds"][0]
     looks = [aws.emr.describe_step(ClusterId=cluster_id, StepId=step_id)["Step"]["Status"]["State"] for _ in range(2)]
     assert looks[-1] == "FAILED"
-
-
-def test_template_and_cluster_agree_on_the_name(aws: Bench) -> None:
-    assert described(aws)["Name"] == CLUSTER["Name"]
 
 
 def test_a_program_that_takes_longer_than_an_answer_ends_later(aws: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,13 +135,6 @@ def test_failure_keeps_what_would_have_been_removed(aws: Bench) -> None:
         client("ssm").get_parameter(Name="/b")
 
 
-def test_rolled_back_stack_can_be_updated_again(aws: Bench) -> None:
-    aws.create({"Resources": {"A": parameter("1")}})
-    aws.update({"Resources": {"A": parameter("2"), "Broken": broken()}})
-    assert aws.update({"Resources": {"A": parameter("3")}}) == "UPDATE_COMPLETE"
-    assert client("ssm").get_parameter(Name="/a")["Parameter"]["Value"] == "3"
-
-
 def test_update_replace_policy_retains_the_old_cluster(aws: Bench) -> None:
     template = cluster_template()
     template["Resources"]["Cluster"]["UpdateReplacePolicy"] = "Retain"

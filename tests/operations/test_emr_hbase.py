@@ -148,13 +148,6 @@ def test_every_server_restarts_alone_and_the_one_with_meta_last(cluster: Cluster
     assert "restore the balancer" in progress.titles
 
 
-@pytest.mark.thorough
-def test_moved_regions_are_reopened_before_any_server_restarts(cluster: Cluster) -> None:
-    cluster.be("moved")
-    cluster.restart()
-    assert cluster.events[:2] == ["balancer off", "reopen stand-in-users"]
-
-
 CUTS = [(stage, WHEN[(stage + 2) % 3]) for stage in range(6)]
 """One cut in each stage: a kill at any call is tried on a model in memory (test_rolling_restart.py)."""
 
@@ -171,23 +164,6 @@ def test_a_restart_that_is_killed_continues(cluster: Cluster, stage: int, when: 
     after, events = cluster.state, cluster.events
     assert after.homes == before.homes
     assert sorted(restarts(events)) == [f"restart {server}; away: {server}" for server in sorted(before.servers)]
-    assert after.balancer_is_on
-    assert cluster.journal.read() is None
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(("stage", "when"), [(4, "middle"), (5, "end"), (6, "begin")])
-def test_an_available_restart_that_is_killed_continues(cluster: Cluster, stage: int, when: str) -> None:
-    """The stages: check, three for each of three servers, reopen, the balancer."""
-    before = cluster.state
-    with pytest.raises(Killed):
-        cluster.restart_available(Cut(stage, when))
-    cluster.restart_available()
-    after, events = cluster.state, cluster.events
-    assert after.homes == before.homes
-    assert after.moved_tables == ()
-    assert sorted(restarts(events)) == [f"restart {server}; away: {server}" for server in sorted(before.servers)]
-    assert "reopen hbase:meta" in events
     assert after.balancer_is_on
     assert cluster.journal.read() is None
 
@@ -213,13 +189,6 @@ def test_a_region_in_transition_refuses_before_anything(cluster: Cluster) -> Non
     assert cluster.events == []
 
 
-def test_a_region_that_opens_elsewhere_stops_before_the_next_server(cluster: Cluster) -> None:
-    cluster.be("elsewhere")
-    with pytest.raises(OperationFailed, match="did not get back 1 of its regions"):
-        cluster.restart()
-    assert len(restarts(cluster.events)) == 1
-
-
 def test_regions_come_home_to_the_caches_that_hold_them(cluster: Cluster) -> None:
     """Each node reads its own index. The regions of the last server are open on the first."""
     homes, began = cluster.state.homes, time.time()
@@ -239,27 +208,6 @@ def test_regions_come_home_to_the_caches_that_hold_them(cluster: Cluster) -> Non
     assert events[-3:] == ["reopen stand-in-users", "reopen stand_in:events", "balancer on"]
     assert cluster.heal_journal.read() is None
     assert cluster.heal().moves == ()
-
-
-HEAL_CUTS = [(stage, WHEN[(stage + 2) % 3]) for stage in range(5)]
-"""As above (test_cache_heal.py)."""
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(("stage", "when"), HEAL_CUTS)
-def test_a_heal_that_is_killed_continues(cluster: Cluster, stage: int, when: str) -> None:
-    """The stages: check, move, reopen, check again, the balancer."""
-    homes = cluster.state.homes
-    cluster.be("away")
-    with pytest.raises(Killed):
-        cluster.heal(Cut(stage, when))
-    cluster.heal()
-    after, events = cluster.state, cluster.events
-    assert after.homes == homes
-    assert after.moved_tables == ()
-    assert len([event for event in events if event.startswith("move")]) == 4
-    assert after.balancer_is_on
-    assert cluster.heal_journal.read() is None
 
 
 def test_a_node_without_an_index_refuses_before_any_move(cluster: Cluster) -> None:

@@ -188,6 +188,7 @@ def test_what_is_no_run_is_refused_as_input(text: str, tmp_path: Path) -> None:
         committed_run(file)
 
 
+@pytest.mark.thorough
 def test_the_command_prints_the_page_of_the_run_and_loads_no_altair(docs: Path) -> None:
     code = (
         "import sys\nfrom pathlib import Path\nimport tools.reference\n"
@@ -198,16 +199,6 @@ def test_the_command_prints_the_page_of_the_run_and_loads_no_altair(docs: Path) 
     result = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True)
     assert result.stdout == lab_page(RUN)
     assert not {"altair", "vl_convert"} & set(result.stderr.split())
-
-
-def test_neither_help_nor_a_plan_loads_what_draws_a_report() -> None:
-    for arguments in (["--help"], ["plan", "prod"]):
-        code = (
-            "import sys\nfrom warmbase.cli.main import warmbase\n"
-            f"warmbase({arguments!r}, standalone_mode=False)\nprint(*sys.modules, file=sys.stderr)"
-        )
-        result = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True)
-        assert not {"altair", "vl_convert", "lab.hbase.report.page"} & set(result.stderr.split())
 
 
 @pytest.mark.parametrize(("facts", "rows"), [(20, 20), (21, 1)])

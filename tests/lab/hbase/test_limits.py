@@ -69,15 +69,6 @@ with ControlGroups(id="test") as group:
     print(*group.paths, flush=True)
     time.sleep(3600)
 """
-HOARDER = """
-import mmap, os, sys, time
-size, file = int(sys.argv[2]), os.open(sys.argv[1], os.O_RDONLY)
-heap, shared = bytearray(os.urandom(size)), mmap.mmap(-1, size)
-shared.write(heap)
-while os.read(file, 1 << 20): pass
-print("full", flush=True)
-time.sleep(3600)
-"""
 
 
 def read_bytes_by(group: ControlGroups, file: Path, block_bytes: int = 64 << 10) -> int:
@@ -174,16 +165,6 @@ def test_disk_gives_a_group_its_limit_and_no_more(
 
 @pytest.mark.lab
 @pytest.mark.bench
-def test_page_cache_answers_for_the_disk_without_a_memory_limit(disk: LimitedVolume, group: ControlGroups) -> None:
-    limit = 20 * MIB
-    group.limit_disk(disk, DiskLimits.of_volume(limit, 3000))
-    before = disk.traffic
-    assert read_bytes_by(group, disk.mount_point / "small") / SECONDS > 2 * limit
-    assert disk.traffic.read_bytes - before.read_bytes == pytest.approx(SMALL_BYTES, rel=SLACK)
-
-
-@pytest.mark.lab
-@pytest.mark.bench
 def test_buffered_writes_of_any_process_are_as_slow_as_the_volume(volumes: None, tmp_path: Path) -> None:
     """The page cache takes as much as may be dirty, and then each writer waits for the device."""
     assert volumes is None
@@ -217,29 +198,6 @@ def test_limits_change_and_go(disk: LimitedVolume, group: ControlGroups) -> None
     assert speeds[2] > 1.5 * speeds[0]
 
 
-@pytest.mark.lab
-def test_memory_is_reported_apart_by_whether_it_can_be_dropped(
-    disk: LimitedVolume, group: ControlGroups, tmp_path: Path
-) -> None:
-    file, output, interpreter_bytes = disk.mount_point / "small", tmp_path / "out.txt", 16 * MIB
-    forget(file)
-    command = (sys.executable, "-c", HOARDER, str(file), str(SMALL_BYTES))
-    hoarder = start(
-        Command(name="hoarder", arguments=command, directory=tmp_path, output=output, groups=group.paths),
-    )
-    try:
-        hoarder.wait_until(lambda: output.read_text() == "full\n", HANG_SECONDS, "word that it is full")
-        assert 2 * SMALL_BYTES <= group.anonymous_bytes < 2 * SMALL_BYTES + interpreter_bytes
-        assert SMALL_BYTES <= group.page_cache_bytes < SMALL_BYTES + interpreter_bytes
-        assert group.memory_bytes >= group.anonymous_bytes + group.page_cache_bytes
-        group.limit_memory(group.anonymous_bytes + 4 * MIB)
-        assert group.page_cache_bytes <= 4 * MIB
-        assert group.anonymous_bytes >= 2 * SMALL_BYTES
-        assert hoarder.is_alive
-    finally:
-        hoarder.kill()
-
-
 @pytest.mark.usefixtures("volumes")
 def test_volume_does_direct_io_and_is_removed_afterwards(tmp_path: Path) -> None:
     with LimitedVolume(directory=tmp_path, mount_point=tmp_path / "a cache", size_bytes=64 * MIB) as limited:
@@ -270,16 +228,6 @@ def test_traffic_is_what_went_over_the_device(tmp_path: Path) -> None:
 def test_traffic_counts_sectors_of_512_bytes(tmp_path: Path) -> None:
     (tmp_path / "stat").write_text("   17  3  80  5  29  7  160  11  0  13  17  0  0  0  0  0  0\n")
     assert traffic_of(tmp_path) == Traffic(reads=17, read_bytes=40_960, writes=29, written_bytes=81_920)
-
-
-@pytest.mark.usefixtures("volumes")
-def test_volume_is_removed_after_an_error(tmp_path: Path) -> None:
-    with (
-        pytest.raises(ZeroDivisionError),
-        LimitedVolume(directory=tmp_path, mount_point=tmp_path / "cache", size_bytes=64 * MIB),
-    ):
-        _ = 1 / 0
-    assert (mounted_in(tmp_path), attached_in(tmp_path), list(tmp_path.glob("*volume"))) == ([], [], [])
 
 
 @pytest.mark.usefixtures("volumes")
