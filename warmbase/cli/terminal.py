@@ -30,13 +30,6 @@ def printable_lines(text: str) -> str:
     return "\n".join("\t".join(map(printable, line.split("\t"))) for line in text.split("\n"))
 
 
-def rich_text(text: str) -> str:
-    """Return the text as rich prints it literally: not as markup, and with no command for the terminal."""
-    from rich.markup import escape  # noqa: PLC0415 - most commands print without rich
-
-    return escape(printable_lines(text))
-
-
 ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SIGNALLED: Final = 128
 """A shell adds this to the number of the signal that ended a command, and reports the sum as the exit code."""
