@@ -102,7 +102,7 @@ def locality_page(running: RunningCluster, proposal: LocalityProposal, heal: Loc
     if not total.moves:
         yield "proposed", "nothing to gain: no replica can be moved to the host of its RegionServer"
     else:
-        yield from _moves_of_locality_page(proposal, heal)
+        yield from _replica_moves(proposal, heal)
     if away_bytes := total.bytes - total.local_bytes - total.moved_bytes:
         text = (
             f"{format_size(away_bytes)} cannot be made local: every replica is on a host where another region needs"
@@ -111,7 +111,7 @@ def locality_page(running: RunningCluster, proposal: LocalityProposal, heal: Loc
         yield "remote", text
 
 
-def _moves_of_locality_page(proposal: LocalityProposal, heal: LocalityHeal) -> Iterator[Row]:
+def _replica_moves(proposal: LocalityProposal, heal: LocalityHeal) -> Iterator[Row]:
     servers = sorted(proposal.locality.servers.items(), key=lambda entry: (entry[1].local_fraction, entry[0]))
     lacking = [(name, server) for name, server in servers if server.moves]
     for number, (name, server) in enumerate(lacking[:SERVERS_ON_PAGE]):
@@ -161,7 +161,7 @@ def restart_page(running: RunningCluster, proposal: RestartProposal, rolled: Rol
     if isinstance(rolled, AvailableRestart):
         yield from _available_cost(proposal, rolled, launch)
     else:
-        yield from _cost_of_restart_page(len(remaining), launch.plan.restart)
+        yield from _restart_cost(len(remaining), launch.plan.restart)
 
 
 def unfinished(proposal: RestartProposal, rolled: RollingRestart) -> tuple[str, ...]:
@@ -174,7 +174,7 @@ def unfinished(proposal: RestartProposal, rolled: RollingRestart) -> tuple[str, 
     return tuple(server for server in order if not has_finished(server, state))
 
 
-def _cost_of_restart_page(servers: int, timing: Restart) -> Iterator[Row]:
+def _restart_cost(servers: int, timing: Restart) -> Iterator[Row]:
     """Yield what the restart of so many servers costs, by the plan."""
     one, offline = timing.seconds, timing.seconds - timing.stop_seconds
     gate, plural = format_duration(GATE_SECONDS), "s" * (servers != 1)
@@ -281,7 +281,7 @@ def tables_page(running: RunningCluster, proposal: TableProposal, tables: TableC
         yield from _differences(change)
     for number, stage in enumerate(tables.stages(changes)):
         yield "" if number else "proposed", stage.title
-    yield from _cost_of_tables_page(proposal, running.launch)
+    yield from _table_cost(proposal, running.launch)
 
 
 def _differences(change: TableChange) -> Iterator[Row]:
@@ -293,7 +293,7 @@ def _differences(change: TableChange) -> Iterator[Row]:
             yield "", f"{name} {value or NOT_SET} -> {wanted}: {EFFECTS[name]}"
 
 
-def _cost_of_tables_page(proposal: TableProposal, launch: Launch) -> Iterator[Row]:
+def _table_cost(proposal: TableProposal, launch: Launch) -> Iterator[Row]:
     changes, servers = proposal.changes, launch.plan.core.count
     batches = [reopening(proposal.regions[change.table], servers, S3_TRIP_SECONDS) for change in changes]
     seconds = sum(batch.seconds for batch in batches) + len(changes) * (

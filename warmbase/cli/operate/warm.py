@@ -322,7 +322,7 @@ def status_command(environment: str, cluster: str | None, output: str) -> None:
         document["boost"] = plain(boosted)
         echo(json_text(document))
         return
-    Page().show([*status_page(running, servers), *_boost_of_warm(boosted, environment)])
+    Page().show([*status_page(running, servers), *_boost_rows(boosted, environment)])
 
 
 @warm.command(name="wait")
@@ -376,7 +376,7 @@ def wait_command(
     )
 
 
-def _boost_of_warm(state: BoostState | None, environment: str) -> Iterator[Row]:
+def _boost_rows(state: BoostState | None, environment: str) -> Iterator[Row]:
     """Yield the entry about raised volumes; nothing where none is raised."""
     if state is not None and state.raised:
         yield "boost", volumes_text(state)

@@ -347,7 +347,7 @@ def _outcome(plan: Plan) -> Iterator[Row]:
         most = format_rate(plan.writes.saturation_bytes_per_second)
         yield "Writes", f"{format_rate(plan.writes.offered_bytes_per_second)}; HBase begins to block writes at {most}"
     yield from _tables(plan)
-    yield from _bad_hours_of_plan_summary(plan)
+    yield from _bad_hour_rows(plan)
 
 
 def _tables(plan: Plan) -> Iterator[Row]:
@@ -366,7 +366,7 @@ def _tables(plan: Plan) -> Iterator[Row]:
         yield "Tables", f"{figures}: {'; '.join(named + more)}"
 
 
-def _bad_hours_of_plan_summary(plan: Plan) -> Iterator[Row]:
+def _bad_hour_rows(plan: Plan) -> Iterator[Row]:
     cold, offered = plan.bad_hours.cold, plan.throughput.offered_reads_per_second
     if cold is not None and plan.bucket_cache:
         warm = f"caches full after {format_duration(plan.warm_up.prefetch_seconds)}"

@@ -235,7 +235,7 @@ def show_growth(request: PlanRequest, subject: PlanSubject) -> None:
     outgrown = outgrown_months(ranged, growth_in, first, horizon) if ranged.ranges else None
     if request.output == "json":
         document = {"environment": environment.name, "cluster": cluster, "months": months}
-        echo(json_text(document | _document_of_growth(growth, steps) | {"outgrown_months": outgrown}))
+        echo(json_text(document | _growth_document(growth, steps) | {"outgrown_months": outgrown}))
         return
     words = TRINO if cluster in environment.analytics else HBASE
     title = f"{months} months in which {words.grows} grow by {_growth(growth.rates)} a month"
@@ -272,7 +272,7 @@ def _month(month: int, months: int) -> str:
     return f"month {month}" if month <= months else f"a month after {months}"
 
 
-def _document_of_growth(growth: Growth, steps: Sequence[GrowthStep]) -> dict[str, Any]:
+def _growth_document(growth: Growth, steps: Sequence[GrowthStep]) -> dict[str, Any]:
     return {
         "growth": _common(growth.rates),
         "tables": growth.tables,
@@ -346,13 +346,13 @@ def show_tornado(ranged: RangedDocument, cluster_name: str | None, output: str) 
     important = list(filter(_matters, judgements))
     prefixes = (f"{TABLES}.", f"clusters.{cluster}.")
     headings = ("values", "price", latency.heading)
-    rows: list[tuple[Text, ...]] = [_cells_of_tornado(result, latency, prefixes) for result in inputs]
+    rows: list[tuple[Text, ...]] = [_tornado_cells(result, latency, prefixes) for result in inputs]
     if important:
         # One table for both, so that their columns are aligned.
         rows += [("",), tuple(styled(heading, dim=True) for heading in ("judgement", *headings))]
-        rows += [_cells_of_tornado(result, latency, prefixes) for result in important]
+        rows += [_tornado_cells(result, latency, prefixes) for result in important]
     columns = [Column(heading=heading) for heading in ("input", *headings)]
-    notes = _notes_of_tornado(latency, len(judgements) - len(important), has_ranges=bool(ranged.ranges))
+    notes = _tornado_notes(latency, len(judgements) - len(important), has_ranges=bool(ranged.ranges))
     head = cluster_heading(environment.name, cluster, "one input at a time, all others as stated")
     summary_page().show([head, "", Table(columns=columns, rows=rows), "", *notes])
 
@@ -365,7 +365,7 @@ def _matters(result: Sensitivity) -> bool:
     )
 
 
-def _notes_of_tornado(latency: Latency, hidden: int, *, has_ranges: bool) -> Iterator[str]:
+def _tornado_notes(latency: Latency, hidden: int, *, has_ranges: bool) -> Iterator[str]:
     yield "An input that is not a range goes from 20 % below its value to 20 % above it."
     if has_ranges:
         yield "In the rows of other inputs, a range has its middle value."
@@ -396,7 +396,7 @@ QUERY: Final = Latency(
 )
 
 
-def _cells_of_tornado(result: Sensitivity, latency: Latency, prefixes: Sequence[str]) -> tuple[Text, ...]:
+def _tornado_cells(result: Sensitivity, latency: Latency, prefixes: Sequence[str]) -> tuple[Text, ...]:
     """Return a row: the key without these prefixes, and at both ends the value, the price and the latency."""
     values = f"{value_text(result.one, result.one.low)}..{value_text(result.one, result.one.high)}"
     prices = "..".join(NO_CLUSTER if usd is None else format_usd(usd) for usd in result.usd_per_month)
