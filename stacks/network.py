@@ -21,6 +21,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from warmbase.engines.engine import engine
 from warmbase.environments.environment import Environment, Network, Wal
 from warmbase.environments.names import network_stack
 from warmbase.stacks.app import environment_stack, tag
@@ -43,7 +44,6 @@ INTERFACE_ENDPOINTS: Mapping[str, ec2.IInterfaceVpcEndpointService] = {
     "SessionManager": ec2.InterfaceVpcEndpointAwsService.SSM,
     "SessionMessages": ec2.InterfaceVpcEndpointAwsService.SSM_MESSAGES,
 }
-TRINO_PORT = 8889  # EMR Release Guide, emr-trino-deployment-config: http-server.http.port of the coordinator
 CATALOG_ENDPOINT: Mapping[str, ec2.IInterfaceVpcEndpointService] = {"Catalog": ec2.InterfaceVpcEndpointAwsService.GLUE}
 # EMR Release Guide, emr-hbase-wal-privatelink: com.amazonaws.REGION.emrwal.prod.
 WAL_ENDPOINT: Mapping[str, ec2.IInterfaceVpcEndpointService] = {
@@ -85,8 +85,9 @@ class SecurityGroups(Construct):
         peers.append(self.clients)
         for peer in peers:
             self._kdc(peer, environment)
-            if environment.analytics:
-                self.primary.add_ingress_rule(peer, ec2.Port.tcp(TRINO_PORT), "clients to Trino coordinator")
+            for engine_name in sorted({environment.engine(cluster) for cluster in environment.analytics}):
+                for server, port in engine(engine_name).client_ports.items():
+                    self.primary.add_ingress_rule(peer, ec2.Port.tcp(port), f"clients to {server}")
             for name, port in CLIENT_PORTS.items():
                 for group in (self.primary, self.core):
                     group.add_ingress_rule(peer, ec2.Port.tcp(port), f"clients to {name}")

@@ -122,6 +122,9 @@ class Engine(ABC, Generic[AnyLaunch, AnyCluster]):
     commands: ClassVar[str]
     """The commands that take one of its clusters."""
 
+    client_ports: ClassVar[Mapping[str, int]] = {}
+    """The ports of the primary node that clients use, by server; those of HBase are in the network stack."""
+
     @abstractmethod
     def situation(self, environment: Environment, cluster: str, offered: World) -> Situation:
         """Return what the cluster must serve, and what there is to buy. Raises InvalidInput if nothing suits."""

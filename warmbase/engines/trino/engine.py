@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from warmbase.engines.engine import Engine
 
@@ -37,6 +37,8 @@ class Trino(Engine["TrinoLaunch", "PlannedTrino"]):
 
     name = "trino"
     title = "Trino"
+    client_ports: ClassVar[Mapping[str, int]] = {"Trino coordinator": 8889}
+    """EMR Release Guide, emr-trino-deployment-config: http-server.http.port of the coordinator."""
     commands = (
         "warmbase plan (also with --set, --frontier, --tornado or --months), explore, compare, diff, explain, render,"
         " lint, reconfigure, verify or teardown"
