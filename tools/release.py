@@ -43,8 +43,8 @@ def release_notes(changelog: str, version: str) -> str:
     notes = re.split(r"^## ", sections[0], maxsplit=1, flags=re.MULTILINE)[0].strip() if sections else ""
     if not notes:
         raise click.ClickException(
-            f"CHANGELOG.md has no section for version {version} of pyproject.toml\n"
-            f"  fix: change the heading Unreleased to `{version} (YYYY-MM-DD)`, and begin an empty Unreleased above it"
+            f"CHANGELOG.md has no section for version {version} of pyproject.toml: change its heading Unreleased to"
+            f" `{version} (YYYY-MM-DD)`, and begin an empty Unreleased above it"
         )
     return re.sub(r"(?<!\n)\n *(?=[^\s#|-])", " ", notes) + "\n"
 
@@ -64,7 +64,7 @@ def _try(wheel: Path) -> None:
         venv, folder = directory / "venv", directory / "folder"
         shutil.copytree(PROJECT / "environments", folder / "environments")
         _run([UV, "venv", "--quiet", "--python", sys.executable, venv], directory)
-        _run([UV, "pip", "install", "--quiet", "--python", venv / "bin/python", wheel], directory)
+        _run([UV, "pip", "install", "--quiet", "--system-certs", "--python", venv / "bin/python", wheel], directory)
         for arguments, code in TRIALS:
             click.echo(f"  warmbase {' '.join(arguments)}", err=True)
             _run([venv / "bin/warmbase", *arguments], folder, code)
@@ -84,7 +84,7 @@ def release(tag: str | None) -> None:
         raise click.ClickException(f"tag {tag} is not v{version}, the version of pyproject.toml")
     notes = release_notes((PROJECT / "CHANGELOG.md").read_text(encoding="utf-8"), version)
     shutil.rmtree(DIST, ignore_errors=True)
-    _run([UV, "build", "--quiet", "--wheel", "--out-dir", DIST, PROJECT], PROJECT)
+    _run([UV, "build", "--quiet", "--system-certs", "--wheel", "--out-dir", DIST, PROJECT], PROJECT)
     [wheel] = DIST.glob("*.whl")
     click.echo(f"{wheel.name}, {wheel.stat().st_size / 2**20:.1f} MiB; in an empty virtual environment:", err=True)
     _try(wheel)
