@@ -155,7 +155,7 @@ def _improvement() -> tuple[PublishedFigure, ...]:
 
 
 def _sizes(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
-    demand = benchmark.candidate.question.demand
+    demand = benchmark.candidate.inputs.demand
     row_kb = STORED_BYTES / RECORDS / 1000
     return (
         arithmetic_figure(
@@ -311,7 +311,7 @@ def _prefetched(benchmark: Benchmark) -> PublishedFigure:
 
 def _block_by_block(benchmark: Benchmark) -> float:
     """Seconds until one node has prefetched its share with one GET for each block."""
-    blocks, cached = benchmark.candidate.question.demand.blocks, benchmark.candidate.share.cached_blocks
+    blocks, cached = benchmark.candidate.inputs.demand.blocks, benchmark.candidate.share.cached_blocks
     streams = Streams(threads=benchmark.plan.prefetch_threads, get_bytes=blocks.on_disk_bytes)
     return cached * blocks.on_disk_bytes / streams.bytes_per_second
 
@@ -333,7 +333,7 @@ def request_figures(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
 
 
 def _cold_gets(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
-    ours, blocks = COLD * SECONDS_PER_HOUR, benchmark.candidate.question.read.blocks
+    ours, blocks = COLD * SECONDS_PER_HOUR, benchmark.candidate.inputs.read.blocks
     return (
         arithmetic_figure(
             what="GETs an hour at the start",

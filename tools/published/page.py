@@ -203,7 +203,7 @@ def _prediction(benchmark: Benchmark) -> str:
 
 def _formula(benchmark: Benchmark) -> str:
     prediction, candidate = benchmark.as_published(), benchmark.candidate
-    read, limit = candidate.question.read, prediction.bottleneck
+    read, limit = candidate.inputs.read, prediction.bottleneck
     edges = prediction.disk_bytes - read.blocks * read.cached_length_bytes
     sustained = candidate.instance.ebs_sustained_bytes_per_second / MIB
     formula = f"""\
