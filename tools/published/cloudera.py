@@ -90,7 +90,7 @@ class Cod(Struct, frozen=True, kw_only=True, dict=True):
 
     def warm_up(self, bytes_of_worker: float) -> Prefetch:
         """Return the prefetch of each worker's share, with HBase's default of threads."""
-        blocks = round(bytes_of_worker / self.inputs.demand.blocks.lengths.mean_bytes)
+        blocks = round(bytes_of_worker / self.question.demand.blocks.lengths.mean_bytes)
         share = ServerShare(
             cache_bytes=0,
             cached_blocks=blocks,
@@ -99,7 +99,7 @@ class Cod(Struct, frozen=True, kw_only=True, dict=True):
             regions=0.0,
             write_bytes_per_second=0.0,
         )
-        return fill_seconds(self.inputs.demand, share, self.cluster, PREFETCH_THREADS)
+        return fill_seconds(self.question.demand, share, self.cluster, PREFETCH_THREADS)
 
     def plans(self, mode: Mode, reads: Sequence[float]) -> list[Plan]:
         """Return the cheapest cluster in that mode for each load."""
@@ -175,7 +175,7 @@ def _data() -> tuple[PublishedFigure, ...]:
 
 
 def _cache(cod: Cod) -> tuple[PublishedFigure, ...]:
-    needed = cod.inputs.demand.everything_bytes / TB
+    needed = cod.question.demand.everything_bytes / TB
     return (
         arithmetic_figure(
             what="cache of one worker",
@@ -322,7 +322,7 @@ def warming_figures(cod: Cod) -> tuple[PublishedFigure, ...]:
 
 def _by_rate(cod: Cod) -> tuple[PublishedFigure, ...]:
     worker = WARMING_BYTES_PER_SECOND / WORKERS
-    gets = WARMING_BYTES_PER_SECOND / cod.inputs.demand.blocks.on_disk_bytes
+    gets = WARMING_BYTES_PER_SECOND / cod.question.demand.blocks.on_disk_bytes
     return (
         arithmetic_figure(
             what="cache warming",
