@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from warmbase.cli.terminal import print_error
-from warmbase.engines.engine import EngineCluster, engine_of, engines
+from warmbase.engines.engine import EngineCluster, deployable_clusters, engine_of
 from warmbase.environments.environment import Environment
 from warmbase.environments.launch_record import in_recorded_zones
 from warmbase.environments.names import CANARY_TAG
@@ -39,7 +39,7 @@ class Synthesised(NamedTuple):
 def environment_app(name: str, outdir: str | None = None) -> App:
     """The stacks of one environment, not yet synthesised. Raises InvalidInput for a faulty file or launch record."""
     environment = read_environment(name)
-    return _stacks(environment, _deployable_clusters(environment), outdir)
+    return _stacks(environment, deployable_clusters(environment), outdir)
 
 
 def synthesise(name: str, outdir: str | None = None) -> Synthesised:
@@ -48,17 +48,13 @@ def synthesise(name: str, outdir: str | None = None) -> Synthesised:
     Raises InvalidInput as `environment_app`, and Refused where they would replace a cluster that runs.
     """
     environment = read_environment(name)
-    clusters = _deployable_clusters(environment)
+    clusters = deployable_clusters(environment)
     assembly = Path(_stacks(environment, clusters, outdir).synth().directory)
     records = {name: cluster.record for name, cluster in clusters.items()}
     for record in records.values():
         if record is not None:
             check_not_replaced(assembly, record)
     return Synthesised(assembly, tuple(name for name, record in records.items() if record is None))
-
-
-def _deployable_clusters(environment: Environment) -> Mapping[str, EngineCluster]:
-    return {name: one for engine in engines() for name, one in engine.deployable_clusters(environment).items()}
 
 
 def _stacks(environment: Environment, clusters: Mapping[str, EngineCluster], outdir: str | None) -> App:

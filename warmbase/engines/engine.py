@@ -230,3 +230,11 @@ def engine_of(environment: Environment, cluster: str) -> Engine[Any, Any]:
 def engines() -> Iterator[Engine[Any, Any]]:
     """Yield every engine, HBase first."""
     return map(engine, ENGINES)
+
+
+def deployable_clusters(environment: Environment) -> dict[str, EngineCluster]:
+    """Return the clusters of all engines by name, HBase's first, checked as far as that is possible without AWS.
+
+    Raises InvalidInput and Infeasible as the engines do.
+    """
+    return {name: cluster for one in engines() for name, cluster in one.deployable_clusters(environment).items()}

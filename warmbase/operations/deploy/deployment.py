@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from warmbase.configurations.launch import Launch
 from warmbase.emr.cluster_spec import flattened
-from warmbase.engines.engine import EngineCluster, engine_of, engines
+from warmbase.engines.engine import EngineCluster, deployable_clusters, engine_of
 from warmbase.environments.environment import Environment
 from warmbase.environments.launch_record import LaunchRecord, launch_records
 from warmbase.environments.names import cluster_stack, monitoring_stack, network_stack, storage_stack
@@ -192,9 +192,8 @@ class DeployableClusters(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, environment: Environment) -> DeployableClusters:
-        """Return every cluster, checked. Raises as `deployable_clusters` of each engine."""
-        by_engine = (engine.deployable_clusters(environment) for engine in engines())
-        return cls(clusters={name: cluster for some in by_engine for name, cluster in some.items()})
+        """Return every cluster, checked. Raises as `deployable_clusters`."""
+        return cls(clusters=deployable_clusters(environment))
 
     @property
     def launches(self) -> Mapping[str, Launch]:
