@@ -334,6 +334,7 @@ REASONS: Final[Mapping[str, str]] = {
     "size": f"{OFFLINE}; `prices refresh` asks the price list of AWS, which the local AWS lacks",
     "proof": "test_readme.py runs `make demo` and what asks no AWS, and this module the demo that is kept",
     "add-a-release": "for maintainers: its tests run in `make test`, and the refresh downloads HBase's jars",
+    "CONTRIBUTING": "for maintainers: the commands are targets of make, and this suite is one of them",
     "day-one": "tests/operations/test_canary.py rehearses every stage; the AWS command line is for a real account",
     "explore": "a server that Ctrl-C ends; test_explore.py starts it, and test_plan_report.py writes a report",
     "inspect": "it reads the root of a lab that runs; tests/cli/test_inspect.py inspects store files",
