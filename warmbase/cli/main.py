@@ -109,18 +109,15 @@ class LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         """Run the command. With `--output json`, its error is a JSON document on stdout."""
         try:
-            return self._invoke(ctx)
+            try:
+                return super().invoke(ctx)
+            except ModuleNotFoundError as error:
+                if missing := missing_package(f"warmbase {ctx.invoked_subcommand}", error.name):
+                    raise missing from None
+                raise
         except (WarmbaseError, click.UsageError) as error:
             if ctx.meta[JSON]:
                 print_json_error(ctx, error)
-            raise
-
-    def _invoke(self, ctx: click.Context) -> object:
-        try:
-            return super().invoke(ctx)
-        except ModuleNotFoundError as error:
-            if missing := missing_package(f"warmbase {ctx.invoked_subcommand}", error.name):
-                raise missing from None
             raise
 
     def resolve_command(
