@@ -23,10 +23,11 @@ from warmbase.configurations.node_files import exported, region_server_flags
 from warmbase.environments.environment import Environment
 from warmbase.environments.names import CANARY_TAG
 from warmbase.facts.releases import releases
+from warmbase.ground.package import PACKAGE
 from warmbase.ground.units import MIB
 from warmbase.sizing.plan import CoreGroup, Plan
 
-DIRECTORY: Final = Path(__file__).parents[1] / "bootstrap-actions"
+DIRECTORY: Final = PACKAGE / "bootstrap-actions"
 PART: Final = re.compile(
     r'^# shellcheck source=bootstrap-actions/(?P<part>\w+\.sh)\nsource "\$\(dirname .*\)/(?P=part)"\n', re.MULTILINE
 )

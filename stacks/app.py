@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import aws_cdk as cdk
 from aws_cdk import App
 
 from warmbase.environments.environment import ACCOUNT_PSEUDO_PARAMETER, EMR_TAG, Environment
+from warmbase.ground.package import PACKAGE
 
-__all__ = ["PROJECT", "App", "environment_stack", "filled_in", "new_app", "tag"]
-
-PROJECT = Path(__file__).parents[1]
+__all__ = ["App", "environment_stack", "filled_in", "new_app", "tag"]
 
 
 def new_app(outdir: str | None = None) -> App:
@@ -22,7 +20,7 @@ def new_app(outdir: str | None = None) -> App:
     templates at synthesis (cfn-lint and cdk-nag are run on them) nor writes the rule that reads the bootstrap
     version: the account's bootstrap is checked by the command line.
     """
-    context = json.loads((PROJECT / "cdk.json").read_text(encoding="utf-8"))["context"]
+    context = json.loads((PACKAGE / "cdk.json").read_text(encoding="utf-8"))["context"]
     return App(
         outdir=outdir,
         context={"aws:cdk:enable-path-metadata": True, **context},

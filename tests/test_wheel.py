@@ -170,6 +170,8 @@ def test_a_cluster_is_deployed_from_an_empty_folder(deploying: Installation) -> 
     deploying.checked(*NEW)
     with local_aws() as aws:
         variables = {name: value for name, value in aws.environment.items() if name.startswith("AWS_")}
+        example = deploying.run("deploy", "prod", "--yes", PATH=path, **variables)
+        assert (example.returncode, "fix: copy it: mkdir -p environments && cp" in example.stderr) == (2, True)
         refused = deploying.run("deploy", "events", "--yes", PATH=path, **variables)
         [bootstrap] = re.findall(r"npx (cdk bootstrap aws://\S+)", refused.stdout + refused.stderr)
         checked(bootstrap.split(), deploying.folder, PATH=path, **variables)

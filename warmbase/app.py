@@ -12,7 +12,8 @@ from warmbase.environments.launch_record import in_recorded_zones
 from warmbase.environments.names import CANARY_TAG
 from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import InvalidInput, Problem, WarmbaseError
-from warmbase.stacks.app import PROJECT, App, new_app
+from warmbase.ground.package import PACKAGE
+from warmbase.stacks.app import App, new_app
 from warmbase.stacks.backstop import BackstopStack
 from warmbase.stacks.monitoring import MonitoringStack
 from warmbase.stacks.network import NetworkStack
@@ -64,7 +65,7 @@ def _stacks(environment: Environment, clusters: Mapping[str, EngineCluster], out
     network = NetworkStack(app, environment)
     storage = StorageStack(app, environment)
     if CANARY_TAG in environment.tags:
-        BackstopStack(app, environment, (PROJECT / BACKSTOP).read_text(encoding="utf-8"))
+        BackstopStack(app, environment, (PACKAGE / BACKSTOP).read_text(encoding="utf-8"))
     for name, cluster in clusters.items():
         engine = engine_of(environment, name)
         stack = engine.cluster_stack(app, cluster.launch, network, storage, cluster.record)

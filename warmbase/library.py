@@ -18,13 +18,35 @@ from warmbase.environments import planning
 from warmbase.environments.environment import Environment
 from warmbase.environments.planning import chosen_cluster
 from warmbase.environments.reader import read_environment
-from warmbase.ground.errors import InvalidInput
-from warmbase.linter.finding import Report
+from warmbase.ground.errors import Infeasible, InvalidInput, OperationFailed, Problem, Refused, WarmbaseError
+from warmbase.linter.finding import LintFinding, Report, Severity
 from warmbase.linter.lint import ROLES, refuse_errors
 from warmbase.linter.lint import lint as findings_of
 from warmbase.linter.reader import read_subject
 from warmbase.sizing.explanation import Explanation
 from warmbase.sizing.plan import Plan
+
+__all__ = [
+    "ClusterSpec",
+    "Environment",
+    "Explanation",
+    "Infeasible",
+    "InvalidInput",
+    "LintFinding",
+    "OperationFailed",
+    "Plan",
+    "Problem",
+    "Refused",
+    "Report",
+    "Severity",
+    "WarmbaseError",
+    "explain",
+    "lint",
+    "plan",
+    "planned_cluster",
+    "read_environment",
+    "render",
+]
 
 Group = Literal["primary", "core"]
 """An instance group of EMR."""

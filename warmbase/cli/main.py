@@ -15,7 +15,7 @@ from typing import Final
 
 import click
 
-from warmbase.cli.packages import is_checkout, missing_package
+from warmbase.cli.packages import missing_package
 from warmbase.cli.terminal import (
     Stopped,
     catch_signals,
@@ -27,6 +27,7 @@ from warmbase.cli.terminal import (
     print_notes,
 )
 from warmbase.ground.errors import WarmbaseError
+from warmbase.ground.package import is_checkout
 
 GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     "Size": {

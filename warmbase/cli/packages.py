@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final
 
-import warmbase
 from warmbase.ground.errors import InvalidInput
+from warmbase.ground.package import is_checkout
 
-CHECKOUT: Final = Path(warmbase.__file__).parents[1]
-"""The directory that holds the package: a checkout, or a directory of installed packages."""
 EXTRAS: Final[Mapping[str, str]] = {
     "boto3": "aws",
     "botocore": "aws",
@@ -28,11 +25,6 @@ CHECKOUT_SETS: Final[Mapping[str, str]] = {
     "vl_convert": "lab",
 }
 """The set of a checkout that brings a module; no wheel has it."""
-
-
-def is_checkout() -> bool:
-    """Return whether this is a clone of the repository, with the lab and the local AWS."""
-    return (CHECKOUT / "Makefile").exists()
 
 
 def missing_package(command: str, module: str | None) -> InvalidInput | None:

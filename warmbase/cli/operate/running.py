@@ -74,7 +74,7 @@ class RunningCluster(Struct, frozen=True, kw_only=True):
             yield "fill", text
 
     def carry_out(self, command: str, question: str, stages: Callable[[], Iterable[Stage]], *, yes: bool) -> None:
-        """Ask, unless `yes`, and carry out the stages with the lock, which `stages` computes from the facts of then."""
+        """Ask unless `yes`, take the lock, and carry out what `stages` returns when it is called with the lock held."""
         if not yes:
             confirm(question)
         with environment_lock(self.aws, self.environment, command):

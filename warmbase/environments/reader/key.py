@@ -24,7 +24,7 @@ PRINTED: Final = 10**24
 
 
 def size_text(size_bytes: float) -> str:
-    """A bound as one would write it."""
+    """Return a bound as a person would write it."""
     return exact_size(int(size_bytes))
 
 
@@ -38,11 +38,11 @@ class Bounds(Struct, frozen=True, kw_only=True):
     text: Callable[[float], str] = "{:,}".format
 
     def __get_pydantic_core_schema__(self, source: type, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Return what there is, then the bounds."""
+        """Return the schema of the field, followed by the check of the bounds."""
         return core_schema.no_info_after_validator_function(self._checked, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """The bounds, for a number that is written as one."""
+        """Return the schema for editors, with the bounds of a number that is written without a unit."""
         described = handler(schema)
         lower = {"exclusiveMinimum": self.above} if self.least is None else {"minimum": self.least}
         for form in (described, *described.get("anyOf", ())):

@@ -30,8 +30,8 @@ from warmbase.environments.reader.ranges import RangedDocument, range_error, ran
 from warmbase.environments.reader.schema import EnvironmentFile
 from warmbase.environments.reader.section import Section, answers, refusals
 from warmbase.ground.errors import InvalidInput, Problem
+from warmbase.ground.package import EXAMPLES
 
-SHIPPED = Path(__file__).parents[2] / "examples"
 HOME = "environments"
 
 
@@ -57,7 +57,7 @@ def environment_names() -> tuple[str, ...]:
 
 
 def _environments() -> dict[str, Path]:
-    folders = (SHIPPED, Path.cwd() / HOME)
+    folders = (EXAMPLES, Path.cwd() / HOME)
     return {file.stem: file for folder in folders for file in sorted(folder.glob("*.yaml"))}
 
 

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import boto3
@@ -26,6 +27,7 @@ from msgspec import Struct
 from warmbase.environments.environment import Environment
 from warmbase.environments.launch_record import recorded_identities
 from warmbase.ground.errors import InvalidInput, OperationFailed, Refused
+from warmbase.ground.package import EXAMPLES, is_checkout
 from warmbase.operations.aws.errors import MISSING, error_code, explain_answers, translated
 
 if TYPE_CHECKING:
@@ -319,8 +321,16 @@ def environment_aws(environment: Environment, variables: Mapping[str, str], gate
     """Return the clients for an environment, in its region.
 
     Raises Refused where the account or partition of the credentials is not that of the environment file and of each
-    launch record, or where the region of a record is not that of the file.
+    launch record, or where the region of a record is not that of the file. Raises InvalidInput for an example of the
+    installed package: launch records are kept beside the file, and would be lost with the next installation.
     """
+    if not is_checkout() and Path(environment.source).absolute().parent == EXAMPLES:
+        raise InvalidInput.of(
+            where=environment.source,
+            what="is an example that comes with warmbase",
+            why="the records of a cluster are kept beside its file, which must be yours",
+            fix=f"copy it: mkdir -p environments && cp {environment.source} environments/",
+        )
     aws = Aws({**variables, "AWS_REGION": environment.region}, gate)
     refuse_others(aws, environment)
     expect_owner(aws, environment)

@@ -22,9 +22,9 @@ from typing import Any, Final
 from botocore.exceptions import ClientError
 from msgspec import Struct
 
-import warmbase
 from warmbase.environments.reader import locate
 from warmbase.ground.errors import OperationFailed, Refused
+from warmbase.ground.package import EXAMPLES, PACKAGE, is_checkout
 from warmbase.operations.aws.clients import Aws
 from warmbase.operations.aws.errors import error_code, translated
 from warmbase.operations.aws.progress import Say
@@ -32,7 +32,6 @@ from warmbase.operations.cluster.failed_launch import wait_until_stable
 from warmbase.operations.cluster.protection import RETAINED_TYPES, protect_stack
 from warmbase.operations.cluster.stack import Events
 
-PACKAGE: Final = Path(warmbase.__file__).parent
 APP: Final = f"{shlex.quote(sys.executable)} -P -m warmbase.app"
 """The CDK app of the package; -P keeps the current directory from shadowing modules."""
 LAST_LINES: Final = 25
@@ -43,7 +42,7 @@ STOP_SECONDS: Final = 10.0
 def selection(name: str) -> str:
     """Return the environment for the CDK command line: its name where the package has it, or the path of its file."""
     file = locate(name).resolve()
-    return f"environment={name if file == (PACKAGE / 'examples' / f'{name}.yaml').resolve() else file}"
+    return f"environment={name if file == (EXAMPLES / f'{name}.yaml').resolve() else file}"
 
 
 def cdk_command() -> Path | None:
@@ -61,8 +60,7 @@ def cdk_version() -> str:
 
 def cdk_installation() -> str:
     """Return how to get that command line."""
-    is_checkout = (PACKAGE.parent / "Makefile").exists()
-    return "run `make setup-deploy`" if is_checkout else f"npm install --global aws-cdk@{cdk_version()}"
+    return "run `make setup-deploy`" if is_checkout() else f"npm install --global aws-cdk@{cdk_version()}"
 
 
 def run_cdk(

@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from msgspec import Struct
 
 from warmbase.configurations.launch import Launch
 from warmbase.engines.engine import EngineLaunch, engines
+from warmbase.ground.package import PACKAGE
 from warmbase.operations.aws.clients import Aws
 from warmbase.operations.cluster.description import DescribedCluster
 from warmbase.operations.cluster.hbase_control import CacheContents
@@ -148,7 +148,7 @@ class HBaseContext(VerificationContext, frozen=True, kw_only=True):
     """The settings in force on each server."""
 
 
-PAGE: Final = Path(__file__).parents[2] / "docs" / "unconfirmed.md"
+PAGE: Final = PACKAGE / "docs" / "unconfirmed.md"
 HARMS: Final = ("stops a launch", "loses data", "loses a cache", "cosmetic")
 """The values of the column "if it is wrong", the worst first; each table of the page is in this order."""
 
