@@ -153,7 +153,7 @@ def test_the_library_is_typed_and_answers(small: Installation) -> None:
     assert (next((small.venv / "lib").glob("python*")) / "site-packages/warmbase/py.typed").exists()
 
 
-def test_the_installation_is_as_small_as_the_readme_says(small: Installation) -> None:
+def test_the_small_installation_takes_no_more_than_150_megabytes(small: Installation) -> None:
     size = int(checked(["du", "-sm", small.venv], small.folder).split()[0])
     assert size <= MOST_MEGABYTES
 

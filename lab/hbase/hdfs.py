@@ -57,11 +57,13 @@ def running_hdfs(
                 properties | data_node_properties(volume / "hdfs" / name, host, free_ports()),
             )
             processes.append(_start(cluster, flags, name, DATA_NODE))
-        processes[0].wait_until(
-            lambda: bean(ports.master_info, STATE).get("NumLiveDataNodes") == len(hosts),
-            START_SECONDS,
-            "every DataNode",
-        )
+
+        def is_complete() -> bool:
+            for process in processes:
+                process.refuse_end("every DataNode")
+            return bean(ports.master_info, STATE).get("NumLiveDataNodes") == len(hosts)
+
+        processes[0].wait_until(is_complete, START_SECONDS, "every DataNode")
         yield properties["fs.defaultFS"]
     finally:
         for process in reversed(processes):

@@ -89,19 +89,22 @@ class RunningProcess(Struct, frozen=True):
                 fix=f"read {self.command.output}",
             ) from None
 
+    def refuse_end(self, what: str) -> None:
+        """Raise OperationFailed if the process has ended before what somebody waits for."""
+        if not self.is_alive:
+            raise OperationFailed.of(
+                where=self.command.name,
+                what=f"ended with {self.process.returncode} before {what}",
+                why="",
+                fix=f"read {self.command.output}",
+            )
+
     def wait_until(self, ready: Callable[[], bool], seconds: float, what: str) -> float:
         """Looks until `ready`; returns how long it took. Raises OperationFailed when it ends or time is up."""
         began = time.monotonic()
         while not ready():
-            waited = time.monotonic() - began
-            if not self.is_alive:
-                raise OperationFailed.of(
-                    where=self.command.name,
-                    what=f"ended with {self.process.returncode} before {what}",
-                    why="",
-                    fix=f"read {self.command.output}",
-                )
-            if waited > seconds:
+            self.refuse_end(what)
+            if time.monotonic() - began > seconds:
                 raise OperationFailed.of(
                     where=self.command.name,
                     what=f"no {what} in {seconds:.0f} s",
