@@ -62,68 +62,56 @@ _export = partial(HBaseProperty, classification="hbase-env/export", groups=CORE)
 
 JAVA: Final = (
     _export(
-        key="JAVA_HOME",
+        "JAVA_HOME",
+        Matching(form=r'"?/.+"?', described="a whole path"),
+        "the Java that accepts the rendered collector flags",
         value=lambda context: context.release.java_home,
         groups=BOTH,
-        values=Matching(form=r'"?/.+"?', described="a whole path"),
-        reason="the Java that accepts the rendered collector flags",
         source=EMR_HBASE_CONFIGURE,
     ),
     _export(
-        key="HBASE_HEAPSIZE",
-        value=f"{PRIMARY_HEAP_MIB}m",
-        groups=PRIMARY,
-        values=HEAP,
-        reason=f"the heap of the daemons on a primary node: {PRIMARY_HEAP_MIB:,} MiB, half of the smallest node "
+        "HBASE_HEAPSIZE",
+        HEAP,
+        f"the heap of the daemons on a primary node: {PRIMARY_HEAP_MIB:,} MiB, half of the smallest node "
         "listed, because a master holds regions and assignments but no blocks. A RegionServer's heap is in "
         "HBASE_REGIONSERVER_OPTS",
+        value=f"{PRIMARY_HEAP_MIB}m",
+        groups=PRIMARY,
         source=RECIPE,
     ),
     _export(
-        key="HBASE_OFFHEAPSIZE",
-        values=HEAP,
-        reason="the direct memory of every daemon; a RegionServer's is in HBASE_REGIONSERVER_OPTS",
+        "HBASE_OFFHEAPSIZE",
+        HEAP,
+        "the direct memory of every daemon; a RegionServer's is in HBASE_REGIONSERVER_OPTS",
         source=BEST_PRACTICES,
     ),
     _export(
-        key="HBASE_REGIONSERVER_OPTS",
-        value=lambda context: f'"$HBASE_REGIONSERVER_OPTS {memory_flags(context.plan)}"',
-        values=OPTIONS,
-        figure="heap.xmx_mib",
-        conversion="-Xms and -Xmx with the suffix m; direct memory is memory.parts.direct, bytes / 1,048,576",
-        reason="heap and direct memory, stated in one place; appended, because agents and exporters use the same "
+        "HBASE_REGIONSERVER_OPTS",
+        OPTIONS,
+        "heap and direct memory, stated in one place; appended, because agents and exporters use the same "
         f"variable. A heap of at most {HEAP_DUMP_GIB} GiB is dumped to the system volume, which has that much room "
         "beside the write-ahead log; a larger one is not dumped",
+        value=lambda context: f'"$HBASE_REGIONSERVER_OPTS {memory_flags(context.plan)}"',
+        figure="heap.xmx_mib",
+        conversion="-Xms and -Xmx with the suffix m; direct memory is memory.parts.direct, bytes / 1,048,576",
         source=BEST_PRACTICES,
     ),
     _export(
-        key="HBASE_REGIONSERVER_GC_OPTS",
-        value=lambda context: f'"{collector_flags(context.plan)}"',
-        values=OPTIONS,
-        reason="one collector, stated in one place; memory is touched at start, so that no read pays for it; the "
+        "HBASE_REGIONSERVER_GC_OPTS",
+        OPTIONS,
+        "one collector, stated in one place; memory is touched at start, so that no read pays for it; the "
         f"collector's log rotates over {GC_LOG_FILES} files of {GC_LOG_MIB} MiB",
+        value=lambda context: f'"{collector_flags(context.plan)}"',
         source=EMR_HBASE_CONFIGURE,
     ),
     _export(
-        key="HBASE_STOP_TIMEOUT",
-        values=Whole(unit="s", least=1, most=86_400),
-        figure="persistence.stop_timeout_seconds",
-        reason="a RegionServer writes the index of its cache before it closes regions; hbase-daemon.sh kills it after "
+        "HBASE_STOP_TIMEOUT",
+        Whole(unit="s", least=1, most=86_400),
+        "a RegionServer writes the index of its cache before it closes regions; hbase-daemon.sh kills it after "
         "this time, and the cache is lost. systemd's own limit, in the drop-in of the unit, is a minute longer",
+        figure="persistence.stop_timeout_seconds",
         source=HBASE_262,
     ),
-    _export(
-        key="HBASE_MASTER_OPTS",
-        groups=PRIMARY,
-        values=OPTIONS,
-        reason="options of the master",
-        source=BEST_PRACTICES,
-    ),
-    _export(
-        key="HBASE_OPTS",
-        groups=BOTH,
-        values=OPTIONS,
-        reason="options of every daemon and command",
-        source=BEST_PRACTICES,
-    ),
+    _export("HBASE_MASTER_OPTS", OPTIONS, "options of the master", groups=PRIMARY, source=BEST_PRACTICES),
+    _export("HBASE_OPTS", OPTIONS, "options of every daemon and command", groups=BOTH, source=BEST_PRACTICES),
 )

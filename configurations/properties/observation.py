@@ -12,7 +12,7 @@ from warmbase.configurations.properties.property import (
     CORE,
     EMR_AGENT,
     HBASE_262,
-    LONG,
+    PERIOD_MS,
     AnyText,
     Applied,
     ListOf,
@@ -26,16 +26,17 @@ ATTRIBUTES: Final = ListOf(member=AnyText(described="an attribute of the bean"))
 NAMES: Final = ListOf(member=AnyText(described="a metric of the CloudWatch agent"))
 
 
-_metrics = partial(HBaseProperty, groups=BOTH, values=ATTRIBUTES, applied=Applied.LIVE, source=EMR_AGENT)
+_metrics = partial(HBaseProperty, groups=BOTH, applied=Applied.LIVE, source=EMR_AGENT)
 
 
 def _bean(source: MetricSource, bean: str, reason: str) -> HBaseProperty:
     """Return the property that lists the attributes of a bean that a cluster publishes."""
     return _metrics(
+        bean,
+        ATTRIBUTES,
+        reason,
         classification=f"emr-metrics/{source}",
-        key=bean,
         value=lambda context: ",".join(metrics_of(source, context.plan.mode)[bean]),
-        reason=reason,
     )
 
 
@@ -46,11 +47,11 @@ _master = partial(_bean, MetricSource.MASTER)
 def _system(kind: str) -> HBaseProperty:
     """Return the property that lists the metrics of a kind, such as `cpu`, that each node publishes."""
     return _metrics(
+        "metrics",
+        NAMES,
+        "one of the agent's 34, each of which costs by node and month",
         classification=f"emr-metrics/{MetricSource.SYSTEM}/{kind}",
-        key="metrics",
         value=lambda context: ",".join(metrics_of(MetricSource.SYSTEM, context.plan.mode)[kind]),
-        values=NAMES,
-        reason="one of the agent's 34, each of which costs by node and month",
     )
 
 
@@ -66,7 +67,7 @@ _interval = partial(
     _metrics,
     key="otel.metric.export.interval",
     value=str(EXPORT_INTERVAL_MS),
-    values=Whole(unit="ms", least=1, most=LONG),
+    values=PERIOD_MS,
     reason=f"metrics are exported every {EXPORT_INTERVAL_MS // 1000} s, the finest resolution of a standard metric; "
     "CloudWatch would merge the recipe's 30 s into it",
 )
@@ -85,38 +86,38 @@ OBSERVATION: Final = (
     _master("Hadoop:service=HBase,name=Master,sub=Server", "RegionServers that the master has declared dead"),
     _interval(classification="emr-metrics/emr-hbase-master-metrics"),
     _metrics(
+        "metrics_collection_interval",
+        Whole(unit="seconds", least=1),
+        "the same interval as for HBase's metrics",
         classification="emr-metrics/emr-system-metrics",
-        key="metrics_collection_interval",
         value=str(EXPORT_INTERVAL_MS // 1000),
-        values=Whole(unit="seconds", least=1),
-        reason="the same interval as for HBase's metrics",
     ),
     _system("cpu"),
     _system("mem"),
     _system("disk"),
     _metrics(
+        "metrics_destination",
+        OneOf(names=("CLOUDWATCH", "PROMETHEUS"), any_case=True),
+        "the destination of the metrics; the dashboards use CloudWatch",
         classification="emr-metrics",
-        key="metrics_destination",
-        values=OneOf(names=("CLOUDWATCH", "PROMETHEUS"), any_case=True),
-        reason="the destination of the metrics; the dashboards use CloudWatch",
     ),
     _metrics(
+        "prometheus_endpoint",
+        Matching(form=r"https://.+", described="an https address"),
+        "the endpoint to which metrics for Prometheus are written",
         classification="emr-metrics",
-        key="prometheus_endpoint",
-        values=Matching(form=r"https://.+", described="an https address"),
-        reason="the endpoint to which metrics for Prometheus are written",
     ),
     _log4j2(
-        key="logger.bucketallocator.name",
-        value="org.apache.hadoop.hbase.io.hfile.bucket.BucketAllocator",
-        values=OneOf(names=("org.apache.hadoop.hbase.io.hfile.bucket.BucketAllocator",), others=True),
-        reason="every five minutes this logger reports, for each slot size, the space that is used and wasted: the "
+        "logger.bucketallocator.name",
+        OneOf(names=("org.apache.hadoop.hbase.io.hfile.bucket.BucketAllocator",), others=True),
+        "every five minutes this logger reports, for each slot size, the space that is used and wasted: the "
         "best evidence for other bucket sizes",
+        value="org.apache.hadoop.hbase.io.hfile.bucket.BucketAllocator",
     ),
     _log4j2(
-        key="logger.bucketallocator.level",
+        "logger.bucketallocator.level",
+        OneOf(names=("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "OFF"), any_case=True),
+        "the logger reports at DEBUG only",
         value="DEBUG",
-        values=OneOf(names=("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "OFF"), any_case=True),
-        reason="the logger reports at DEBUG only",
     ),
 )

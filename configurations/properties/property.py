@@ -81,7 +81,7 @@ def always(_: object) -> bool:
     return True
 
 
-class Property(Struct, Generic[Context], frozen=True, kw_only=True):
+class Property(Struct, Generic[Context], frozen=True):
     """One property that warmbase renders, or that it knows and leaves at its default.
 
     `value` is the text that is rendered, or the function that computes it; `figure` is the path of the plan's figure
@@ -95,13 +95,13 @@ class Property(Struct, Generic[Context], frozen=True, kw_only=True):
     empties the cache.
     """
 
-    classification: ClassificationPath
     key: str
-    groups: frozenset[PropertyScope]
     values: Values
-    applied: Applied = Applied.ROLLING_RESTART
     reason: str
+    classification: ClassificationPath
+    groups: frozenset[PropertyScope]
     source: str
+    applied: Applied = Applied.ROLLING_RESTART
     value: str | Callable[[Context], str] = ""
     when: Callable[[Context], bool] = always
     figure: str = ""
@@ -129,7 +129,9 @@ class Property(Struct, Generic[Context], frozen=True, kw_only=True):
 
     def json_fields(self) -> dict[str, object]:
         """Return what JSON says of the property: all but the functions, which only a plan gives a meaning."""
-        return {name: field for name, field in asdict(self).items() if name not in {"value", "when"}}
+        first = ("classification", "key", "groups", "values", "applied", "reason", "source")
+        fields = {name: field for name, field in asdict(self).items() if name not in {"value", "when"}}
+        return dict.fromkeys(first) | fields
 
     @property
     def is_identity(self) -> bool:
@@ -344,6 +346,16 @@ class AnyText(Struct, frozen=True, kw_only=True):
     def __str__(self) -> str:
         return self.described
 
+
+# Kinds of values that many properties have.
+SWITCH: Final = Switch()
+BYTES: Final = Whole(unit="bytes", least=1, most=LONG)
+THREADS: Final = Whole(unit="threads", least=1)
+WAIT_MS: Final = Whole(unit="ms", most=LONG)
+PERIOD_MS: Final = Whole(unit="ms", least=1, most=LONG)
+TIME: Final = Matching(form=r"\d+ *(ms|s|m)?", described="a time such as 500ms")
+WHOLE_PATH: Final = Matching(form=r"/.+", described="a whole path")
+CLASS_NAMES: Final = ListOf(member=AnyText(described="the name of a class"))
 
 HBASE_262: Final = "HBase 2.6.2 source"
 HBASE_264: Final = "HBase 2.6.4 source"
