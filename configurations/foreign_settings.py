@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from warmbase.configurations.overrides import is_applicable
+from warmbase.configurations.launch import is_applicable
 from warmbase.configurations.properties import RENDERED
 from warmbase.emr.cluster_spec import ClusterSpec, Setting
 from warmbase.environments.override import PINNED, PLANNED, Override

@@ -9,17 +9,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from warmbase.configurations.properties.assignment import ASSIGNMENT
-from warmbase.configurations.properties.cache import BUCKET_CACHE, CACHING
-from warmbase.configurations.properties.compaction import COMPACTION
-from warmbase.configurations.properties.context import HBaseProperty, RenderingContext
+from warmbase.configurations.properties.cache import BUCKET_CACHE, CACHING, L1_AND_MEMSTORE
 from warmbase.configurations.properties.hadoop import HADOOP
 from warmbase.configurations.properties.java import JAVA
-from warmbase.configurations.properties.l1_and_memstore import L1_AND_MEMSTORE
 from warmbase.configurations.properties.observation import OBSERVATION
-from warmbase.configurations.properties.property import Applied, PropertyScope
-from warmbase.configurations.properties.rpc import RPC
-from warmbase.configurations.properties.security import SECURITY
-from warmbase.configurations.properties.storage import STORAGE
+from warmbase.configurations.properties.property import Applied, HBaseProperty, PropertyScope, RenderingContext
+from warmbase.configurations.properties.rpc import RPC, SECURITY
+from warmbase.configurations.properties.storage import COMPACTION, STORAGE
 from warmbase.emr.cluster_spec import ClassificationPath
 
 __all__ = ["CATALOGUE", "RENDERED", "TOPICS", "Applied", "HBaseProperty", "PropertyScope", "RenderingContext"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from warmbase.configurations.properties.context import RenderingContext, hbase_site
 from warmbase.configurations.properties.property import (
     HBASE_262,
     HBASE_264,
@@ -20,8 +19,10 @@ from warmbase.configurations.properties.property import (
     Applied,
     Decimal,
     OneOf,
+    RenderingContext,
     Span,
     Whole,
+    hbase_site,
 )
 from warmbase.sizing.recovery.bad_hours import BALANCER_MS
 from warmbase.sizing.server.restart import BACKOFF_MS, RETAIN_WAIT_MS

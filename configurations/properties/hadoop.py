@@ -6,7 +6,6 @@ from functools import partial
 from typing import Final
 
 from warmbase.configurations import node_files
-from warmbase.configurations.properties.context import HBaseProperty, RenderingContext
 from warmbase.configurations.properties.property import (
     BEST_PRACTICES,
     BOTH,
@@ -28,8 +27,10 @@ from warmbase.configurations.properties.property import (
     WAIT_MS,
     WHOLE_PATH,
     Decimal,
+    HBaseProperty,
     ListOf,
     Matching,
+    RenderingContext,
     Span,
     Whole,
 )

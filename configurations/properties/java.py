@@ -9,7 +9,6 @@ from functools import partial
 from typing import Final
 
 from warmbase.configurations import node_files
-from warmbase.configurations.properties.context import HBaseProperty
 from warmbase.configurations.properties.property import (
     BEST_PRACTICES,
     BOTH,
@@ -19,6 +18,7 @@ from warmbase.configurations.properties.property import (
     PRIMARY,
     RECIPE,
     AnyText,
+    HBaseProperty,
     Matching,
     Whole,
 )

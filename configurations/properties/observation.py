@@ -6,7 +6,6 @@ from functools import partial
 from typing import Final
 
 from warmbase.configurations.metrics import EXPORT_INTERVAL_MS, MetricSource, metrics_of
-from warmbase.configurations.properties.context import HBaseProperty, RenderingContext
 from warmbase.configurations.properties.property import (
     BOTH,
     CORE,
@@ -15,9 +14,11 @@ from warmbase.configurations.properties.property import (
     PERIOD_MS,
     AnyText,
     Applied,
+    HBaseProperty,
     ListOf,
     Matching,
     OneOf,
+    RenderingContext,
     Span,
     Whole,
 )

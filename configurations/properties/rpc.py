@@ -1,26 +1,38 @@
-"""Properties of how requests wait for a RegionServer and are served by it."""
+"""Properties of requests: how they wait for a RegionServer and are served, and who may make which.
+
+Where HBase has Kerberos, properties decide who may connect to it, and what each user may do there.
+"""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Final
 
-from warmbase.configurations.properties.context import hbase_site
 from warmbase.configurations.properties.property import (
     BOTH,
     BYTES,
+    CLASS_NAMES,
+    CORE,
+    EMR_ENCRYPTION,
     EMR_HBASE_CONFIGURE,
+    EMR_UTILITIES_SECURITY,
+    HBASE_262,
     HBASE_GUIDE,
+    HBASE_SECURITY,
     INTEL,
     PERIOD_MS,
     PRIMARY,
     SWITCH,
     THREADS,
+    AnyText,
     Applied,
     Decimal,
+    ListOf,
     OneOf,
+    RenderingContext,
     Span,
     Whole,
+    hbase_site,
 )
 from warmbase.sizing.server.memory import POOL_BUFFER_BYTES, POOL_BUFFERS_PER_HANDLER
 from warmbase.sizing.server.restart import SESSION_TIMEOUT_MS
@@ -149,5 +161,87 @@ RPC: Final = (
         "hbase.ui.blockcache.by.file.max",
         Whole(unit="blocks", least=1),
         "the number of blocks that the web page of the cache examines",
+    ),
+)
+
+
+ACCESS_CONTROLLER: Final = "org.apache.hadoop.hbase.security.access.AccessController"
+TOKENS: Final = "org.apache.hadoop.hbase.security.token.TokenProvider"
+_secured = partial(hbase_site, groups=BOTH, when=RenderingContext.has_kerberos, source=HBASE_SECURITY)
+_secured_server = partial(_secured, groups=CORE)
+
+SECURITY: Final = (
+    _secured(
+        "hbase.security.authentication",
+        OneOf(names=("kerberos", "simple")),
+        "a client without a ticket is refused. EMR sets it with the principals and keytabs of the daemons; "
+        "warmbase states it so that a difference is noticed. Without Kerberos, HBase believes whatever user name a "
+        "client sends",
+        value="kerberos",
+        needed_by="verify, which tries to connect without a ticket",
+        applied=Applied.NEW_CLUSTER,
+        source=EMR_UTILITIES_SECURITY,
+    ),
+    _secured(
+        "hbase.security.authorization",
+        SWITCH,
+        "HBase checks what a user may do. EMR sets it with Kerberos, but loads no coprocessor that checks it",
+        value="true",
+        source=EMR_UTILITIES_SECURITY,
+    ),
+    _secured(
+        "hbase.coprocessor.master.classes",
+        CLASS_NAMES,
+        "the AccessController checks who creates, changes and drops tables; EMR does not load it, so any user "
+        "with a ticket could",
+        value=ACCESS_CONTROLLER,
+        groups=PRIMARY,
+    ),
+    _secured_server(
+        "hbase.coprocessor.region.classes",
+        CLASS_NAMES,
+        "the AccessController checks each read and write, and the TokenProvider gives MapReduce jobs the tokens "
+        "with which they run for a user",
+        value=f"{TOKENS},{ACCESS_CONTROLLER}",
+    ),
+    _secured_server(
+        "hbase.coprocessor.regionserver.classes",
+        CLASS_NAMES,
+        "the AccessController checks who stops a RegionServer or rolls its log",
+        value=ACCESS_CONTROLLER,
+    ),
+    _secured_server(
+        "hbase.security.exec.permission.checks",
+        SWITCH,
+        "a user needs the permission EXEC to call endpoints of a coprocessor",
+        value="true",
+    ),
+    _secured(
+        "hbase.rpc.protection",
+        ListOf(member=OneOf(names=("authentication", "integrity", "privacy"))),
+        "requests and responses are encrypted; clients must state the same value. EMR sets it only with "
+        "encryption in transit",
+        value="privacy",
+        source=f"{EMR_ENCRYPTION}; {HBASE_SECURITY}",
+    ),
+    _secured_server(
+        "hbase.coprocessor.user.enabled",
+        SWITCH,
+        "tables load no coprocessors: whoever may create a table could otherwise run their own code in every "
+        "RegionServer. A running cluster keeps what it was launched with. Phoenix needs true",
+        value="false",
+        when=lambda context: not context.security.user_coprocessors,
+        source=HBASE_262,
+    ),
+    _secured(
+        "hbase.superuser",
+        ListOf(member=AnyText(described="a user, or @GROUP")),
+        "more superusers besides the user that runs HBase; warmbase's own steps run as that user",
+    ),
+    _secured(
+        "hbase.security.authentication.ui",
+        OneOf(names=("simple", "kerberos")),
+        "the web pages and JMX need no ticket, so the publisher on each node can read its own RegionServer; "
+        "`access` does not open their ports",
     ),
 )

@@ -16,8 +16,8 @@ from warmbase.configurations.launch import Launch, classifications
 from warmbase.configurations.metrics import METRICS
 from warmbase.configurations.node_files import hbase_site_xml
 from warmbase.configurations.properties import CATALOGUE, PropertyScope
-from warmbase.configurations.properties.compaction import NIGHT_BEGINS, NIGHT_ENDS, hour_utc
 from warmbase.configurations.properties.property import RenderingError
+from warmbase.configurations.properties.storage import NIGHT_BEGINS, NIGHT_ENDS, hour_utc
 from warmbase.emr.api import write_classifications
 from warmbase.emr.cluster_spec import Classification, flattened, merged
 from warmbase.environments.environment import Wal

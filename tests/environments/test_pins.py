@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.environments.test_reader import GOOD
-from warmbase.configurations.launch import Launch, launch_of
-from warmbase.configurations.overrides import overridden
+from warmbase.configurations.launch import Launch, launch_of, overridden
 from warmbase.configurations.properties import CATALOGUE
 from warmbase.emr.cluster_spec import flattened
 from warmbase.environments.override import PINNED, PLANNED, Override

@@ -15,7 +15,7 @@ from tests.sizing.compaction_simulation import (
     simulate_by_day,
     simulate_nights,
 )
-from warmbase.configurations.properties.compaction import NIGHT_RATIO
+from warmbase.configurations.properties.storage import NIGHT_RATIO
 from warmbase.ground.units import MIB, SECONDS_PER_HOUR
 from warmbase.sizing.server.write_path import (
     BLOCKING_STORE_FILES,
