@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from warmbase.environments.draft.draft import ASSUMPTIONS, AUTO, CLUSTER
 from warmbase.environments.draft.draft_file import COUNTERS, MEASUREMENTS, yaml_text
-from warmbase.environments.reader.schema import ANY_NAME, SchemaKey, schema_keys
+from warmbase.environments.reader.schema_keys import ANY_NAME, SchemaKey, schema_keys
 from warmbase.reports.markdown import bullets, paragraph, section, table
 
 HEADER: Final = ("key", "type", "default", "what it is", "what it moves in the plan", "example")

@@ -12,13 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from warmbase.engines.trino.section import ANY_TRINO
 from warmbase.environments.draft.draft import MIDDLE_ZIPF, REQUIRED, Draft
 from warmbase.environments.draft.draft_file import HEAD, MARK, DraftFile, draft_file, draft_text, refusals
 from warmbase.environments.environment import Environment
 from warmbase.environments.planning import infeasible, plan_of
 from warmbase.environments.reader import read_environment
 from warmbase.environments.reader.assignment import Assignment
-from warmbase.environments.reader.schema import ANY_NAME, ANY_TRINO, schema_keys
+from warmbase.environments.reader.schema_keys import ANY_NAME, schema_keys
 from warmbase.facts.prices import priced_regions
 from warmbase.facts.releases import newest_release
 from warmbase.ground.errors import Infeasible, InvalidInput

@@ -10,12 +10,13 @@ import pytest
 
 from tests.tiers import quick_where
 from warmbase.engines.trino.planning import trino_plan_of
+from warmbase.engines.trino.section import ANY_TRINO
 from warmbase.environments.draft.draft_file import yaml_text
 from warmbase.environments.environment import Environment
 from warmbase.environments.planning import requirements, world
 from warmbase.environments.reader import read_environment
 from warmbase.environments.reader.assignment import Assignment
-from warmbase.environments.reader.schema import ANY_NAME, ANY_TRINO, schema_keys
+from warmbase.environments.reader.schema_keys import ANY_NAME, schema_keys
 from warmbase.reports.json_text import plain
 from warmbase.sizing.calculator import plan
 

@@ -15,7 +15,7 @@ from tests.shipped import ENVIRONMENTS
 from warmbase.environments.planning import plan_of
 from warmbase.environments.reader import locate, read_environment, shared_roots
 from warmbase.environments.reader.inspection import inspection_schema_text
-from warmbase.environments.reader.schema import schema_text
+from warmbase.environments.reader.schema_keys import schema_text
 from warmbase.facts.ec2 import instance_types
 from warmbase.ground.errors import InvalidInput
 from warmbase.ground.units import GIB, KIB, MIB, TIB

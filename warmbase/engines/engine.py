@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from warmbase.emr.cluster_spec import Classifications, ClusterSpec
     from warmbase.environments.environment import Environment
     from warmbase.environments.launch_record import LaunchRecord, RecordedPlan
+    from warmbase.environments.reader.cluster_schema import EngineSection
     from warmbase.environments.uncertainty.growth import Growth
     from warmbase.environments.uncertainty.judgements import Judgement
     from warmbase.environments.uncertainty.sensitivity import Figures
@@ -124,6 +125,10 @@ class Engine(ABC, Generic[AnyLaunch, AnyCluster]):
 
     client_ports: ClassVar[Mapping[str, int]] = {}
     """The ports of the primary node that clients use, by server; those of HBase are in the network stack."""
+
+    @abstractmethod
+    def section(self) -> type[EngineSection]:
+        """Return the section of one of its clusters in an environment file, which brings its own checks."""
 
     @abstractmethod
     def situation(self, environment: Environment, cluster: str, offered: World) -> Situation:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from warmbase.emr.cluster_spec import ClusterSpec
     from warmbase.environments.environment import Environment
     from warmbase.environments.launch_record import LaunchRecord, RecordedPlan
+    from warmbase.environments.reader.cluster_schema import EngineSection
     from warmbase.environments.uncertainty.growth import Growth
     from warmbase.environments.uncertainty.judgements import Judgement
     from warmbase.environments.uncertainty.sensitivity import Figures
@@ -38,6 +39,11 @@ class HBase(Engine["Launch", "PlannedCluster"]):
     name = "hbase"
     title = "HBase"
     commands = "every command"
+
+    def section(self) -> type[EngineSection]:
+        from warmbase.environments.reader.cluster_schema import ClusterSection
+
+        return ClusterSection
 
     def situation(self, environment: Environment, cluster: str, offered: World) -> Situation:
         from warmbase.environments.planning import requirements

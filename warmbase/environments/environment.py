@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Final
 
 from msgspec import Struct
 
-from warmbase.engines.trino.request import TrinoChoice
 from warmbase.environments.override import Override
 from warmbase.ground.values import EqualButFor
 from warmbase.sizing.modes import Mode
@@ -97,8 +96,8 @@ class Environment(EqualButFor, frozen=True, kw_only=True):
     fencing: Fencing = Fencing.ALARM
     explicit_keys: frozenset[str] = frozenset()
     """The keys whose values somebody stated in the file, such as `workload.stored`; the others are assumed."""
-    analytics: Mapping[str, TrinoChoice] = {}
-    """The analytics clusters, which neither read nor write the root."""
+    analytics: Mapping[str, Any] = {}
+    """The analytics clusters, which neither read nor write the root. Each choice has the type of its engine."""
     snapshot_mappers: int | None = None
     """Mappers that copy a snapshot at the same time; None for one on each core node."""
 

@@ -95,6 +95,7 @@ def _read_on() -> str:
 
 
 def _release(row: Mapping[str, str], support_until: date) -> Release:
+    columns = list(row)
     return Release(
         label=row["release"],
         hbase=parse_version(row["hbase"]),
@@ -104,7 +105,7 @@ def _release(row: Mapping[str, str], support_until: date) -> Release:
         zgc_documented=row["zgc_documented"] == "yes",
         s3_connector=row["s3_connector"],
         read_policy_defect=row["read_policy_defect"] == "yes",
-        trino=int(row["trino"]) if row["trino"] else None,
+        applications=tuple((name, int(row[name])) for name in columns[columns.index("end_of_life") + 1 :] if row[name]),
         support_until=support_until,
     )
 

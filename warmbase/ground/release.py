@@ -35,7 +35,8 @@ class Release(Struct, frozen=True, kw_only=True, dict=True):
 
     `support_until` is the last day of standard support. If the release's page was not read, it is the day of the next
     release whose page was read, so support may end earlier but not later. It is None for a release before HBase 2.6.
-    `trino` is the version of Trino, None where nobody has read it on a page of the Release Guide.
+    `applications` are the versions of applications that only some engines need, as far as somebody has read them on a
+    page of the Release Guide.
     """
 
     label: str
@@ -46,13 +47,17 @@ class Release(Struct, frozen=True, kw_only=True, dict=True):
     zgc_documented: bool
     s3_connector: str
     read_policy_defect: bool
-    trino: int | None = None
+    applications: tuple[tuple[str, int], ...] = ()
     support_until: date | None = None
 
     @cached_property
     def emr(self) -> Version:
         """Return the label's numbers: (7, 12, 0) of `emr-7.12.0`."""
         return parse_version(self.label.removeprefix("emr-"))
+
+    def version_of(self, application: str) -> int | None:
+        """Return the version of an application that has a column in facts/releases.csv; None where nobody read it."""
+        return dict(self.applications).get(application)
 
     @property
     def index_restored_in_background(self) -> bool:

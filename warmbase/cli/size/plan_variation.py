@@ -23,7 +23,7 @@ from warmbase.cli.terminal import echo
 from warmbase.environments.environment import Environment
 from warmbase.environments.reader.ranges import RangedDocument
 from warmbase.environments.reader.read import environment_of
-from warmbase.environments.reader.schema import TABLES
+from warmbase.environments.reader.schema_keys import TABLES
 from warmbase.environments.uncertainty.growth import Growth, Horizon, growth_of, outgrown_months
 from warmbase.environments.uncertainty.judgements import judgement_sensitivities
 from warmbase.environments.uncertainty.samples import situation_of

@@ -113,7 +113,7 @@ def _plan(question: TrinoQuestion, world: World, best: Evaluated, cost: Cost) ->
         cluster=choice.name,
         engine="trino",
         release=world.release.label,
-        trino=world.release.trino or 0,
+        trino=world.release.version_of("trino") or 0,
         catalog=choice.catalog,
         prices=world.prices.note,
         workers=CoreGroup(instance_type=workers.instance.name, count=workers.count, volumes=workers.volumes),

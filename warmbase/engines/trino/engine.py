@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from warmbase.engines.trino.rendering import TrinoLaunch
     from warmbase.environments.environment import Environment
     from warmbase.environments.launch_record import LaunchRecord, RecordedPlan
+    from warmbase.environments.reader.cluster_schema import EngineSection
     from warmbase.environments.uncertainty.growth import Growth
     from warmbase.environments.uncertainty.judgements import Judgement
     from warmbase.environments.uncertainty.sensitivity import Figures
@@ -43,6 +44,11 @@ class Trino(Engine["TrinoLaunch", "PlannedTrino"]):
         "warmbase plan (also with --set, --frontier, --tornado or --months), explore, compare, diff, explain, render,"
         " lint, reconfigure, verify or teardown"
     )
+
+    def section(self) -> type[EngineSection]:
+        from warmbase.engines.trino.section import TrinoSection
+
+        return TrinoSection
 
     def situation(self, environment: Environment, cluster: str, offered: World) -> Situation:
         from warmbase.engines.trino.planning import trino_situation

@@ -19,10 +19,10 @@ from warmbase.engines.trino.planning import compared_cache_of, trino_plan_of
 from warmbase.engines.trino.report import NAMES, OVERLOADED, SUMMARIES, decisive, lost_text, missed_texts, query_rate
 from warmbase.engines.trino.request import TrinoChoice
 from warmbase.engines.trino.search import CacheKind
+from warmbase.engines.trino.section import ANY_TRINO
 from warmbase.environments.environment import Environment
 from warmbase.environments.planning import world
 from warmbase.environments.reader.document import Document
-from warmbase.environments.reader.schema import ANY_TRINO
 from warmbase.facts.ec2 import instance_types
 from warmbase.ground.prices import PriceTable
 from warmbase.ground.units import (

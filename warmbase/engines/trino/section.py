@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from msgspec.structs import replace
 from pydantic import AfterValidator, Discriminator, Tag, WithJsonSchema
@@ -19,10 +19,27 @@ from warmbase.engines.trino.request import (
     TrinoChoice,
 )
 from warmbase.engines.trino.workers import COORDINATION_SECONDS
-from warmbase.environments.reader.cluster_schema import Core, Families, InstanceType, PrimarySection, VolumeSection
+from warmbase.environments.reader.cluster_schema import (
+    Core,
+    EngineSection,
+    Families,
+    InstanceType,
+    PrimarySection,
+    VolumeSection,
+)
 from warmbase.environments.reader.key import SKEWS, Bounds, Slider, size_text, yaml_key
 from warmbase.environments.reader.messages import quoted
-from warmbase.environments.reader.section import Auto, Duration, Growth, Refusal, Rule, Section, Share, Size, refuse
+from warmbase.environments.reader.section import (
+    Auto,
+    Duration,
+    Growth,
+    Refusal,
+    Section,
+    Share,
+    Size,
+    known_values,
+    refuse,
+)
 from warmbase.environments.reader.workload_schema import (
     BUDGET,
     BUDGET_SLIDER,
@@ -35,9 +52,15 @@ from warmbase.environments.reader.workload_schema import (
     TIME,
     PopularitySection,
 )
+from warmbase.facts.releases import releases
 from warmbase.ground.units import GIB, KIB, MIB, SECONDS_PER_HOUR, TIB
 from warmbase.sizing.workload.popularity import UNIFORM
 
+if TYPE_CHECKING:
+    from warmbase.environments.reader.schema import EnvironmentFile
+
+ANY_TRINO: Final = "TRINO"
+"""Stands for the name of an analytics cluster in the path of a key."""
 URL_FORM = r"^s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/([A-Za-z0-9!_.=/-]+/)?$"
 WORKER_FAMILIES = ("m8g", "r8g", "r8gd", "i8g")
 
@@ -46,20 +69,8 @@ SCANNED = Bounds(least=MIB, most=PIB, text=size_text, reason="a query reads a fi
 """The bounds of several keys; those of one key stand in its row."""
 
 
-def _peak_is_above_mean(section: QueriesSection) -> Iterator[Refusal]:
-    mean, peak = section.per_hour, section.peak_per_hour
-    if peak is not None and peak < mean:
-        yield Refusal(
-            at=("peak_per_hour",),
-            why=f"a peak of {peak:g} queries an hour is below the mean of {mean:g}",
-            fix="per_hour is the mean of a month; peak_per_hour is the rate of the busiest hour",
-        )
-
-
 class QueriesSection(Section):
     """The rate of the queries: the mean of a month, and that of the busiest hour."""
-
-    rules: ClassVar[tuple[Rule, ...]] = (_peak_is_above_mean,)
 
     per_hour: float = yaml_key(
         "The mean number of queries in an hour. The bill for S3 is based on it.",
@@ -77,20 +88,20 @@ class QueriesSection(Section):
         slider=Slider("Load", "Queries in the busiest hour", "count", 1, 5_000, optional=True, is_scaled=True),
     )
 
-
-def _a_query_reads_the_working_set(section: ScanSection) -> Iterator[Refusal]:
-    if section.scanned > section.working_set:
-        yield Refusal(
-            at=("scanned",),
-            why="one query reads more than all queries together",
-            fix="working_set is all that queries read, scanned is the mean of one query",
-        )
+    def rules(self) -> Iterator[Refusal]:
+        """Refuse a peak below the mean."""
+        with known_values:
+            mean, peak = self.per_hour, self.peak_per_hour
+            if peak is not None and peak < mean:
+                yield Refusal(
+                    at=("peak_per_hour",),
+                    why=f"a peak of {peak:g} queries an hour is below the mean of {mean:g}",
+                    fix="per_hour is the mean of a month; peak_per_hour is the rate of the busiest hour",
+                )
 
 
 class ScanSection(Section):
     """The files that queries read, and how often."""
-
-    rules: ClassVar[tuple[Rule, ...]] = (_a_query_reads_the_working_set,)
 
     working_set: Size = yaml_key(
         "The size of all files, or columns of files, that should stay cached, because they are read again.",
@@ -151,6 +162,16 @@ class ScanSection(Section):
         bounds=GROWTH,
         examples=["8 % a month"],
     )
+
+    def rules(self) -> Iterator[Refusal]:
+        """Refuse a query that reads more than all together."""
+        with known_values:
+            if self.scanned > self.working_set:
+                yield Refusal(
+                    at=("scanned",),
+                    why="one query reads more than all queries together",
+                    fix="working_set is all that queries read, scanned is the mean of one query",
+                )
 
     def build(self, directory: Path) -> ScanWorkload:
         """Return the section as the type that the calculator uses. Raises InvalidInput for a curve it cannot read."""
@@ -267,8 +288,10 @@ S3Url = Annotated[str, AfterValidator(_s3_url), WithJsonSchema({"type": "string"
 """The address of a prefix in S3."""
 
 
-class TrinoSection(Section):
+class TrinoSection(EngineSection):
     """An analytics cluster beside HBase: Trino, whose workers cache the files of S3 on their disks."""
+
+    ENGINE = "trino"
 
     engine: Literal["trino"] = yaml_key(
         "trino: an analytics cluster whose workers cache files of S3. It neither reads nor writes the root."
@@ -308,6 +331,39 @@ class TrinoSection(Section):
     workers: Workers = yaml_key(
         "The workers, on the core nodes.", Workers.model_construct(), examples=[{"type": "i8g.2xlarge", "count": 6}]
     )
+
+    def rules_in(self, file: EnvironmentFile, name: str) -> Iterator[Refusal]:
+        """Refuse also a release whose Trino nobody knows, Kerberos, and data in the HBase root or the logs."""
+        at = "clusters", name
+        with known_values:
+            release = releases()[file.release]
+            if not release.version_of("trino"):
+                known = [release.label for release in releases().values() if release.version_of("trino")]
+                yield Refusal(
+                    at=(*at, "engine"),
+                    why=f"warmbase does not know which version of Trino {release.label} has",
+                    fix=f"use one of {', '.join(known)}, or add its version to facts/releases.csv from the Release"
+                    " Guide",
+                )
+        with known_values:
+            if file.security.gives("kerberos"):
+                yield Refusal(
+                    at=(*at, "engine"),
+                    why="warmbase does not set up Kerberos for Trino",
+                    fix="leave security.kerberos out, or plan this cluster with an environment file of its own",
+                )
+        with known_values:
+            root, own = file.storage.root, f"s3://warmbase-{file.name}-"
+            near = f"{root.rstrip('/')}/"
+            for number, url in enumerate(self.data):
+                overlaps = root != "new" and (url.startswith(near) or near.startswith(url))
+                if overlaps or url.startswith((f"{own}root-", f"{own}logs-")):
+                    yield Refusal(
+                        at=(*at, "data", number),
+                        why="it is, contains or lies in the HBase root or the logs, which Trino must not read",
+                        fix="keep exports below a prefix of their own, such as s3://our-lake/tables/",
+                    )
+        yield from super().rules_in(file, name)
 
     def build(self, cluster_name: str, directory: Path) -> TrinoChoice:
         """Return the section as the type that the calculator uses."""

@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from warmbase.environments.reader.cluster_schema import GRAVITON_MEMORY_FAMILIES
-from warmbase.environments.reader.schema import ANY_NAME, SchemaKey
+from warmbase.environments.reader.schema_keys import ANY_NAME, SchemaKey
 from warmbase.environments.reader.workload_schema import CELL, REGIONS
 from warmbase.facts.releases import newest_release
 from warmbase.ground.units import exact_size, format_size, parse_size

@@ -23,7 +23,7 @@ from warmbase.environments.environment import Environment
 from warmbase.environments.reader.assignment import Assignment, assigned
 from warmbase.environments.reader.document import parse_document, path_text
 from warmbase.environments.reader.read import environment_of, new_path, quoted_path, shared_roots
-from warmbase.environments.reader.schema import ANY_NAME, ANY_TRINO, TABLES, SchemaKey, schema_keys
+from warmbase.environments.reader.schema_keys import ANY_NAME, TABLES, SchemaKey, schema_keys
 from warmbase.ground.errors import InvalidInput, Problem
 from warmbase.ground.whole_file import written_beside
 
@@ -189,9 +189,8 @@ def _inner_lines(draft: Draft, key: SchemaKey, indent: str) -> Iterator[str]:
 def _section_lines(draft: Draft, keys: Iterable[SchemaKey], indent: str) -> Iterator[str]:
     for key in keys:
         # Tables replace all other keys of the workload, and a draft has no analytics cluster.
-        if key.path == TABLES or ANY_TRINO in key.path:
-            continue
-        yield from _key_lines(draft, key, indent)
+        if key.path != TABLES and not (key.path.startswith("clusters.") and ANY_NAME not in key.path):
+            yield from _key_lines(draft, key, indent)
 
 
 def _comments(paragraphs: Iterable[str], indent: str) -> Iterator[str]:

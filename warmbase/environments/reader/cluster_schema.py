@@ -4,90 +4,41 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Annotated, ClassVar, Literal
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator
 
+from warmbase.engines.engine import ENGINES
 from warmbase.environments.reader.key import Bounds, size_text, yaml_key
 from warmbase.environments.reader.messages import quoted
-from warmbase.environments.reader.section import Auto, Rate, Refusal, Rule, Section, Size, not_a_switch, refuse
-from warmbase.environments.reader.workload_schema import ReadsSection, TargetsSection
+from warmbase.environments.reader.section import Auto, Rate, Refusal, Section, Size, known_values, refuse
+from warmbase.environments.reader.security_schema import CLUSTER_KDC
+from warmbase.environments.reader.workload_schema import (
+    ReadsSection,
+    TablesSection,
+    TargetsSection,
+    WorkloadSection,
+)
 from warmbase.facts.ec2 import instance_types
+from warmbase.facts.releases import releases
+from warmbase.ground.release import Release
 from warmbase.ground.units import GIB, MIB, TIB
 from warmbase.sizing import gp3
 from warmbase.sizing.cost import EMR_ROOT_VOLUME
+from warmbase.sizing.modes import MODES
 from warmbase.sizing.requirements import ClusterChoice, CoreChoice, Volume
 from warmbase.sizing.search.disks import nvme_volume
+
+if TYPE_CHECKING:
+    from warmbase.environments.reader.schema import EnvironmentFile
 
 GRAVITON_MEMORY_FAMILIES = ("r8g", "r8gd", "i8g")
 
 
-def _whole_gib(section: VolumeSection) -> Iterator[Refusal]:
-    """EBS sells whole GiB, and the node knows its disks by whole GiB."""
-    if section.size % GIB:
-        yield Refusal(at=("size",), why="EBS sells whole GiB", fix=f"write {math.ceil(section.size / GIB)} GiB")
-
-
-def _whole_mib_s(section: VolumeSection) -> Iterator[Refusal]:
-    if section.throughput % MIB:
-        fix = f"write {math.ceil(section.throughput / MIB)} MiB/s"
-        yield Refusal(at=("throughput",), why="EBS sells whole MiB/s", fix=fix)
-
-
-def _not_as_the_root_disk(section: VolumeSection) -> Iterator[Refusal]:
-    """Every node has a root disk of EMR's beside its volumes."""
-    if section.type == "gp3" and section.size == EMR_ROOT_VOLUME.size_bytes:
-        yield Refusal(
-            at=("size",),
-            why=f"the node identifies its disks by size, and the root disk has {EMR_ROOT_VOLUME.size_gib} GiB",
-            fix=f"write {EMR_ROOT_VOLUME.size_gib + 1} GiB",
-        )
-
-
-def _gp3_iops(section: VolumeSection) -> Iterator[Refusal]:
-    """At most 500 IOPS for each GiB; the included ones come with any size."""
-    most = max(gp3.INCLUDED_IOPS, gp3.IOPS_PER_GIB * (section.size // GIB))
-    if section.type == "gp3" and section.iops > most:
-        least_gib = -(-section.iops // gp3.IOPS_PER_GIB)
-        yield Refusal(
-            at=("iops",),
-            why=f"gp3 takes at most {gp3.IOPS_PER_GIB} IOPS per GiB, {most:,} for this size, not {section.iops:,}",
-            fix=f"use at most {most}, or a volume of {least_gib} GiB",
-        )
-
-
-def _gp3_throughput(section: VolumeSection) -> Iterator[Refusal]:
-    """Refuse more than 0.25 MiB/s for each provisioned IOPS."""
-    mib_s, most = section.throughput // MIB, section.iops // gp3.IOPS_PER_MIB_S
-    if section.type == "gp3" and mib_s > most:
-        yield Refusal(
-            at=("throughput",),
-            why=f"gp3 takes at most 0.25 MiB/s per IOPS, {most} MiB/s with {section.iops:,} IOPS, not {mib_s} MiB/s",
-            fix=f"provision {gp3.IOPS_PER_MIB_S * mib_s} IOPS, or {most} MiB/s",
-        )
-
-
-def _several_volumes(section: VolumeSection) -> Iterator[Refusal]:
-    """Refuse several volumes where only a cache on EBS may have them."""
-    if section.count == 1:
-        return
-    if section.type != "gp3":
-        yield Refusal(at=("count",), why="an NVMe cache lies on a single instance drive", fix="write 1, or use gp3")
-    elif section.purpose == "system":
-        yield Refusal(at=("count",), why="a node has one system volume", fix="write 1, and state a larger size")
-
-
 class VolumeSection(Section):
     """One kind of data volume on each core node. The defaults are gp3's own: 3,000 IOPS and 125 MiB/s."""
-
-    rules: ClassVar[tuple[Rule, ...]] = (
-        _whole_gib,
-        _whole_mib_s,
-        _not_as_the_root_disk,
-        _gp3_iops,
-        _gp3_throughput,
-        _several_volumes,
-    )
 
     purpose: Literal["cache", "system"] = yaml_key(
         "cache: a volume for the BucketCache, or Trino's file-system cache, alone. system: a volume for HDFS, YARN and"
@@ -128,6 +79,49 @@ class VolumeSection(Section):
         ),
     )
 
+    def rules(self) -> Iterator[Refusal]:
+        """Refuse what EBS does not sell, and what the node could not tell from its root disk."""
+        with known_values:
+            if self.size % GIB:
+                # The node, too, knows its disks by whole GiB.
+                yield Refusal(at=("size",), why="EBS sells whole GiB", fix=f"write {math.ceil(self.size / GIB)} GiB")
+        with known_values:
+            if self.throughput % MIB:
+                fix = f"write {math.ceil(self.throughput / MIB)} MiB/s"
+                yield Refusal(at=("throughput",), why="EBS sells whole MiB/s", fix=fix)
+        with known_values:
+            # Every node has a root disk of EMR's beside its volumes.
+            if self.type == "gp3" and self.size == EMR_ROOT_VOLUME.size_bytes:
+                yield Refusal(
+                    at=("size",),
+                    why=f"the node identifies its disks by size, and the root disk has {EMR_ROOT_VOLUME.size_gib} GiB",
+                    fix=f"write {EMR_ROOT_VOLUME.size_gib + 1} GiB",
+                )
+        with known_values:
+            most = max(gp3.INCLUDED_IOPS, gp3.IOPS_PER_GIB * (self.size // GIB))
+            if self.type == "gp3" and self.iops > most:
+                yield Refusal(
+                    at=("iops",),
+                    why=f"gp3 takes at most {gp3.IOPS_PER_GIB} IOPS per GiB, {most:,} for this size, not {self.iops:,}",
+                    fix=f"use at most {most}, or a volume of {-(-self.iops // gp3.IOPS_PER_GIB)} GiB",
+                )
+        with known_values:
+            mib_s, most = self.throughput // MIB, self.iops // gp3.IOPS_PER_MIB_S
+            if self.type == "gp3" and mib_s > most:
+                yield Refusal(
+                    at=("throughput",),
+                    why=f"gp3 takes at most 0.25 MiB/s per IOPS, {most} MiB/s with {self.iops:,} IOPS, not {mib_s}"
+                    " MiB/s",
+                    fix=f"provision {gp3.IOPS_PER_MIB_S * mib_s} IOPS, or {most} MiB/s",
+                )
+        with known_values:
+            if self.count > 1 and self.type != "gp3":
+                why = "an NVMe cache lies on a single instance drive"
+                yield Refusal(at=("count",), why=why, fix="write 1, or use gp3")
+            elif self.count > 1 and self.purpose == "system":
+                why = "a node has one system volume"
+                yield Refusal(at=("count",), why=why, fix="write 1, and state a larger size")
+
     def build(self) -> Volume:
         """Return the section as the type that the calculator uses."""
         return Volume(
@@ -141,7 +135,9 @@ class VolumeSection(Section):
 
 
 def _primaries(count: object) -> object:
-    """Return the count. Raises a refusal for two primary nodes, which EMR does not have."""
+    """Return the count. Raises a refusal for two primary nodes, which EMR does not have, and for `yes`, Python's 1."""
+    if isinstance(count, bool):
+        raise refuse(f"{quoted(count)} is not a number", "write the number")
     if count == 2:  # noqa: PLR2004 - the one number between
         raise refuse("EMR launches one primary node or three, because two cannot outvote a lost one", "use 1 or 3")
     return count
@@ -178,50 +174,6 @@ Families = Annotated[list[str], AfterValidator(_check_families)]
 """Families of instance types that the price list and the table have."""
 
 
-def _check_volume_purposes(section: Core) -> Iterator[Refusal]:
-    """Yield one cache volume and one system volume, of different sizes."""
-    if section.volumes is None:
-        return
-    purposes = sorted(volume.purpose for volume in section.volumes)
-    sizes = [volume.size for volume in section.volumes]
-    if purposes != ["cache", "system"]:
-        yield Refusal(
-            at=("volumes",), why="a node needs one cache volume and one system volume", fix="state both, or auto"
-        )
-    elif sizes[0] == sizes[1]:
-        yield Refusal(
-            at=("volumes",),
-            why="the node identifies its volumes by size, and two volumes have the same size",
-            fix="make the system volume 1 GiB larger",
-        )
-
-
-def _a_drive_of_the_type(section: Core) -> Iterator[Refusal]:
-    """An nvme volume is the one drive of a type that has one; the node knows it by its whole size."""
-    drives = [(number, volume) for number, volume in enumerate(section.volumes or ()) if volume.type == "nvme"]
-    if not drives:
-        return
-    instance = None if section.type is None else instance_types()[section.type]
-    if instance is None or instance.nvme_disks != 1:
-        has = f"{instance.name} has {instance.nvme_disks}" if instance else "the calculator chooses the type"
-        yield Refusal(
-            at=("volumes",),
-            why=f"an nvme volume is the one drive of its instance, and {has}",
-            fix="pin a type with one drive, such as r8gd.4xlarge, or use gp3",
-        )
-        return
-    (number, volume), drive_gib = drives[0], instance.nvme_disk_bytes // GIB
-    if len(drives) > 1:
-        why = f"{instance.name} has one drive, and two volumes are nvme"
-        yield Refusal(at=("volumes",), why=why, fix="make one gp3")
-    elif volume.size != drive_gib * GIB:
-        yield Refusal(
-            at=("volumes", number, "size"),
-            why=f"the drive of {instance.name} has {drive_gib} GiB, and the node identifies it by that size",
-            fix=f"write {drive_gib} GiB",
-        )
-
-
 class PrimarySection(Section):
     """The primary nodes of a cluster, as the file states them."""
 
@@ -232,8 +184,6 @@ class PrimarySection(Section):
 
 class Core(Section):
     """The core nodes: what is not stated, the calculator chooses."""
-
-    rules: ClassVar[tuple[Rule, ...]] = (_check_volume_purposes, _a_drive_of_the_type)
 
     type: Annotated[InstanceType | None, Auto] = yaml_key(
         "The instance type of the core nodes. By default, the calculator chooses it.",
@@ -268,20 +218,53 @@ class Core(Section):
         effect="The size of the cache, throughput, warm-up and price.",
     )
 
+    def rules(self) -> Iterator[Refusal]:
+        """Refuse anything but one cache volume and one system volume that the node can tell apart."""
+        with known_values:
+            volumes = self.volumes or []
+            purposes, sizes = sorted(volume.purpose for volume in volumes), [volume.size for volume in volumes]
+            if self.volumes is not None and purposes != ["cache", "system"]:
+                why = "a node needs one cache volume and one system volume"
+                yield Refusal(at=("volumes",), why=why, fix="state both, or auto")
+            elif self.volumes is not None and sizes[0] == sizes[1]:
+                why = "the node identifies its volumes by size, and two volumes have the same size"
+                yield Refusal(at=("volumes",), why=why, fix="make the system volume 1 GiB larger")
+        with known_values:
+            # An nvme volume is the one drive of a type that has one; the node knows it by its whole size.
+            drives = [(number, volume) for number, volume in enumerate(self.volumes or ()) if volume.type == "nvme"]
+            instance = None if not drives or self.type is None else instance_types()[self.type]
+            if drives and (instance is None or instance.nvme_disks != 1):
+                has = f"{instance.name} has {instance.nvme_disks}" if instance else "the calculator chooses the type"
+                yield Refusal(
+                    at=("volumes",),
+                    why=f"an nvme volume is the one drive of its instance, and {has}",
+                    fix="pin a type with one drive, such as r8gd.4xlarge, or use gp3",
+                )
+            elif instance and len(drives) > 1:
+                why = f"{instance.name} has one drive, and two volumes are nvme"
+                yield Refusal(at=("volumes",), why=why, fix="make one gp3")
+            elif instance and drives[0][1].size != instance.nvme_disk_bytes // GIB * GIB:
+                drive_gib = instance.nvme_disk_bytes // GIB
+                yield Refusal(
+                    at=("volumes", drives[0][0], "size"),
+                    why=f"the drive of {instance.name} has {drive_gib} GiB, and the node identifies it by that size",
+                    fix=f"write {drive_gib} GiB",
+                )
+
     def build(self) -> CoreChoice:
-        """Return the section as the type that the calculator uses."""
+        """Return the section as the type that the calculator uses.
+
+        A drive of the instance does what that drive does; IOPS and throughput are bought for EBS only.
+        """
+        drive = None if self.type is None else nvme_volume(instance_types()[self.type])
         return CoreChoice(
             type=self.type,
             count=self.count,
             families=tuple(self.families),
-            volumes=None if self.volumes is None else tuple(self._volume(volume) for volume in self.volumes),
+            volumes=None
+            if self.volumes is None
+            else tuple(drive if drive and volume.type == "nvme" else volume.build() for volume in self.volumes),
         )
-
-    def _volume(self, volume: VolumeSection) -> Volume:
-        """A drive of the instance does what that drive does; IOPS and throughput are bought for EBS only."""
-        if volume.type == "nvme" and self.type is not None:
-            return nvme_volume(instance_types()[self.type])
-        return volume.build()
 
 
 class ClusterWorkload(Section):
@@ -290,14 +273,69 @@ class ClusterWorkload(Section):
     reads: ReadsSection | None = yaml_key("The reads of this cluster.", None, examples=[{"per_second": 50}])
 
 
+class EngineSection(Section):
+    """A cluster of one engine, as the file states it."""
+
+    ENGINE: ClassVar[str]
+
+    def rules_in(self, file: EnvironmentFile, name: str) -> Iterator[Refusal]:
+        """Yield what the rules about this cluster and other parts of the file refuse; here, those about its nodes."""
+        for group, nodes in vars(self).items():
+            at = "clusters", name, group
+            if isinstance(nodes, (PrimarySection, Core)):
+                with known_values:
+                    release, instance = releases()[file.release], instance_types().get(nodes.type or "")
+                    if instance and not instance.offered_by(release.emr):
+                        family, label = instance.family, release.label
+                        why = f"{label} does not list {instance.name} among its instance types"
+                        remark, hint = _unlisted(family, release)
+                        fix = f"choose a type that it lists, or auto{hint}"
+                        yield Refusal(at=(*at, "type"), why=f"{why}{remark}", fix=fix)
+            if isinstance(nodes, Core):
+                with known_values:
+                    # The calculator chooses only listed types.
+                    release = releases()[file.release]
+                    listed = _listed_families(release)
+                    absent = [family for family in nodes.families if family not in listed]
+                    unheard = [family for family in absent if _unlisted(family, release)[0]]
+                    if nodes.type is None and (unheard or absent == nodes.families):
+                        names = unheard or absent
+                        remark, hint = _unlisted(names[0], release)
+                        yield Refusal(
+                            at=(*at, "families"),
+                            why=f"{release.label} lists no type of {', '.join(names)}{remark}",
+                            fix=f"name one that it lists: {', '.join(sorted(listed))}{hint}",
+                        )
+
+    def build(self, cluster_name: str, directory: Path) -> Any:  # noqa: ANN401 - the choice has the type of its engine
+        """Return the section as the type that the engine's calculator uses; file names are relative to `directory`."""
+        raise NotImplementedError
+
+
+@cache
+def _listed_families(release: Release) -> frozenset[str]:
+    return frozenset(instance.family for instance in instance_types().values() if instance.offered_by(release.emr))
+
+
+def _unlisted(family: str, release: Release) -> tuple[str, str]:
+    """Return a remark that no EMR release is known to list the family, and what to do about that; else empty texts."""
+    if any(instance.emr_since for instance in instance_types().values() if instance.family == family):
+        return "", ""
+    command = f"aws emr list-supported-instance-types --release-label {release.label}"
+    hint = f"; if `{command}` lists it, write the release into emr_min_7x of warmbase/facts/instance-types.csv"
+    return ": EC2 has it, but EMR is not known to support it", hint
+
+
 def _known_engine(engine: object) -> object:
     if engine != "hbase":
-        raise refuse(f"{quoted(engine)} is not an engine that warmbase knows", "use hbase or trino")
+        raise refuse(f"{quoted(engine)} is not an engine that warmbase knows", f"use {' or '.join(ENGINES)}")
     return engine
 
 
-class ClusterSection(Section):
+class ClusterSection(EngineSection):
     """One named cluster over the environment's root. If it has its own reads or targets, they replace the file's."""
+
+    ENGINE = "hbase"
 
     engine: Annotated[Literal["hbase"], BeforeValidator(_known_engine)] = yaml_key(
         "hbase: an HBase cluster over the root. trino: an analytics cluster, which has its own keys.", "hbase"
@@ -307,7 +345,7 @@ class ClusterSection(Section):
         "active",
         effect="A replica writes nothing and is planned for its own reads and targets.",
     )
-    primaries: Annotated[Literal[1, 3], BeforeValidator(not_a_switch), BeforeValidator(_primaries)] = yaml_key(
+    primaries: Annotated[Literal[1, 3], BeforeValidator(_primaries)] = yaml_key(
         "The number of primary nodes: 1 or 3. With three, HBase stays available if one fails.",
         1,
         effect="The price of the primary nodes.",
@@ -336,8 +374,58 @@ class ClusterSection(Section):
         effect="The plan of this cluster alone.",
     )
 
-    def build(self, cluster_name: str) -> ClusterChoice:
+    def rules_in(self, file: EnvironmentFile, name: str) -> Iterator[Refusal]:
+        """Yield also what the rules about the workload, the root and the realm refuse to the cluster."""
+        at = "clusters", name
+        with known_values:
+            if isinstance(file.workload, TablesSection) and self.workload.gives("reads"):
+                yield Refusal(
+                    at=(*at, "workload", "reads"),
+                    why="the workload states its reads for each table, and those of a cluster do not name a table",
+                    fix="remove them, or plan this cluster with an environment file of its own",
+                )
+        with known_values:
+            if self.role == "replica" and not MODES[file.storage.mode].keeps_data_in_s3:
+                yield Refusal(
+                    at=(*at, "role"),
+                    why="a replica reads the same root in S3, but the mode is hdfs",
+                    fix="leave this cluster out, or keep the data in S3",
+                )
+        with known_values:
+            # Targets must hold with some nodes lost, so at least one node must remain.
+            count, targets = self.core.count, self.targets or file.targets
+            if count is not None and count <= targets.lost_nodes:
+                target = (*at, "targets", "lost_nodes") if self.targets else ("targets", "lost_nodes")
+                yield Refusal(
+                    at=target if targets.gives("lost_nodes") else (*at, "core", "count"),
+                    why=f"{targets.lost_nodes} lost of {count} core nodes (clusters.{name}.core.count) leave none to"
+                    " serve",
+                    fix=f"set lost_nodes to {count - 1} or less, or the count to {targets.lost_nodes + 1} or more",
+                )
+        with known_values:
+            count = self.core.count
+            regions = file.workload.regions if isinstance(file.workload, WorkloadSection) else None
+            if regions is not None and count is not None and count > regions:
+                yield Refusal(
+                    at=(*at, "core", "count"),
+                    why=f"{count:,} RegionServers share {regions:,} regions: one without a region serves nothing",
+                    fix=f"use {regions} or less, or split the regions",
+                )
+        with known_values:
+            # Only one node could run the KDC.
+            if file.security.kerberos and file.security.kerberos.kdc == CLUSTER_KDC and self.primaries != 1:
+                yield Refusal(
+                    at=("security", "kerberos", "kdc"),
+                    why=f"clusters.{name} has several primary nodes, and EMR supports a KDC on the cluster only with"
+                    " one",
+                    fix="name an external KDC and its admin server in your VPC: kdc: HOST:88, admin_server: HOST:749;"
+                    f" or set clusters.{name}.primaries to 1",
+                )
+        yield from super().rules_in(file, name)
+
+    def build(self, cluster_name: str, directory: Path) -> ClusterChoice:
         """Return the section as the type that the calculator uses."""
+        del directory
         return ClusterChoice(
             name=cluster_name,
             role=self.role,

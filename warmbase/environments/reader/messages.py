@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from warmbase.engines.engine import ENGINES
 from warmbase.environments.reader.document import Document, YamlPath, path_text
 from warmbase.ground.errors import Problem
 
@@ -22,15 +23,14 @@ LONGEST_BITS: Final = 128  # Python refuses to print a number of more than 4,300
 
 def quoted(value: object) -> str:
     """A text in quotes, a number or a word as it is, `a list` or `a mapping`."""
-    if isinstance(value, str):
-        return _short(repr(value))
     if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, list):
         return "a list"
     if isinstance(value, int) and value.bit_length() > LONGEST_BITS:
         return "so large a number"
-    return _short(flow(value))
+    text = repr(value) if isinstance(value, str) else flow(value)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
 def flow(value: object) -> str:
@@ -46,15 +46,8 @@ def flow(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) and value.isdigit() else str(value)
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
-
-
-MARKS: Final = {"[hbase]", "[key]", "[name]", "[one]", "[skew]", "[spread]", "[tables]", "[trino]"}
+MARKS: Final = {"[key]", "[name]", "[one]", "[skew]", "[spread]", "[tables]", *(f"[{name}]" for name in ENGINES)}
 """Steps of pydantic's that are not the file's: into a key, and into a branch of a union."""
-
-ENGINES: Final = {"ClusterSection": "hbase", "TrinoSection": "trino"}
-"""The engine of each section that a cluster may be."""
 
 EXPECTED: Final = {
     "model_type": "a mapping",
@@ -94,55 +87,42 @@ class Place(Struct, frozen=True, kw_only=True):
 def problem(document: Document, schema: type[BaseModel], details: ErrorDetails) -> Problem:
     """Return one refusal of pydantic's or ours, with its line."""
     path: YamlPath = tuple(part for part in details["loc"] if part not in MARKS)
-    why, fix = _why_and_fix(place_of(schema, details["loc"]), details, document.written.get(path))
-    if path in document.assigned and details["type"] == "string_type":
+    place, written = place_of(schema, details["loc"]), document.written.get(path)
+    value, context, kind = details["input"], details.get("ctx", {}), details["type"]
+    match kind:
+        case "warmbase":
+            why, fix = str(context["why"]), str(context["fix"])
+        case "extra_forbidden":
+            why = UNKNOWN_KEY
+            keys = list(place.section.model_fields)
+            if place.field is not None and hasattr(place.section, "ENGINE"):
+                fix = f"{place.key!r} is a key of clusters with engine: {place.section.ENGINE}"
+            elif place.field is not None:
+                fix = f"the workload has tables, so state {place.key!r} for each of them"
+            elif near := get_close_matches(place.key, keys, n=1):
+                fix = f"did you mean {near[0]!r}?"
+            else:
+                fix = f"known here: {', '.join(keys)}"
+        case "missing":
+            why, fix = "is required but missing", f"add it{place.example}"
+        case "too_short":
+            why, fix = "is empty", f"state at least one{place.example}"
+        case "literal_error":
+            why = f"{quoted(value)} is not one of the choices"
+            fix = f"use {context.get('expected')}{place.example if place.field and place.field.examples else ''}"
+        case "string_type" if written is not None and value is not None:
+            # YAML reads the text as something else; the advice repeats the text, not YAML's value.
+            short = quoted(written)[1:-1]
+            why = f"{short} is not text, because YAML reads it {READ_AS.get(type(value), 'as something else')}"
+            fix = f'write it in quotes: "{short}"'
+        case _:
+            described = place.field.description if place.field and kind not in EXPECTED else None
+            expected = described or EXPECTED.get(kind, "a valid value")
+            why = f"is empty, but {expected} is expected" if value is None else f"{quoted(value)} is not {expected}"
+            fix = f"write {expected}{place.example}"
+    if path in document.assigned and kind == "string_type":
         fix = f"put the value in quotes of its own: {document.where(path)}='\"{document.written.get(path, '')}\"'"
     return Problem(where=document.where(path), what=path_text(path) or "file", why=why, fix=fix)
-
-
-def _why_and_fix(place: Place, details: ErrorDetails, written: str | None) -> tuple[str, str]:
-    value, context = details["input"], details.get("ctx", {})
-    match details["type"]:
-        case "warmbase":
-            why_and_fix = str(context["why"]), str(context["fix"])
-        case "extra_forbidden":
-            why_and_fix = UNKNOWN_KEY, _nearest(place)
-        case "missing":
-            why_and_fix = "is required but missing", f"add it{place.example}"
-        case "too_short":
-            why_and_fix = "is empty", f"state at least one{place.example}"
-        case "literal_error":
-            more = place.example if place.field and place.field.examples else ""
-            why_and_fix = f"{quoted(value)} is not one of the choices", f"use {context.get('expected')}{more}"
-        case "string_type" if written is not None and value is not None:
-            why_and_fix = _not_text(value, written)
-        case kind:
-            why_and_fix = _not_expected(place, value, kind)
-    return why_and_fix
-
-
-def _not_text(value: object, written: str) -> tuple[str, str]:
-    """A scalar that YAML reads as something else; advice repeats the text of the file, not YAML's value."""
-    read_as = READ_AS.get(type(value), "as something else")
-    short = quoted(written)[1:-1]
-    return f"{short} is not text, because YAML reads it {read_as}", f'write it in quotes: "{short}"'
-
-
-def _not_expected(place: Place, value: object, kind: str) -> tuple[str, str]:
-    described = place.field.description if place.field and kind not in EXPECTED else None
-    expected = described or EXPECTED.get(kind, "a valid value")
-    why = f"is empty, but {expected} is expected" if value is None else f"{quoted(value)} is not {expected}"
-    return why, f"write {expected}{place.example}"
-
-
-def _nearest(place: Place) -> str:
-    if place.field is not None and place.section.__name__ in ENGINES:
-        return f"{place.key!r} is a key of clusters with engine: {ENGINES[place.section.__name__]}"
-    if place.field is not None:
-        return f"the workload has tables, so state {place.key!r} for each of them"
-    keys = list(place.section.model_fields)
-    near = get_close_matches(place.key, keys, n=1)
-    return f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(keys)}"
 
 
 def place_of(schema: type[BaseModel], path: YamlPath) -> Place:
@@ -159,7 +139,7 @@ def place_of(schema: type[BaseModel], path: YamlPath) -> Place:
             engine = str(part)[1:-1]
             continue
         steps = (*steps, part)
-        variants = sorted(_variants(annotation), key=lambda variant: _engine(variant) != engine)
+        variants = sorted(_variants(annotation), key=lambda variant: getattr(variant, "ENGINE", None) != engine)
         sections = [variant for variant in variants if isinstance(variant, type) and issubclass(variant, BaseModel)]
         if sections:
             section = next((section for section in sections if str(part) in section.model_fields), sections[0])
@@ -169,10 +149,6 @@ def place_of(schema: type[BaseModel], path: YamlPath) -> Place:
             containers = (variant for variant in variants if get_origin(variant) in {dict, list})
             annotation = next((get_args(container)[-1] for container in containers), annotation)
     return place
-
-
-def _engine(section: object) -> str | None:
-    return ENGINES.get(getattr(section, "__name__", ""))
 
 
 def _variants(annotation: object) -> Iterator[object]:

@@ -21,7 +21,7 @@ from warmbase.environments.environment import Environment
 from warmbase.environments.reader.assignment import Assignment, assigned
 from warmbase.environments.reader.document import Document, YamlPath, path_text
 from warmbase.environments.reader.messages import flow
-from warmbase.environments.reader.schema import schema_keys
+from warmbase.environments.reader.schema_keys import schema_keys
 from warmbase.ground.errors import InvalidInput, Problem
 from warmbase.ground.units import MULTIPLE_UNITS, SIZE_UNITS, TIME_UNITS, parse_fraction
 

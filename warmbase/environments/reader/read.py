@@ -23,12 +23,11 @@ from pydantic_core import ErrorDetails
 
 from warmbase.environments.environment import Environment
 from warmbase.environments.reader.assignment import Assignment, assigned
-from warmbase.environments.reader.cross_checks import ACROSS
 from warmbase.environments.reader.document import Document, YamlPath, load_document, parse_document, path_text
 from warmbase.environments.reader.messages import UNKNOWN_KEY, place_of, problem
 from warmbase.environments.reader.ranges import RangedDocument, range_error, range_keys, ranges_in
 from warmbase.environments.reader.schema import EnvironmentFile
-from warmbase.environments.reader.section import Section, answers, refusals
+from warmbase.environments.reader.section import Section, refusals
 from warmbase.ground.errors import InvalidInput, Problem
 from warmbase.ground.package import EXAMPLES
 
@@ -138,7 +137,7 @@ def _file(document: Document) -> EnvironmentFile:
             Problem(
                 where=document.where(refusal.at), what=path_text(refusal.at) or "file", why=refusal.why, fix=refusal.fix
             )
-            for refusal in (*refusals(file), *answers(ACROSS, file))
+            for refusal in refusals(file)
         ]
     if problems or file is None:
         raise InvalidInput(sorted(problems, key=_line))
@@ -169,7 +168,8 @@ def _right_part(document_values: object, errors: Iterable[ErrorDetails]) -> Envi
     for path, has_value in faults.items():
         section = _value_at(file, path[:-1])
         if isinstance(section, Section):
-            section.forget(str(path[-1]), has_value=has_value)
+            vars(section).pop(str(path[-1]), None)
+            (section.model_fields_set.add if has_value else section.model_fields_set.discard)(str(path[-1]))
     return file
 
 

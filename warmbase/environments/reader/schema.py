@@ -1,45 +1,43 @@
 """The schema of an environment file: everything a person decides and nothing a machine can work out.
 
-It is complete: a value that the project does not support yet is refused as such, never ignored. `build` turns each
-section into the type that the rest of the project uses; `schema_text` is the JSON schema for editors, and `schema_keys`
-is the schema as a list, for pages and drafts.
+It is complete: a value that the project does not support yet is refused as such, never ignored. `rules` of a section
+check several of its values together; those of the whole file are in `EnvironmentFile`, and those of a cluster in the
+section of its engine. `build` turns the file into the types that the rest of the project uses.
 """
 
 from __future__ import annotations
 
-import json
+import operator
 import re
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator
+from functools import reduce
 from ipaddress import IPv4Network
-from typing import Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
-from msgspec import Struct
 from pydantic import AfterValidator, Discriminator, Tag, WithJsonSchema
 
-from warmbase.engines.trino.section import TrinoSection
+from warmbase.engines.engine import engines
 from warmbase.environments.environment import (
     ACCOUNT_PSEUDO_PARAMETER,
     EMR_TAG,
     Access,
     Environment,
     Fencing,
-    Kerberos,
     Network,
     Root,
     Wal,
 )
-from warmbase.environments.override import Override
-from warmbase.environments.reader.cluster_schema import ClusterSection
+from warmbase.environments.override import PINNED, PLANNED, Override
+from warmbase.environments.reader.cluster_schema import ClusterSection, EngineSection
 from warmbase.environments.reader.document import Document
-from warmbase.environments.reader.key import Bounds, Key, Slider, yaml_key
+from warmbase.environments.reader.key import Bounds, Slider, yaml_key
 from warmbase.environments.reader.messages import quoted
-from warmbase.environments.reader.section import Section, Share, refuse
-from warmbase.environments.reader.security_schema import Security
-from warmbase.environments.reader.workload_schema import AnyWorkload, TargetsSection
+from warmbase.environments.reader.section import Refusal, Section, Share, known_values, refuse
+from warmbase.environments.reader.security_schema import CLUSTER_KDC, Security
+from warmbase.environments.reader.workload_schema import AnyWorkload, TablesSection, TargetsSection
+from warmbase.facts.keys import current_key
 from warmbase.facts.prices import priced_regions
 from warmbase.facts.releases import releases, unknown_release
-from warmbase.ground.units import exact_size, format_rate
 from warmbase.sizing.modes import MODES
 
 # What a bucket and a key may be in a bootstrap action's argument and in an IAM policy without escapes.
@@ -144,13 +142,6 @@ class Storage(Section):
         effect="The price of the EMR WAL service, and the size of the system volume.",
     )
 
-    def build(self, name: str, account: str | None, region: str) -> Root:
-        """Return the root: a new bucket with warmbase's own name, or an existing one."""
-        if self.root == "new":
-            return Root(bucket=f"warmbase-{name}-root-{account or ACCOUNT_PSEUDO_PARAMETER}-{region}", prefix="hbase")
-        bucket, _, prefix = self.root.removeprefix("s3://").rstrip("/").partition("/")
-        return Root(bucket=bucket, prefix=prefix, existing=True, key=self.key, owner=self.owner)
-
 
 class NetworkSection(Section):
     """The network to use, or `new`."""
@@ -186,17 +177,6 @@ class NetworkSection(Section):
         "Whether policies limit a new VPC's endpoints to this account and what EMR itself needs.", default=True
     )
 
-    def build(self) -> Network:
-        """Return the section as the type that the stacks use."""
-        vpc = None if self.vpc == "new" else self.vpc
-        return Network(
-            availability_zone=self.availability_zone,
-            vpc=vpc,
-            subnet=self.subnet,
-            route_table=self.route_table,
-            endpoint_policies=self.endpoint_policies,
-        )
-
 
 class AccessSection(Section):
     """The clients that may reach ZooKeeper, the master and the RegionServers."""
@@ -215,10 +195,6 @@ class AccessSection(Section):
         form="each an IPv4 network such as 10.0.0.0/16",
         examples=[["10.0.0.0/16"]],
     )
-
-    def build(self) -> Access:
-        """Return the section as the type that the stacks use."""
-        return Access(security_groups=tuple(self.security_groups), cidrs=tuple(self.cidrs))
 
 
 class Alarms(Section):
@@ -245,15 +221,20 @@ class SnapshotsSection(Section):
     )
 
 
+SECTIONS: Final = {one.name: one.section() for one in engines()}
+"""The section of a cluster of each engine: one of HBase over the root, or an analytics cluster beside it."""
+
+
 def _engine(value: object) -> str:
-    is_trino = isinstance(value, TrinoSection) or (isinstance(value, dict) and value.get("engine") == "trino")
-    return "[trino]" if is_trino else "[hbase]"
+    engine = value.get("engine") if isinstance(value, dict) else getattr(value, "ENGINE", None)
+    return f"[{engine if engine in list(SECTIONS) else ClusterSection.ENGINE}]"
 
 
-AnyCluster = Annotated[
-    Annotated[ClusterSection, Tag("[hbase]")] | Annotated[TrinoSection, Tag("[trino]")], Discriminator(_engine)
-]
-"""A cluster of HBase over the root, or an analytics cluster beside it."""
+if TYPE_CHECKING:
+    AnyCluster = EngineSection
+else:
+    TAGGED = [Annotated[section, Tag(f"[{name}]")] for name, section in SECTIONS.items()]
+    AnyCluster = Annotated[reduce(operator.or_, TAGGED), Discriminator(_engine)]
 
 
 class EnvironmentFile(Section):
@@ -348,162 +329,204 @@ class EnvironmentFile(Section):
         effect="An override of a property that states a figure of the plan replaces the figure.",
     )
 
+    def rules(self) -> Iterator[Refusal]:
+        """Yield what the rules about several sections refuse, because each section is valid by itself."""
+        for name in vars(self).get("clusters", ()):
+            if not re.fullmatch(CLUSTER_NAME, name):
+                why = f"{quoted(name)} names a cluster, and is not of lower-case letters, 12 at most"
+                yield Refusal(at=("clusters", name), why=why, fix="write it like blue or green")
+        with known_values:
+            # A BucketCache that no table uses could not meet any target hit ratio.
+            tables = self.workload.tables.values() if isinstance(self.workload, TablesSection) else [self.workload]
+            if MODES[self.storage.mode].has_bucket_cache and not any(table.cache for table in tables):
+                yield Refusal(
+                    at=("workload", "tables" if isinstance(self.workload, TablesSection) else "cache"),
+                    why="no table is cached (cache: false), so nothing would use the cache or meet the target hit"
+                    " ratio",
+                    fix="remove cache: false from a table, or plan a cluster without a cache (storage: {mode:"
+                    " s3-plain})",
+                )
+        yield from self._network_rules()
+        with known_values:
+            # Two active clusters would both write to one root, and corrupt it.
+            clusters = {name: cluster for name, cluster in self.clusters.items() if isinstance(cluster, ClusterSection)}
+            active = [name for name, cluster in clusters.items() if cluster.role == "active"]
+            if len(active) > 1:
+                names = ", ".join(map(quoted, active))
+                why = f"one cluster writes to the root, and {len(active)} are active ({names})"
+                yield Refusal(at=("clusters",), why=why, fix="keep one active")
+            if not active:
+                why = "no HBase cluster is active, so nothing would write to the root"
+                yield Refusal(at=("clusters",), why=why, fix="make one of them active")
+        yield from self._storage_rules()
+        for name, cluster in vars(self).get("clusters", {}).items():
+            yield from cluster.rules_in(self, name)
+        with known_values:
+            for classification, properties in self.overrides.items():
+                for name, value in properties.items():
+                    at, current = ("overrides", classification, name), current_key(name)
+                    pin = PINNED.get((classification, current))
+                    if pin is not None and current != name:
+                        why = f"the key is the deprecated name of {current}, from which warmbase takes a figure"
+                        yield Refusal(at=at, why=why, fix=f"write {current}")
+                    elif (fix := PLANNED.get((classification, current))) is not None:
+                        why = "other figures of the plan follow from this value, so the calculator chooses it"
+                        yield Refusal(at=at, why=why, fix=fix)
+                    elif pin is not None and (refusal := pin.refusal(value)) is not None:
+                        yield Refusal(at=at, why=refusal, fix="write such a number; the plan then uses it")
+        with known_values:
+            kerberos = self.security.kerberos
+            if kerberos is not None and kerberos.kdc == CLUSTER_KDC and kerberos.gives("admin_server"):
+                why = "the KDC of a cluster has its own admin server, on the primary node"
+                yield Refusal(at=("security", "kerberos", "admin_server"), why=why, fix="remove it")
+            if kerberos is not None and kerberos.kdc != CLUSTER_KDC:
+                if not kerberos.gives("admin_server"):
+                    why = "EMR creates the principals of its daemons on the admin server of an external KDC"
+                    fix = "add admin_server, for example `admin_server: kdc.example.com:749`"
+                    yield Refusal(at=("security", "kerberos"), why=why, fix=fix)
+                if self.network.vpc == "new":
+                    yield Refusal(
+                        at=("security", "kerberos", "kdc"),
+                        why="the VPC is new, so no route leads from it to a KDC when the nodes start",
+                        fix="name a VPC from which the KDC is reachable, or use `kdc: cluster`",
+                    )
+
+    def _network_rules(self) -> Iterator[Refusal]:
+        with known_values:
+            region, zone = self.region, self.network.availability_zone
+            if zone[:-1] != region:
+                yield Refusal(
+                    at=("network", "availability_zone"),
+                    why=f"zone {quoted(zone)} is not in region {region}",
+                    fix=f"use a zone such as {region}a",
+                )
+        with known_values:
+            if self.network.vpc == "new":
+                for name in ("subnet", "route_table"):
+                    if self.network.gives(name):
+                        yield Refusal(
+                            at=("network", name),
+                            why="the VPC is new, so it has no existing resources",
+                            fix="remove it, or name the VPC that it belongs to",
+                        )
+                if self.access.security_groups:
+                    yield Refusal(
+                        at=("access", "security_groups"),
+                        why="a security group belongs to a VPC, but the network is new",
+                        fix="use cidrs, the client security group that warmbase creates, or an existing VPC",
+                    )
+                return
+            if not self.network.gives("subnet"):
+                yield Refusal(
+                    at=("network", "vpc"),
+                    why="the VPC exists already, and nodes need one of its private subnets",
+                    fix="also name a subnet in the availability zone",
+                )
+            if self.network.gives("endpoint_policies"):
+                yield Refusal(
+                    at=("network", "endpoint_policies"),
+                    why="the VPC exists already, and other programs may use its endpoints, so warmbase sets no policy"
+                    " on them",
+                    fix="remove it",
+                )
+
+    def _storage_rules(self) -> Iterator[Refusal]:
+        with known_values:
+            # In HDFS mode the data is on the nodes: no other log outlives it.
+            if not MODES[self.storage.mode].keeps_data_in_s3 and self.storage.wal == "emr-wal":
+                yield Refusal(
+                    at=("storage", "wal"), why="EMR WAL is for data in S3, but the mode is hdfs", fix="use hdfs"
+                )
+        with known_values:
+            if not MODES[self.storage.mode].keeps_data_in_s3 and self.fencing == "stop":
+                why = "fencing protects a root in S3, which another cluster could claim, but the mode is hdfs"
+                yield Refusal(at=("fencing",), why=why, fix="remove it")
+        with known_values:
+            if self.storage.root != "new" and not MODES[self.storage.mode].keeps_data_in_s3:
+                yield Refusal(
+                    at=("storage", "root"),
+                    why="in mode hdfs the data is on the nodes, and this bucket would stay empty",
+                    fix="remove it, or use mode s3-cached",
+                )
+        with known_values:
+            # Only an existing bucket has data, or a key, from before.
+            if self.storage.root == "new" and self.storage.gives("key"):
+                yield Refusal(
+                    at=("storage", "key"),
+                    why="a new bucket has its own key, so this key would encrypt nothing",
+                    fix="remove it, or name the existing root that it encrypts",
+                )
+            if self.storage.root == "new" and self.storage.gives("owner"):
+                yield Refusal(
+                    at=("storage", "owner"),
+                    why="a new bucket belongs to the account of the environment",
+                    fix="remove it, or name the existing root that belongs to this account",
+                )
+        with known_values:
+            region = (self.storage.key or "").split(":")[3:4]  # the fourth part of an ARN
+            if region and region != [self.region]:
+                yield Refusal(
+                    at=("storage", "key"),
+                    why=f"a key of {quoted(region[0])} encrypts nothing for a bucket's objects in {self.region}",
+                    fix=f"name the key of {self.region}",
+                )
+
     def build(self, document: Document) -> Environment:
         """Return the file as the type that the rest of the project uses."""
+        network, storage, kerberos = self.network, self.storage, self.security.kerberos
+        if storage.root == "new":
+            bucket = f"warmbase-{self.name}-root-{self.account or ACCOUNT_PSEUDO_PARAMETER}-{self.region}"
+            root = Root(bucket=bucket, prefix="hbase")
+        else:
+            bucket, _, prefix = storage.root.removeprefix("s3://").rstrip("/").partition("/")
+            root = Root(bucket=bucket, prefix=prefix, existing=True, key=storage.key, owner=storage.owner)
         return Environment(
             source=document.source,
             explicit_keys=document.explicit_keys,
             name=self.name,
             account=self.account,
             region=self.region,
-            network=self.network.build(),
+            network=Network(
+                availability_zone=network.availability_zone,
+                vpc=None if network.vpc == "new" else network.vpc,
+                subnet=network.subnet,
+                route_table=network.route_table,
+                endpoint_policies=network.endpoint_policies,
+            ),
             release=self.release,
             os_release=self.os_release,
             mode=MODES[self.storage.mode],
-            root=self.storage.build(self.name, self.account, self.region),
+            root=root,
             wal=Wal(self.storage.wal),
-            access=self.access.build(),
+            access=Access(security_groups=tuple(self.access.security_groups), cidrs=tuple(self.access.cidrs)),
             certificates=self.security.in_transit.pem if self.security.in_transit else None,
             encrypt_local_disks=self.security.local_disks,
-            kerberos=self._kerberos(document),
+            kerberos=kerberos.build(document.where(("security", "kerberos"))) if kerberos else None,
             tags=self.tags,
             workload=self.workload.build(document.directory),
             targets=self.targets.build(),
             clusters={
-                cluster_name: cluster.build(cluster_name)
+                cluster_name: cluster.build(cluster_name, document.directory)
                 for cluster_name, cluster in self.clusters.items()
                 if isinstance(cluster, ClusterSection)
             },
             analytics={
                 cluster_name: cluster.build(cluster_name, document.directory)
                 for cluster_name, cluster in self.clusters.items()
-                if isinstance(cluster, TrinoSection)
+                if not isinstance(cluster, ClusterSection)
             },
             alarm_email=self.alarms.email,
             discount=self.discount,
-            overrides=tuple(self._overrides(document)),
+            overrides=tuple(
+                Override(
+                    classification=classification,
+                    key=key,
+                    value=value,
+                    where=document.where(("overrides", classification, key)),
+                )
+                for classification, properties in self.overrides.items()
+                for key, value in properties.items()
+            ),
             fencing=Fencing(self.fencing),
             snapshot_mappers=self.snapshots.mappers,
         )
-
-    def _kerberos(self, document: Document) -> Kerberos | None:
-        kerberos = self.security.kerberos
-        return kerberos.build(document.where(("security", "kerberos"))) if kerberos else None
-
-    def _overrides(self, document: Document) -> Iterator[Override]:
-        for classification, properties in self.overrides.items():
-            for key, value in properties.items():
-                where = document.where(("overrides", classification, key))
-                yield Override(classification=classification, key=key, value=value, where=where)
-
-
-@cache
-def _rows() -> Mapping[str, Mapping[str, Key]]:
-    """Return the keys of each section by their names."""
-    return {
-        section.__name__: {name: Key.of(field) for name, field in section.model_fields.items()}
-        for section in _subclasses(Section)
-    }
-
-
-def _subclasses(base: type[Section]) -> Iterator[type[Section]]:
-    for section in base.__subclasses__():
-        yield section
-        yield from _subclasses(section)
-
-
-def schema_text() -> str:
-    """The JSON schema as the file holds it."""
-    schema = EnvironmentFile.model_json_schema()
-    for section in (schema, *schema["$defs"].values()):
-        for name, form in section.get("properties", {}).items():
-            form["description"] = _rows()[section["title"]][name].text
-    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    schema["title"] = "warmbase environment"
-    return json.dumps(schema, indent=2) + "\n"
-
-
-ANY_NAME: Final = "NAME"
-"""Stands for the name of a cluster in a path."""
-ANY_TRINO: Final = "TRINO"
-"""Stands for the name of an analytics cluster in a path."""
-TABLES: Final = "workload.tables"
-"""The key of the tables. Each table has the keys of `workload`, which are not listed a second time."""
-REFERENCE: Final = "#/$defs/"
-
-
-class SchemaKey(Struct, frozen=True, kw_only=True):
-    """One key: its path, such as `clusters.NAME.core.count`, and its JSON schema. `sections` are the keys within."""
-
-    path: str
-    form: Mapping[str, Any]
-    key: Key
-    effect: str
-    required: bool
-    sections: tuple[SchemaKey, ...] = ()
-
-    @property
-    def is_section(self) -> bool:
-        """Return whether every form that the value may have is a section."""
-        return all("$ref" in branch for branch in self.form.get("oneOf", (self.form,)))
-
-    @property
-    def is_count(self) -> bool:
-        """Return whether the value is a whole number that is written without a unit."""
-        return any(form.get("type") == "integer" for form in (self.form, *self.form.get("anyOf", ())))
-
-    @property
-    def default(self) -> object:
-        """Return the default as a file has it; None where there is none."""
-        default, pattern = self.form.get("default"), self.form.get("pattern", "")
-        if isinstance(default, int) and "iB" in pattern:
-            return format_rate(default) if pattern.endswith("/s$") else exact_size(default)
-        return default
-
-    @property
-    def example(self) -> object:
-        """Return the first example of the key, else of its type; None where the schema has none."""
-        forms = [self.form, *self.form.get("anyOf", ())]
-        return next((form["examples"][0] for form in forms if form.get("examples")), None)
-
-
-@cache
-def schema_keys() -> Mapping[str, SchemaKey]:
-    """Return every key by its path, in the order of the schema, sections before their keys."""
-    schema = EnvironmentFile.model_json_schema()
-    return {key.path: key for top in _keys(schema, schema["$defs"], "", "") for key in _with_sections(top)}
-
-
-def _with_sections(key: SchemaKey) -> Iterator[SchemaKey]:
-    yield key
-    for section in key.sections:
-        yield from _with_sections(section)
-
-
-def _keys(section: Mapping[str, Any], known: Mapping[str, Any], prefix: str, effect: str) -> Iterator[SchemaKey]:
-    for name, form in section.get("properties", {}).items():
-        path = f"{prefix}.{name}".removeprefix(".")
-        key = _rows()[section["title"]][name]
-        within = key.effect if "$ref" in form else ""
-        sections = () if path == TABLES else _inner(form, known, path)
-        yield SchemaKey(
-            path=path,
-            form=form,
-            key=key,
-            effect=key.effect or effect,
-            required=name in section.get("required", ()) and path != TABLES,
-            sections=tuple(inner for at, entry in sections for inner in _keys(entry, known, at, within)),
-        )
-
-
-def _inner(form: Mapping[str, Any], known: Mapping[str, Any], path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the sections that a value may be, each with its path."""
-    if REFERENCE in form.get("$ref", ""):
-        section = form["$ref"].removeprefix(REFERENCE)
-        yield path.replace(ANY_NAME, ANY_TRINO) if section == TrinoSection.__name__ else path, known[section]
-    for branch in (*form.get("anyOf", ()), *form.get("oneOf", ())):
-        yield from _inner(branch, known, path)
-    if "items" in form:
-        yield from _inner(form["items"], known, f"{path}[]")
-    for entry in form.get("patternProperties", {}).values():
-        yield from _inner(entry, known, f"{path}.{ANY_NAME}")

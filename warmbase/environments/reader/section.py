@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Struct
 from pydantic import (
@@ -46,12 +46,12 @@ class Refusal(Struct, frozen=True, kw_only=True):
     fix: str
 
 
-Rule = Callable[..., Iterator[Refusal]]
-"""Checks several values of a section together."""
-
-
 class AbsentField(Exception):
     """A rule has read a field that its section does not have, because it is wrong by itself."""
+
+
+known_values: Final = suppress(AbsentField)
+"""A block `with known_values` is one rule. It ends in silence if it reads a field that is wrong by itself."""
 
 
 class Section(BaseModel):
@@ -65,7 +65,6 @@ class Section(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
-    rules: ClassVar[tuple[Rule, ...]] = ()
 
     if not TYPE_CHECKING:
 
@@ -79,10 +78,9 @@ class Section(BaseModel):
         """Return whether the file has a value for a key, right or wrong."""
         return name in self.model_fields_set and vars(self).get(name, True) is not None
 
-    def forget(self, name: str, *, has_value: bool) -> None:
-        """Remove the field of a key that has a wrong value, or that is required and has none."""
-        vars(self).pop(name, None)
-        (self.model_fields_set.add if has_value else self.model_fields_set.discard)(name)
+    def rules(self) -> Iterator[Refusal]:
+        """Yield what the rules about several values of this section refuse, each in a block `with known_values`."""
+        yield from ()
 
 
 def refusals(value: object) -> Iterator[Refusal]:
@@ -96,14 +94,7 @@ def refusals(value: object) -> Iterator[Refusal]:
         for refusal in refusals(part):
             yield Refusal(at=(name, *refusal.at), why=refusal.why, fix=refusal.fix)
     if isinstance(value, Section):
-        yield from answers(value.rules, value)
-
-
-def answers(rules: Iterable[Rule], *sections: object) -> Iterator[Refusal]:
-    """Yield what these rules refuse in the sections. A rule is silent about a field that is wrong by itself."""
-    for rule in rules:
-        with suppress(AbsentField):
-            yield from rule(*sections)
+        yield from value.rules()
 
 
 GROWTH_TEXT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s+a\s+month\s*")
@@ -134,17 +125,6 @@ def _share(value: object) -> float:
         raise refuse(
             f"a share lies between 0 and 1 (or 0 % and 100 %), not {quoted(value)}", "write it like 0.95 or 95 %"
         ) from None
-
-
-def _auto(value: object) -> object:
-    return None if value == "auto" else value
-
-
-def not_a_switch(value: object) -> object:
-    """Refuses `yes` for 1: to Python they are equal."""
-    if isinstance(value, bool):
-        raise refuse(f"{quoted(value)} is not a number", "write the number")
-    return value
 
 
 def _growth(value: object) -> float | None:
@@ -208,5 +188,5 @@ Multiple = Annotated[
 ]
 """A multiple, written with an `x`, such as `2.5x`."""
 
-Auto = BeforeValidator(_auto)
+Auto = BeforeValidator(lambda value: None if value == "auto" else value)
 """Turns the word `auto` into None, which is how the types say that the calculator chooses."""

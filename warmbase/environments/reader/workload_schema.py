@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, ClassVar, Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Discriminator, Tag, WithJsonSchema
 
@@ -24,14 +24,13 @@ from warmbase.environments.reader.section import (
     Multiple,
     PerSecond,
     Refusal,
-    Rule,
     Section,
     Share,
     Size,
+    known_values,
 )
 from warmbase.environments.regular_file import read_regular_file
-from warmbase.ground.block import Inspection
-from warmbase.ground.errors import InvalidInput, Problem
+from warmbase.ground.errors import InvalidInput
 from warmbase.ground.units import GIB, HOURS_PER_DAY, KIB, MIB, SECONDS_PER_HOUR, TIB, exact_size
 from warmbase.sizing.requirements import Targets
 from warmbase.sizing.workload.popularity import UNIFORM, Curve, RowPopularity, Zipf, hot_set
@@ -74,32 +73,8 @@ BUDGET_SLIDER: Final = Slider("Targets", "Budget per month (USD)", "usd", 200, 1
 """The targets of every engine."""
 
 
-def _one_way(section: PopularitySection) -> Iterator[Refusal]:
-    """Refuse more or less than one form, and a hot set that lacks one of its two shares."""
-    if section.gives("hot") != section.gives("of_reads"):
-        yield Refusal(
-            why="a hot set needs both `hot` and `of_reads`", fix="state both, such as {hot: 10 %, of_reads: 90 %}"
-        )
-    if sum((section.gives("zipf"), section.gives("hot") or section.gives("of_reads"), section.gives("curve"))) != 1:
-        yield Refusal(
-            why="state exactly one popularity", fix="use uniform, {zipf: 0.99}, {hot: …, of_reads: …} or {curve: FILE}"
-        )
-
-
-def _hot_is_hotter(section: PopularitySection) -> Iterator[Refusal]:
-    """The hot rows get more than their share."""
-    hot, of_reads = section.hot, section.of_reads
-    if hot is not None and of_reads is not None and of_reads < hot:
-        yield Refusal(
-            why=f"{hot:.0%} of the rows with {of_reads:.0%} of the reads is a cold set, not a hot set",
-            fix="swap the two",
-        )
-
-
 class PopularitySection(Section):
     """How reads spread over rows: `uniform`, a zipf exponent, a hot set, or a measured curve; exactly one."""
-
-    rules: ClassVar[tuple[Rule, ...]] = (_one_way, _hot_is_hotter)
 
     zipf: float | None = yaml_key(
         "The exponent of a Zipf distribution over rows, or over a Trino cluster's files, such as YCSB's 0.99.",
@@ -121,6 +96,25 @@ class PopularitySection(Section):
         pattern=FILE,
     )
 
+    def rules(self) -> Iterator[Refusal]:
+        """Refuse more or less than one form, half of a hot set, and a cold set."""
+        if self.gives("hot") != self.gives("of_reads"):
+            yield Refusal(
+                why="a hot set needs both `hot` and `of_reads`", fix="state both, such as {hot: 10 %, of_reads: 90 %}"
+            )
+        if sum((self.gives("zipf"), self.gives("hot") or self.gives("of_reads"), self.gives("curve"))) != 1:
+            yield Refusal(
+                why="state exactly one popularity",
+                fix="use uniform, {zipf: 0.99}, {hot: …, of_reads: …} or {curve: FILE}",
+            )
+        with known_values:
+            if self.hot is not None and self.of_reads is not None and self.of_reads < self.hot:
+                yield Refusal(
+                    why=f"{self.hot:.0%} of the rows with {self.of_reads:.0%} of the reads is a cold set, not a hot"
+                    " set",
+                    fix="swap the two",
+                )
+
     def build(self, directory: Path) -> RowPopularity:
         """As the type the calculator uses. Raises InvalidInput for a curve file that cannot be read as one."""
         if self.zipf is not None:
@@ -140,18 +134,8 @@ class SpreadSection(Section):
     )
 
 
-def _ratio_needs_a_codec(section: Compression) -> Iterator[Refusal]:
-    """Nothing is compressed without a codec."""
-    if section.codec == "none" and section.ratio > 1:
-        yield Refusal(
-            why=f"a ratio of {section.ratio:g} without a codec", fix="name the codec, or leave the ratio at 1.0"
-        )
-
-
 class Compression(Section):
     """Codec of the store files, and bytes before it for each byte after."""
-
-    rules: ClassVar[tuple[Rule, ...]] = (_ratio_needs_a_codec,)
 
     codec: Literal["none", "gz", "snappy", "lz4", "zstd", "lzo", "bzip2"] = yaml_key(
         "The COMPRESSION of the column families.",
@@ -172,72 +156,16 @@ class Compression(Section):
         slider=Slider("Data", "Compression ratio", "ratio", 1, 10, needs="codec", without="1.0"),
     )
 
-
-def _one_load(section: ReadsSection) -> Iterator[Refusal]:
-    """Refuse both kinds of load together, and neither."""
-    if section.gives("per_second") == section.gives("concurrency"):
-        count = "both are given" if section.gives("per_second") else "neither is given"
-        yield Refusal(
-            why=f"a load is open (per_second) or closed (concurrency), and {count}",
-            fix="keep per_second for a service with many users, concurrency for a benchmark's threads",
-        )
-
-
-def _closed_load_has_no_peak(section: ReadsSection) -> Iterator[Refusal]:
-    for peak in ("peak_per_second", "seasons"):
-        if section.gives(peak) and section.gives("concurrency"):
-            yield Refusal(
-                at=(peak,),
-                why="a closed load (concurrency) has no peak, because its rate depends on how fast the cluster answers",
-                fix=f"state the load with per_second, or remove {peak}",
-            )
-
-
-def _one_peak(section: ReadsSection) -> Iterator[Refusal]:
-    if section.gives("seasons") and section.gives("peak_per_second"):
-        yield Refusal(
-            at=("seasons",),
-            why="the peak is a rate (peak_per_second) or a multiple of the mean (seasons), and both are given",
-            fix="keep seasons if you know how long the peak lasts, and peak_per_second otherwise",
-        )
-
-
-def _peak_is_above_mean(section: ReadsSection) -> Iterator[Refusal]:
-    """The busiest hour of an open load has at least its mean rate."""
-    mean, peak = section.per_second, section.peak_per_second
-    if mean is not None and peak is not None and peak < mean and not section.gives("concurrency"):
-        yield Refusal(
-            at=("peak_per_second",),
-            why=f"a peak of {peak:g} reads/s is below the mean of {mean:g}",
-            fix="per_second is the mean of a month; peak_per_second is the rate of the busiest hour",
-        )
-
-
-def _a_get_is_of_one_row(section: ReadsSection) -> Iterator[Refusal]:
-    """Several rows are a multi-get or a scan."""
-    if section.kind == "get" and section.rows > 1:
-        why = f"a get of {section.rows} rows"
-        yield Refusal(why=why, fix="use kind: multi-get (rows here and there) or scan (neighbours)")
-
-
-def _peak_leaves_reads(section: SeasonsSection) -> Iterator[Refusal]:
-    """Refuse a peak that has more reads than the whole day."""
-    peak, hours = section.peak, section.hours
-    if peak * hours <= HOURS_PER_DAY:
-        return
-    longest = math.floor(10 * HOURS_PER_DAY / peak) / 10
-    yield Refusal(
-        at=("hours",),
-        why=f"{hours:g} hours at {peak:g} times the mean rate have as many reads as {peak * hours:g} hours at the mean"
-        f" rate, but a day has only {HOURS_PER_DAY}",
-        fix=f"set hours to {longest:g} or less, or lower the peak; per_second is the mean over the whole day",
-    )
+    def rules(self) -> Iterator[Refusal]:
+        """Refuse a ratio where nothing is compressed."""
+        with known_values:
+            if self.codec == "none" and self.ratio > 1:
+                why = f"a ratio of {self.ratio:g} without a codec"
+                yield Refusal(why=why, fix="name the codec, or leave the ratio at 1.0")
 
 
 class SeasonsSection(Section):
     """The busiest hours of every day: how many times the mean rate, and for how long."""
-
-    rules: ClassVar[tuple[Rule, ...]] = (_peak_leaves_reads,)
 
     peak: Multiple = yaml_key(
         "The rate in the busiest hours, as a multiple of the mean rate.",
@@ -270,20 +198,25 @@ class SeasonsSection(Section):
         " peak.",
     )
 
+    def rules(self) -> Iterator[Refusal]:
+        """Refuse a peak that has more reads than the whole day."""
+        with known_values:
+            if self.peak * self.hours > HOURS_PER_DAY:
+                longest = math.floor(10 * HOURS_PER_DAY / self.peak) / 10
+                yield Refusal(
+                    at=("hours",),
+                    why=f"{self.hours:g} hours at {self.peak:g} times the mean rate have as many reads as"
+                    f" {self.peak * self.hours:g} hours at the mean rate, but a day has only {HOURS_PER_DAY}",
+                    fix=f"set hours to {longest:g} or less, or lower the peak; per_second is the mean over the whole"
+                    " day",
+                )
+
 
 class ReadsSection(Section):
     """Open load (`per_second`) or closed load (`concurrency`), never both.
 
     The cluster is sized for the busiest hour (`peak_per_second` or `seasons`); `per_second` is the mean that is billed.
     """
-
-    rules: ClassVar[tuple[Rule, ...]] = (
-        _one_load,
-        _closed_load_has_no_peak,
-        _one_peak,
-        _peak_is_above_mean,
-        _a_get_is_of_one_row,
-    )
 
     per_second: float | None = yaml_key(
         "The mean number of requests that clients send in a second. The bill is based on it. State this or"
@@ -333,6 +266,42 @@ class ReadsSection(Section):
         assumed="each request reads one row.",
     )
 
+    def rules(self) -> Iterator[Refusal]:
+        """Refuse more or less than one kind of load, a peak that cannot be, and a get of several rows."""
+        is_open, is_closed = self.gives("per_second"), self.gives("concurrency")
+        if is_open == is_closed:
+            count = "both are given" if is_open else "neither is given"
+            yield Refusal(
+                why=f"a load is open (per_second) or closed (concurrency), and {count}",
+                fix="keep per_second for a service with many users, concurrency for a benchmark's threads",
+            )
+        for peak in ("peak_per_second", "seasons"):
+            if self.gives(peak) and is_closed:
+                yield Refusal(
+                    at=(peak,),
+                    why="a closed load (concurrency) has no peak, because its rate depends on how fast the cluster"
+                    " answers",
+                    fix=f"state the load with per_second, or remove {peak}",
+                )
+        if self.gives("seasons") and self.gives("peak_per_second"):
+            yield Refusal(
+                at=("seasons",),
+                why="the peak is a rate (peak_per_second) or a multiple of the mean (seasons), and both are given",
+                fix="keep seasons if you know how long the peak lasts, and peak_per_second otherwise",
+            )
+        with known_values:
+            mean, busiest = self.per_second, self.peak_per_second
+            if mean is not None and busiest is not None and busiest < mean and not is_closed:
+                yield Refusal(
+                    at=("peak_per_second",),
+                    why=f"a peak of {busiest:g} reads/s is below the mean of {mean:g}",
+                    fix="per_second is the mean of a month; peak_per_second is the rate of the busiest hour",
+                )
+        with known_values:
+            if self.kind == "get" and self.rows > 1:
+                why = f"a get of {self.rows} rows"
+                yield Refusal(why=why, fix="use kind: multi-get (rows here and there) or scan (neighbours)")
+
     def build(self) -> Reads:
         """Return the section as the type that the calculator uses."""
         load: Load = ClosedLoad(concurrency=self.concurrency or 1)
@@ -367,53 +336,8 @@ class Writes(Section):
     )
 
 
-def _stored_or_inspected(section: WorkloadSection) -> Iterator[Refusal]:
-    """How much is stored comes from one place."""
-    if section.gives("stored") == section.gives("inspection"):
-        count = "both are given" if section.gives("stored") else "neither is given"
-        yield Refusal(
-            why=f"data is stated (stored) or inspected (inspection), and {count}", fix="keep one, such as stored: 7 TiB"
-        )
-
-
-def _check_regions(section: WorkloadSection) -> Iterator[Refusal]:
-    """An inspection has counted them."""
-    if not section.gives("regions") and not section.gives("inspection"):
-        yield Refusal(
-            why="the number of regions is neither stated (regions) nor counted (inspection)",
-            fix="state it, such as regions: 240",
-        )
-
-
-def _row_holds_a_cell(section: WorkloadSection) -> Iterator[Refusal]:
-    """A row is made of cells."""
-    if section.row < section.cell:
-        yield Refusal(
-            at=("row",),
-            why=f"a row of {exact_size(section.row)} cannot hold a cell of {exact_size(section.cell)}",
-            fix="row is what one read touches: all its cells together",
-        )
-
-
-def _inspection(path: Path, table: str) -> Inspection:
-    from warmbase.environments.reader.inspection import read_inspection  # noqa: PLC0415 - most environments name no inspection
-
-    inspection = read_inspection(path)
-    try:
-        return inspection.of_table(table) if table else inspection
-    except LookupError as error:
-        raise InvalidInput.of(
-            where=str(path),
-            what=f"workload.tables.{table}",
-            why=str(error),
-            fix="use the name that the table has in HBase",
-        ) from None
-
-
 class WorkloadSection(Section):
     """The stored data and how it is read. Sizes are means. An inspection replaces the figures of stored data."""
-
-    rules: ClassVar[tuple[Rule, ...]] = (_stored_or_inspected, _check_regions, _row_holds_a_cell)
 
     stored: Size | None = yaml_key(
         "The size of the data under the HBase root, as stored (compressed). State this or `inspection`.",
@@ -517,12 +441,42 @@ class WorkloadSection(Section):
         examples=["8 % a month"],
     )
 
+    def rules(self) -> Iterator[Refusal]:
+        """Refuse data that is stated twice or not at all, and a row that cannot hold its cells."""
+        if self.gives("stored") == self.gives("inspection"):
+            count = "both are given" if self.gives("stored") else "neither is given"
+            why = f"data is stated (stored) or inspected (inspection), and {count}"
+            yield Refusal(why=why, fix="keep one, such as stored: 7 TiB")
+        if not self.gives("regions") and not self.gives("inspection"):
+            why = "the number of regions is neither stated (regions) nor counted (inspection)"
+            yield Refusal(why=why, fix="state it, such as regions: 240")
+        with known_values:
+            if self.row < self.cell:
+                yield Refusal(
+                    at=("row",),
+                    why=f"a row of {exact_size(self.row)} cannot hold a cell of {exact_size(self.cell)}",
+                    fix="row is what one read touches: all its cells together",
+                )
+
     def build(self, directory: Path, table: str = "") -> Workload:
         """Return the calculator's workload, of the whole HBase or of one table; file names are relative to `directory`.
 
         Raises InvalidInput for an inspection or a curve that cannot be used.
         """
-        inspection = _inspection(directory / self.inspection, table) if self.inspection else None
+        inspection = None
+        if self.inspection:
+            from warmbase.environments.reader.inspection import read_inspection  # noqa: PLC0415 - most environments name no inspection
+
+            inspection = read_inspection(directory / self.inspection)
+            try:
+                inspection = inspection.of_table(table) if table else inspection
+            except LookupError as error:
+                raise InvalidInput.of(
+                    where=str(directory / self.inspection),
+                    what=f"workload.tables.{table}",
+                    why=str(error),
+                    fix="use the name that the table has in HBase",
+                ) from None
         popularity = UNIFORM if isinstance(self.popularity, str) else self.popularity.build(directory)
         return Workload(
             stored_bytes=inspection.stored_bytes if inspection else self.stored or 0,
@@ -548,49 +502,8 @@ class WorkloadSection(Section):
 TableName = Annotated[str, WithJsonSchema({"type": "string", "pattern": TABLE_NAME})]
 
 
-def _table_names(section: TablesSection) -> Iterator[Refusal]:
-    for name in section.tables:
-        if not re.fullmatch(TABLE_NAME, name):
-            why = f"{quoted(name)} is not the name of a table or of a family"
-            yield Refusal(at=("tables", name), why=why, fix=f"write {TABLE_FORM}")
-
-
-def _open_loads(section: TablesSection) -> Iterator[Refusal]:
-    """A table cannot have a closed load, because `concurrency` does not say how many requests go to each table."""
-    for name, table in section.tables.items():
-        reads = vars(table).get("reads")
-        if isinstance(reads, ReadsSection) and reads.gives("concurrency"):
-            yield Refusal(
-                at=("tables", name, "reads", "concurrency"),
-                why="a closed load (concurrency) does not say how many of its requests go to each table",
-                fix="state the reads of this table with per_second",
-            )
-
-
-def _families_share_regions(section: TablesSection) -> Iterator[Refusal]:
-    """All families of a table share its regions, and a table is stated either as a whole or by family."""
-    first = dict[str, tuple[str, int | None]]()
-    for name, table in section.tables.items():
-        whole, regions = name.partition("/")[0], vars(table).get("regions")
-        other, same = first.setdefault(whole, (name, regions))
-        if other != name and whole in {name, other}:
-            yield Refusal(
-                at=("tables", name),
-                why=f"{quoted(name)} and {quoted(other)} overlap, because one is a table and the other is its family",
-                fix="state the table as a whole, or each of its families",
-            )
-        elif regions is not None and same is not None and regions != same:
-            yield Refusal(
-                at=("tables", name, "regions"),
-                why=f"{quoted(name)} has {regions} regions and {quoted(other)} has {same}, but they share all regions",
-                fix="state the same number of regions for all families of the table",
-            )
-
-
 class TablesSection(Section):
     """Several tables that share one cluster and its cache, each with its own data and reads."""
-
-    rules: ClassVar[tuple[Rule, ...]] = (_table_names, _open_loads, _families_share_regions)
 
     tables: dict[TableName, WorkloadSection] = yaml_key(
         "The tables by name, instead of one workload for all of them. TABLE/FAMILY is one family of a table. Each table"
@@ -599,6 +512,39 @@ class TablesSection(Section):
         min_length=1,
         effect="What the keys of each table move, and the hit ratio of each table in the shared cache.",
     )
+
+    def rules(self) -> Iterator[Refusal]:
+        """Refuse names that HBase does not have, closed loads, and families that disagree about their table."""
+        first = dict[str, tuple[str, int | None]]()
+        with known_values:
+            for name, table in self.tables.items():
+                at, reads, regions = ("tables", name), vars(table).get("reads"), vars(table).get("regions")
+                if not re.fullmatch(TABLE_NAME, name):
+                    why = f"{quoted(name)} is not the name of a table or of a family"
+                    yield Refusal(at=at, why=why, fix=f"write {TABLE_FORM}")
+                if isinstance(reads, ReadsSection) and reads.gives("concurrency"):
+                    yield Refusal(
+                        at=(*at, "reads", "concurrency"),
+                        why="a closed load (concurrency) does not say how many of its requests go to each table",
+                        fix="state the reads of this table with per_second",
+                    )
+                # All families of a table share its regions, and a table is stated either as a whole or by family.
+                whole = name.partition("/")[0]
+                other, same = first.setdefault(whole, (name, regions))
+                if other != name and whole in {name, other}:
+                    yield Refusal(
+                        at=at,
+                        why=f"{quoted(name)} and {quoted(other)} overlap, because one is a table and the other is its"
+                        " family",
+                        fix="state the table as a whole, or each of its families",
+                    )
+                elif regions is not None and same is not None and regions != same:
+                    yield Refusal(
+                        at=(*at, "regions"),
+                        why=f"{quoted(name)} has {regions} regions and {quoted(other)} has {same}, but they share all"
+                        " regions",
+                        fix="state the same number of regions for all families of the table",
+                    )
 
     def build(self, directory: Path) -> Workload:
         """Return the tables as one workload of the calculator; file names are relative to `directory`."""
@@ -693,32 +639,23 @@ class TargetsSection(Section):
 
 def read_curve(path: Path) -> Curve:
     """Raises InvalidInput, with the line where there is one, for a file that is not such a curve."""
-    points = []
-    for line, row in _rows(path):
-        try:
-            points.append((float(row["rows"]), float(row["reads"])))
-        except (TypeError, ValueError, KeyError):
-            raise InvalidInput(
-                [_problem(f"{path}:{line}", f"{row} does not have the two numbers `rows` and `reads`")]
-            ) from None
-    if not points:
-        raise InvalidInput([_problem(str(path), "the file has no points")])
-    try:
-        return Curve(points=tuple(points))
-    except InvalidInput as error:
-        raise InvalidInput([_problem(str(path), error.problems[0].why)]) from None
-
-
-def _rows(path: Path) -> list[tuple[int, dict[str, str]]]:
+    where, points, why = str(path), [], "the file has no points"
     try:
         reader = csv.DictReader(io.StringIO(read_regular_file(path).decode("utf-8"), newline=""))
-        return [(reader.line_num, row) for row in reader]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InvalidInput([_problem(str(path), str(error))]) from None
-
-
-def _problem(where: str, why: str) -> Problem:
-    return Problem(
+        for line, row in [(reader.line_num, row) for row in reader]:
+            where = f"{path}:{line}"
+            try:
+                points.append((float(row["rows"]), float(row["reads"])))
+            except (TypeError, ValueError, KeyError):
+                raise ValueError(f"{row} does not have the two numbers `rows` and `reads`") from None
+        where = str(path)
+        if points:
+            return Curve(points=tuple(points))
+    except InvalidInput as error:
+        why = error.problems[0].why
+    except (OSError, ValueError, csv.Error) as error:
+        why = str(error)
+    raise InvalidInput.of(
         where=where,
         what="popularity curve",
         why=why,

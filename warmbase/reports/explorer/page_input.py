@@ -11,7 +11,7 @@ from warmbase.environments.reader.assignment import TABLES
 from warmbase.environments.reader.document import Document, YamlPath, path_text
 from warmbase.environments.reader.key import Slider
 from warmbase.environments.reader.ranges import InputRange, RangedDocument
-from warmbase.environments.reader.schema import schema_keys
+from warmbase.environments.reader.schema_keys import schema_keys
 from warmbase.reports.decision_page import value_text
 
 NONE: Final = "none"
