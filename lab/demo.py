@@ -40,7 +40,7 @@ from warmbase.linter.lint import deployable_launch
 from warmbase.operations.aws.clients import Aws, any_call
 from warmbase.operations.aws.progress import Progress
 from warmbase.operations.cluster.drift import Comparison, compare_deployed
-from warmbase.operations.deploy.change_set import run_cdk, selection
+from warmbase.operations.deploy.cdk import run_cdk, selection
 from warmbase.sizing.plan import Plan
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 
 from warmbase.environments.reader import locate
 from warmbase.ground.errors import InvalidInput
-from warmbase.operations.deploy.change_set import selection
+from warmbase.operations.deploy.cdk import selection
 
 SHIPPED = Path(__file__).parents[2] / "warmbase" / "examples"
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -21,8 +21,8 @@ from warmbase.operations.aws.progress import Progress, Say
 from warmbase.operations.canary import launch
 from warmbase.operations.canary.run import Canary, open_run
 from warmbase.operations.cluster.stack import status_of
-from warmbase.operations.deploy import deployment
-from warmbase.operations.deploy.change_set import Assembly
+from warmbase.operations.deploy import cdk, deployment
+from warmbase.operations.deploy.cdk import Assembly
 
 TODAY = "2026-12-01"
 
@@ -43,9 +43,8 @@ def without_cdk(patch: pytest.MonkeyPatch) -> None:
         selected, output = arguments[2], arguments[-1]
         app.synthesise(selected.removeprefix("environment="), output)
 
-    for room in (launch, deployment):
-        patch.setattr(room, "run_cdk", synthesised)
-    for room in (launch, deployment, sys.modules["warmbase.operations.canary.exercise"]):
+    patch.setattr(cdk, "run_cdk", synthesised)
+    for room in (launch, deployment, import_module("warmbase.operations.canary.free_calls")):
         patch.setattr(room, "deploy_stack", deploy_stack)
 
 

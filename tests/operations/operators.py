@@ -37,7 +37,7 @@ from warmbase.operations.aws.clients import Aws, Gate, only_reading
 from warmbase.operations.aws.lock import current_lock
 from warmbase.operations.cluster import stack as environment_cluster
 from warmbase.operations.cluster.drift import digest
-from warmbase.operations.deploy import change_set, deployment, tuning
+from warmbase.operations.deploy import cdk, change_set, tuning
 
 STACK = "warmbase-dev-blue-cluster"
 ROOT, CLAIM = "warmbase-dev-root-123456789012-us-east-1", "hbase.warmbase-claim"
@@ -243,7 +243,7 @@ def install_world(world: World, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(tuning, "BEGIN_SECONDS", 0.0)
     patch.setattr(tuning, "PUBLISHED_SECONDS", 0.0)
     patch.setattr(node_command.PrimaryShell, "run", lambda *_: ANSWERS)
-    for module in (deployment, change_set):
+    for module in (cdk, change_set):
         patch.setattr(module, "run_cdk", world.cdk)
 
     def aws_of(_: Mapping[str, str], gate: Gate = only_reading) -> Aws:

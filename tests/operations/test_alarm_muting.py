@@ -22,7 +22,8 @@ from warmbase.operations.cluster import alarms as alarm_muting
 from warmbase.operations.cluster.alarms import MUTE_HOURS, Silence, mute, read_silence, unmute
 from warmbase.operations.cluster.drift import compare_deployed
 from warmbase.operations.cluster.state import state
-from warmbase.operations.deploy.deployment import Proposal, Work, deployment
+from warmbase.operations.deploy.cdk import Assembly
+from warmbase.operations.deploy.deployment import Proposal, deployment
 
 RULE = "warmbase-dev-blue-teardown"
 CALLS = {f"warmbase-dev-blue-call-{cause}" for cause in ("servers", "cache", "writes-to-cache", "room", "reads")}
@@ -155,11 +156,11 @@ def test_a_deployment_ends_a_silence(here: Deployed, tmp_path: Path, *, is_disab
         mute(here.aws, "dev", "blue")
     silent = replace(proposal, silences={"blue": silence(here)})
     assert not silent.empty
-    work = Work(name=str(here.file), aws=here.aws, variables={}, directory=tmp_path)
-    [stage] = [stage for stage in deployment(work, silent) if "silence" in stage.title]
+    assembly = Assembly(name=str(here.file), aws=here.aws, variables={}, directory=tmp_path)
+    [stage] = [stage for stage in deployment(assembly, silent) if "silence" in stage.title]
     assert stage.act(print) == "the alarms of cluster blue notify again"
     assert silence(here).lines == ()
-    assert not [stage for stage in deployment(work, proposal) if "silence" in stage.title]
+    assert not [stage for stage in deployment(assembly, proposal) if "silence" in stage.title]
 
 
 def test_a_first_deployment_shows_and_ends_the_silence_of_a_teardown(

@@ -19,8 +19,8 @@ from tests.operations.mocked_aws import clients
 from warmbase.environments.names import CANARY_TAG
 from warmbase.ground.errors import Refused
 from warmbase.operations.aws.clients import Aws
+from warmbase.operations.canary.backstop import MINUTES, SECOND_MINUTES, SOON_MINUTES, Backstop
 from warmbase.operations.canary.end_clusters import handler
-from warmbase.operations.canary.launch import MINUTES, SECOND_MINUTES, SOON_MINUTES, Backstop
 from warmbase.stacks.backstop import BackstopStack
 
 STACK = "warmbase-dev-canary-backstop"
@@ -119,7 +119,7 @@ def test_the_function_ends_only_clusters_that_are_called_like_the_canary(aws: Aw
 def test_a_second_cluster_is_launched_only_if_the_first_outlives_its_backstop(
     aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, minutes: int | None, *, refused: bool
 ) -> None:
-    refusal = import_module("warmbase.operations.canary.exercise")
+    refusal = import_module("warmbase.operations.canary.launch")
     at = None if minutes is None else NOON + 60 * minutes
     monkeypatch.setattr(refusal.time, "time", lambda: NOON)
     monkeypatch.setattr(Backstop, "fires_at", lambda _: at)

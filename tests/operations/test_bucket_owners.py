@@ -17,8 +17,7 @@ from warmbase.environments.reader import read_environment
 from warmbase.operations.aws.clients import EXPECTED, Aws, any_call, expect_owner
 from warmbase.operations.aws.root_bucket import S3Root
 from warmbase.operations.cluster.claims import claim_of
-from warmbase.operations.deploy.preflight import ROOT_CHECKS
-from warmbase.operations.deploy.preflight_account import PreflightCheck, PreflightContext
+from warmbase.operations.deploy.preflight import ROOT_CHECKS, PreflightCheck, PreflightContext
 
 STRANGER = "666666666666"
 ROOT = "warmbase-dev-root-123456789012-us-east-1"

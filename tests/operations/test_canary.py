@@ -22,7 +22,7 @@ from warmbase.environments.names import CANARY_TAG
 from warmbase.ground.errors import Drifted
 from warmbase.operations.aws.clients import Aws
 from warmbase.operations.canary import STAGES, stage_answers
-from warmbase.operations.canary.launch import Backstop
+from warmbase.operations.canary.backstop import Backstop
 
 BOOTSTRAP = "/cdk-bootstrap/hnb659fds/version"
 

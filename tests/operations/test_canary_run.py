@@ -32,8 +32,8 @@ from warmbase.operations.canary import (
     stage_numbers,
     verdicts,
 )
-from warmbase.operations.canary.exercise import is_refused
-from warmbase.operations.canary.launch import canary_price
+from warmbase.operations.canary.backstop import canary_price
+from warmbase.operations.canary.launch import is_refused
 from warmbase.operations.canary.run import Canary, CanaryRun, StageAnswer, StageOutcome, canary_name, open_run
 from warmbase.operations.verify import verification
 from warmbase.operations.verify.check import HARMS, CheckResult, read_statements

@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 from msgspec import Struct
+from msgspec.structs import replace
 
 from local_aws.server import LocalAws, local_aws
 from tests.command import PROCESS
@@ -35,8 +36,9 @@ from warmbase.operations.aws.progress import carry_out
 from warmbase.operations.cluster.protection import protect
 from warmbase.operations.cluster.stack import status_of
 from warmbase.operations.deploy import teardown as teardown_steps
-from warmbase.operations.deploy.change_set import Assembly, deploy_stack, run_cdk
-from warmbase.operations.deploy.deployment import Work, deployment, proposal
+from warmbase.operations.deploy.cdk import Assembly, run_cdk
+from warmbase.operations.deploy.change_set import deploy_stack
+from warmbase.operations.deploy.deployment import deployment, proposal
 from warmbase.operations.deploy.pinning import pin
 from warmbase.operations.deploy.teardown import teardown
 from warmbase.stacks.pinned import read_templates
@@ -178,38 +180,37 @@ def reviews_and_applies(here: Account, name: str, saved: str) -> None:
 def test_a_deployment_goes_on_from_wherever_it_was_ended(local: LocalAws, tmp_path: Path) -> None:
     """Every step of the enumeration is ended three times: never a second cluster, nor one without its claim."""
     here = account(local, tmp_path, "cut")
-    work = Work(name=str(here.file), aws=here.aws, variables=local.environment, directory=tmp_path)
-    found = proposal(work, Cut(), dry_run=False)
-    steps = list(deployment(work, found))
+    assembly = Assembly(name=str(here.file), aws=here.aws, variables=local.environment, directory=tmp_path / "cdk.out")
+    found = proposal(assembly, Cut(), dry_run=False)
+    steps = list(deployment(assembly, found))
     assert [step.title.rpartition(" ")[2] for step in steps[:3]] == [
         f"warmbase-cut-{stack}" for stack in ("network", "storage", "blue-cluster")
     ]
     clusters: list[str] = []
     for at, when in product(range(len(steps)), WHEN):
         with suppress(Killed):
-            carry_out(deployment(work, found), Cut(at, when))
+            carry_out(deployment(assembly, found), Cut(at, when))
         mine = [each for each in here.running() if _named(here, each, "warmbase-cut-blue")]
         assert len(mine) <= 1
         clusters = clusters or mine
         assert clusters == mine, "the cluster stays the one it was"
         if mine:
             assert here.holder() == mine[0]
-    carry_out(deployment(work, found), Cut())
-    again = proposal(Work(**{**_fields(work), "directory": tmp_path / "again"}), Cut(), dry_run=False)
+    carry_out(deployment(assembly, found), Cut())
+    again = proposal(replace(assembly, directory=tmp_path / "again"), Cut(), dry_run=False)
     assert again.empty
     assert list(again.records) == ["blue"]
-    refuses_what_would_replace_it(here, work, clusters)
+    refuses_what_would_replace_it(here, assembly, clusters)
 
 
-def refuses_what_would_replace_it(here: Account, work: Work, clusters: list[str]) -> None:
+def refuses_what_would_replace_it(here: Account, assembly: Assembly, clusters: list[str]) -> None:
     """Deploy a copy of the file without its record: warmbase refuses the change set, and then the stack policy does."""
-    stack, elsewhere = "warmbase-cut-blue-cluster", work.directory / "elsewhere"
+    stack, elsewhere = "warmbase-cut-blue-cluster", assembly.directory.parent / "elsewhere"
     elsewhere.mkdir()
     copy = elsewhere / here.file.name
     copy.write_text(here.file.read_text().replace("emr-7.14.0", "emr-7.13.0"))
-    assembly = Assembly(directory=elsewhere / "cdk.out", aws=here.aws, variables=work.variables)
-    output = str(assembly.directory)
-    run_cdk(("synth", "-c", f"environment={copy}", "--quiet", "--output", output), work.variables)
+    assembly = replace(assembly, name=str(copy), directory=elsewhere / "cdk.out")
+    assembly.synthesise(lambda _: None)
     with pytest.raises(Refused, match=r"would remove resources(.|\n)*Cluster, AWS::EMR::Cluster: replacement true"):
         deploy_stack(assembly, stack, lambda _: None)
     here.aws.cloudformation.update_stack(
@@ -218,10 +219,6 @@ def refuses_what_would_replace_it(here: Account, work: Work, clusters: list[str]
     [events] = [here.aws.cloudformation.describe_stack_events(StackName=stack)["StackEvents"]]
     assert any("Action denied by stack policy" in event.get("ResourceStatusReason", "") for event in events)
     assert [each for each in here.running() if _named(here, each, "warmbase-cut-blue")] == clusters
-
-
-def _fields(work: Work) -> dict[str, Any]:
-    return {name: getattr(work, name) for name in Work.__struct_fields__}
 
 
 def _named(here: Account, identity: str, name: str) -> bool:

@@ -21,9 +21,7 @@ from warmbase.linter.lint import deployable_launch
 from warmbase.operations.aws.clients import Aws
 from warmbase.operations.cluster import stack as deployed_stack
 from warmbase.operations.cluster.failed_launch import STUCK, wait_until_stable
-from warmbase.operations.deploy import preflight_account
-from warmbase.operations.deploy.preflight import preflight
-from warmbase.operations.deploy.preflight_account import BOOTSTRAP, PreflightCheck, PreflightContext
+from warmbase.operations.deploy.preflight import BOOTSTRAP, PreflightCheck, PreflightContext, preflight
 from warmbase.sizing.plan import CoreGroup, PrimaryGroup
 
 PROJECT = Path(__file__).parents[2]
@@ -144,7 +142,7 @@ def test_a_default_key_that_emr_may_not_use_is_named(
 def test_a_quota_is_compared_with_the_plan(
     aws: Aws, tmp_path: Path, limit: float, problem: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(preflight_account, "_quota", lambda *_: limit)
+    monkeypatch.setattr(aws.quotas, "get_service_quota", lambda **_: {"Quota": {"Value": limit}})
     check = checks(aws, environment(tmp_path))["vCPU quota"]
     assert check.problem.startswith(problem)
     assert ("request-service-quota-increase" in check.fix) == bool(problem)
@@ -274,5 +272,6 @@ def test_a_quota_must_hold_every_node_of_the_cluster(
     needed = {"vCPU quota": float(vcpus), "gp3 quota": gp3_gib(groups) / 1024}
     assert all(group.count and gp3_gib([group]) for group in groups)
     for limit, is_small in ((needed[name], False), (needed[name] - 1e-6, True)):
-        monkeypatch.setattr(preflight_account, "_quota", lambda *_, limit=limit: limit)
+        answer = {"Quota": {"Value": limit}}
+        monkeypatch.setattr(aws.quotas, "get_service_quota", lambda answer=answer, **_: answer)
         assert bool(checks(aws, read)[name].problem) is is_small

@@ -17,14 +17,8 @@ from tests.operations.deployed import Deployed, deployed, synthesised
 from tests.operations.mocked_aws import VARIABLES, clients
 from warmbase.cli.deploy.deploy import deploy
 from warmbase.ground.errors import InvalidInput, Refused
-from warmbase.operations.deploy.deployment import (
-    DeployableClusters,
-    Proposal,
-    Work,
-    proposed,
-    read_proposal,
-    write_proposal,
-)
+from warmbase.operations.deploy.cdk import Assembly
+from warmbase.operations.deploy.deployment import Proposal, proposed, read_proposal, write_proposal
 
 
 @pytest.fixture
@@ -34,18 +28,16 @@ def here(tmp_path: Path) -> Iterator[Deployed]:
         yield deployed(clients(), tmp_path)
 
 
-def today(here: Deployed, directory: Path) -> Proposal:
+def today(here: Deployed) -> Proposal:
     """Return what a deployment proposes now."""
-    assembly = directory / "cdk.out"
-    assembly.unlink(missing_ok=True)
-    assembly.symlink_to(synthesised(here.file.read_text()))
-    work = Work(name=str(here.file), aws=here.aws, variables=VARIABLES, directory=directory)
-    return proposed(work, here.environment, DeployableClusters(clusters={"blue": here.planned}), [])
+    directory = synthesised(here.file.read_text())
+    assembly = Assembly(name=str(here.file), aws=here.aws, variables=VARIABLES, directory=directory)
+    return proposed(assembly, here.environment, {"blue": here.planned}, [])
 
 
 def saved(here: Deployed, directory: Path) -> Path:
     file = directory / "dev.proposal.json"
-    write_proposal(file, today(here, directory), {"shown": True})
+    write_proposal(file, today(here), {"shown": True})
     return file
 
 
@@ -87,7 +79,7 @@ def lost_protection(here: Deployed) -> str:
 
 def test_what_was_saved_is_what_is_proposed_while_nothing_moves(here: Deployed, tmp_path: Path) -> None:
     file = saved(here, tmp_path)
-    read_proposal(file).refuse_other(today(here, tmp_path))
+    read_proposal(file).refuse_other(today(here))
     assert json.loads(file.read_text())["proposal"] == {"shown": True}
 
 
@@ -100,7 +92,7 @@ def test_a_proposal_is_refused_once_something_has_moved(
     file = saved(here, tmp_path)
     moved = move(here)
     with pytest.raises(Refused) as refused:
-        read_proposal(file).refuse_other(today(here, tmp_path))
+        read_proposal(file).refuse_other(today(here))
     assert moved in str(refused.value)
     assert "nothing was changed" in str(refused.value)
 
@@ -109,7 +101,7 @@ def test_a_proposal_for_another_environment_is_refused(here: Deployed, tmp_path:
     file = saved(here, tmp_path)
     file.write_text(file.read_text().replace('"environment": "dev"', '"environment": "prod"', 1))
     with pytest.raises(Refused, match="is a proposal for environment prod"):
-        read_proposal(file).refuse_other(today(here, tmp_path))
+        read_proposal(file).refuse_other(today(here))
 
 
 @pytest.mark.parametrize(
@@ -137,7 +129,7 @@ def test_a_pipe_and_a_missing_file_are_refused_at_once(tmp_path: Path) -> None:
 
 def test_a_proposal_that_cannot_be_written_is_an_error(here: Deployed, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="cannot be written"):
-        write_proposal(tmp_path / "absent/dev.json", today(here, tmp_path), {})
+        write_proposal(tmp_path / "absent/dev.json", today(here), {})
 
 
 def test_apply_deploys_and_is_no_dry_run(tmp_path: Path) -> None:

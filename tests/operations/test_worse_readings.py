@@ -19,7 +19,7 @@ from local_aws.emr.instance_groups import visible_version
 from local_aws.resources.emr import _update_flags
 from local_aws.server import LocalAws, local_aws
 from tests.operations.test_deploy_end_to_end import account
-from warmbase.operations.deploy.change_set import run_cdk
+from warmbase.operations.deploy.cdk import run_cdk
 from warmbase.operations.verify.check import PAGE, read_statements
 
 

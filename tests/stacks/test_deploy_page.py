@@ -11,7 +11,7 @@ import pytest
 
 from tests.patience import HANG_SECONDS
 from tests.stacks.template import Templates
-from warmbase.operations.deploy.change_set import cdk_command
+from warmbase.operations.deploy.cdk import cdk_command
 
 PROJECT = Path(__file__).parents[2]
 README, DEPLOY, OPERATIONS = (

@@ -20,7 +20,7 @@ from warmbase.ground.units import format_usd
 from warmbase.operations.aws.clients import Aws, environment_aws
 from warmbase.operations.aws.lock import environment_lock
 from warmbase.operations.canary import CONFIRMED, OPEN, REFUTED, STAGES, Verdict, stage_answers, stage_numbers, verdicts
-from warmbase.operations.canary.launch import MINUTES, Backstop, CanaryPrice, canary_price
+from warmbase.operations.canary.backstop import MINUTES, Backstop, CanaryPrice, canary_price
 from warmbase.operations.canary.run import LAST_STAGE, Canary, CanaryRun, StageAnswer, open_run
 from warmbase.reports.markdown import paragraph, section, table
 

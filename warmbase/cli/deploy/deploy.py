@@ -20,15 +20,15 @@ from warmbase.cli.terminal import echo
 from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import OperationFailed
 from warmbase.ground.units import format_usd
-from warmbase.operations.aws.clients import environment_aws
+from warmbase.operations.aws.clients import Aws, environment_aws
 from warmbase.operations.aws.errors import translated
 from warmbase.operations.aws.lock import environment_lock
 from warmbase.operations.aws.progress import carry_out
 from warmbase.operations.cluster.alarms import read_topics, topic_faults
+from warmbase.operations.deploy.cdk import Assembly
 from warmbase.operations.deploy.deployment import (
     Proposal,
     StackChange,
-    Work,
     deployment,
     proposal,
     read_proposal,
@@ -82,8 +82,8 @@ def deploy(environment: str, output: str, save: Path | None, saved: Path | None,
     consent = EndConsent(dry_run=review_only or reviewed is not None, yes=switches["yes"], piped=output == "json")
     end_failed_launches(aws, read, "deploy", progress, consent)
     with tempfile.TemporaryDirectory(prefix="warmbase-deploy-") as directory:
-        work = Work(name=environment, aws=aws, variables=variables, directory=Path(directory))
-        proposed = proposal(work, progress, dry_run=review_only or reviewed is not None)
+        assembly = Assembly(name=environment, aws=aws, variables=variables, directory=Path(directory))
+        proposed = proposal(assembly, progress, dry_run=review_only or reviewed is not None)
         echo(json_text(_document(proposed)) if output == "json" else Page().text(_page(proposed)))
         if save:
             write_proposal(save, proposed, plain(_document(proposed)))
@@ -95,28 +95,28 @@ def deploy(environment: str, output: str, save: Path | None, saved: Path | None,
         if not proposed.empty:
             if not switches["yes"] and not reviewed:
                 confirm("Deploy this?")
-            _carry_out(work, proposed, progress)
-        for line in _unheard(work, proposed):
+            _carry_out(assembly, proposed, progress)
+        for line in _unheard(assembly.aws, proposed):
             echo(line, err=True)
 
 
-def _carry_out(work: Work, proposed: Proposal, progress: TerminalProgress) -> None:
+def _carry_out(assembly: Assembly, proposed: Proposal, progress: TerminalProgress) -> None:
     """Deploy the proposal with the lock, and say where the records of new clusters are."""
-    with environment_lock(work.aws, proposed.environment, "deploy"):
-        refuse_outdated(work, proposed, progress)
-        carry_out(deployment(work, proposed), progress)
+    with environment_lock(assembly.aws, proposed.environment, "deploy"):
+        refuse_outdated(assembly, proposed, progress)
+        carry_out(deployment(assembly, proposed), progress)
     for cluster_name in (*proposed.launches, *proposed.analytics):
         where = Path(proposed.environment.source).with_suffix(".launch") / cluster_name
         echo(f"cluster {cluster_name} is running; its launch record is {where}: commit it")
 
 
-def _unheard(work: Work, proposed: Proposal) -> Iterator[str]:
+def _unheard(aws: Aws, proposed: Proposal) -> Iterator[str]:
     """Yield why notifications of the clusters reach nobody; if that cannot be read, the deployment still succeeds."""
     environment = proposed.environment
     for cluster_name in environment.cluster_names:
         try:
             with translated("could not read the subscriptions of the alarms", "run warmbase status"):
-                topics = read_topics(work.aws, environment.name, cluster_name, environment.alarm_email)
+                topics = read_topics(aws, environment.name, cluster_name, environment.alarm_email)
         except OperationFailed as failed:
             yield f"alarms of cluster {cluster_name}: {failed.summary}"
             continue

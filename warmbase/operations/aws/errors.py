@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -151,6 +151,16 @@ ENDPOINT: Final = "check AWS_ENDPOINT_URL and the proxy settings (HTTPS_PROXY)"
 def error_code(error: ClientError) -> str:
     """Return the service's own code."""
     return str(error.response.get("Error", {}).get("Code", ""))
+
+
+@contextmanager
+def suppress_codes(codes: Collection[str] = MISSING) -> Iterator[None]:
+    """Leave the block at an error of AWS with one of these codes; the default is that something does not exist."""
+    try:
+        yield
+    except ClientError as error:
+        if error_code(error) not in codes:
+            raise
 
 
 @contextmanager

@@ -8,6 +8,7 @@ Each row of docs/unconfirmed.md gets a verdict: confirmed, refuted with what was
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
@@ -15,11 +16,19 @@ from typing import Final
 from msgspec import Struct
 
 from warmbase.ground.errors import InvalidInput, WarmbaseError
-from warmbase.operations.canary.exercise import exercise, refusal
+from warmbase.operations.canary.exercise import exercise
 from warmbase.operations.canary.free_calls import free_calls
-from warmbase.operations.canary.launch import inspect_cluster, launch_cluster
+from warmbase.operations.canary.launch import inspect_cluster, launch_cluster, refusal
 from warmbase.operations.canary.leftovers import leave_nothing
-from warmbase.operations.canary.run import Canary, StageAnswer, StageOutcome, is_interruption
+from warmbase.operations.canary.run import (
+    LAST_STAGE,
+    LAUNCH,
+    REFUSAL,
+    Canary,
+    StageAnswer,
+    StageOutcome,
+    is_interruption,
+)
 from warmbase.operations.verify.check import HARMS, CheckResult, Statement, read_statements
 
 
@@ -30,37 +39,31 @@ class CanaryStage(Struct, frozen=True, kw_only=True):
     act: Callable[[Canary], StageOutcome]
 
 
-LAUNCH: Final = 1
 STAGES: Final[Mapping[int, CanaryStage]] = {
     0: CanaryStage(title="free calls", act=free_calls),
     LAUNCH: CanaryStage(title="launch", act=launch_cluster),
     2: CanaryStage(title="look", act=inspect_cluster),
     3: CanaryStage(title="exercise", act=exercise),
-    4: CanaryStage(title="refusal", act=refusal),
-    5: CanaryStage(title="leave nothing", act=leave_nothing),
+    REFUSAL: CanaryStage(title="refusal", act=refusal),
+    LAST_STAGE: CanaryStage(title="leave nothing", act=leave_nothing),
 }
 
 
 def stage_numbers(text: str) -> tuple[int, ...]:
     """Return the stages that a text such as `0-2` or `0,5` names, in order. Raises InvalidInput for another text."""
     numbers: set[int] = set()
-    for part in text.split(","):
-        first, dash, last = part.strip().partition("-")
-        if not (first.isdecimal() and (last.isdecimal() or not dash)):
-            raise _unknown_stages(text)
-        numbers.update(range(int(first), int(last or first) + 1))
-    if not numbers or max(numbers) > max(STAGES):
-        raise _unknown_stages(text)
-    return tuple(sorted(numbers & STAGES.keys()))
-
-
-def _unknown_stages(text: str) -> InvalidInput:
-    return InvalidInput.of(
-        where="--stages",
-        what=repr(text),
-        why=f"the stages are {min(STAGES)} to {max(STAGES)}",
-        fix="write a range such as 0-2, or a list such as 0,1,5",
-    )
+    ranges = [re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip()) for part in text.split(",")]
+    for one in ranges:
+        if one is not None:
+            numbers.update(range(int(one[1]), int(one[2] or one[1]) + 1))
+    if None in ranges or not numbers or max(numbers) > LAST_STAGE:
+        raise InvalidInput.of(
+            where="--stages",
+            what=repr(text),
+            why=f"the stages are {min(STAGES)} to {LAST_STAGE}",
+            fix="write a range such as 0-2, or a list such as 0,1,5",
+        )
+    return tuple(sorted(numbers))
 
 
 def stage_answers(canary: Canary, numbers: Sequence[int]) -> Iterator[StageAnswer]:
@@ -72,28 +75,24 @@ def stage_answers(canary: Canary, numbers: Sequence[int]) -> Iterator[StageAnswe
     for number in numbers:
         answer = canary.run.answer(number)
         if answer is None or answer.failure:
-            answer = _answered(canary, number)
+            began, outcome, failure = time.monotonic(), StageOutcome(), ""
+            try:
+                outcome = STAGES[number].act(canary)
+            except WarmbaseError as error:
+                if is_interruption(error):
+                    raise
+                failure = str(error)
+            answer = StageAnswer(
+                stage=number,
+                seconds=time.monotonic() - began,
+                failure=failure,
+                lines=outcome.lines,
+                results=outcome.results,
+            )
             canary.run.save(answer)
         yield answer
         if number == LAUNCH and answer.failure:
             return
-
-
-def _answered(canary: Canary, number: int) -> StageAnswer:
-    began, outcome, failure = time.monotonic(), StageOutcome(), ""
-    try:
-        outcome = STAGES[number].act(canary)
-    except WarmbaseError as error:
-        if is_interruption(error):
-            raise
-        failure = str(error)
-    return StageAnswer(
-        stage=number,
-        seconds=time.monotonic() - began,
-        failure=failure,
-        lines=outcome.lines,
-        results=outcome.results,
-    )
 
 
 CONFIRMED: Final = "confirmed"
@@ -121,14 +120,11 @@ def verdicts(answers: Iterable[StageAnswer]) -> tuple[Verdict, ...]:
         for result in answer.results:
             if result.row and result.good is not None:
                 latest[result.row, result.check] = result
-    rows = [_verdict(statement, latest.values()) for statement in read_statements()]
+    rows = []
+    for statement in read_statements():
+        ours = [result for result in latest.values() if statement.what.startswith(result.row)]
+        bad = [result for result in ours if result.good is False]
+        verdict = REFUTED if bad else CONFIRMED if ours else OPEN
+        observation = "; ".join(f"{result.check}: {result.found}" for result in bad or ours) or statement.check
+        rows.append(Verdict(statement=statement, verdict=verdict, observation=observation))
     return tuple(sorted(rows, key=lambda one: (HARMS.index(one.statement.harm), ORDER.index(one.verdict))))
-
-
-def _verdict(statement: Statement, results: Iterable[CheckResult]) -> Verdict:
-    ours = [result for result in results if statement.what.startswith(result.row)]
-    bad = [result for result in ours if result.good is False]
-    if not ours:
-        return Verdict(statement=statement, verdict=OPEN, observation=statement.check)
-    observation = "; ".join(f"{result.check}: {result.found}" for result in bad or ours)
-    return Verdict(statement=statement, verdict=REFUTED if bad else CONFIRMED, observation=observation)

@@ -16,12 +16,13 @@ from botocore.exceptions import ClientError
 from warmbase.configurations.launch import Launch
 from warmbase.environments.environment import UNCONDITIONAL, Wal
 from warmbase.environments.launch_record import launch_records
-from warmbase.environments.names import emr_cluster_name
+from warmbase.environments.names import backstop_stack, emr_cluster_name
 from warmbase.operations.aws.clients import Aws
 from warmbase.operations.aws.errors import EXPIRED, error_code
 from warmbase.operations.aws.progress import turns
-from warmbase.operations.canary.launch import MINUTES, Backstop, deploy_backstop
+from warmbase.operations.canary.backstop import MINUTES, Backstop
 from warmbase.operations.canary.run import Canary, StageOutcome
+from warmbase.operations.deploy.change_set import deploy_stack
 from warmbase.operations.deploy.preflight import preflight
 from warmbase.operations.verify.check import Check, CheckResult
 
@@ -55,11 +56,21 @@ def free_calls(canary: Canary) -> StageOutcome:
             check = Check(ready.name, "", "ready for a deployment", ready.fix)
             results.append(check.result(ready.problem or ready.detail, good=not ready.problem))
         say(f"{len(results)} checks")
-    with canary.progress.step("create the backstop, which ends clusters") as say:
-        deploy_backstop(canary, say)
+    with (
+        canary.progress.step("create the backstop, which ends clusters") as say,
+        canary.assembly(canary.run.file) as assembly,
+    ):
+        assembly.synthesise(say)
+        deploy_stack(assembly, backstop_stack(canary.environment.name), say)
     for title, question in QUESTIONS.items():
         with canary.progress.step(f"ask about {title}") as say:
-            answers = list(_answers(title, question, canary, launch))
+            answers = list[CheckResult]()
+            try:
+                answers += question(canary, launch)
+            except ClientError as error:
+                if error_code(error) in EXPIRED:
+                    raise
+                answers.append(Check(title, "", "an answer", "").result(f"no answer: {error}"[:200], good=None))
             results += answers
             say("; ".join(answer.found for answer in answers))
     good, unknown = (sum(result.good is verdict for result in results) for verdict in (True, None))
@@ -70,16 +81,6 @@ def free_calls(canary: Canary) -> StageOutcome:
 
 
 Question = Callable[[Canary, Launch], Iterator[CheckResult]]
-
-
-def _answers(title: str, question: Question, canary: Canary, launch: Launch) -> Iterator[CheckResult]:
-    """Yield the answers to one question; one unknown result where AWS refuses to answer it."""
-    try:
-        yield from question(canary, launch)
-    except ClientError as error:
-        if error_code(error) in EXPIRED:
-            raise
-        yield Check(title, "", "an answer", "").result(f"no answer: {error}"[:200], good=None)
 
 
 def _releases(canary: Canary, launch: Launch) -> Iterator[CheckResult]:

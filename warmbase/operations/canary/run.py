@@ -28,11 +28,13 @@ from warmbase.operations.aws.errors import EXPIRED, THROTTLED, error_code
 from warmbase.operations.aws.lock import current_lock, remove_lock
 from warmbase.operations.aws.progress import Progress, Stage, carry_out
 from warmbase.operations.cluster.stack import EnvironmentCluster, environment_cluster
-from warmbase.operations.deploy.deployment import Work
+from warmbase.operations.deploy.cdk import Assembly
 from warmbase.operations.verify.check import CheckResult
 
 FIRST: Final = "blue"
 SECOND: Final = "green"
+LAUNCH: Final = 1
+REFUSAL: Final = 4
 LAST_STAGE: Final = 5
 MOST_LETTERS: Final = 14
 """A name has at most 21 characters, and `-canary` follows."""
@@ -92,15 +94,9 @@ class CanaryRun(Struct, frozen=True, kw_only=True):
         """Return the file that has, in place of the first cluster, a second one over the same root."""
         return self.directory / "second" / f"{self.name}.yaml"
 
-    @property
-    def is_complete(self) -> bool:
-        """Return whether the last stage has ended well."""
-        last = self.answer(LAST_STAGE)
-        return last is not None and not last.failure
-
     def answer(self, stage: int) -> StageAnswer | None:
         """Return the saved answer of a stage; None where there is none yet."""
-        return _read(self._answer_file(stage), StageAnswer)
+        return _read(self.directory / f"stage-{stage}.json", StageAnswer)
 
     def answers(self) -> tuple[StageAnswer, ...]:
         """Return the saved answers, in the order of the stages."""
@@ -108,15 +104,15 @@ class CanaryRun(Struct, frozen=True, kw_only=True):
 
     def save(self, answer: StageAnswer) -> None:
         """Save the answer of a stage."""
-        self.write(self._answer_file(answer.stage), msgspec.json.format(msgspec.json.encode(answer)).decode())
+        text = msgspec.json.format(msgspec.json.encode(answer)).decode()
+        self.write(self.directory / f"stage-{answer.stage}.json", text)
 
     def begin(self, environment: Environment) -> None:
         """Write the files of the run, as far as they do not exist."""
-        record = RunRecord(source=environment.source, name=self.name)
         files = {
-            self.directory / "run.json": json.dumps(msgspec.to_builtins(record), indent=1),
-            self.file: canary_text(environment, self.name),
-            self.second_file: canary_text(environment, self.name, second=True),
+            self.directory / "run.json": json.dumps({"source": environment.source, "name": self.name}, indent=1),
+            self.file: _environment_text(environment, self.name),
+            self.second_file: _environment_text(environment, self.name, second=True),
         }
         for file, text in files.items():
             if not file.exists():
@@ -128,9 +124,6 @@ class CanaryRun(Struct, frozen=True, kw_only=True):
         partial = file.with_name(f".{file.name}.partial")
         partial.write_text(text, encoding="utf-8")
         partial.replace(file)
-
-    def _answer_file(self, stage: int) -> Path:
-        return self.directory / f"stage-{stage}.json"
 
 
 def canary_name(environment: Environment) -> str:
@@ -144,14 +137,15 @@ def open_run(environment: Environment, parent: Path, today: str) -> CanaryRun:
     for file in sorted(parent.glob("*/run.json"), reverse=True):
         record = _read(file, RunRecord)
         run = CanaryRun(directory=file.parent, name=name)
-        if record is not None and record.name == name and not run.is_complete:
+        last = run.answer(LAST_STAGE)
+        if record is not None and record.name == name and (last is None or last.failure):
             return run
     others = [path.name for path in parent.glob(f"{today}*")]
     directory = parent / (today if today not in others else f"{today}-{len(others) + 1}")
     return CanaryRun(directory=directory, name=name)
 
 
-def canary_text(environment: Environment, name: str, *, second: bool = False) -> str:
+def _environment_text(environment: Environment, name: str, *, second: bool = False) -> str:
     """Return the text of a small environment in the place, and with the release, of another one.
 
     `second` names another cluster over the same root, with three primary nodes; every other resource is shared.
@@ -230,10 +224,10 @@ class Canary(Struct, frozen=True, kw_only=True):
         return cluster
 
     @contextmanager
-    def work(self, file: Path) -> Iterator[Work]:
-        """Yield the work of deploying an environment file, with a directory for its templates."""
+    def assembly(self, file: Path) -> Iterator[Assembly]:
+        """Yield the assembly of an environment file, in a directory of its own."""
         with TemporaryDirectory(prefix="warmbase-canary-") as directory:
-            yield Work(name=str(file), aws=self.aws, variables=self.variables, directory=Path(directory))
+            yield Assembly(name=str(file), aws=self.aws, variables=self.variables, directory=Path(directory))
 
     def remove_stale_lock(self) -> None:
         """Remove the lock that a canary of this machine left behind, whose process no longer runs."""

@@ -10,7 +10,7 @@ down and protected; from then on it is tuned, and its stack changes what lies ar
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -27,7 +27,6 @@ from warmbase.environments.names import cluster_stack, monitoring_stack, network
 from warmbase.environments.reader import read_environment
 from warmbase.environments.regular_file import read_regular_file
 from warmbase.ground.errors import InvalidInput, Refused
-from warmbase.operations.aws.clients import Aws
 from warmbase.operations.aws.errors import translated
 from warmbase.operations.aws.lock import environment_lock
 from warmbase.operations.aws.progress import Progress, Say, Stage
@@ -36,25 +35,11 @@ from warmbase.operations.cluster.alarms import Silence, read_silence, unmute
 from warmbase.operations.cluster.drift import Basis, digest, group_basis, record_basis, refuse_moved, trace_basis
 from warmbase.operations.cluster.protection import Protection, protect, read_protection, read_stack_protection
 from warmbase.operations.cluster.stack import status_of
-from warmbase.operations.deploy.change_set import Assembly, deploy_stack, run_cdk, selection, template_of
+from warmbase.operations.deploy.cdk import Assembly, selection
+from warmbase.operations.deploy.change_set import NO_STACK, deploy_stack, template_of
 from warmbase.operations.deploy.pinning import pin_once
-from warmbase.operations.deploy.preflight import preflight, refuse_unready
-from warmbase.operations.deploy.preflight_account import PreflightCheck
+from warmbase.operations.deploy.preflight import PreflightCheck, preflight, refuse_unready
 from warmbase.operations.deploy.tuning import Tuning, reconfiguration
-
-
-class Work(Struct, frozen=True, kw_only=True):
-    """An environment as you named it, with the clients and variables to deploy it; `directory` takes the assembly."""
-
-    name: str
-    aws: Aws
-    variables: Mapping[str, str]
-    directory: Path
-
-    @property
-    def assembly(self) -> Assembly:
-        """Return what is synthesised."""
-        return Assembly(directory=self.directory / "cdk.out", aws=self.aws, variables=self.variables)
 
 
 class StackChange(Struct, frozen=True, kw_only=True):
@@ -69,6 +54,11 @@ class StackChange(Struct, frozen=True, kw_only=True):
     """A digest of the deployed template; empty if there is no stack yet."""
     template: str
     """A digest of the synthesised template."""
+
+    @property
+    def differs(self) -> bool:
+        """Return whether a deployment would create or change the stack."""
+        return self.status is None or bool(self.added or self.changed or self.removed)
 
 
 class Proposal(Struct, frozen=True, kw_only=True):
@@ -127,177 +117,139 @@ class Proposal(Struct, frozen=True, kw_only=True):
     @property
     def empty(self) -> bool:
         """Return whether there is nothing to do."""
-        changes = any((stack.added, stack.changed, stack.removed) != ((), (), ()) for stack in self.stacks)
-        unmade = any(stack.status is None for stack in self.stacks)
-        tuned = any(tuning.group_changes for tuning in self.tunings.values())
-        silent = any(silence.ours for silence in self.silences.values())
-        unprotected = any(protection.missing for protection in self.protections.values())
-        return not (changes or unmade or self.bucket or tuned or silent or unprotected)
+        return not (
+            any(stack.differs for stack in self.stacks)
+            or self.bucket
+            or any(tuning.group_changes for tuning in self.tunings.values())
+            or any(silence.ours for silence in self.silences.values())
+            or any(protection.missing for protection in self.protections.values())
+        )
 
 
-def proposal(work: Work, progress: Progress, *, dry_run: bool) -> Proposal:
+def proposal(assembly: Assembly, progress: Progress, *, dry_run: bool) -> Proposal:
     """Return what a deployment would change. It first records a cluster that an earlier run launched.
 
     Raises InvalidInput for a faulty file or record, Infeasible, or Refused if a check fails.
     """
-    environment = read_environment(work.name)
+    aws, environment = assembly.aws, read_environment(assembly.name)
     with progress.step("read the environment and plan") as say:
-        clusters = DeployableClusters.of(environment)
-        say(clusters.text)
+        clusters = deployable_clusters(environment)
+        groups = {name: cluster.launch.plan.core for name, cluster in clusters.items()}
+        say(", ".join(f"{name}: {group.count} x {group.instance_type}" for name, group in groups.items()))
     with progress.step("check the account") as say:
-        checks = list(preflight(work.aws, environment, clusters.launches, clusters.records))
+        checks = list(preflight(aws, environment, _launches(clusters), _records(clusters)))
         refuse_unready(checks)
         say(f"{len(checks)} checks, no problem")
-    unrecorded = _unrecorded(work.aws, environment, clusters.records)
-    if unrecorded:
-        _refuse_dry(environment, unrecorded, dry_run=dry_run)
-        for cluster_name in unrecorded:
-            title = f"record cluster {cluster_name}, which an earlier run launched"
-            with environment_lock(work.aws, environment, "deploy"), progress.step(title) as say:
-                say(pin_once(work.aws, environment, cluster_name, say))
-        clusters = DeployableClusters.of(environment)
-    with progress.step(f"cdk synth -c {selection(work.name)}") as say:
-        output = str(work.assembly.directory)
-        run_cdk(("synth", "-c", selection(work.name), "--quiet", "--output", output), work.variables, say)
-        say("done")
-    with progress.step("compare with the deployed stacks") as say, reading_stacks(environment):
-        changes = proposed(work, environment, clusters, checks)
-        say(
-            "no difference"
-            if changes.empty
-            else f"{sum(1 for stack in changes.stacks if _differs(stack))} stacks differ"
+    with _reading_stacks(environment):
+        unrecorded = [
+            cluster_name
+            for cluster_name in environment.cluster_names
+            if cluster_name not in _records(clusters)
+            and status_of(aws, cluster_stack(environment.name, cluster_name)) not in NO_STACK
+        ]
+    if unrecorded and dry_run:
+        file = Path(environment.source).stem
+        raise Refused.of(
+            where=f"cluster {', '.join(unrecorded)}",
+            what="runs without a launch record",
+            why="a deployment would write the record first, but a dry run writes nothing",
+            fix=f"warmbase pin {file}, then run the same command again; or run `warmbase deploy {file}`,"
+            " which writes the record, and asks before it changes anything else",
         )
+    for cluster_name in unrecorded:
+        title = f"record cluster {cluster_name}, which an earlier run launched"
+        with environment_lock(aws, environment, "deploy"), progress.step(title) as say:
+            say(pin_once(aws, environment, cluster_name, say))
+    if unrecorded:
+        clusters = deployable_clusters(environment)
+    with progress.step(f"cdk synth -c {selection(assembly.name)}") as say:
+        assembly.synthesise(say)
+        say("done")
+    with progress.step("compare with the deployed stacks") as say, _reading_stacks(environment):
+        changes = proposed(assembly, environment, clusters, checks)
+        differing = sum(stack.differs for stack in changes.stacks)
+        say("no difference" if changes.empty else f"{differing} stacks differ")
     return changes
 
 
-def refuse_outdated(work: Work, changes: Proposal, progress: Progress) -> None:
+def refuse_outdated(assembly: Assembly, changes: Proposal, progress: Progress) -> None:
     """Read the facts of the proposal again. Raises Refused if any of them has changed.
 
     Call it while you hold the lock, so that nothing changes afterwards.
     """
     environment = changes.environment
-    with progress.step("check that nothing has changed since the proposal") as say, reading_stacks(environment):
-        clusters = DeployableClusters.of(environment)
-        checks = list(preflight(work.aws, environment, clusters.launches, clusters.records))
+    with progress.step("check that nothing has changed since the proposal") as say, _reading_stacks(environment):
+        clusters = deployable_clusters(environment)
+        checks = list(preflight(assembly.aws, environment, _launches(clusters), _records(clusters)))
         refuse_unready(checks)
-        now = proposed(work, environment, clusters, checks)
+        now = proposed(assembly, environment, clusters, checks)
         refuse_moved(changes.basis, now.basis)
         say(f"{len(now.basis)} facts, none of which has changed")
 
 
-class DeployableClusters(Struct, frozen=True, kw_only=True):
-    """The clusters of an environment by name, as they can be deployed, those of HBase first."""
-
-    clusters: Mapping[str, EngineCluster]
-
-    @classmethod
-    def of(cls, environment: Environment) -> DeployableClusters:
-        """Return every cluster, checked. Raises as `deployable_clusters`."""
-        return cls(clusters=deployable_clusters(environment))
-
-    @property
-    def launches(self) -> Mapping[str, Launch]:
-        """Return the launches of HBase's clusters."""
-        launches = {name: cluster.launch for name, cluster in self.clusters.items()}
-        return {name: launch for name, launch in launches.items() if isinstance(launch, Launch)}
-
-    @property
-    def analytics(self) -> Mapping[str, Any]:
-        """Return the plans of the analytics clusters."""
-        return {name: cluster.launch.plan for name, cluster in self.clusters.items() if name not in self.launches}
-
-    @property
-    def records(self) -> Mapping[str, LaunchRecord]:
-        """Return the launch records of all clusters that have one."""
-        records = {name: cluster.record for name, cluster in self.clusters.items()}
-        return {name: record for name, record in records.items() if record is not None}
-
-    @property
-    def text(self) -> str:
-        """Return the core nodes of each cluster."""
-        groups = {name: cluster.launch.plan.core for name, cluster in self.clusters.items()}
-        return ", ".join(f"{name}: {group.count} x {group.instance_type}" for name, group in groups.items())
-
-
-def _unrecorded(aws: Aws, environment: Environment, records: Mapping[str, LaunchRecord]) -> list[str]:
-    with reading_stacks(environment):
-        return [
-            cluster_name
-            for cluster_name in environment.cluster_names
-            if cluster_name not in records
-            and status_of(aws, cluster_stack(environment.name, cluster_name)) not in {None, "REVIEW_IN_PROGRESS"}
-        ]
-
-
-def _refuse_dry(environment: Environment, unrecorded: list[str], *, dry_run: bool) -> None:
-    if dry_run:
-        names, name = ", ".join(unrecorded), Path(environment.source).stem
-        raise Refused.of(
-            where=f"cluster {names}",
-            what="runs without a launch record",
-            why="a deployment would write the record first, but a dry run writes nothing",
-            fix=f"warmbase pin {name}, then run the same command again; or run `warmbase deploy {name}`,"
-            " which writes the record, and asks before it changes anything else",
-        )
-
-
 def proposed(
-    work: Work,
+    assembly: Assembly,
     environment: Environment,
-    clusters: DeployableClusters,
-    checks: list[PreflightCheck],
+    clusters: Mapping[str, EngineCluster],
+    checks: Sequence[PreflightCheck],
 ) -> Proposal:
     """Return what would change, from the synthesised templates and what AWS describes. Raises botocore's errors."""
-    aws, planned, records = work.aws, clusters.clusters, clusters.records
-    tunings = {name: engine_of(environment, name).tuning(aws, planned[name]) for name in planned if name in records}
+    aws, launches, records = assembly.aws, _launches(clusters), _records(clusters)
+    tunings = {name: engine_of(environment, name).tuning(aws, clusters[name]) for name in clusters if name in records}
     return Proposal(
         environment=environment,
         checks=tuple(checks),
-        launches=clusters.launches,
-        analytics=clusters.analytics,
+        launches=launches,
+        analytics={name: cluster.launch.plan for name, cluster in clusters.items() if name not in launches},
         records=records,
-        stacks=tuple(_stack_changes(work)),
+        stacks=tuple(_stack_changes(assembly)),
         bucket=tuple(needs(aws, environment.root)) if environment.mode.keeps_data_in_s3 else (),
         tunings=tunings,
         protections={
             name: (read_protection if name in records else read_stack_protection)(aws, environment.name, name)
-            for name in planned
+            for name in clusters
         },
         account=aws.account,
-        traces=trace_basis(aws, environment, planned.keys() - records.keys()),
-        silences={name: read_silence(aws, environment.name, name) for name in planned},
-        usd_per_month={name: cluster.launch.plan.cost.usd_per_month for name, cluster in planned.items()},
+        traces=trace_basis(aws, environment, clusters.keys() - records.keys()),
+        silences={name: read_silence(aws, environment.name, name) for name in clusters},
+        usd_per_month={name: cluster.launch.plan.cost.usd_per_month for name, cluster in clusters.items()},
         current_usd_per_month={
-            name: engine_of(environment, name).current_usd(planned[name], tuning.running.cluster.groups["core"].count)
+            name: engine_of(environment, name).current_usd(clusters[name], tuning.running.cluster.groups["core"].count)
             for name, tuning in tunings.items()
         },
     )
 
 
-def _stack_changes(work: Work) -> Iterator[StackChange]:
-    for file in sorted(work.assembly.directory.glob("*.template.json")):
+def _launches(clusters: Mapping[str, EngineCluster]) -> Mapping[str, Launch]:
+    """Return the launches of HBase's clusters."""
+    launches = {name: cluster.launch for name, cluster in clusters.items()}
+    return {name: launch for name, launch in launches.items() if isinstance(launch, Launch)}
+
+
+def _records(clusters: Mapping[str, EngineCluster]) -> Mapping[str, LaunchRecord]:
+    """Return the launch records of all clusters that have one."""
+    return {name: cluster.record for name, cluster in clusters.items() if cluster.record is not None}
+
+
+def _stack_changes(assembly: Assembly) -> Iterator[StackChange]:
+    for file in sorted(assembly.directory.glob("*.template.json")):
         name = file.name.removesuffix(".template.json")
-        status = status_of(work.aws, name)
-        there = None if status in {None, "REVIEW_IN_PROGRESS"} else template_of(work.aws, name)["Resources"]
-        wanted: Mapping[str, Any] = work.assembly.template(name)["Resources"]
+        status = status_of(assembly.aws, name)
+        exists = status not in NO_STACK
+        there = template_of(assembly.aws, name)["Resources"] if exists else {}
+        wanted: Mapping[str, Any] = assembly.template(name)["Resources"]
         yield StackChange(
             name=name,
-            status=None if there is None else status,
-            added=tuple(sorted(wanted.keys() - (there or {}).keys())),
-            changed=tuple(
-                sorted(key for key in wanted.keys() & (there or {}).keys() if wanted[key] != (there or {})[key])
-            ),
-            removed=tuple(sorted((there or {}).keys() - wanted.keys())),
-            deployed_template="" if there is None else digest(there),
+            status=status if exists else None,
+            added=tuple(sorted(wanted.keys() - there.keys())),
+            changed=tuple(sorted(key for key in wanted.keys() & there.keys() if wanted[key] != there[key])),
+            removed=tuple(sorted(there.keys() - wanted.keys())),
+            deployed_template=digest(there) if exists else "",
             template=digest(wanted),
         )
 
 
-def _differs(change: StackChange) -> bool:
-    return change.status is None or bool(change.added or change.changed or change.removed)
-
-
-def reading_stacks(environment: Environment) -> AbstractContextManager[None]:
+def _reading_stacks(environment: Environment) -> AbstractContextManager[None]:
     """Translate errors of boto3 while the deployed stacks are read."""
     return translated(f"could not read the deployed stacks of {environment.name}", "run the same command again")
 
@@ -371,65 +323,64 @@ def read_proposal(file: Path) -> SavedProposal:
         ) from None
 
 
-def deployment(work: Work, changes: Proposal) -> Iterator[Stage]:
+def deployment(assembly: Assembly, changes: Proposal) -> Iterator[Stage]:
     """Yield every step, in order. Each first reads the current state."""
-    environment, aws = changes.environment, work.aws
-    yield _of_stack(work, network_stack(environment.name))
-    yield _of_stack(work, storage_stack(environment.name))
+    environment, aws = changes.environment, assembly.aws
+
+    def set_up_bucket(say: Say) -> str:
+        with translated(
+            f"could not configure bucket {environment.root.bucket}",
+            "ask the owner of the bucket to set this, or allow these credentials to",
+        ):
+            return set_up(aws, environment.root, say)
+
+    yield _stack_stage(assembly, network_stack(environment.name))
+    yield _stack_stage(assembly, storage_stack(environment.name))
     if environment.root.existing and environment.mode.keeps_data_in_s3:
-        title = f"configure bucket {environment.root.bucket}"
-        yield Stage(title=title, act=partial(_bucket_set_up, aws, environment))
+        yield Stage(title=f"configure bucket {environment.root.bucket}", act=set_up_bucket)
     for cluster_name in (*changes.launches, *changes.analytics):
-        stack = cluster_stack(environment.name, cluster_name)
-        yield Stage(title=f"deploy {stack}", act=partial(_cluster_deployed, work, environment, cluster_name))
-        title = f"check cluster {cluster_name} and write its launch record"
-        yield Stage(title=title, act=partial(pin_once, aws, environment, cluster_name))
-        yield Stage(
-            title=f"protect cluster {cluster_name} from termination",
-            act=partial(_protected, aws, environment, cluster_name),
-        )
-        yield _of_stack(work, monitoring_stack(environment.name, cluster_name))
-        if cluster_name in changes.silences and changes.silences[cluster_name].ours:
-            yield Stage(
-                title=f"end the silence of cluster {cluster_name}'s alarms",
-                act=partial(_unmuted, aws, environment, cluster_name),
+        yield from _cluster_stages(assembly, changes, cluster_name)
+    for tuning in changes.tunings.values():
+        yield from reconfiguration(aws, tuning)
+
+
+def _stack_stage(assembly: Assembly, name: str) -> Stage:
+    return Stage(title=f"deploy {name}", act=partial(deploy_stack, assembly, name))
+
+
+def _cluster_stages(assembly: Assembly, changes: Proposal, cluster_name: str) -> Iterator[Stage]:
+    environment, aws = changes.environment, assembly.aws
+    stack = cluster_stack(environment.name, cluster_name)
+
+    def deploy_cluster(say: Say) -> str:
+        """Raises Refused where the stack would launch a cluster although one is recorded."""
+        record = launch_records(environment).get(cluster_name)
+        with _reading_stacks(environment):
+            status = status_of(aws, stack)
+        if record is not None and status in NO_STACK:
+            raise Refused.of(
+                where=f"stack {stack}",
+                what=f"does not exist, although {record.directory} records its cluster {record.cluster_id}",
+                why="a deployment would launch a second cluster under the record of the first",
+                fix="clear away what is left of the recorded cluster: warmbase teardown"
+                f" {Path(environment.source).stem} {cluster_name}",
             )
-    for planned in changes.tunings.values():
-        yield from reconfiguration(aws, planned)
+        return deploy_stack(assembly, stack, say)
 
+    def end_silence(_: Say) -> str:
+        what = f"could not end the silence of cluster {cluster_name}'s alarms"
+        with translated(what, "run the same command again"):
+            return unmute(aws, environment.name, cluster_name)
 
-def _of_stack(work: Work, name: str) -> Stage:
-    return Stage(title=f"deploy {name}", act=partial(deploy_stack, work.assembly, name))
-
-
-def _cluster_deployed(work: Work, environment: Environment, cluster_name: str, say: Say) -> str:
-    """Deploy the cluster's stack. Raises Refused where that would launch a cluster although one is recorded."""
-    stack, record = cluster_stack(environment.name, cluster_name), launch_records(environment).get(cluster_name)
-    with reading_stacks(environment):
-        status = status_of(work.aws, stack)
-    if record is not None and status in {None, "REVIEW_IN_PROGRESS"}:
-        raise Refused.of(
-            where=f"stack {stack}",
-            what=f"does not exist, although {record.directory} records its cluster {record.cluster_id}",
-            why="a deployment would launch a second cluster under the record of the first",
-            fix="clear away what is left of the recorded cluster: warmbase teardown"
-            f" {Path(environment.source).stem} {cluster_name}",
-        )
-    return deploy_stack(work.assembly, stack, say)
-
-
-def _bucket_set_up(aws: Aws, environment: Environment, say: Say) -> str:
-    with translated(
-        f"could not configure bucket {environment.root.bucket}",
-        "ask the owner of the bucket to set this, or allow these credentials to",
-    ):
-        return set_up(aws, environment.root, say)
-
-
-def _protected(aws: Aws, environment: Environment, cluster_name: str, _: Say) -> str:
-    return protect(aws, environment.name, cluster_name)
-
-
-def _unmuted(aws: Aws, environment: Environment, cluster_name: str, _: Say) -> str:
-    with translated(f"could not end the silence of cluster {cluster_name}'s alarms", "run the same command again"):
-        return unmute(aws, environment.name, cluster_name)
+    yield Stage(title=f"deploy {stack}", act=deploy_cluster)
+    yield Stage(
+        title=f"check cluster {cluster_name} and write its launch record",
+        act=partial(pin_once, aws, environment, cluster_name),
+    )
+    yield Stage(
+        title=f"protect cluster {cluster_name} from termination",
+        act=lambda _: protect(aws, environment.name, cluster_name),
+    )
+    yield _stack_stage(assembly, monitoring_stack(environment.name, cluster_name))
+    if cluster_name in changes.silences and changes.silences[cluster_name].ours:
+        yield Stage(title=f"end the silence of cluster {cluster_name}'s alarms", act=end_silence)

@@ -14,6 +14,7 @@ from tests.operations.deployed import PROJECT, Cut, synthesised
 from tests.operations.mocked_aws import clients, create
 from warmbase import app
 from warmbase.changes.recorded_launch import EVERY_ROLE
+from warmbase.engines.engine import deployable_clusters
 from warmbase.engines.trino.changes import deployable_trino_cluster, trino_changes
 from warmbase.engines.trino.rendering import trino_launch_of
 from warmbase.engines.trino.tuning import trino_tuning_of
@@ -28,7 +29,8 @@ from warmbase.operations.aws.progress import carry_out
 from warmbase.operations.cluster.drift import cluster_drift
 from warmbase.operations.cluster.protection import protect, read_protection
 from warmbase.operations.cluster.state import state
-from warmbase.operations.deploy.deployment import DeployableClusters, Work, proposed
+from warmbase.operations.deploy.cdk import Assembly
+from warmbase.operations.deploy.deployment import proposed
 from warmbase.operations.deploy.pinning import check_pinned, pin
 from warmbase.operations.deploy.teardown import teardown
 from warmbase.operations.deploy.tuning import reconfiguration
@@ -112,9 +114,9 @@ def test_a_changed_plan_is_applied_in_place(shop: Shop) -> None:
 def test_a_deployment_shows_the_price_of_the_workers_that_run_now(shop: Shop, tmp_path: Path) -> None:
     shop.edit("engine: trino", "engine: trino\n    workers: {count: 7}")
     environment = shop.environment
-    clusters = DeployableClusters.of(environment)
-    work = Work(name=str(shop.file), aws=shop.aws, variables={}, directory=tmp_path)
-    changes = proposed(work, environment, clusters, [])
+    clusters = deployable_clusters(environment)
+    assembly = Assembly(name=str(shop.file), aws=shop.aws, variables={}, directory=tmp_path)
+    changes = proposed(assembly, environment, clusters, [])
     worker = (changes.usd_per_month[LAKE] - changes.current_usd_per_month[LAKE]) / 2
     assert changes.current_usd_per_month[LAKE] == pytest.approx(3_504, rel=0.01)
     assert 500 < worker < 700
