@@ -27,17 +27,16 @@ USUAL: Final = {
 """The consequence of a rule that names none, by its severity."""
 
 
-class Violation(Struct, frozen=True, kw_only=True):
-    """One place that breaks a rule: the setting `at`, or else the classification and property that are missing.
+class Violation(Struct, frozen=True):
+    """One place that breaks a rule: a setting, or the key of one that may be missing, with its classification.
 
-    `fix` and `consequence` replace the rule's own where the check knows better. `edit` mends the setting `at`, and is
-    None where that takes a decision.
+    `fix` and `consequence` replace the rule's own where the check knows better. `edit` mends the setting, and is None
+    where that takes a decision.
     """
 
+    at: Setting | str
     message: str
-    at: Setting | None = None
     classification: str = SITE
-    property: str = ""
     line: int | None = None
     fix: str | None = None
     consequence: Consequence | None = None
@@ -120,12 +119,13 @@ def findings_of(rule: Rule, node: LintedNode) -> Iterable[LintFinding]:
     if not rule.concerns(node):
         return
     for violation in rule.check(node):
-        at = violation.at
+        key = violation.at
+        at = node.setting(key, violation.classification) if isinstance(key, str) else key
         yield LintFinding(
             id=rule.id,
             severity=rule.severity,
             classification=at.classification if at else violation.classification,
-            property=at.key if at else violation.property,
+            property=at.key if at else str(key),
             value=at.value if at else None,
             message=violation.message,
             because=f"{rule.because} ({rule.source})",

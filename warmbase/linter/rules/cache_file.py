@@ -29,8 +29,7 @@ def _size_below_one(node: LintedNode) -> Iterator[Violation]:
     size = node.cache_mib
     if size is not None and size < 1:
         yield Violation(
-            at=node.setting("hbase.bucketcache.size"),
-            message=f"read as {size:g} MiB; HBase 2 no longer accepts a fraction of the heap",
+            "hbase.bucketcache.size", f"read as {size:g} MiB; HBase 2 no longer accepts a fraction of the heap"
         )
 
 
@@ -48,8 +47,8 @@ def _colon_in_files(node: LintedNode) -> Iterator[Violation]:
     kind, _, paths = engine.partition(":")
     if kind in {"file", "files"} and ":" in paths:
         yield Violation(
-            at=node.setting("hbase.bucketcache.ioengine"),
-            message="the RegionServer does not start: HBase takes the colon as part of a single path, whose directory "
+            "hbase.bucketcache.ioengine",
+            "the RegionServer does not start: HBase takes the colon as part of a single path, whose directory "
             "does not exist",
             fix=f"write {kind}:{','.join(paths.split(':'))}",
             edit=new_value(f"{kind}:{','.join(paths.split(':'))}"),
@@ -70,8 +69,8 @@ def _uneven_files(node: LintedNode) -> Iterator[Violation]:
     files, size_mib = node.cache_files, node.cache_mib
     if len(files) > 1 and size_mib is not None and size_mib % len(files):
         yield Violation(
-            at=node.setting("hbase.bucketcache.size"),
-            message=f"{size_mib:,.0f} MiB cannot be divided evenly over {len(files)} files",
+            "hbase.bucketcache.size",
+            f"{size_mib:,.0f} MiB cannot be divided evenly over {len(files)} files",
             edit=new_value(f"{size_mib - size_mib % len(files):.0f}"),
         )
 
@@ -89,8 +88,8 @@ def _uneven_files(node: LintedNode) -> Iterator[Violation]:
 def _one_after_the_other(node: LintedNode) -> Iterator[Violation]:
     if len(node.cache_files) > 1 and not _beyond_one_volume(node):
         yield Violation(
-            at=node.setting("hbase.bucketcache.ioengine"),
-            message=f"{len(node.cache_files)} files fill one after the other, so until all are full, the cache uses"
+            "hbase.bucketcache.ioengine",
+            f"{len(node.cache_files)} files fill one after the other, so until all are full, the cache uses"
             " one volume at a time",
         )
 
@@ -123,8 +122,8 @@ def _larger_than_its_volume(node: LintedNode) -> Iterator[Violation]:
     size_gib = size_mib * MIB / GIB
     if size_gib > room or size_gib / files > largest:
         yield Violation(
-            at=node.setting("hbase.bucketcache.size"),
-            message=f"a cache of {size_gib:,.0f} GiB in {files} file{'s' * (files > 1)} does not fit: the largest "
+            "hbase.bucketcache.size",
+            f"a cache of {size_gib:,.0f} GiB in {files} file{'s' * (files > 1)} does not fit: the largest "
             f"volume has {largest:,} GiB, all volumes of a node together {room:,} GiB",
         )
 
@@ -146,8 +145,8 @@ def _volume_nearly_full(node: LintedNode) -> Iterator[Violation]:
     share = size_mib * MIB / GIB / files / largest
     if FILL_FRACTION < share <= 1:
         yield Violation(
-            at=node.setting("hbase.bucketcache.size"),
-            message=f"the cache alone, without its index, fills {share:.0%} of its volume of {largest:,} GiB",
+            "hbase.bucketcache.size",
+            f"the cache alone, without its index, fills {share:.0%} of its volume of {largest:,} GiB",
             fix=f"make the volume {size_mib * MIB / GIB / files / FILL_FRACTION:,.0f} GiB or more",
         )
 
@@ -164,8 +163,8 @@ def _volume_nearly_full(node: LintedNode) -> Iterator[Violation]:
 def _missing_engine(node: LintedNode) -> Iterator[Violation]:
     if node.caches and node.in_s3 and node.unstated("hbase.bucketcache.ioengine"):
         yield Violation(
-            property="hbase.bucketcache.ioengine",
-            message="the location of the cache is not set; EMR spreads it over all volumes of a node but one",
+            "hbase.bucketcache.ioengine",
+            "the location of the cache is not set; EMR spreads it over all volumes of a node but one",
         )
 
 
@@ -182,10 +181,7 @@ def _missing_engine(node: LintedNode) -> Iterator[Violation]:
 def _no_engine(node: LintedNode) -> Iterator[Violation]:
     in_hdfs = node.text("hbase.emr.storageMode", "hbase") == "hdfs"
     if node.cache_mib is not None and in_hdfs and node.unstated("hbase.bucketcache.ioengine"):
-        yield Violation(
-            at=node.setting("hbase.bucketcache.size"),
-            message="there is no cache: the size has no effect without an engine",
-        )
+        yield Violation("hbase.bucketcache.size", "there is no cache: the size has no effect without an engine")
 
 
 @rule(
@@ -200,6 +196,4 @@ def _no_engine(node: LintedNode) -> Iterator[Violation]:
 def _emr_default_size(node: LintedNode) -> Iterator[Violation]:
     unsized = node.unstated("hbase.bucketcache.size")
     if node.in_s3 and unsized and node.text("hbase.bucketcache.ioengine") != "offheap":
-        yield Violation(
-            property="hbase.bucketcache.size", message="each RegionServer gets only EMR's default cache of 8 GiB"
-        )
+        yield Violation("hbase.bucketcache.size", "each RegionServer gets only EMR's default cache of 8 GiB")

@@ -35,7 +35,7 @@ APPS: Final = "EMR Release Guide, emr-configure-apps"
 def _old_logging(node: LintedNode) -> Iterator[Violation]:
     for path, line in node.subject.classifications.items():
         if path == "hbase-log4j":
-            yield Violation(classification=path, line=line, message=f"EMR 7.9 removed {path}")
+            yield Violation("", f"EMR 7.9 removed {path}", classification=path, line=line)
 
 
 @emr_rule(
@@ -50,7 +50,7 @@ def _old_logging(node: LintedNode) -> Iterator[Violation]:
 def _new_logging(node: LintedNode) -> Iterator[Violation]:
     for path, line in node.subject.classifications.items():
         if path == "hbase-log4j2":
-            yield Violation(classification=path, line=line, message=f"{path} exists only from EMR 7.9 on")
+            yield Violation("", f"{path} exists only from EMR 7.9 on", classification=path, line=line)
 
 
 def _unlisted(node: LintedNode) -> Iterator[tuple[ClassificationPath, int | None]]:
@@ -75,14 +75,15 @@ def _slip(node: LintedNode) -> Iterator[Violation]:
         if path == EXPORT:
             why = "export is only valid inside a classification that ends in -env"
             yield Violation(
+                "",
+                why,
                 classification=path,
                 line=line,
-                message=why,
                 fix="move it into hbase-env, or the classification that it belongs to",
             )
         elif nearest:
             why = f"there is no classification {path}; did you mean {nearest}?"
-            yield Violation(classification=path, line=line, message=why, fix=f"write {nearest.rpartition('/')[2]}")
+            yield Violation("", why, classification=path, line=line, fix=f"write {nearest.rpartition('/')[2]}")
 
 
 @emr_rule(
@@ -105,7 +106,7 @@ def _unknown(node: LintedNode) -> Iterator[Violation]:
         )
         if path != EXPORT and not _nearest_classification(path):
             fix = f"move it to where EMR documents it: {elsewhere[0]}" if elsewhere else None
-            yield Violation(classification=path, line=line, message=f"EMR documents no classification {path}", fix=fix)
+            yield Violation("", f"EMR documents no classification {path}", classification=path, line=line, fix=fix)
 
 
 def _nearest_classification(path: ClassificationPath) -> ClassificationPath | None:
@@ -134,4 +135,4 @@ def _nearest_classification(path: ClassificationPath) -> ClassificationPath | No
 def _outside_export(node: LintedNode) -> Iterator[Violation]:
     for (path, key), setting in node.settings.items():
         if path == "hbase-env" and VARIABLE.fullmatch(key):
-            yield Violation(at=setting, message=f"{key} is in hbase-env itself, not in its export")
+            yield Violation(setting, f"{key} is in hbase-env itself, not in its export")

@@ -50,9 +50,9 @@ def _open_to_networks(node: LintedNode) -> Iterator[Violation]:
     networks = ", ".join(node.subject.open_networks)
     if networks and not _authenticates(node):
         yield Violation(
+            "access.cidrs",
+            f"any program in {networks} can act as any HBase user, and so read, change and drop every table",
             classification="",
-            property="access.cidrs",
-            message=f"any program in {networks} can act as any HBase user, and so read, change and drop every table",
         )
 
 
@@ -69,9 +69,7 @@ def _open_to_networks(node: LintedNode) -> Iterator[Violation]:
 )
 def _permissions_of_anybody(node: LintedNode) -> Iterator[Violation]:
     if (node.text(AUTHORIZATION) or "").lower() == "true" and _shows_kerberos(node) and not _authenticates(node):
-        yield Violation(
-            at=node.setting(AUTHORIZATION), message="HBase checks permissions of users that it does not authenticate"
-        )
+        yield Violation(AUTHORIZATION, "HBase checks permissions of users that it does not authenticate")
 
 
 @rule(
@@ -91,11 +89,7 @@ def _everybody_with_a_ticket(node: LintedNode) -> Iterator[Violation]:
         return
     if (authentication := node.setting(AUTHENTICATION)) is not None and authentication.is_placeholder:
         return
-    yield Violation(
-        at=setting,
-        property=REGION_CLASSES,
-        message="any user with a ticket can read, change and drop every table",
-    )
+    yield Violation(setting or REGION_CLASSES, "any user with a ticket can read, change and drop every table")
 
 
 @rule(
@@ -114,8 +108,8 @@ def _coprocessors_of_tables(node: LintedNode) -> Iterator[Violation]:
         return
     for table, coprocessors in _by_table(node).items():
         yield Violation(
-            at=setting,
-            message=f"table {table} has coprocessors: {_listed(coprocessors)}",
+            setting,
+            f"table {table} has coprocessors: {_listed(coprocessors)}",
             fix=f"if Phoenix is in use, set {setting.key} to true and install it, otherwise override it with false"
             if all(one.is_phoenix for one in coprocessors)
             else None,
@@ -197,4 +191,4 @@ def _listed(coprocessors: Sequence[TableCoprocessor]) -> str:
 
 
 def _of_table(table: str, coprocessors: Sequence[TableCoprocessor], message: str) -> Violation:
-    return Violation(classification="table", property=table, line=coprocessors[0].line, message=message)
+    return Violation(table, message, classification="table", line=coprocessors[0].line)

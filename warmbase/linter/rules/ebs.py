@@ -13,7 +13,7 @@ from warmbase.linter.node import LintedNode, instance_of, instance_store
 from warmbase.linter.rule import NO_AWS, Violation, emr_rule, rule
 from warmbase.sizing import gp3
 
-_volume_violation = partial(Violation, classification="", property="VolumeSpecification")
+_volume_violation = partial(Violation, "VolumeSpecification", classification="")
 CFN_VOLUME: Final = "CloudFormation reference, AWS::EMR::Cluster VolumeSpecification"
 GP3: Final = "EBS User Guide, general-purpose volumes"
 MOST_IOPS: Final = 80_000

@@ -49,15 +49,15 @@ def _without_counterpart(node: LintedNode) -> Iterator[Violation]:
         instead = _emrfs_only().get(CONSISTENT if key.startswith(CONSISTENT) else key)
         if instead is not None:
             yield Violation(
-                at=setting,
-                message=f"{key} configures EMRFS; S3A has no counterpart",
+                setting,
+                f"{key} configures EMRFS; S3A has no counterpart",
                 fix=instead,
                 edit=REMOVED if instead.startswith("remove it") else None,
             )
         elif not maps and key.startswith(OF_EMRFS) and key not in IMPLEMENTATION:
             yield Violation(
-                at=setting,
-                message=f"{key} configures EMRFS, and {MAPPING}=false keeps EMR from mapping it to S3A",
+                setting,
+                f"{key} configures EMRFS, and {MAPPING}=false keeps EMR from mapping it to S3A",
                 fix=f"write the key of S3A, or remove {MAPPING}",
             )
 

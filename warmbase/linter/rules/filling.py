@@ -27,9 +27,8 @@ def _drops_blocks(node: LintedNode) -> Iterator[Violation]:
     prefetches = node.switched("hbase.rs.prefetchblocksonopen", default=False)
     if node.caches and prefetches and node.number("hbase.bucketcache.queue.addition.waittime", 0) == 0:
         yield Violation(
-            at=node.setting("hbase.bucketcache.queue.addition.waittime"),
-            property="hbase.bucketcache.queue.addition.waittime",
-            message="prefetch leaves files partly cached: it drops each block that finds a writer's queue full",
+            "hbase.bucketcache.queue.addition.waittime",
+            "prefetch leaves files partly cached: it drops each block that finds a writer's queue full",
         )
 
 
@@ -46,8 +45,8 @@ def _drops_blocks(node: LintedNode) -> Iterator[Violation]:
 def _cache_on_read_off(node: LintedNode) -> Iterator[Violation]:
     if node.switched("hbase.block.data.cacheonread", default=True) is False:
         yield Violation(
-            at=node.setting("hbase.block.data.cacheonread"),
-            message="reads do not fill the cache, and prefetch and compressed caching are off too",
+            "hbase.block.data.cacheonread",
+            "reads do not fill the cache, and prefetch and compressed caching are off too",
         )
 
 
@@ -66,9 +65,8 @@ def _few_prefetch_threads(node: LintedNode) -> Iterator[Violation]:
     prefetches = node.switched("hbase.rs.prefetchblocksonopen", default=False)
     if node.in_s3 and prefetches and threads is not None and threads <= FEW_PREFETCH_THREADS:
         yield Violation(
-            at=node.setting("hbase.hfile.thread.prefetch"),
-            property="hbase.hfile.thread.prefetch",
-            message=f"warm-up is slow: {threads:g} threads prefetch one store file each, at S3's latency",
+            "hbase.hfile.thread.prefetch",
+            f"warm-up is slow: {threads:g} threads prefetch one store file each, at S3's latency",
         )
 
 
@@ -86,9 +84,8 @@ def _compactions_lose_blocks(node: LintedNode) -> Iterator[Violation]:
     compacted = node.switched("hbase.rs.cachecompactedblocksonwrite", default=False)
     if node.caches and on_write and compacted is False:
         yield Violation(
-            at=node.setting("hbase.rs.cachecompactedblocksonwrite"),
-            property="hbase.rs.cachecompactedblocksonwrite",
-            message="HBase caches flushed blocks, but the first compaction drops them again",
+            "hbase.rs.cachecompactedblocksonwrite",
+            "HBase caches flushed blocks, but the first compaction drops them again",
         )
 
 
@@ -106,16 +103,14 @@ def _does_nothing(node: LintedNode) -> Iterator[Violation]:
     combined = node.setting("hbase.bucketcache.combinedcache.enabled")
     if combined and combined.value.strip().lower() == "false":
         yield Violation(
-            at=combined,
-            message="no effect: since HBase 2.0 the caches are always combined, and false only adds a log line",
+            combined,
+            "no effect: since HBase 2.0 the caches are always combined, and false only adds a log line",
             edit=REMOVED,
         )
     grace = node.setting("hbase.bucketcache.block.orphan.evictgraceperiod.seconds")
     if grace:
         yield Violation(
-            at=grace,
-            message="no effect: HBase 2.6 does not evict orphans; besides, the value is in milliseconds",
-            edit=REMOVED,
+            grace, "no effect: HBase 2.6 does not evict orphans; besides, the value is in milliseconds", edit=REMOVED
         )
 
 
@@ -131,4 +126,4 @@ def _does_nothing(node: LintedNode) -> Iterator[Violation]:
 )
 def _external(node: LintedNode) -> Iterator[Violation]:
     if node.caches and node.switched("hbase.blockcache.use.external", default=False):
-        yield Violation(at=node.setting("hbase.blockcache.use.external"), message="memcached replaces the BucketCache")
+        yield Violation("hbase.blockcache.use.external", "memcached replaces the BucketCache")

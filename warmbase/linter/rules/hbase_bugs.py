@@ -48,7 +48,7 @@ def _bug(**bug: Unpack[_Bug]) -> Rule:
     )
     def check(node: LintedNode) -> Iterator[Violation]:
         if bug["meets"](node):
-            yield Violation(message=title)
+            yield Violation("", title)
 
     return check
 

@@ -35,10 +35,10 @@ def _heap_twice(node: LintedNode) -> Iterator[Violation]:
         return
     heap_mib, xmx_mib = size_mib(heap.value, plain_is_mib=True), jvm_options(node).xmx_mib
     if heap.is_placeholder or heap_mib is None or xmx_mib is None:
-        yield Violation(at=heap, message="the heap is set both here and by -Xmx; the last one counts")
+        yield Violation(heap, "the heap is set both here and by -Xmx; the last one counts")
     elif heap_mib != xmx_mib:
         yield Violation(
-            at=heap, message=f"the heap is {heap_mib:,.0f} MiB here and {xmx_mib:,.0f} MiB by -Xmx; the last one counts"
+            heap, f"the heap is {heap_mib:,.0f} MiB here and {xmx_mib:,.0f} MiB by -Xmx; the last one counts"
         )
 
 
@@ -56,7 +56,7 @@ def _growing_heap(node: LintedNode) -> Iterator[Violation]:
     zgc = next((setting for name, setting in options.collectors if name == "UseZGC"), None)
     fixed = node.text("hbase.regionserver.fixed.heap.enabled", "hbase") == "true"
     if zgc and not fixed and (options.xms_mib is None or options.xms_mib != options.xmx_mib):
-        yield Violation(at=zgc, message="the heap can shrink, and has to grow again for the index of the cache")
+        yield Violation(zgc, "the heap can shrink, and has to grow again for the index of the cache")
 
 
 @rule(
@@ -79,8 +79,8 @@ def _heap_beyond_memory(node: LintedNode) -> Iterator[Violation]:
     memory_gib = instance.memory_bytes / GIB
     if used_gib > memory_gib:
         yield Violation(
-            at=options.with_flag("-Xmx"),
-            message=f"heap, direct memory and YARN take {used_gib:,.1f} GiB of {memory_gib:,.0f} on {instance.name}",
+            options.with_flag("-Xmx") or "",
+            f"heap, direct memory and YARN take {used_gib:,.1f} GiB of {memory_gib:,.0f} on {instance.name}",
         )
 
 
@@ -111,8 +111,8 @@ def _index_fills_heap(node: LintedNode) -> Iterator[Violation]:
     share = l1 + memstore + index / heap_bytes
     if share > 1 - FREE_HEAP_FRACTION + ESTIMATE_TOLERANCE_FRACTION:
         yield Violation(
-            at=options.with_flag("-Xmx"),
-            message=f"L1 {l1:.0%}, memstore {memstore:.0%} and the cache's index, {index / GIB:,.1f} GiB (estimate), "
+            options.with_flag("-Xmx") or "",
+            f"L1 {l1:.0%}, memstore {memstore:.0%} and the cache's index, {index / GIB:,.1f} GiB (estimate), "
             f"take {share:.0%} of {heap_bytes / GIB:,.1f} GiB of heap",
         )
 
@@ -131,8 +131,7 @@ def _no_compressed_pointers(node: LintedNode) -> Iterator[Violation]:
     g1 = any(name == "UseG1GC" for name, _ in options.collectors) or not options.collectors
     if g1 and options.xmx_mib is not None and options.xmx_mib >= COMPRESSED_POINTERS_MIB:
         yield Violation(
-            at=options.with_flag("-Xmx"),
-            message=f"{options.xmx_mib / 1024:,.0f} GiB of heap is too large for compressed pointers",
+            options.with_flag("-Xmx") or "", f"{options.xmx_mib / 1024:,.0f} GiB of heap is too large for compressed pointers"
         )
 
 
@@ -150,7 +149,7 @@ def _dump_anywhere(node: LintedNode) -> Iterator[Violation]:
     options = jvm_options(node)
     dumps = options.with_flag("+HeapDumpOnOutOfMemoryError")
     if dumps and "HeapDumpPath" not in "".join(setting.value for setting in options.settings):
-        yield Violation(at=dumps, message="a heap dump, as large as the heap, goes to the working directory")
+        yield Violation(dumps, "a heap dump, as large as the heap, goes to the working directory")
 
 
 @rule(
@@ -166,4 +165,4 @@ def _missing_heap(node: LintedNode) -> Iterator[Violation]:
     heap, options = node.unstated("HBASE_HEAPSIZE", EXPORT), node.setting(OPTIONS, EXPORT)
     sized = options is not None and ("-Xmx" in options.value or is_all_placeholder(options))
     if node.caches and heap and not sized:
-        yield Violation(classification=EXPORT, property=OPTIONS, message="the heap of the RegionServer is not set")
+        yield Violation(OPTIONS, "the heap of the RegionServer is not set", classification=EXPORT)

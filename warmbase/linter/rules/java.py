@@ -37,7 +37,7 @@ def _generational_without_jdk(node: LintedNode) -> Iterator[Violation]:
     if flag is None or java is None or java >= GENERATIONAL_FROM:
         return
     origin = "from JAVA_HOME" if node.setting("JAVA_HOME", EXPORT) else "the release's default"
-    yield Violation(at=flag, message=f"the JVM does not start: Java {java} ({origin}) has no generational ZGC")
+    yield Violation(flag, f"the JVM does not start: Java {java} ({origin}) has no generational ZGC")
 
 
 @rule(
@@ -55,7 +55,7 @@ def _undocumented_zgc(node: LintedNode) -> Iterator[Violation]:
     uses = [setting for name, setting in jvm_options(node).collectors if name == "UseZGC"]
     if uses:
         label = node.release.label if node.release else ""
-        yield Violation(at=uses[0], message=f"{label} does not document ZGC or Java 21 for HBase")
+        yield Violation(uses[0], f"{label} does not document ZGC or Java 21 for HBase")
 
 
 @rule(
@@ -72,9 +72,7 @@ def _two_collectors(node: LintedNode) -> Iterator[Violation]:
     collectors = jvm_options(node).collectors
     if len(collectors) > 1:
         names = ", ".join(name for name, _ in collectors)
-        yield Violation(
-            at=collectors[-1][1], message=f"the JVM does not start with {len(collectors)} collectors: {names}"
-        )
+        yield Violation(collectors[-1][1], f"the JVM does not start with {len(collectors)} collectors: {names}")
 
 
 @rule(
@@ -92,8 +90,8 @@ def _overwrites(node: LintedNode) -> Iterator[Violation]:
     setting = node.setting(OPTIONS, EXPORT)
     if setting and not is_all_placeholder(setting) and not re.search(r"\$\{?HBASE_REGIONSERVER_OPTS", setting.value):
         yield Violation(
-            at=setting,
-            message="this drops the options that exporters, agents and EMR put into the variable",
+            setting,
+            "this drops the options that exporters, agents and EMR put into the variable",
             fix=_appended(setting.value),
         )
 
@@ -122,8 +120,8 @@ def _unquoted(node: LintedNode) -> Iterator[Violation]:
         if value and words != 1:
             plain = _without_quotes(value)
             yield Violation(
-                at=setting,
-                message=f"{setting.key} has blanks and is not quoted inside the value"
+                setting,
+                f"{setting.key} has blanks and is not quoted inside the value"
                 if words
                 else f"{setting.key} has a quote that is never closed",
                 fix=None if plain is None else f'write \\"{plain}\\"',
@@ -145,7 +143,7 @@ def _unquoted(node: LintedNode) -> Iterator[Violation]:
 def _used_verbatim(node: LintedNode) -> Iterator[Violation]:
     for (path, _), setting in node.settings.items():
         if path == EXPORT and re.search(r"'[^']*\$[A-Za-z_{][^']*'", setting.value):
-            yield Violation(at=setting, message="the shell does not expand variables inside single quotes")
+            yield Violation(setting, "the shell does not expand variables inside single quotes")
 
 
 @rule(
@@ -167,14 +165,12 @@ def _option_with_blank(node: LintedNode) -> Iterator[Violation]:
         text = _words_of_options(setting.value)
         if option := _split_option(text):
             yield Violation(
-                at=setting,
-                message=f"the JVM does not start: HBase splits {option} at its blank, and quotes do not help",
+                setting,
+                f"the JVM does not start: HBase splits {option} at its blank, and quotes do not help",
                 fix="remove it: HBase kills a JVM that runs out of memory" if "OnOutOfMemoryError" in option else None,
             )
         elif word := _bare_word(text.split()):
-            yield Violation(
-                at=setting, message=f"the JVM does not start: it takes {word} for the name of its main class"
-            )
+            yield Violation(setting, f"the JVM does not start: it takes {word} for the name of its main class")
 
 
 def _words_of_options(value: str) -> str:

@@ -102,8 +102,8 @@ def _near_miss(node: LintedNode) -> Iterator[Violation]:
         near = near_misses(setting.key, _catalogued())
         if near:
             yield Violation(
-                at=setting,
-                message=f"unknown key; did you mean {near[0]}?",
+                setting,
+                f"unknown key; did you mean {near[0]}?",
                 fix=f"write {' or '.join(near[:3])}",
                 edit=_renamed(node, setting, near[0]) if len(near) == 1 else None,
             )
@@ -130,11 +130,11 @@ def _of_another_version(node: LintedNode) -> Iterator[Violation]:
     for setting in _site_settings(node):
         key = setting.key
         if key in REPLACED and not _read_by(node, key):
-            yield Violation(at=setting, message=f"this release does not read {key}", fix=f"use {REPLACED[key]}")
+            yield Violation(setting, f"this release does not read {key}", fix=f"use {REPLACED[key]}")
         elif key in _catalogued() and not _read_by(node, key):
             yield Violation(
-                at=setting,
-                message=f"{node.release.label if node.release else 'this release'} does not read {key}: it is a key "
+                setting,
+                f"{node.release.label if node.release else 'this release'} does not read {key}: it is a key "
                 f"{_versions(key)}",
             )
 
@@ -168,7 +168,7 @@ def _unknown(node: LintedNode) -> Iterator[Violation]:
         key = setting.key
         if _is_catalogued(key) or near_misses(key, _catalogued()):
             continue
-        yield Violation(at=setting, message=f"unknown key: HBase, Hadoop and EMR do not read {key}")
+        yield Violation(setting, f"unknown key: HBase, Hadoop and EMR do not read {key}")
 
 
 @rule(
@@ -191,13 +191,13 @@ def _nobody_reads_it_there(node: LintedNode) -> Iterator[Violation]:
         if (path, key) in CATALOGUE or ((emr := emr_keys().get(key)) and path in emr.classifications):
             continue
         if _is_for_emr(key) and path != "hbase" and node.subject.only is None:
-            yield Violation(at=setting, message=f"EMR reads {key} from hbase, not from {path}", fix="set it in hbase")
+            yield Violation(setting, f"EMR reads {key} from hbase, not from {path}", fix="set it in hbase")
         elif key.startswith(OF_WAL) and path not in READ_BY_HBASE:
-            yield Violation(at=setting, message=f"HBase does not read {key} from {path}", fix=f"set it in {SITE}")
+            yield Violation(setting, f"HBase does not read {key} from {path}", fix=f"set it in {SITE}")
         elif key.startswith(OF_HBASE) and path in NOT_HBASE and not _is_for_emr(key):
-            yield Violation(at=setting, message=f"HBase does not read {key} from {path}", fix=f"set it in {_ours(key)}")
+            yield Violation(setting, f"HBase does not read {key} from {path}", fix=f"set it in {_ours(key)}")
         elif key.startswith("yarn.") and path in NOT_YARN:
-            yield Violation(at=setting, message=f"YARN does not read {key} from {path}", fix="set it in yarn-site")
+            yield Violation(setting, f"YARN does not read {key} from {path}", fix="set it in yarn-site")
 
 
 def _is_for_emr(key: str) -> bool:
@@ -225,8 +225,8 @@ def _old_name(node: LintedNode) -> Iterator[Violation]:
         current = current_key(setting.key)
         if current != setting.key and setting.key not in REPLACED:
             yield Violation(
-                at=setting,
-                message=f"{setting.key} is the old name of {current}",
+                setting,
+                f"{setting.key} is the old name of {current}",
                 fix=f"write {current}",
                 edit=_renamed(node, setting, current),
             )

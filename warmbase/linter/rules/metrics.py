@@ -35,9 +35,10 @@ def _nothing_in(node: LintedNode, path: str) -> bool:
 def _empty_system(node: LintedNode) -> Iterator[Violation]:
     if SYSTEM in node.subject.classifications and _nothing_in(node, SYSTEM):
         yield Violation(
+            "",
+            "with an empty emr-system-metrics no system metric is published",
             classification=SYSTEM,
             line=node.subject.classifications[SYSTEM],
-            message="with an empty emr-system-metrics no system metric is published",
         )
 
 
@@ -53,9 +54,10 @@ def _empty_system(node: LintedNode) -> Iterator[Violation]:
 def _empty(node: LintedNode) -> Iterator[Violation]:
     if EMR in node.subject.classifications and _nothing_in(node, EMR):
         yield Violation(
+            "",
+            f"an empty emr-metrics publishes {DEFAULT_SYSTEM_METRICS} system metrics and none of HBase",
             classification=EMR,
             line=node.subject.classifications[EMR],
-            message=f"an empty emr-metrics publishes {DEFAULT_SYSTEM_METRICS} system metrics and none of HBase",
         )
 
 
@@ -72,9 +74,7 @@ def _empty(node: LintedNode) -> Iterator[Violation]:
 def _lifetime_ratio(node: LintedNode) -> Iterator[Violation]:
     for setting in node.settings.values():
         if setting.classification.startswith(EMR) and "l2CacheHitRatio" in setting.value:
-            yield Violation(
-                at=setting, message="l2CacheHitRatio (0 to 1) is an average since the start of each RegionServer"
-            )
+            yield Violation(setting, "l2CacheHitRatio (0 to 1) is an average since the start of each RegionServer")
 
 
 @emr_rule(
@@ -91,8 +91,7 @@ def _period_below_retention(node: LintedNode) -> Iterator[Violation]:
             interval = node.number(key, None, path)
             if interval is not None and interval < EXPORT_INTERVAL_MS:
                 yield Violation(
-                    at=setting,
-                    message=f"published every {interval / 1000:g} s, but CloudWatch keeps one value a minute",
+                    setting, f"published every {interval / 1000:g} s, but CloudWatch keeps one value a minute"
                 )
 
 
@@ -108,8 +107,8 @@ def _all_system_metrics(node: LintedNode) -> Iterator[Violation]:
     agent = EMR in node.subject.classifications or "AmazonCloudWatchAgent" in node.subject.applications
     if agent and SYSTEM not in node.subject.classifications:
         yield Violation(
+            "emr-system-metrics",
+            f"the agent publishes all {DEFAULT_SYSTEM_METRICS} system metrics of every node",
             classification=EMR,
-            property="emr-system-metrics",
             line=node.subject.classifications.get(EMR),
-            message=f"the agent publishes all {DEFAULT_SYSTEM_METRICS} system metrics of every node",
         )

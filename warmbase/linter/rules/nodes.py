@@ -27,10 +27,10 @@ _node_rule = partial(rule, proof=NO_AWS, of_hbase_1=True)
 def _managed_scaling(node: LintedNode) -> Iterator[Violation]:
     if node.subject.managed_scaling is not None:
         yield Violation(
+            "ManagedScalingPolicy",
+            "EMR would add and remove nodes according to the load of YARN",
             classification="",
-            property="ManagedScalingPolicy",
             line=node.subject.managed_scaling,
-            message="EMR would add and remove nodes according to the load of YARN",
         )
 
 
@@ -46,10 +46,10 @@ def _managed_scaling(node: LintedNode) -> Iterator[Violation]:
 def _auto_termination(node: LintedNode) -> Iterator[Violation]:
     if node.subject.auto_termination is not None:
         yield Violation(
+            "AutoTerminationPolicy",
+            "EMR can terminate the cluster while it serves requests",
             classification="",
-            property="AutoTerminationPolicy",
             line=node.subject.auto_termination,
-            message="EMR can terminate the cluster while it serves requests",
         )
 
 
@@ -67,10 +67,10 @@ def _not_listed(node: LintedNode) -> Iterator[Violation]:
     if instance and node.release and node.exact and not instance.offered_by(node.release.emr):
         unheard = "" if instance.emr_since else ": EC2 has it, but EMR is not known to support it"
         yield Violation(
+            "InstanceType",
+            f"{node.release.label} does not list {instance.name} among its instance types{unheard}",
             classification="",
-            property="InstanceType",
             line=node.group.line if node.group else None,
-            message=f"{node.release.label} does not list {instance.name} among its instance types{unheard}",
         )
 
 
@@ -87,10 +87,10 @@ def _no_agent(node: LintedNode) -> Iterator[Violation]:
     configured = "emr-metrics" in node.subject.classifications
     if node.subject.applications and configured and "AmazonCloudWatchAgent" not in node.subject.applications:
         yield Violation(
+            "Applications",
+            "no metric is published, because AmazonCloudWatchAgent is not among the applications",
             classification="emr-metrics",
             line=node.subject.classifications["emr-metrics"],
-            property="Applications",
-            message="no metric is published, because AmazonCloudWatchAgent is not among the applications",
         )
 
 
@@ -106,7 +106,7 @@ def _no_agent(node: LintedNode) -> Iterator[Violation]:
 def _no_hbase(node: LintedNode) -> Iterator[Violation]:
     applications = {name.lower() for name in node.subject.applications}
     if applications and "hbase" not in applications and node.caches:
-        yield Violation(classification="", property="Applications", message="HBase is not among the applications")
+        yield Violation("Applications", "HBase is not among the applications", classification="")
 
 
 @_node_rule(
@@ -122,9 +122,9 @@ def _memory_not_reserved(node: LintedNode) -> Iterator[Violation]:
     heap = options.with_flag("-Xmx") or node.setting("HBASE_HEAPSIZE", "hbase-env/export")
     if heap and node.subject.shows("yarn-site") and node.unstated(YARN, "yarn-site"):
         yield Violation(
+            YARN,
+            "YARN may use a third to a half of the memory besides the heap, because its share is not set",
             classification="yarn-site",
-            property=YARN,
-            message="YARN may use a third to a half of the memory besides the heap, because its share is not set",
         )
 
 
@@ -139,10 +139,7 @@ def _memory_not_reserved(node: LintedNode) -> Iterator[Violation]:
 def _key_pair(node: LintedNode) -> Iterator[Violation]:
     if node.subject.key_pair is not None:
         yield Violation(
-            classification="",
-            property="KeyName",
-            line=node.subject.key_pair,
-            message="whoever has the SSH key can log in to every node",
+            "KeyName", "whoever has the SSH key can log in to every node", classification="", line=node.subject.key_pair
         )
 
 
@@ -158,10 +155,10 @@ def _task_nodes(node: LintedNode) -> Iterator[Violation]:
     task = node.subject.group("task")
     if task is not None and node.in_s3:
         yield Violation(
+            GROUPS,
+            "in S3 mode task nodes run RegionServers too, and Spot interruptions take their caches away",
             classification="",
-            property=GROUPS,
             line=task.line,
-            message="in S3 mode task nodes run RegionServers too, and Spot interruptions take their caches away",
         )
 
 
@@ -177,8 +174,8 @@ def _one_primary(node: LintedNode) -> Iterator[Violation]:
     primary = node.subject.group("primary")
     if primary is not None and primary.count == 1:
         yield Violation(
+            GROUPS,
+            "if the only primary node is lost, the cluster ends and every cache is lost",
             classification="",
-            property=GROUPS,
             line=primary.line,
-            message="if the only primary node is lost, the cluster ends and every cache is lost",
         )

@@ -36,7 +36,7 @@ LARGE_CHUNK_BYTES: Final = (
 def _too_old(node: LintedNode) -> Iterator[Violation]:
     if node.persists:
         label = node.release.label if node.release else ""
-        yield Violation(at=node.setting(PATH), message=f"{label} cannot keep the cache across a restart; emr-7.6.0 can")
+        yield Violation(PATH, f"{label} cannot keep the cache across a restart; emr-7.6.0 can")
 
 
 @rule(
@@ -53,8 +53,7 @@ def _no_file_engine(node: LintedNode) -> Iterator[Violation]:
     engine = node.text("hbase.bucketcache.ioengine")
     if node.persists and engine is not None and not node.cache_files and not _until_a_clean_stop(engine):
         yield Violation(
-            at=node.setting(PATH),
-            message=f"a restart loses the cache: the engine {engine} keeps no blocks that an index could point to",
+            PATH, f"a restart loses the cache: the engine {engine} keeps no blocks that an index could point to"
         )
 
 
@@ -75,8 +74,8 @@ def _only_after_a_clean_stop(node: LintedNode) -> Iterator[Violation]:
     engine = node.text("hbase.bucketcache.ioengine") or ""
     if node.persists and _until_a_clean_stop(engine):
         yield Violation(
-            at=node.setting("hbase.bucketcache.ioengine"),
-            message=f"{engine.partition(':')[0]} writes its index only at a clean stop, and does not stamp blocks",
+            "hbase.bucketcache.ioengine",
+            f"{engine.partition(':')[0]} writes its index only at a clean stop, and does not stamp blocks",
         )
 
 
@@ -93,11 +92,7 @@ def _never_ending_dump(node: LintedNode) -> Iterator[Violation]:
     key = "hbase.bucketcache.persist.intervalinmillis"
     interval = node.number(key, DEFAULT_INTERVAL_MS)
     if node.persists and interval is not None and interval < SHORTEST_INTERVAL_MS:
-        yield Violation(
-            at=node.setting(key),
-            property=key,
-            message=f"HBase rewrites the whole index every {interval / 1000:g} s",
-        )
+        yield Violation(key, f"HBase rewrites the whole index every {interval / 1000:g} s")
 
 
 @rule(
@@ -116,9 +111,7 @@ def _large_chunk(node: LintedNode) -> Iterator[Violation]:
     chunk_bytes = min(chunk, blocks) * CHUNK_HEAP_BYTES_PER_BLOCK
     if chunk_bytes > LARGE_CHUNK_BYTES:
         yield Violation(
-            at=node.setting(CHUNK),
-            property=CHUNK,
-            message=f"a dump of {blocks / 1e6:,.1f} million blocks uses {chunk_bytes / GIB:.1f} GiB of heap at a time",
+            CHUNK, f"a dump of {blocks / 1e6:,.1f} million blocks uses {chunk_bytes / GIB:.1f} GiB of heap at a time"
         )
 
 
@@ -133,10 +126,7 @@ def _large_chunk(node: LintedNode) -> Iterator[Violation]:
 )
 def _evicts_on_close(node: LintedNode) -> Iterator[Violation]:
     if node.persists and node.switched("hbase.rs.evictblocksonclose", default=False):
-        yield Violation(
-            at=node.setting("hbase.rs.evictblocksonclose"),
-            message="HBase drops the cached blocks of a region that it closes",
-        )
+        yield Violation("hbase.rs.evictblocksonclose", "HBase drops the cached blocks of a region that it closes")
 
 
 @rule(
@@ -152,7 +142,4 @@ def _evicts_on_close(node: LintedNode) -> Iterator[Violation]:
 )
 def _damaged_index(node: LintedNode) -> Iterator[Violation]:
     if node.persists:
-        yield Violation(
-            at=node.setting(PATH),
-            message="the RegionServer does not start if the last chunk of its index was never written",
-        )
+        yield Violation(PATH, "the RegionServer does not start if the last chunk of its index was never written")

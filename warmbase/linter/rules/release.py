@@ -27,25 +27,26 @@ def _release(node: LintedNode) -> Iterator[Violation]:
     label = node.subject.release_label
     if label is None:
         yield Violation(
+            "",
+            "the file does not name its release, so rules about particular releases report nothing",
             classification="",
-            message="the file does not name its release, so rules about particular releases report nothing",
         )
     elif SPARK_ONLY.fullmatch(label):
         unknown = unknown_release(label)
-        yield Violation(classification="", message=f"{label} {unknown.why}", fix=unknown.fix)
+        yield Violation("", f"{label} {unknown.why}", classification="", fix=unknown.fix)
     elif node.release is None:
         why = "is not a release label, so rules about particular releases report nothing"
-        yield Violation(classification="", message=f"{label!r} {why}", fix=f"write {nearest_label(label)}")
+        yield Violation("", f"{label!r} {why}", classification="", fix=f"write {nearest_label(label)}")
     elif node.has_hbase_1:
         checked = "lint checked only what holds for any HBase, or without HBase"
-        yield Violation(classification="", message=f"{label} ships an HBase before 2: {checked}", fix=OLDER_FIX)
+        yield Violation("", f"{label} ships an HBase before 2: {checked}", classification="", fix=OLDER_FIX)
     elif node.release.hbase < HBASE_26:
         unchecked = "lint did not check its keys and defaults, nor its known bugs"
-        yield Violation(classification="", message=f"{label} ships an HBase before 2.6: {unchecked}", fix=OLDER_FIX)
+        yield Violation("", f"{label} ships an HBase before 2.6: {unchecked}", classification="", fix=OLDER_FIX)
     elif not node.exact:
         unknown = unknown_release(label)
         message = f"{label} {unknown.why}; lint treats it as {node.release.label}"
-        yield Violation(classification="", message=message, fix=unknown.fix)
+        yield Violation("", message, classification="", fix=unknown.fix)
 
 
 @emr_rule(
@@ -61,7 +62,7 @@ def _past_support(node: LintedNode) -> Iterator[Violation]:
     until = node.release.support_until if node.release else None
     if until and until < today():
         label = node.subject.release_label
-        yield Violation(classification="", message=f"standard support of {label} ended on or before {until}")
+        yield Violation("", f"standard support of {label} ended on or before {until}", classification="")
 
 
 HBASE_26: Final = (2, 6, 0)

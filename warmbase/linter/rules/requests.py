@@ -62,11 +62,10 @@ def _direct_below_pool(node: LintedNode) -> Iterator[Violation]:
     if pool is None or direct_mib is None or pool <= direct_mib * MIB:
         return
     yield Violation(
-        at=options.with_flag(DIRECT) or node.setting(HANDLERS),
-        classification=EXPORT,
-        property=OPTIONS,
-        message=f"the handlers' buffers take up to {pool / MIB:,.1f} MiB, but direct memory is limited to "
+        options.with_flag(DIRECT) or node.setting(HANDLERS) or OPTIONS,
+        f"the handlers' buffers take up to {pool / MIB:,.1f} MiB, but direct memory is limited to "
         f"{direct_mib:,.0f} MiB",
+        classification=EXPORT,
     )
 
 
@@ -108,7 +107,7 @@ def _direct_mib(node: LintedNode, options: JvmOptions) -> float | None:
 def _many_handlers(node: LintedNode) -> Iterator[Violation]:
     handlers, at = node.number(HANDLERS), node.setting(HANDLERS)
     if at is not None and handlers is not None and handlers > MOST_HANDLERS:
-        yield Violation(at=at, message=f"{handlers:,.0f} handlers compete for the cores of one node")
+        yield Violation(at, f"{handlers:,.0f} handlers compete for the cores of one node")
 
 
 @rule(
@@ -125,8 +124,8 @@ def _few_handlers(node: LintedNode) -> Iterator[Violation]:
     handlers, at = node.number(HANDLERS), node.setting(HANDLERS)
     if at is not None and handlers is not None and 0 < handlers < FEWEST_HANDLERS:
         yield Violation(
-            at=at,
-            message=f"each server answers {handlers:g} calls at a time, or about "
+            at,
+            f"each server answers {handlers:g} calls at a time, or about "
             f"{handlers * MISSES_PER_HANDLER:g} reads a second that miss the cache",
         )
 
@@ -147,7 +146,7 @@ def _few_handlers(node: LintedNode) -> Iterator[Violation]:
 def _zookeeper_of_hbase(node: LintedNode) -> Iterator[Violation]:
     for (path, key), setting in node.settings.items():
         if path == SITE and key.startswith(ZOOKEEPER) and key != CLIENT_PORT:
-            yield Violation(at=setting, message=f"EMR's ZooKeeper does not read {key}")
+            yield Violation(setting, f"EMR's ZooKeeper does not read {key}")
 
 
 @rule(
@@ -163,7 +162,7 @@ def _zookeeper_of_hbase(node: LintedNode) -> Iterator[Violation]:
 def _short_session(node: LintedNode) -> Iterator[Violation]:
     timeout_ms, at = node.number(SESSION), node.setting(SESSION)
     if at is not None and timeout_ms is not None and 0 < timeout_ms < SHORTEST_SESSION_MS:
-        yield Violation(at=at, message=f"a server that pauses for {timeout_ms / 1000:g} s loses its regions")
+        yield Violation(at, f"a server that pauses for {timeout_ms / 1000:g} s loses its regions")
 
 
 @rule(
@@ -180,7 +179,7 @@ def _short_call(node: LintedNode) -> Iterator[Violation]:
     for key in CALL_TIMEOUTS:
         timeout_ms, at = node.number(key), node.setting(key)
         if at is not None and timeout_ms is not None and 0 < timeout_ms < SHORTEST_CALL_MS:
-            yield Violation(at=at, message=f"calls end after {timeout_ms:g} ms")
+            yield Violation(at, f"calls end after {timeout_ms:g} ms")
 
 
 @rule(
@@ -199,9 +198,7 @@ def _no_second_try(node: LintedNode) -> Iterator[Violation]:
     if at is None or operation_ms is None or rpc_ms is None or operation_ms < SHORTEST_CALL_MS:
         return
     if operation_ms < rpc_ms:
-        yield Violation(
-            at=at, message=f"an operation ends after {operation_ms:,.0f} ms, but one call after {rpc_ms:,.0f} ms"
-        )
+        yield Violation(at, f"an operation ends after {operation_ms:,.0f} ms, but one call after {rpc_ms:,.0f} ms")
 
 
 @rule(
@@ -222,8 +219,8 @@ def _few_flushes(node: LintedNode) -> Iterator[Violation]:
     flushes = fraction * xmx_mib * MIB / size
     if 0 < flushes < FEWEST_FLUSHES:
         yield Violation(
-            at=at,
-            message=f"all memstores together have {fraction * xmx_mib:,.0f} MiB, room for {flushes:.1f} flushes of "
+            at,
+            f"all memstores together have {fraction * xmx_mib:,.0f} MiB, room for {flushes:.1f} flushes of "
             f"{size / MIB:,.0f} MiB",
         )
 
@@ -241,4 +238,4 @@ def _blocks_early(node: LintedNode) -> Iterator[Violation]:
     blocking, at = node.number("hbase.hstore.blockingStoreFiles"), node.setting("hbase.hstore.blockingStoreFiles")
     least = node.number("hbase.hstore.compaction.min", node.number("hbase.hstore.compactionThreshold", 3))
     if at is not None and blocking is not None and least is not None and 0 < blocking <= least:
-        yield Violation(at=at, message=f"flushes wait above {blocking:g} files, and compactions start at {least:g}")
+        yield Violation(at, f"flushes wait above {blocking:g} files, and compactions start at {least:g}")

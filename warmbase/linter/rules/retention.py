@@ -56,9 +56,8 @@ def _waits_for_ever(node: LintedNode) -> Iterator[Violation]:
     retries = _retries(node)
     if node.switched(FORCE, default=False) and retries is not None and retries > MOST_RETRIES:
         yield Violation(
-            at=node.setting(RETRIES),
-            property=RETRIES,
-            message=f"{retries:g} retries, each twice as long as the last from 50 ms on, never "
+            RETRIES,
+            f"{retries:g} retries, each twice as long as the last from 50 ms on, never "
             "end; after 39 days the wait overflows an int",
         )
 
@@ -78,9 +77,7 @@ def _waits_for_hours(node: LintedNode) -> Iterator[Violation]:
     window = retention_window_seconds(int(retries))
     if window > LONG_SECONDS:
         yield Violation(
-            at=node.setting(RETRIES),
-            property=RETRIES,
-            message=f"{retries:g} retries keep the regions of a lost server offline for {format_duration(window)}",
+            RETRIES, f"{retries:g} retries keep the regions of a lost server offline for {format_duration(window)}"
         )
 
 
@@ -105,9 +102,8 @@ def _window_too_short(node: LintedNode) -> Iterator[Violation]:
     if window < away:
         enough = next((tries for tries, window in enumerate(windows) if window >= RETAIN_MARGIN * away), None)
         yield Violation(
-            at=node.setting(RETRIES),
-            property=RETRIES,
-            message=f"the master waits {format_duration(window)} ({retries:g} retries), but a restart takes "
+            RETRIES,
+            f"the master waits {format_duration(window)} ({retries:g} retries), but a restart takes "
             f"{format_duration(away)} (estimate)",
             fix=None if enough is None else f"use {enough}, which waits {format_duration(windows[enough])}",
         )
@@ -154,7 +150,7 @@ def _away_seconds(node: LintedNode) -> float | None:
 )
 def _force_alone(node: LintedNode) -> Iterator[Violation]:
     if node.switched(FORCE, default=False) and node.switched(RETAIN, default=False) is False:
-        yield Violation(at=node.setting(FORCE), message=f"no effect without {RETAIN}")
+        yield Violation(FORCE, f"no effect without {RETAIN}")
 
 
 @master_rule(
@@ -169,9 +165,7 @@ def _nothing_retains(node: LintedNode) -> Iterator[Violation]:
     switched_on = [node.switched(key, default=False) for key in (RETAIN, FORCE)]
     if _core(node).persists and False in switched_on:
         yield Violation(
-            at=node.setting(FORCE),
-            property=FORCE,
-            message="after a restart a server's regions are elsewhere, and the cache that it kept is of no use to them",
+            FORCE, "after a restart a server's regions are elsewhere, and the cache that it kept is of no use to them"
         )
 
 
@@ -187,8 +181,8 @@ def _nothing_retains(node: LintedNode) -> Iterator[Violation]:
 def _balancer_blind(node: LintedNode) -> Iterator[Violation]:
     if node.text("hbase.master.loadbalancer.class") == BALANCER and not node.persists:
         yield Violation(
-            at=node.setting("hbase.master.loadbalancer.class"),
-            message=f"the balancer ignores the cache, because the master does not have {PATH}",
+            "hbase.master.loadbalancer.class",
+            f"the balancer ignores the cache, because the master does not have {PATH}",
         )
 
 
@@ -213,9 +207,8 @@ def _starts_too_soon(node: LintedNode) -> Iterator[Violation]:
     waits, away = timeout_ms / 1000, _away_seconds(node) or BOOT_SECONDS
     if waits < away:
         yield Violation(
-            at=node.setting(TIMEOUT),
-            property=TIMEOUT,
-            message="the first RegionServers to report get the regions of the others: the master waits "
+            TIMEOUT,
+            "the first RegionServers to report get the regions of the others: the master waits "
             f"{format_duration(waits)}, but a restart takes {format_duration(away)} (estimate)",
         )
 
@@ -234,9 +227,7 @@ def _max_below_min(node: LintedNode) -> Iterator[Violation]:
     least = node.number(LEAST, 1)
     most = node.number(MOST) if node.setting(MOST) else None
     if least is not None and most is not None and most < least:
-        yield Violation(
-            at=node.setting(MOST), message=f"HBase ignores {most:g}, because it is below mintostart ({least:g})"
-        )
+        yield Violation(MOST, f"HBase ignores {most:g}, because it is below mintostart ({least:g})")
 
 
 @master_rule(
@@ -252,8 +243,7 @@ def _never_enough(node: LintedNode) -> Iterator[Violation]:
     least, servers = node.number(LEAST, 1), _server_count(node)
     if least is not None and servers is not None and least > max(1, servers):
         yield Violation(
-            at=node.setting(LEAST),
-            message=f"HBase never serves: the master waits for {least:g} RegionServers, and there are {servers}",
+            LEAST, f"HBase never serves: the master waits for {least:g} RegionServers, and there are {servers}"
         )
 
 
@@ -269,8 +259,7 @@ def _hardly_enough(node: LintedNode) -> Iterator[Violation]:
     least, servers = node.number(LEAST, 1), _server_count(node)
     if least is not None and servers is not None and max(1, servers / 2) < least <= servers:
         yield Violation(
-            at=node.setting(LEAST),
-            message=f"if more than {servers - least:g} of {servers} RegionServers are lost, the master never starts",
+            LEAST, f"if more than {servers - least:g} of {servers} RegionServers are lost, the master never starts"
         )
 
 

@@ -39,12 +39,7 @@ FILE_SYSTEM_CACHE: Final = {
 def _bucket_without_slash(node: LintedNode) -> Iterator[Violation]:
     root = node.text(ROOT)
     if root is not None and root.startswith("s3") and "/" not in root.partition("://")[2]:
-        yield Violation(
-            at=node.setting(ROOT),
-            message=f"{root} lacks a slash at its end",
-            fix=f"write {root}/",
-            edit=new_value(f"{root}/"),
-        )
+        yield Violation(ROOT, f"{root} lacks a slash at its end", fix=f"write {root}/", edit=new_value(f"{root}/"))
 
 
 @rule(
@@ -62,11 +57,11 @@ def _root_and_mode_differ(node: LintedNode) -> Iterator[Violation]:
     mode, root = node.text("hbase.emr.storageMode", "hbase"), node.text(ROOT)
     elsewhere = mode == "hdfs" or node.unstated("hbase.emr.storageMode", "hbase")
     if mode == "s3" and root is not None and not root.startswith("s3"):
-        yield Violation(at=node.setting(ROOT), message=f"the storage mode is s3, but the root is {root}")
+        yield Violation(ROOT, f"the storage mode is s3, but the root is {root}")
     elif elsewhere and root is not None and root.startswith("s3"):
-        yield Violation(at=node.setting(ROOT), message="the root is in S3, but hbase.emr.storageMode is not s3")
+        yield Violation(ROOT, "the root is in S3, but hbase.emr.storageMode is not s3")
     elif mode == "s3" and node.unstated(ROOT):
-        yield Violation(property=ROOT, message="the storage mode is s3, but hbase.rootdir is not set")
+        yield Violation(ROOT, "the storage mode is s3, but hbase.rootdir is not set")
 
 
 @rule(
@@ -84,11 +79,7 @@ def _read_policy(node: LintedNode) -> Iterator[Violation]:
     policy = node.text(READ_POLICY)
     gap = node.setting(READ_POLICY) is not None and policy is None
     if node.in_s3 and not node.on_emrfs and not gap and policy != "sequential":
-        yield Violation(
-            at=node.setting(READ_POLICY),
-            property=READ_POLICY,
-            message="S3A can switch to random reads, which slows scans and compactions down",
-        )
+        yield Violation(READ_POLICY, "S3A can switch to random reads, which slows scans and compactions down")
 
 
 @rule(
@@ -105,10 +96,7 @@ def _read_policy(node: LintedNode) -> Iterator[Violation]:
 def _tracker_too_early(node: LintedNode) -> Iterator[Violation]:
     tracker = node.text(TRACKER)
     if tracker is not None and "FILE" in tracker.upper() and "DEFAULT" not in tracker.upper():
-        yield Violation(
-            at=node.setting(TRACKER),
-            message="this release does not have FILE: it lists store files in the table hbase:storefile",
-        )
+        yield Violation(TRACKER, "this release does not have FILE: it lists store files in the table hbase:storefile")
 
 
 @rule(
@@ -125,9 +113,7 @@ def _tracker_too_early(node: LintedNode) -> Iterator[Violation]:
 def _tracker_renames(node: LintedNode) -> Iterator[Violation]:
     tracker = node.text(TRACKER)
     if node.in_s3 and tracker is not None and "default" in tracker.lower():
-        yield Violation(
-            at=node.setting(TRACKER), message="each flush and compaction renames its files, which makes S3 copy them"
-        )
+        yield Violation(TRACKER, "each flush and compaction renames its files, which makes S3 copy them")
 
 
 @rule(
@@ -143,10 +129,7 @@ def _tracker_renames(node: LintedNode) -> Iterator[Violation]:
 )
 def _migration(node: LintedNode) -> Iterator[Violation]:
     if node.in_s3 and node.text(ROOT) is not None:
-        yield Violation(
-            at=node.setting(ROOT),
-            message="if EMR 7.3 or earlier wrote this root, its store files are listed in hbase:storefile",
-        )
+        yield Violation(ROOT, "if EMR 7.3 or earlier wrote this root, its store files are listed in hbase:storefile")
 
 
 @rule(
@@ -168,7 +151,7 @@ def _rubix(node: LintedNode) -> Iterator[Violation]:
         if in_catalog or key.startswith(("rubix.", "fs.rubix.")) or setting.value.startswith("rubix://"):
             successor = FILE_SYSTEM_CACHE.get(key)
             message = f"{key} in {path} configures RubiX, which EMR removed in 7.3"
-            yield Violation(at=setting, message=f"{message}; now it is {successor}" if successor else message)
+            yield Violation(setting, f"{message}; now it is {successor}" if successor else message)
 
 
 @rule(
@@ -182,6 +165,4 @@ def _rubix(node: LintedNode) -> Iterator[Violation]:
 )
 def _weekly_loss(node: LintedNode) -> Iterator[Violation]:
     if node.caches and node.unstated(MAJOR):
-        yield Violation(
-            property=MAJOR, message="once a week HBase rewrites every store, and so drops every cached block"
-        )
+        yield Violation(MAJOR, "once a week HBase rewrites every store, and so drops every cached block")

@@ -23,6 +23,4 @@ from warmbase.linter.secret import holds_credential
 def _static_credentials(node: LintedNode) -> Iterator[Violation]:
     for (_, key), setting in node.settings.items():
         if holds_credential(key, setting.value):
-            yield Violation(
-                at=setting, message=f"{key} {'is meant for' if setting.is_placeholder else 'contains'} a credential"
-            )
+            yield Violation(setting, f"{key} {'is meant for' if setting.is_placeholder else 'contains'} a credential")

@@ -94,7 +94,7 @@ def _not_one(node: LintedNode, defaults: Mapping[str, float], what: str) -> Iter
         return
     added = _float32_sum(shares)
     if added != 1:
-        yield Violation(at=at, message=f"{what} add up to {added:.8f} in float32, not to 1")
+        yield Violation(at, f"{what} add up to {added:.8f} in float32, not to 1")
 
 
 @rule(
@@ -111,7 +111,7 @@ def _thresholds(node: LintedNode) -> Iterator[Violation]:
     goal = node.number("hbase.bucketcache.minfactor", 0.85)
     at = _setting_at_fault(node, "hbase.bucketcache.minfactor", "hbase.bucketcache.acceptfactor")
     if at and accept is not None and goal is not None and goal > accept:
-        yield Violation(at=at, message=f"eviction would start at {accept:g} and stop only at {goal:g}, which is higher")
+        yield Violation(at, f"eviction would start at {accept:g} and stop only at {goal:g}, which is higher")
 
 
 @rule(
@@ -129,7 +129,7 @@ def _l1_off(node: LintedNode) -> Iterator[Violation]:
     at = node.setting("hfile.block.cache.size")
     if at and fraction is not None and fraction <= NO_L1 and not _states(node, L1_BYTES):
         caches = "L1 and the BucketCache" if node.caches else "L1"
-        yield Violation(at=at, message=f"{fraction:g} turns every block cache off: {caches}")
+        yield Violation(at, f"{fraction:g} turns every block cache off: {caches}")
 
 
 @rule(
@@ -149,10 +149,7 @@ def _heap_limit(node: LintedNode) -> Iterator[Violation]:
     if not at or l1 is None or memstore is None or _states(node, L1_BYTES) or _states(node, FREE_BYTES):
         return
     if 0 < l1 <= 1 and 0 < memstore <= MOST_MEMSTORE and not within_heap_limit(l1, memstore):
-        yield Violation(
-            at=at,
-            message=f"L1 ({l1:g}) and memstore ({memstore:g}) exceed 0.8 of the heap, as HBase adds them",
-        )
+        yield Violation(at, f"L1 ({l1:g}) and memstore ({memstore:g}) exceed 0.8 of the heap, as HBase adds them")
 
 
 @rule(
@@ -170,7 +167,7 @@ def _ranges(node: LintedNode) -> Iterator[Violation]:
         static = node.number(fraction, 0.4)
         moving = [setting for key in ends if (setting := node.setting(key)) and node.number(key) != static]
         if moving:
-            yield Violation(at=moving[0], message="HBase moves memory between L1 and memstore every minute")
+            yield Violation(moving[0], "HBase moves memory between L1 and memstore every minute")
 
 
 @rule(
@@ -186,7 +183,7 @@ def _l1_thresholds(node: LintedNode) -> Iterator[Violation]:
     goal, accept = node.number(LRU_GOAL, 0.95), node.number(LRU_ACCEPT, 0.99)
     at = _setting_at_fault(node, LRU_GOAL, LRU_ACCEPT)
     if at and goal is not None and accept is not None and not goal < accept < 1:
-        yield Violation(at=at, message=f"L1 would start to evict at {accept:g} and stop at {goal:g}")
+        yield Violation(at, f"L1 would start to evict at {accept:g} and stop at {goal:g}")
 
 
 def _float32_sum(shares: Iterable[float]) -> float:

@@ -40,8 +40,8 @@ def _not_a_multiple(node: LintedNode) -> Iterator[Violation]:
         why = f"{first:,} is not a multiple of {UNIT}" if first > 0 else f"{first:,} is not a size"
         more = f" ({len(refused) - 1} more like it)" if len(refused) > 1 else ""
         yield Violation(
-            at=node.setting("hbase.bucketcache.bucket.sizes"),
-            message=f"{why}; the next multiple is {_next_multiple(first):,}{more}",
+            "hbase.bucketcache.bucket.sizes",
+            f"{why}; the next multiple is {_next_multiple(first):,}{more}",
             edit=_rounded(node.bucket_sizes or ()),
         )
 
@@ -74,9 +74,8 @@ def _no_slot_for_a_block(node: LintedNode) -> Iterator[Violation]:
     )
     if sizes and block_bytes is not None and max(sizes) < block_bytes:
         yield Violation(
-            at=node.setting("hbase.bucketcache.bucket.sizes"),
-            message=f"no block is cached: the largest slot has {max(sizes):,} "
-            f"bytes and a block takes {block_bytes:,.0f}",
+            "hbase.bucketcache.bucket.sizes",
+            f"no block is cached: the largest slot has {max(sizes):,} bytes and a block takes {block_bytes:,.0f}",
             fix=f"add {_next_multiple(block_bytes):,}, or set hbase.blockcache.minblocksize if blocks are smaller",
         )
 
@@ -97,8 +96,8 @@ def _too_small_for_its_slots(node: LintedNode) -> Iterator[Violation]:
         least = -(-minimum_capacity_bytes(sizes) // MIB)
         which = "default sizes" if unstated else "sizes"
         yield Violation(
-            at=node.setting("hbase.bucketcache.size"),
-            message=f"the cache is {size_mib:g} MiB, but {len(sizes)} {which} need a bucket of "
+            "hbase.bucketcache.size",
+            f"the cache is {size_mib:g} MiB, but {len(sizes)} {which} need a bucket of "
             f"{bucket_bytes(sizes):,} bytes each, {least:,} MiB in all",
             fix=f"make the cache {least:,} MiB or more, or use fewer sizes",
         )
@@ -121,8 +120,8 @@ def _wasteful_bucket(node: LintedNode) -> Iterator[Violation]:
     if slot and (ITEMS * max(sizes)) % slot > WASTE * ITEMS * max(sizes):
         share = (ITEMS * max(sizes)) % slot / (ITEMS * max(sizes))
         yield Violation(
-            at=node.setting("hbase.bucketcache.bucket.sizes"),
-            message=f"slots of {slot:,} bytes leave {share:.1%} of each bucket of {ITEMS * max(sizes):,} bytes unused",
+            "hbase.bucketcache.bucket.sizes",
+            f"slots of {slot:,} bytes leave {share:.1%} of each bucket of {ITEMS * max(sizes):,} bytes unused",
         )
 
 
@@ -139,8 +138,8 @@ def _too_many_blocks(node: LintedNode) -> Iterator[Violation]:
     size_mib, block = node.cache_mib, node.block_bytes
     if size_mib is not None and block and size_mib * MIB / block >= MOST_BLOCKS:
         yield Violation(
-            at=node.setting("hbase.bucketcache.size"),
-            message=f"{size_mib * MIB / block:,.0f} blocks are more than HBase can count (2^31)",
+            "hbase.bucketcache.size",
+            f"{size_mib * MIB / block:,.0f} blocks are more than HBase can count (2^31)",
             fix="set hbase.blockcache.minblocksize to the size of your blocks, or cache less on each node",
         )
 
@@ -166,4 +165,4 @@ def _cell_beyond_slots(node: LintedNode) -> Iterator[Violation]:
             continue
         if limit <= 0 or limit > max(largest, LONGEST_CELL):
             cells = f"cells of up to {limit:,.0f} bytes are" if limit > 0 else "cells of any length are"
-            yield Violation(at=at, message=f"{cells} accepted, but the largest slot has {largest:,} bytes")
+            yield Violation(at, f"{cells} accepted, but the largest slot has {largest:,} bytes")

@@ -43,7 +43,7 @@ def _value(node: LintedNode) -> Iterator[Violation]:
             continue
         why = entry.values.refusal(setting.value)
         if why is not None:
-            yield Violation(at=setting, message=why, fix=f"use {_accepted(entry)}", edit=_certain_edit(entry, setting))
+            yield Violation(setting, why, fix=f"use {_accepted(entry)}", edit=_certain_edit(entry, setting))
 
 
 def _certain_edit(entry: HBaseProperty, setting: Setting) -> Edit | None:
@@ -78,8 +78,8 @@ def _kind(node: LintedNode) -> Iterator[Violation]:
         kind = default_kind(default)
         if kind and not kind.accepts(setting.value):
             yield Violation(
-                at=setting,
-                message=f"{key}: {setting.value!r} is not {kind.name}; HBase's default is {default}",
+                setting,
+                f"{key}: {setting.value!r} is not {kind.name}; HBase's default is {default}",
                 consequence=kind.consequence,
             )
 
@@ -103,13 +103,13 @@ def _gap(node: LintedNode) -> Iterator[Violation]:
         hint = f"; it takes {_accepted(entry)} ({entry.reason})" if entry else ""
         if node.subject.fills_in and not BLANK_TO_FILL.search(setting.value):
             yield Violation(
-                at=setting,
-                message=f"{setting.key} has a variable, so lint cannot check its value{hint}",
+                setting,
+                f"{setting.key} has a variable, so lint cannot check its value{hint}",
                 fix="check the value that the variable gets",
                 consequence=Consequence.GOOD_TO_KNOW,
             )
         else:
-            yield Violation(at=setting, message=f"{setting.key} still has a placeholder{hint}")
+            yield Violation(setting, f"{setting.key} still has a placeholder{hint}")
 
 
 @emr_rule(
@@ -126,11 +126,9 @@ def _twice(node: LintedNode) -> Iterator[Violation]:
     """Yield the later of two values. A classification may occur twice, but not a property of it."""
     for setting in node.subject.twice:
         if setting.key in MEMBERS:
-            yield Violation(
-                at=setting, message=f"{setting.key} occurs twice in one entry; the content of the first is lost"
-            )
+            yield Violation(setting, f"{setting.key} occurs twice in one entry; the content of the first is lost")
         elif setting.key != "Classification":
-            yield Violation(at=setting, message=f"{setting.key} is already set above; only this value counts")
+            yield Violation(setting, f"{setting.key} is already set above; only this value counts")
 
 
 @emr_rule(
@@ -147,8 +145,8 @@ def _unquoted(node: LintedNode) -> Iterator[Violation]:
     for setting in node.settings.values():
         if not setting.quoted:
             yield Violation(
-                at=setting,
-                message=f"the value of {setting.key} is a JSON number or boolean, not a string",
+                setting,
+                f"the value of {setting.key} is a JSON number or boolean, not a string",
                 fix=f'write "{setting.value}"',
                 edit=new_value(setting.value),
             )

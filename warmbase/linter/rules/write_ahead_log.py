@@ -46,10 +46,9 @@ def _more_copies_than_nodes(node: LintedNode) -> Iterator[Violation]:
     copies, cores = _replication(node), _core_count(node)
     if copies is not None and cores is not None and copies > cores:
         yield Violation(
-            at=node.setting("dfs.replication", "hdfs-site"),
+            "dfs.replication",
+            f"{copies:g} copies of each block do not fit on {cores} core nodes",
             classification="hdfs-site",
-            property="dfs.replication",
-            message=f"{copies:g} copies of each block do not fit on {cores} core nodes",
             fix=f"use {min(2, cores)} copies, or {copies:g} core nodes",
         )
 
@@ -77,10 +76,9 @@ def _one_copy_of_the_log(node: LintedNode) -> Iterator[Violation]:
     setting = node.setting("dfs.replication", "hdfs-site")
     why = "" if setting else f", EMR's default for {_core_count(node)} core nodes"
     yield Violation(
-        at=setting,
+        setting or "dfs.replication",
+        f"the write-ahead log of an active cluster has one copy{why}",
         classification="hdfs-site",
-        property="dfs.replication",
-        message=f"the write-ahead log of an active cluster has one copy{why}",
     )
 
 
@@ -101,9 +99,7 @@ def _on(setting: Setting) -> bool:
 def _wal_provider(node: LintedNode) -> Iterator[Violation]:
     if node.text("hbase.emr.wal.enabled", "hbase") == "true" and node.setting("hbase.wal.provider"):
         yield Violation(
-            at=node.setting("hbase.wal.provider"),
-            message="EMR WAL has its own provider, which this one conflicts with",
-            edit=REMOVED,
+            "hbase.wal.provider", "EMR WAL has its own provider, which this one conflicts with", edit=REMOVED
         )
 
 
@@ -122,13 +118,13 @@ def _wal_elsewhere(node: LintedNode) -> Iterator[Violation]:
     if enabled is None or not _on(enabled):
         return
     if node.text("hbase.emr.storageMode", "hbase") == "hdfs":
-        yield Violation(at=enabled, message="EMR WAL requires data in S3, but the storage mode is hdfs")
+        yield Violation(enabled, "EMR WAL requires data in S3, but the storage mode is hdfs")
     if node.text("hbase.emr.readreplica.enabled", "hbase") == "true":
-        yield Violation(at=enabled, message="a read replica does not write a log")
+        yield Violation(enabled, "a read replica does not write a log")
     if node.unstated("emr.wal.workspace"):
-        yield Violation(property="emr.wal.workspace", message="the workspace of the logs is not set")
+        yield Violation("emr.wal.workspace", "the workspace of the logs is not set")
     if node.subject.fleets is not None:
-        yield Violation(at=enabled, message="EMR WAL does not work with instance fleets", line=node.subject.fleets)
+        yield Violation(enabled, "EMR WAL does not work with instance fleets", line=node.subject.fleets)
 
 
 @rule(
@@ -147,14 +143,14 @@ def _on_the_cache_volume(node: LintedNode) -> Iterator[Violation]:
         directories = node.text(key, path)
         shared = sorted(caches & {mount_of(part) for part in (directories or "").split(",") if part})
         if shared:
-            yield Violation(at=node.setting(key, path), message=f"{shared[0]} is also the volume of the cache")
+            yield Violation(key, f"{shared[0]} is also the volume of the cache", classification=path)
         elif (
             directories is None and caches and node.unstated(key, path) and any(cache[:4] == "/mnt" for cache in caches)
         ):
             yield Violation(
+                key,
+                f"the default is every volume, which includes that of the cache, {min(caches)}",
                 classification=path,
-                property=key,
-                message=f"the default is every volume, which includes that of the cache, {min(caches)}",
             )
 
 
@@ -176,11 +172,11 @@ def _short_circuit(node: LintedNode) -> Iterator[Violation]:
         if on is None or not _on(on):
             continue
         if node.in_s3:
-            yield Violation(at=on, message="store files are in S3, so no block is local")
+            yield Violation(on, "store files are in S3, so no block is local")
         if not has_path and node.subject.shows("hdfs-site"):
             yield Violation(
-                at=on,
-                message="without dfs.domain.socket.path the HDFS client throws HadoopIllegalArgumentException, unless "
+                on,
+                "without dfs.domain.socket.path the HDFS client throws HadoopIllegalArgumentException, unless "
                 "EMR's own hdfs-site sets the path, which is not documented",
                 fix="set dfs.domain.socket.path on both sides, or remove the switch",
             )
