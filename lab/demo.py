@@ -29,14 +29,14 @@ from local_aws.server import (
 )
 from local_aws.stand_ins import create_stand_ins
 from local_aws.template_lint import lint_errors
-from warmbase.configurations.launch import Launch
+from warmbase.configurations.launch import Launch, launch_of
 from warmbase.emr.cluster_spec import flattened
 from warmbase.environments.environment import Environment
 from warmbase.environments.launch_record import launch_records
 from warmbase.environments.reader import locate, read_environment
 from warmbase.environments.reader.document import load_document
 from warmbase.ground.errors import Drifted, InvalidInput, OperationFailed, Problem
-from warmbase.linter.lint import deployable_launch
+from warmbase.linter.lint import check_deployable
 from warmbase.operations.aws.clients import Aws, any_call
 from warmbase.operations.aws.progress import Progress
 from warmbase.operations.cluster.drift import Comparison, compare_deployed
@@ -118,9 +118,9 @@ def _launch(name: str) -> Launch:
     environment = read_environment(name)
     _refuse_other_account(name, environment)
     # All clusters are deployed, so each must be deployable.
-    launches = {
-        cluster_name: deployable_launch(environment, choice) for cluster_name, choice in environment.clusters.items()
-    }
+    launches = {cluster_name: launch_of(environment, choice) for cluster_name, choice in environment.clusters.items()}
+    for launch in launches.values():
+        check_deployable(launch)
     return launches[environment.active.name]
 
 

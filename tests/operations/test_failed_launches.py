@@ -20,11 +20,11 @@ from tests.operations.deployed import PROJECT, Cut, synthesised
 from tests.operations.killable import Killable, Killed
 from tests.operations.mocked_aws import VARIABLES, Snapshot, clients, create
 from tests.operations.operators import World, install_world
+from warmbase.configurations.launch import launch_of
 from warmbase.environments.environment import Environment
 from warmbase.environments.reader import read_environment
 from warmbase.facts.prices import price_table
 from warmbase.ground.errors import OperationFailed, Refused
-from warmbase.linter.lint import deployable_launch
 from warmbase.operations.aws.clients import Aws, any_call, is_reading
 from warmbase.operations.aws.progress import carry_out
 from warmbase.operations.cluster import failed_launch
@@ -353,7 +353,7 @@ def test_the_cluster_that_goes_on_after_a_failed_replacement_is_not_called_faile
 
 def test_a_failed_launch_is_one_problem_of_a_preflight(environment: Environment) -> None:
     start("refused")
-    launches = {"blue": deployable_launch(environment, environment.active)}
+    launches = {"blue": launch_of(environment, environment.active)}
     [found] = [check for check in preflight(clients(), environment, launches, {}) if check.name == STACK]
     assert "warmbase deploy dev" in found.fix
 

@@ -11,9 +11,10 @@ import pytest
 
 from tests.stacks.template import allowing, filled, listed, of_type, only
 from warmbase.app import environment_app
+from warmbase.configurations.launch import launch_of
 from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import InvalidInput
-from warmbase.linter.lint import deployable_launch
+from warmbase.linter.lint import check_deployable
 
 PROJECT = Path(__file__).parents[2]
 KEY = "arn:aws:kms:us-east-1:123456789012:key/11111111-2222-3333-4444-555555555555"
@@ -118,5 +119,5 @@ def test_another_file_over_the_same_root_is_refused_before_anything_is_made(tmp_
     written(tmp_path, "first", STORAGE)
     environment = read_environment(str(written(tmp_path, "second", STORAGE.replace("teams/a/", "teams/a/deeper/"))))
     with pytest.raises(InvalidInput, match="two writers corrupt it") as caught:
-        deployable_launch(environment, environment.active)
+        check_deployable(launch_of(environment, environment.active))
     assert "first.yaml" in str(caught.value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -15,7 +15,7 @@ from warmbase.facts.releases import release_of
 from warmbase.ground.errors import Infeasible, InvalidInput, Problem
 from warmbase.linter.finding import EditAction, LintFinding, Report, Severity
 from warmbase.linter.node import LintedNode
-from warmbase.linter.rule import Rule, findings_of
+from warmbase.linter.rule import Rule
 from warmbase.linter.rules import RULES
 from warmbase.linter.secret import REDACTED, is_secret
 from warmbase.sizing.requirements import ClusterChoice
@@ -41,30 +41,24 @@ def lint(subject: ClusterSpec, rules: Sequence[Rule] = RULES, roles: Sequence[st
         )
         for role in roles
     ]
-    findings = _once(finding for rule in rules for node in nodes for finding in findings_of(rule, node))
-    return Report(
-        source=subject.source,
-        release=subject.release_label,
-        findings=tuple(sorted(map(_without_secret, _without_repeats(findings)), key=_order)),
-        replaced_release=subject.replaced_label,
-    )
-
-
-def _once(findings: Iterable[LintFinding]) -> list[LintFinding]:
-    """Return findings without duplicates, which settings of the whole cluster cause for each role."""
-    return list(dict.fromkeys(findings))
-
-
-def _without_repeats(findings: Sequence[LintFinding]) -> Iterator[LintFinding]:
+    # A setting of the whole cluster causes the same finding for each role.
+    findings = dict.fromkeys(finding for rule in rules for node in nodes for finding in rule.findings(node))
     explained = {
         (finding.classification, finding.property)
         for finding in findings
         if finding.severity is Severity.ERROR and finding.id not in GENERAL and finding.value is not None
     }
-    return (
-        finding
+    shown = [
+        _without_secret(finding)
         for finding in findings
         if finding.id not in GENERAL or (finding.classification, finding.property) not in explained
+    ]
+    shown.sort(key=lambda finding: (GRAVITY[finding.severity], finding.line or 0, finding.id, finding.property))
+    return Report(
+        source=subject.source,
+        release=subject.release_label,
+        findings=tuple(shown),
+        replaced_release=subject.replaced_label,
     )
 
 
@@ -79,20 +73,6 @@ def _without_secret(finding: LintFinding) -> LintFinding:
     return replace(finding, value=REDACTED, message=message, fix=fix, edit=edit)
 
 
-def _order(finding: LintFinding) -> tuple[int, int, str, str]:
-    return GRAVITY[finding.severity], finding.line or 0, finding.id, finding.property
-
-
-def deployable_launch(environment: Environment, cluster: ClusterChoice) -> Launch:
-    """Return the launch of a cluster, in which lint finds no error.
-
-    Raises InvalidInput for each error, and for a root that another environment file has too.
-    """
-    launch = launch_of(environment, cluster)
-    check_deployable(launch)
-    return launch
-
-
 def check_deployable(launch: Launch) -> None:
     """Raise InvalidInput for each error that lint finds, and for a root that another environment file has too."""
     problems = shared_roots(launch.environment)
@@ -105,7 +85,20 @@ def refuse_errors(launch: Launch) -> None:
     """Raise InvalidInput with every error that lint finds in a launch: only overrides of the environment cause them."""
     errors = lint(planned_spec(launch)).of(Severity.ERROR)
     if errors:
-        raise InvalidInput([_problem(launch.environment, finding) for finding in errors])
+        # The line of an override is known; otherwise one of all overrides caused the error.
+        environment = launch.environment
+        overrides = ", ".join(override.where for override in environment.overrides) or environment.source
+        raise InvalidInput(
+            [
+                Problem(
+                    where=f"{environment.source}:{finding.line}" if finding.line else overrides,
+                    what=f"{finding.id} {finding.classification} {finding.property}".strip(),
+                    why=f"{finding.message}: {finding.because}",
+                    fix=finding.fix,
+                )
+                for finding in errors
+            ]
+        )
 
 
 def refused_settings(environment: Environment, cluster: ClusterChoice) -> frozenset[tuple[str, str]]:
@@ -119,17 +112,3 @@ def refused_settings(environment: Environment, cluster: ClusterChoice) -> frozen
         return frozenset()
     errors = lint(planned_spec(launch)).of(Severity.ERROR)
     return frozenset((finding.classification, finding.property) for finding in errors)
-
-
-def _problem(environment: Environment, finding: LintFinding) -> Problem:
-    """Return the problem with the line of the override, or with all overrides: one of them caused it."""
-    return Problem(
-        where=f"{environment.source}:{finding.line}" if finding.line else _overrides(environment),
-        what=f"{finding.id} {finding.classification} {finding.property}".strip(),
-        why=f"{finding.message}: {finding.because}",
-        fix=finding.fix,
-    )
-
-
-def _overrides(environment: Environment) -> str:
-    return ", ".join(override.where for override in environment.overrides) or environment.source

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import copy_context
 from pathlib import Path
 from typing import Final
@@ -68,7 +68,7 @@ def mend(check: Callable[[], Report]) -> Mending:
     first = state = _state({}, check)
     mended: list[LintFinding] = []
     refusals: dict[LintFinding, Refusal] = {}
-    while finding := _next(state.report, refusals):
+    while finding := next((one for one in state.report.findings if one.edit and one not in refusals), None):
         step = _step(state, finding, check, MOST_STEPS)
         if isinstance(step, Refusal):
             refusals[finding] = step
@@ -87,10 +87,6 @@ def mend(check: Callable[[], Report]) -> Mending:
     )
 
 
-def _next(report: Report, refusals: Mapping[LintFinding, Refusal]) -> LintFinding | None:
-    return next((finding for finding in report.findings if finding.edit and finding not in refusals), None)
-
-
 def _state(contents: Contents, check: Callable[[], Report]) -> _State:
     files: dict[Path, bytes] = dict(contents)
     settings: list[WrittenSetting] = []
@@ -104,9 +100,23 @@ def _step(
     state: _State, finding: LintFinding, check: Callable[[], Report], most: int
 ) -> tuple[_State, list[LintFinding]] | Refusal:
     """Return the state with a finding mended, and with mistakes in the same setting that this reveals."""
-    after = _corrected(state, finding, check)
-    if isinstance(after, Refusal):
-        return after
+    matches = [
+        written
+        for written in state.settings
+        if (written.setting.classification, written.setting.key, written.setting.line)
+        == (finding.classification, finding.property, finding.line)
+        and finding.value in {written.setting.value, REDACTED}
+    ]
+    replacements = [_replacement(written, finding) for written in matches]
+    whole = {new for new in replacements if new is not None}
+    if not matches or None in replacements or _shared(state.settings, matches):
+        return Refusal(finding=finding, why="the file does not write it in one piece")
+    try:
+        after = _state(_edited(state.contents, whole), check)
+    except InvalidInput as error:
+        return Refusal(finding=finding, why=f"the corrected file could not be read: {error.problems[0].why}")
+    if _keys(after.report)[_key(finding)] >= _keys(state.report)[_key(finding)]:
+        return Refusal(finding=finding, why="the finding would remain")
     before = _renamed(_keys(state.report), finding)
     revealed = _extra(before, after.report)
     if not revealed:
@@ -116,20 +126,6 @@ def _step(
         new = revealed[0]
         return Refusal(finding=finding, why=f"with this corrected, {new.id} would report: {new.message}")
     return more[0], [finding, *more[1]]
-
-
-def _corrected(state: _State, finding: LintFinding, check: Callable[[], Report]) -> _State | Refusal:
-    """Return the state with the edit of one finding, which no longer has that finding."""
-    replacements = _replacements(state, finding)
-    if replacements is None:
-        return Refusal(finding=finding, why="the file does not write it in one piece")
-    try:
-        after = _state(_edited(state.contents, replacements), check)
-    except InvalidInput as error:
-        return Refusal(finding=finding, why=f"the corrected file could not be read: {error.problems[0].why}")
-    if _keys(after.report)[_key(finding)] >= _keys(state.report)[_key(finding)]:
-        return Refusal(finding=finding, why="the finding would remain")
-    return after
 
 
 def _key(finding: LintFinding) -> FindingKey:
@@ -151,22 +147,6 @@ def _renamed(keys: Counter[FindingKey], finding: LintFinding) -> Counter[Finding
 
 def _extra(before: Counter[FindingKey], report: Report) -> Sequence[LintFinding]:
     return [new for new in report.findings if new.severity in SEVERE and not before[_key(new)]]
-
-
-def _replacements(state: _State, finding: LintFinding) -> set[Replacement] | None:
-    """Return what mends a finding wherever the file has that setting; None where it cannot be replaced safely."""
-    matches = [written for written in state.settings if _is_of(written, finding)]
-    replacements = [_replacement(written, finding) for written in matches]
-    if not matches or None in replacements or _shared(state.settings, matches):
-        return None
-    return {new for new in replacements if new is not None}
-
-
-def _is_of(written: WrittenSetting, finding: LintFinding) -> bool:
-    setting = written.setting
-    place = (setting.classification, setting.key, setting.line)
-    same = place == (finding.classification, finding.property, finding.line)
-    return same and finding.value in {setting.value, REDACTED}
 
 
 def _replacement(written: WrittenSetting, finding: LintFinding) -> Replacement | None:
@@ -191,12 +171,9 @@ def _place(written: WrittenSetting) -> tuple[Path | None, int, int] | None:
 def _edited(contents: Contents, replacements: set[Replacement]) -> Contents:
     new = dict(contents)
     for path in {one.path for one in replacements}:
-        new[path] = _content(contents[path], sorted(_of(path, replacements), key=lambda one: one.start))
+        of_path = sorted((one for one in replacements if one.path == path), key=lambda one: one.start)
+        new[path] = _content(contents[path], of_path)
     return new
-
-
-def _of(path: Path, replacements: set[Replacement]) -> Iterator[Replacement]:
-    return (one for one in replacements if one.path == path)
 
 
 def _content(content: bytes, replacements: Sequence[Replacement]) -> bytes:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Final, NotRequired, TypedDict, Unpack
+from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from warmbase.configurations.properties.property import ANY, Span
 from warmbase.emr.cluster_spec import Setting
@@ -47,8 +48,15 @@ Check = Callable[[LintedNode], Iterable[Violation]]
 """Yields the violations of one kind of node; yields nothing where the values that it needs are not known."""
 
 
+def unwritten(_: LintedNode) -> Iterable[Violation]:
+    """Yield nothing: a rule has this check until it decorates its own."""
+    return ()
+
+
 class Rule(Struct, frozen=True, kw_only=True):
-    """`roles` are the node roles that the rule checks; `hbase` and `emr` are the versions that it is about.
+    """A rule, which decorates the function that checks it.
+
+    `roles` are the node roles that the rule checks; `hbase` and `emr` are the versions that it is about.
 
     `proof` is BOOTED, or says why no boot shows the rule. A rule about some versions is silent where the release is
     not known. A rule `of_hbase` is silent where HBase is not installed. HBase 1 behaves too differently: for a release
@@ -63,7 +71,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     fix: str
     source: str
     proof: str
-    check: Check
+    check: Check = unwritten
     roles: tuple[str, ...] = ("core",)
     hbase: Span = ANY
     emr: Span = ANY
@@ -71,67 +79,43 @@ class Rule(Struct, frozen=True, kw_only=True):
     of_hbase_1: bool = False
     consequence: Consequence | None = None
 
+    def __call__(self, check: Check) -> Rule:
+        """Return the rule with its check."""
+        return replace(self, check=check)
+
     @property
     def effect(self) -> Consequence:
         """Return what happens if nobody mends the finding."""
         return self.consequence or USUAL[self.severity]
 
-    def concerns(self, node: LintedNode) -> bool:
-        """Return whether the rule is about such a node."""
+    def findings(self, node: LintedNode) -> Iterator[LintFinding]:
+        """Yield the findings about one node; none where the rule is not about such a node."""
         if node.role not in self.roles or (self.of_hbase and not node.has_hbase):
-            return False
+            return
         if node.has_hbase_1 and not self.of_hbase_1 and self.hbase == ANY:
-            return False
-        if self.hbase == self.emr == ANY:
-            return True
-        return node.release is not None and self.hbase.holds(node.release.hbase) and self.emr.holds(node.release.emr)
+            return
+        if not self.hbase == self.emr == ANY:
+            release = node.release
+            if release is None or not (self.hbase.holds(release.hbase) and self.emr.holds(release.emr)):
+                return
+        for violation in self.check(node):
+            key = violation.at
+            at = node.setting(key, violation.classification) if isinstance(key, str) else key
+            yield LintFinding(
+                id=self.id,
+                severity=self.severity,
+                classification=at.classification if at else violation.classification,
+                property=at.key if at else str(key),
+                value=at.value if at else None,
+                message=violation.message,
+                because=f"{self.because} ({self.source})",
+                fix=violation.fix or self.fix,
+                line=violation.line if violation.line is not None else (at.line if at else None),
+                overridden=at.overridden if at else False,
+                consequence=violation.consequence or self.effect,
+                edit=violation.edit,
+            )
 
 
-class _Fields(TypedDict):
-    """The fields of a rule, as `@rule` takes them."""
-
-    id: str
-    severity: Severity
-    title: str
-    because: str
-    fix: str
-    source: str
-    proof: str
-    roles: NotRequired[tuple[str, ...]]
-    hbase: NotRequired[Span]
-    emr: NotRequired[Span]
-    of_hbase: NotRequired[bool]
-    of_hbase_1: NotRequired[bool]
-    consequence: NotRequired[Consequence]
-
-
-def rule(**fields: Unpack[_Fields]) -> Callable[[Check], Rule]:
-    """Return a decorator that makes a check the rule with these fields."""
-    return lambda check: Rule(check=check, **fields)
-
-
-emr_rule = partial(rule, proof=NO_AWS, of_hbase=False, of_hbase_1=True)
+emr_rule = partial(Rule, proof=NO_AWS, of_hbase=False, of_hbase_1=True)
 """A rule about EMR itself, which holds whatever runs on it and which no boot can show."""
-
-
-def findings_of(rule: Rule, node: LintedNode) -> Iterable[LintFinding]:
-    """Yield the findings of one rule about one node."""
-    if not rule.concerns(node):
-        return
-    for violation in rule.check(node):
-        key = violation.at
-        at = node.setting(key, violation.classification) if isinstance(key, str) else key
-        yield LintFinding(
-            id=rule.id,
-            severity=rule.severity,
-            classification=at.classification if at else violation.classification,
-            property=at.key if at else str(key),
-            value=at.value if at else None,
-            message=violation.message,
-            because=f"{rule.because} ({rule.source})",
-            fix=violation.fix or rule.fix,
-            line=violation.line if violation.line is not None else (at.line if at else None),
-            overridden=at.overridden if at else False,
-            consequence=violation.consequence or rule.effect,
-            edit=violation.edit,
-        )

@@ -50,16 +50,13 @@ NAMED: Final = re.compile(
 
 def without_secrets(text: str, settings: Iterable[Setting]) -> str:
     """Return a text without the secret values of settings, in any notation, and without others that look secret."""
-    for secret in sorted(_secrets(settings), key=len, reverse=True):
-        text = text.replace(secret, REDACTED)
-    text = NAMED.sub(rf"\g<1>{REDACTED}", text)
-    text = IN_ADDRESS.sub(f"://{REDACTED}@", text)
-    return ACCESS_KEY_ID.sub(REDACTED, text)
-
-
-def _secrets(settings: Iterable[Setting]) -> set[str]:
     values = {setting.value for setting in settings if is_secret(setting.key, setting.value)}
     in_json = {json.dumps(value, ensure_ascii=ascii_only)[1:-1] for value in values for ascii_only in (True, False)}
     in_xml = {escape(value) for value in values}
     in_shell = {value.replace("'", "'\\''") for value in values | in_json}
-    return {value for value in values | in_json | in_xml | in_shell if value.strip()}
+    for secret in sorted(values | in_json | in_xml | in_shell, key=len, reverse=True):
+        if secret.strip():
+            text = text.replace(secret, REDACTED)
+    text = NAMED.sub(rf"\g<1>{REDACTED}", text)
+    text = IN_ADDRESS.sub(f"://{REDACTED}@", text)
+    return ACCESS_KEY_ID.sub(REDACTED, text)

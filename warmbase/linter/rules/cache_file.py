@@ -8,7 +8,7 @@ from typing import Final
 from warmbase.ground.units import GIB, MIB
 from warmbase.linter.finding import Consequence, Severity, new_value
 from warmbase.linter.node import LintedNode, files_of, largest_volume_gib, room_gib
-from warmbase.linter.rule import BOOTED, NEEDS_LOAD, Violation, rule
+from warmbase.linter.rule import BOOTED, NEEDS_LOAD, Rule, Violation
 from warmbase.sizing import gp3
 from warmbase.sizing.search.disks import FILL_FRACTION
 
@@ -16,7 +16,7 @@ HBASE: Final = "HBase 2.6.2 BucketCache, BucketAllocator"
 FACTORY: Final = "HBase 2.6.2 BlockCacheFactory"
 
 
-@rule(
+@Rule(
     id="WB201",
     severity=Severity.ERROR,
     title="hbase.bucketcache.size below 1 MiB",
@@ -33,7 +33,7 @@ def _size_below_one(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@Rule(
     id="WB210",
     severity=Severity.ERROR,
     title="colon between the paths of hbase.bucketcache.ioengine",
@@ -55,7 +55,7 @@ def _colon_in_files(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@Rule(
     id="WB211",
     severity=Severity.WARNING,
     title="cache size that its files do not divide evenly",
@@ -75,7 +75,7 @@ def _uneven_files(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@Rule(
     id="WB212",
     severity=Severity.WARNING,
     title="cache on several volumes that one volume could carry",
@@ -104,7 +104,7 @@ def _beyond_one_volume(node: LintedNode) -> bool:
     )
 
 
-@rule(
+@Rule(
     id="WB213",
     severity=Severity.ERROR,
     consequence=Consequence.SLOW_OR_DEAR,
@@ -128,7 +128,7 @@ def _larger_than_its_volume(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@Rule(
     id="WB214",
     severity=Severity.WARNING,
     title="cache that nearly fills its volume",
@@ -151,7 +151,7 @@ def _volume_nearly_full(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@Rule(
     id="WB215",
     severity=Severity.WARNING,
     title="location of the cache left to EMR",
@@ -168,7 +168,7 @@ def _missing_engine(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@Rule(
     id="WB216",
     severity=Severity.ERROR,
     consequence=Consequence.IGNORED,
@@ -184,7 +184,7 @@ def _no_engine(node: LintedNode) -> Iterator[Violation]:
         yield Violation("hbase.bucketcache.size", "there is no cache: the size has no effect without an engine")
 
 
-@rule(
+@Rule(
     id="WB217",
     severity=Severity.INFO,
     title="cache of EMR's default size",

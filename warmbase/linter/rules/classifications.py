@@ -12,7 +12,7 @@ from warmbase.facts.keys.nearest import near_misses
 from warmbase.facts.releases import classifications
 from warmbase.linter.finding import Consequence, Severity
 from warmbase.linter.node import LintedNode
-from warmbase.linter.rule import NO_AWS, Violation, emr_rule, rule
+from warmbase.linter.rule import NO_AWS, Rule, Violation, emr_rule
 
 BOTH: Final = ("primary", "core")
 EXPORT: Final = "export"
@@ -120,7 +120,7 @@ def _nearest_classification(path: ClassificationPath) -> ClassificationPath | No
     return next((name for name in near if name.removesuffix("2") != path.removesuffix("2")), None)
 
 
-@rule(
+@Rule(
     id="WB114",
     severity=Severity.ERROR,
     consequence=Consequence.IGNORED,

@@ -9,7 +9,7 @@ from typing import Final
 from warmbase.emr.cluster_spec import Setting, TableCoprocessor
 from warmbase.linter.finding import Consequence, Severity
 from warmbase.linter.node import LintedNode
-from warmbase.linter.rule import Violation, rule
+from warmbase.linter.rule import Rule, Violation
 
 AUTHENTICATION: Final = "hbase.security.authentication"
 AUTHORIZATION: Final = "hbase.security.authorization"
@@ -35,7 +35,7 @@ def _shows_kerberos(node: LintedNode) -> bool:
     return bool(subject.only or subject.groups or subject.applications) or node.setting(AUTHENTICATION) is not None
 
 
-@rule(
+@Rule(
     id="WB902",
     severity=Severity.WARNING,
     consequence=Consequence.NOT_SAFE,
@@ -56,7 +56,7 @@ def _open_to_networks(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@Rule(
     id="WB903",
     severity=Severity.WARNING,
     consequence=Consequence.NOT_SAFE,
@@ -72,7 +72,7 @@ def _permissions_of_anybody(node: LintedNode) -> Iterator[Violation]:
         yield Violation(AUTHORIZATION, "HBase checks permissions of users that it does not authenticate")
 
 
-@rule(
+@Rule(
     id="WB904",
     severity=Severity.WARNING,
     consequence=Consequence.IGNORED,
@@ -92,7 +92,7 @@ def _everybody_with_a_ticket(node: LintedNode) -> Iterator[Violation]:
     yield Violation(setting or REGION_CLASSES, "any user with a ticket can read, change and drop every table")
 
 
-@rule(
+@Rule(
     id="WB905",
     severity=Severity.ERROR,
     consequence=Consequence.IGNORED,
@@ -116,7 +116,7 @@ def _coprocessors_of_tables(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@Rule(
     id="WB906",
     severity=Severity.WARNING,
     consequence=Consequence.NOT_SAFE,
@@ -138,7 +138,7 @@ def _code_of_tables(node: LintedNode) -> Iterator[Violation]:
             yield _of_table(table, foreign, f"table {table} loads {_listed(foreign)}")
 
 
-@rule(
+@Rule(
     id="WB907",
     severity=Severity.WARNING,
     consequence=Consequence.NOT_SAFE,

@@ -10,7 +10,7 @@ from warmbase.emr.cluster_spec import EbsVolume
 from warmbase.ground.units import MIB
 from warmbase.linter.finding import Severity
 from warmbase.linter.node import LintedNode, instance_of, instance_store
-from warmbase.linter.rule import NO_AWS, Violation, emr_rule, rule
+from warmbase.linter.rule import NO_AWS, Rule, Violation, emr_rule
 from warmbase.sizing import gp3
 
 _volume_violation = partial(Violation, "VolumeSpecification", classification="")
@@ -78,7 +78,7 @@ def _iops_beyond_the_instance(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@Rule(
     id="WB704",
     severity=Severity.WARNING,
     title="gp3 volume of the cache without a throughput",
@@ -146,7 +146,7 @@ def _limits(volume: EbsVolume) -> Iterator[str]:
         yield f"{volume.throughput_mib_s:,} MiB/s"
 
 
-@rule(
+@Rule(
     id="WB707",
     severity=Severity.WARNING,
     title="cache on an old volume type",

@@ -10,7 +10,7 @@ from warmbase.configurations.properties.property import Span
 from warmbase.facts.table import rows
 from warmbase.linter.finding import REMOVED, Consequence, Severity
 from warmbase.linter.node import LintedNode
-from warmbase.linter.rule import NO_AWS, Violation, rule
+from warmbase.linter.rule import NO_AWS, Rule, Violation
 
 CONSISTENT: Final = "fs.s3.consistent"
 MAPPING: Final = "fs.s3a.emrfs.compatibility.enable"
@@ -25,7 +25,7 @@ def _emrfs_only() -> Mapping[str, str]:
     return {row["key"]: row["instead"] for row in rows("emrfs-only.csv")}
 
 
-@rule(
+@Rule(
     id="WB611",
     severity=Severity.WARNING,
     consequence=Consequence.IGNORED,

@@ -7,14 +7,14 @@ from typing import Final
 
 from warmbase.linter.finding import REMOVED, Consequence, Severity
 from warmbase.linter.node import LintedNode
-from warmbase.linter.rule import BOOTED, NEEDS_LOAD, Violation, rule
+from warmbase.linter.rule import BOOTED, NEEDS_LOAD, Rule, Violation
 
 HBASE: Final = "HBase 2.6.2 BucketCache, BucketAllocator"
 FACTORY: Final = "HBase 2.6.2 BlockCacheFactory"
 FEW_PREFETCH_THREADS: Final = 4
 
 
-@rule(
+@Rule(
     id="WB218",
     severity=Severity.WARNING,
     title="prefetch with hbase.bucketcache.queue.addition.waittime=0",
@@ -32,7 +32,7 @@ def _drops_blocks(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@Rule(
     id="WB219",
     severity=Severity.WARNING,
     consequence=Consequence.IGNORED,
@@ -50,7 +50,7 @@ def _cache_on_read_off(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@Rule(
     id="WB220",
     severity=Severity.WARNING,
     title="hbase.hfile.thread.prefetch of 4 or less with data in S3",
@@ -70,7 +70,7 @@ def _few_prefetch_threads(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@Rule(
     id="WB221",
     severity=Severity.WARNING,
     title="compactions whose output is not cached (hbase.rs.cachecompactedblocksonwrite)",
@@ -89,7 +89,7 @@ def _compactions_lose_blocks(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@Rule(
     id="WB222",
     severity=Severity.WARNING,
     consequence=Consequence.IGNORED,
@@ -114,7 +114,7 @@ def _does_nothing(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@Rule(
     id="WB225",
     severity=Severity.ERROR,
     consequence=Consequence.IGNORED,

@@ -13,7 +13,7 @@ from warmbase.configurations.properties.property import Span
 from warmbase.ground.release import Version
 from warmbase.linter.finding import Severity
 from warmbase.linter.node import LintedNode
-from warmbase.linter.rule import Rule, Violation, rule
+from warmbase.linter.rule import Rule, Violation
 from warmbase.linter.rules.retention import BALANCER
 
 FIRST: Final = (2, 6, 0)
@@ -35,7 +35,7 @@ def _bug(**bug: Unpack[_Bug]) -> Rule:
     """Return the rule that reports a bug on each node that `meets` it; `fixed` is None where no release has the fix."""
     fixed, title = bug["fixed"], bug["title"]
 
-    @rule(
+    @Rule(
         id=bug["id"],
         severity=bug.get("severity", Severity.INFO),
         title=title,

@@ -8,7 +8,7 @@ from typing import Final
 from warmbase.ground.units import GIB, MIB
 from warmbase.linter.finding import Consequence, Severity
 from warmbase.linter.node import EXPORT, LintedNode, instance_of, is_all_placeholder, jvm_options, size_mib
-from warmbase.linter.rule import Violation, rule
+from warmbase.linter.rule import Rule, Violation
 from warmbase.sizing.server.memory import index_bytes_per_block
 
 COMPRESSED_POINTERS_MIB: Final = 32 * 1024
@@ -18,7 +18,7 @@ OPTIONS: Final = "HBASE_REGIONSERVER_OPTS"
 CONFIGURE: Final = "EMR Release Guide, emr-hbase-configure"
 
 
-@rule(
+@Rule(
     id="WB405",
     severity=Severity.WARNING,
     consequence=Consequence.IGNORED,
@@ -42,7 +42,7 @@ def _heap_twice(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@Rule(
     id="WB407",
     severity=Severity.WARNING,
     title="ZGC on a heap that can shrink",
@@ -59,7 +59,7 @@ def _growing_heap(node: LintedNode) -> Iterator[Violation]:
         yield Violation(zgc, "the heap can shrink, and has to grow again for the index of the cache")
 
 
-@rule(
+@Rule(
     id="WB408",
     severity=Severity.ERROR,
     consequence=Consequence.NOT_SAFE,
@@ -92,7 +92,7 @@ def _index_bytes(node: LintedNode) -> float | None:
     return blocks * index_bytes_per_block("zgc" if zgc else "g1")
 
 
-@rule(
+@Rule(
     id="WB409",
     severity=Severity.WARNING,
     title="heap that the index of the cache fills",
@@ -117,7 +117,7 @@ def _index_fills_heap(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@Rule(
     id="WB410",
     severity=Severity.INFO,
     title="heap too large for compressed pointers",
@@ -131,11 +131,12 @@ def _no_compressed_pointers(node: LintedNode) -> Iterator[Violation]:
     g1 = any(name == "UseG1GC" for name, _ in options.collectors) or not options.collectors
     if g1 and options.xmx_mib is not None and options.xmx_mib >= COMPRESSED_POINTERS_MIB:
         yield Violation(
-            options.with_flag("-Xmx") or "", f"{options.xmx_mib / 1024:,.0f} GiB of heap is too large for compressed pointers"
+            options.with_flag("-Xmx") or "",
+            f"{options.xmx_mib / 1024:,.0f} GiB of heap is too large for compressed pointers",
         )
 
 
-@rule(
+@Rule(
     id="WB411",
     severity=Severity.WARNING,
     title="heap dump without -XX:HeapDumpPath",
@@ -152,7 +153,7 @@ def _dump_anywhere(node: LintedNode) -> Iterator[Violation]:
         yield Violation(dumps, "a heap dump, as large as the heap, goes to the working directory")
 
 
-@rule(
+@Rule(
     id="WB412",
     severity=Severity.WARNING,
     title="heap left to EMR's default",

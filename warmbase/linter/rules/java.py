@@ -12,7 +12,7 @@ from warmbase.configurations.properties.property import Span
 from warmbase.emr.cluster_spec import PLACEHOLDER
 from warmbase.linter.finding import Consequence, Severity, new_value
 from warmbase.linter.node import EXPORT, LintedNode, is_all_placeholder, java_version, jvm_options
-from warmbase.linter.rule import BOOTED, Violation, rule
+from warmbase.linter.rule import BOOTED, Rule, Violation
 
 GENERATIONAL: Final = "+ZGenerational"
 GENERATIONAL_FROM: Final = 21
@@ -22,7 +22,7 @@ SUBSTITUTED: Final = re.compile(r"\$\([^()]*\)|`[^`]*`|\$\{[^{}]*\}")
 """A command substitution or a variable counts as one word of an assignment, even where its text has blanks."""
 
 
-@rule(
+@Rule(
     id="WB401",
     severity=Severity.ERROR,
     title="generational ZGC on a JDK without it",
@@ -40,7 +40,7 @@ def _generational_without_jdk(node: LintedNode) -> Iterator[Violation]:
     yield Violation(flag, f"the JVM does not start: Java {java} ({origin}) has no generational ZGC")
 
 
-@rule(
+@Rule(
     id="WB402",
     severity=Severity.WARNING,
     title="ZGC on a release for which EMR does not document it",
@@ -58,7 +58,7 @@ def _undocumented_zgc(node: LintedNode) -> Iterator[Violation]:
         yield Violation(uses[0], f"{label} does not document ZGC or Java 21 for HBase")
 
 
-@rule(
+@Rule(
     id="WB403",
     severity=Severity.ERROR,
     title="more than one garbage collector",
@@ -75,7 +75,7 @@ def _two_collectors(node: LintedNode) -> Iterator[Violation]:
         yield Violation(collectors[-1][1], f"the JVM does not start with {len(collectors)} collectors: {names}")
 
 
-@rule(
+@Rule(
     id="WB404",
     severity=Severity.WARNING,
     consequence=Consequence.IGNORED,
@@ -102,7 +102,7 @@ def _appended(value: str) -> str:
     return begin if plain is None else f'{begin}: "${OPTIONS} {plain}"'
 
 
-@rule(
+@Rule(
     id="WB406",
     severity=Severity.ERROR,
     title="unquoted value with blanks, or an unclosed quote",
@@ -129,7 +129,7 @@ def _unquoted(node: LintedNode) -> Iterator[Violation]:
             )
 
 
-@rule(
+@Rule(
     id="WB413",
     severity=Severity.ERROR,
     title="variable inside single quotes",
@@ -146,7 +146,7 @@ def _used_verbatim(node: LintedNode) -> Iterator[Violation]:
             yield Violation(setting, "the shell does not expand variables inside single quotes")
 
 
-@rule(
+@Rule(
     id="WB421",
     severity=Severity.ERROR,
     title="JVM option with a blank",

@@ -14,7 +14,7 @@ from warmbase.facts.keys import current_key, emr_keys, hadoop_keys, hbase_keys, 
 from warmbase.facts.keys.nearest import near_misses
 from warmbase.linter.finding import Consequence, Edit, Severity, new_key
 from warmbase.linter.node import SITE, LintedNode
-from warmbase.linter.rule import BOOTED, Violation, rule
+from warmbase.linter.rule import BOOTED, Rule, Violation
 
 BOTH: Final = ("primary", "core")
 OF_HBASE: Final = ("hbase.", "hfile.")
@@ -81,7 +81,7 @@ def _is_catalogued(key: str) -> bool:
     return key in _catalogued() or key in REPLACED or _is_open(key)
 
 
-@rule(
+@Rule(
     id="WB101",
     severity=Severity.ERROR,
     consequence=Consequence.IGNORED,
@@ -114,7 +114,7 @@ def _renamed(node: LintedNode, setting: Setting, key: str) -> Edit | None:
     return None if (setting.classification, key) in node.settings else new_key(key)
 
 
-@rule(
+@Rule(
     id="WB102",
     severity=Severity.ERROR,
     consequence=Consequence.IGNORED,
@@ -151,7 +151,7 @@ def _versions(key: str) -> str:
     return "of an older Hadoop" if key.startswith(OF_HADOOP) else "of another version"
 
 
-@rule(
+@Rule(
     id="WB103",
     severity=Severity.WARNING,
     consequence=Consequence.IGNORED,
@@ -171,7 +171,7 @@ def _unknown(node: LintedNode) -> Iterator[Violation]:
         yield Violation(setting, f"unknown key: HBase, Hadoop and EMR do not read {key}")
 
 
-@rule(
+@Rule(
     id="WB105",
     severity=Severity.ERROR,
     consequence=Consequence.IGNORED,
@@ -209,7 +209,7 @@ def _ours(key: str) -> str:
     return next((path for path, name in CATALOGUE if name == key), SITE)
 
 
-@rule(
+@Rule(
     id="WB111",
     severity=Severity.INFO,
     title="deprecated name of a key",

@@ -8,7 +8,7 @@ from typing import Final
 from warmbase.configurations.metrics import EXPORT_INTERVAL_MS
 from warmbase.linter.finding import Consequence, Severity
 from warmbase.linter.node import LintedNode
-from warmbase.linter.rule import NO_AWS, Violation, emr_rule, rule
+from warmbase.linter.rule import NO_AWS, Rule, Violation, emr_rule
 
 EMR: Final = "emr-metrics"
 SYSTEM: Final = "emr-metrics/emr-system-metrics"
@@ -61,7 +61,7 @@ def _empty(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@Rule(
     id="WB803",
     severity=Severity.WARNING,
     title="lifetime hit ratio as a metric",

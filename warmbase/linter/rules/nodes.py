@@ -8,11 +8,11 @@ from typing import Final
 
 from warmbase.linter.finding import Consequence, Severity
 from warmbase.linter.node import LintedNode, instance_of, jvm_options
-from warmbase.linter.rule import NO_AWS, Violation, emr_rule, rule
+from warmbase.linter.rule import NO_AWS, Rule, Violation, emr_rule
 
 GROUPS: Final = "InstanceGroups"
 YARN: Final = "yarn.nodemanager.resource.memory-mb"
-_node_rule = partial(rule, proof=NO_AWS, of_hbase_1=True)
+_node_rule = partial(Rule, proof=NO_AWS, of_hbase_1=True)
 
 
 @_node_rule(

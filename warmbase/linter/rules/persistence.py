@@ -9,7 +9,7 @@ from warmbase.configurations.properties.property import Span
 from warmbase.ground.units import GIB
 from warmbase.linter.finding import Consequence, Severity
 from warmbase.linter.node import LintedNode
-from warmbase.linter.rule import BOOTED, NEEDS_RESTARTS, Violation, rule
+from warmbase.linter.rule import BOOTED, NEEDS_RESTARTS, Rule, Violation
 from warmbase.sizing.server.restart import CHUNK_HEAP_BYTES_PER_BLOCK, SHORTEST_INTERVAL_MS
 
 PATH: Final = "hbase.bucketcache.persistent.path"
@@ -21,7 +21,7 @@ LARGE_CHUNK_BYTES: Final = (
 )
 
 
-@rule(
+@Rule(
     id="WB301",
     severity=Severity.ERROR,
     consequence=Consequence.IGNORED,
@@ -39,7 +39,7 @@ def _too_old(node: LintedNode) -> Iterator[Violation]:
         yield Violation(PATH, f"{label} cannot keep the cache across a restart; emr-7.6.0 can")
 
 
-@rule(
+@Rule(
     id="WB302",
     severity=Severity.ERROR,
     consequence=Consequence.IGNORED,
@@ -61,7 +61,7 @@ def _until_a_clean_stop(engine: str) -> bool:
     return engine.startswith(("mmap:", "pmem:"))
 
 
-@rule(
+@Rule(
     id="WB303",
     severity=Severity.WARNING,
     title="engine that writes its index only at a clean stop",
@@ -79,7 +79,7 @@ def _only_after_a_clean_stop(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@Rule(
     id="WB304",
     severity=Severity.WARNING,
     title="hbase.bucketcache.persist.intervalinmillis below five minutes",
@@ -95,7 +95,7 @@ def _never_ending_dump(node: LintedNode) -> Iterator[Violation]:
         yield Violation(key, f"HBase rewrites the whole index every {interval / 1000:g} s")
 
 
-@rule(
+@Rule(
     id="WB305",
     severity=Severity.WARNING,
     title="hbase.bucketcache.persistence.chunksize that uses over 1 GiB of heap",
@@ -115,7 +115,7 @@ def _large_chunk(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@Rule(
     id="WB306",
     severity=Severity.WARNING,
     title="hbase.rs.evictblocksonclose=true with a persistent cache",
@@ -129,7 +129,7 @@ def _evicts_on_close(node: LintedNode) -> Iterator[Violation]:
         yield Violation("hbase.rs.evictblocksonclose", "HBase drops the cached blocks of a region that it closes")
 
 
-@rule(
+@Rule(
     id="WB314",
     severity=Severity.INFO,
     title="index that can keep a RegionServer from starting",

@@ -9,10 +9,10 @@ from warmbase.facts.releases import SPARK_ONLY, nearest_label, unknown_release
 from warmbase.facts.table import today
 from warmbase.linter.finding import Consequence, Severity
 from warmbase.linter.node import LintedNode
-from warmbase.linter.rule import Violation, emr_rule, rule
+from warmbase.linter.rule import Rule, Violation, emr_rule
 
 
-@rule(
+@Rule(
     id="WB110",
     severity=Severity.INFO,
     title="the release is missing or unknown",

@@ -8,7 +8,7 @@ from typing import Final
 from warmbase.ground.units import MIB
 from warmbase.linter.finding import Consequence, Severity
 from warmbase.linter.node import EXPORT, SITE, JvmOptions, LintedNode, is_all_placeholder, jvm_options, size_mib
-from warmbase.linter.rule import NEEDS_LOAD, NO_AWS, Violation, rule
+from warmbase.linter.rule import NEEDS_LOAD, NO_AWS, Rule, Violation
 from warmbase.sizing.server.memory import POOL_BUFFER_BYTES
 
 HANDLERS: Final = "hbase.regionserver.handler.count"
@@ -46,7 +46,7 @@ CALL_TIMEOUTS: Final = (
 FEWEST_FLUSHES: Final = 4
 
 
-@rule(
+@Rule(
     id="WB414",
     severity=Severity.ERROR,
     consequence=Consequence.NOT_SAFE,
@@ -95,7 +95,7 @@ def _direct_mib(node: LintedNode, options: JvmOptions) -> float | None:
     return options.xmx_mib
 
 
-@rule(
+@Rule(
     id="WB415",
     severity=Severity.WARNING,
     title=f"more than {MOST_HANDLERS:,} handlers",
@@ -110,7 +110,7 @@ def _many_handlers(node: LintedNode) -> Iterator[Violation]:
         yield Violation(at, f"{handlers:,.0f} handlers compete for the cores of one node")
 
 
-@rule(
+@Rule(
     id="WB422",
     severity=Severity.WARNING,
     title=f"fewer than {FEWEST_HANDLERS} handlers",
@@ -130,7 +130,7 @@ def _few_handlers(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@Rule(
     id="WB423",
     severity=Severity.WARNING,
     consequence=Consequence.IGNORED,
@@ -149,7 +149,7 @@ def _zookeeper_of_hbase(node: LintedNode) -> Iterator[Violation]:
             yield Violation(setting, f"EMR's ZooKeeper does not read {key}")
 
 
-@rule(
+@Rule(
     id="WB416",
     severity=Severity.WARNING,
     title="zookeeper.session.timeout shorter than a pause of a node",
@@ -165,7 +165,7 @@ def _short_session(node: LintedNode) -> Iterator[Violation]:
         yield Violation(at, f"a server that pauses for {timeout_ms / 1000:g} s loses its regions")
 
 
-@rule(
+@Rule(
     id="WB417",
     severity=Severity.WARNING,
     title="time-out of a call shorter than a read from S3",
@@ -182,7 +182,7 @@ def _short_call(node: LintedNode) -> Iterator[Violation]:
             yield Violation(at, f"calls end after {timeout_ms:g} ms")
 
 
-@rule(
+@Rule(
     id="WB418",
     severity=Severity.WARNING,
     consequence=Consequence.IGNORED,
@@ -201,7 +201,7 @@ def _no_second_try(node: LintedNode) -> Iterator[Violation]:
         yield Violation(at, f"an operation ends after {operation_ms:,.0f} ms, but one call after {rpc_ms:,.0f} ms")
 
 
-@rule(
+@Rule(
     id="WB419",
     severity=Severity.WARNING,
     title="memstore with room for few flushes",
@@ -225,7 +225,7 @@ def _few_flushes(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@Rule(
     id="WB420",
     severity=Severity.WARNING,
     title="hbase.hstore.blockingStoreFiles at or below the files that start a compaction",

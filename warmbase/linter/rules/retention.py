@@ -9,7 +9,7 @@ from typing import Final
 from warmbase.ground.units import MIB, format_duration
 from warmbase.linter.finding import Consequence, Severity
 from warmbase.linter.node import LintedNode, jvm_options
-from warmbase.linter.rule import BOOTED, NEEDS_RESTARTS, Violation, rule
+from warmbase.linter.rule import BOOTED, NEEDS_RESTARTS, Rule, Violation
 from warmbase.sizing.server.restart import (
     BOOT_SECONDS,
     MOST_RETRIES,
@@ -36,7 +36,7 @@ WAIT_FOR_MOST: Final = f"leave mintostart at 1, and set {MOST} and {TIMEOUT}"
 NEVER_ENDS: Final = "below mintostart the master keeps waiting, whatever the timeout, and no region is served"
 BALANCER: Final = "org.apache.hadoop.hbase.master.balancer.CacheAwareLoadBalancer"
 MASTER: Final = "HBase 2.6.2 master, ServerCrashProcedure"
-master_rule = partial(rule, proof=NEEDS_RESTARTS, roles=("primary",))
+master_rule = partial(Rule, proof=NEEDS_RESTARTS, roles=("primary",))
 
 
 def _retries(node: LintedNode) -> float | None:

@@ -8,7 +8,7 @@ from typing import Final
 from warmbase.configurations.properties.property import Span
 from warmbase.linter.finding import Consequence, Severity, new_value
 from warmbase.linter.node import LintedNode
-from warmbase.linter.rule import NO_AWS, Violation, rule
+from warmbase.linter.rule import NO_AWS, Rule, Violation
 
 ROOT: Final = "hbase.rootdir"
 TRACKER: Final = "hbase.store.file-tracker.impl"
@@ -25,7 +25,7 @@ FILE_SYSTEM_CACHE: Final = {
 """The key of Trino's file-system cache for each key of RubiX that has one (Trino 476 AlluxioFileSystemCacheConfig)."""
 
 
-@rule(
+@Rule(
     id="WB603",
     severity=Severity.WARNING,
     consequence=Consequence.WILL_NOT_START,
@@ -42,7 +42,7 @@ def _bucket_without_slash(node: LintedNode) -> Iterator[Violation]:
         yield Violation(ROOT, f"{root} lacks a slash at its end", fix=f"write {root}/", edit=new_value(f"{root}/"))
 
 
-@rule(
+@Rule(
     id="WB604",
     severity=Severity.ERROR,
     consequence=Consequence.NOT_SAFE,
@@ -64,7 +64,7 @@ def _root_and_mode_differ(node: LintedNode) -> Iterator[Violation]:
         yield Violation(ROOT, "the storage mode is s3, but hbase.rootdir is not set")
 
 
-@rule(
+@Rule(
     id="WB605",
     severity=Severity.WARNING,
     title="S3A read policy left at its default (fs.s3a.experimental.input.fadvise)",
@@ -82,7 +82,7 @@ def _read_policy(node: LintedNode) -> Iterator[Violation]:
         yield Violation(READ_POLICY, "S3A can switch to random reads, which slows scans and compactions down")
 
 
-@rule(
+@Rule(
     id="WB606",
     severity=Severity.ERROR,
     title="store file tracker that the release does not have",
@@ -99,7 +99,7 @@ def _tracker_too_early(node: LintedNode) -> Iterator[Violation]:
         yield Violation(TRACKER, "this release does not have FILE: it lists store files in the table hbase:storefile")
 
 
-@rule(
+@Rule(
     id="WB607",
     severity=Severity.WARNING,
     consequence=Consequence.NOT_SAFE,
@@ -116,7 +116,7 @@ def _tracker_renames(node: LintedNode) -> Iterator[Violation]:
         yield Violation(TRACKER, "each flush and compaction renames its files, which makes S3 copy them")
 
 
-@rule(
+@Rule(
     id="WB608",
     severity=Severity.INFO,
     title="root that may need a migration",
@@ -132,7 +132,7 @@ def _migration(node: LintedNode) -> Iterator[Violation]:
         yield Violation(ROOT, "if EMR 7.3 or earlier wrote this root, its store files are listed in hbase:storefile")
 
 
-@rule(
+@Rule(
     id="WB612",
     severity=Severity.ERROR,
     consequence=Consequence.IGNORED,
@@ -154,7 +154,7 @@ def _rubix(node: LintedNode) -> Iterator[Violation]:
             yield Violation(setting, f"{message}; now it is {successor}" if successor else message)
 
 
-@rule(
+@Rule(
     id="WB614",
     severity=Severity.INFO,
     title="weekly major compactions (hbase.hregion.majorcompaction)",

@@ -11,7 +11,7 @@ from warmbase.configurations.properties import CATALOGUE
 from warmbase.emr.cluster_spec import Setting
 from warmbase.linter.finding import Consequence, Severity
 from warmbase.linter.node import SITE, LintedNode
-from warmbase.linter.rule import BOOTED, NEEDS_LOAD, Violation, rule
+from warmbase.linter.rule import BOOTED, NEEDS_LOAD, Rule, Violation
 from warmbase.sizing.server.memory import within_heap_limit
 
 HBASE: Final = "HBase 2.6.2 BucketCache, BucketAllocator"
@@ -59,7 +59,7 @@ def _setting_at_fault(node: LintedNode, *keys: str) -> Setting | None:
     return next((setting for setting in settings if setting.overridden), settings[0] if settings else None)
 
 
-@rule(
+@Rule(
     id="WB206",
     severity=Severity.ERROR,
     title="hbase.bucketcache single, multi and memory factors that do not add up to 1",
@@ -72,7 +72,7 @@ def _factors(node: LintedNode) -> Iterator[Violation]:
     return _not_one(node, FACTORS, "single, multi and memory factors")
 
 
-@rule(
+@Rule(
     id="WB226",
     severity=Severity.ERROR,
     title="L1 percentages that do not add up to 1",
@@ -97,7 +97,7 @@ def _not_one(node: LintedNode, defaults: Mapping[str, float], what: str) -> Iter
         yield Violation(at, f"{what} add up to {added:.8f} in float32, not to 1")
 
 
-@rule(
+@Rule(
     id="WB207",
     severity=Severity.ERROR,
     title="hbase.bucketcache.minfactor above hbase.bucketcache.acceptfactor",
@@ -114,7 +114,7 @@ def _thresholds(node: LintedNode) -> Iterator[Violation]:
         yield Violation(at, f"eviction would start at {accept:g} and stop only at {goal:g}, which is higher")
 
 
-@rule(
+@Rule(
     id="WB208",
     severity=Severity.ERROR,
     consequence=Consequence.IGNORED,
@@ -132,7 +132,7 @@ def _l1_off(node: LintedNode) -> Iterator[Violation]:
         yield Violation(at, f"{fraction:g} turns every block cache off: {caches}")
 
 
-@rule(
+@Rule(
     id="WB209",
     severity=Severity.ERROR,
     title="hfile.block.cache.size and memstore above 0.8 of the heap",
@@ -152,7 +152,7 @@ def _heap_limit(node: LintedNode) -> Iterator[Violation]:
         yield Violation(at, f"L1 ({l1:g}) and memstore ({memstore:g}) exceed 0.8 of the heap, as HBase adds them")
 
 
-@rule(
+@Rule(
     id="WB223",
     severity=Severity.WARNING,
     title="hfile.block.cache.size or memstore with a range, which makes HBase resize them",
@@ -170,7 +170,7 @@ def _ranges(node: LintedNode) -> Iterator[Violation]:
             yield Violation(moving[0], "HBase moves memory between L1 and memstore every minute")
 
 
-@rule(
+@Rule(
     id="WB227",
     severity=Severity.ERROR,
     title="L1 eviction thresholds in the wrong order",

@@ -9,7 +9,7 @@ from typing import Final
 from warmbase.ground.units import MIB
 from warmbase.linter.finding import Consequence, Edit, Severity, new_value
 from warmbase.linter.node import LintedNode
-from warmbase.linter.rule import BOOTED, NEEDS_LOAD, Violation, rule
+from warmbase.linter.rule import BOOTED, NEEDS_LOAD, Rule, Violation
 from warmbase.sizing.cache.allocator import DEFAULT_BUCKET_SIZES, bucket_bytes, minimum_capacity_bytes
 
 SLOT_OVERHEAD_BYTES: Final = 54  # 33 header, 13 metadata, 8 stamp: what a block takes beside its payload
@@ -23,7 +23,7 @@ LONGEST_CELL: Final = 10 * MIB  # HBase's default of both limits
 CELL_LIMITS: Final = ("hbase.client.keyvalue.maxsize", "hbase.server.keyvalue.maxsize")
 
 
-@rule(
+@Rule(
     id="WB202",
     severity=Severity.ERROR,
     title="size in hbase.bucketcache.bucket.sizes that is not a multiple of 256",
@@ -56,7 +56,7 @@ def _next_multiple(size: float) -> int:
     return max(UNIT, math.ceil(size / UNIT) * UNIT)
 
 
-@rule(
+@Rule(
     id="WB203",
     severity=Severity.ERROR,
     consequence=Consequence.IGNORED,
@@ -80,7 +80,7 @@ def _no_slot_for_a_block(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@Rule(
     id="WB204",
     severity=Severity.ERROR,
     title="cache too small for its bucket sizes",
@@ -103,7 +103,7 @@ def _too_small_for_its_slots(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@Rule(
     id="WB205",
     severity=Severity.WARNING,
     title="bucket sizes that leave part of each bucket unused",
@@ -125,7 +125,7 @@ def _wasteful_bucket(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@Rule(
     id="WB224",
     severity=Severity.ERROR,
     title="more blocks than HBase can count",
@@ -144,7 +144,7 @@ def _too_many_blocks(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@Rule(
     id="WB228",
     severity=Severity.WARNING,
     title="cells allowed that no slot of the cache holds",

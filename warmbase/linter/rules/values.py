@@ -18,14 +18,14 @@ from warmbase.emr.cluster_spec import BLANK_TO_FILL, Setting
 from warmbase.facts.keys import hbase_keys
 from warmbase.linter.finding import Consequence, Edit, Severity, new_value
 from warmbase.linter.node import SITE, LintedNode
-from warmbase.linter.rule import BOOTED, Violation, emr_rule, rule
+from warmbase.linter.rule import BOOTED, Rule, Violation, emr_rule
 from warmbase.linter.rules.keys import SITES
 
 BOTH: Final = ("primary", "core")
 MEMBERS: Final = ("Properties", "ConfigurationProperties", "Configurations")
 
 
-@rule(
+@Rule(
     id="WB104",
     severity=Severity.ERROR,
     title="value that the property does not accept",
@@ -55,7 +55,7 @@ def _accepted(entry: HBaseProperty) -> str:
     return f"{entry.values}, in {entry.values.unit}" if entry.values.unit else str(entry.values)
 
 
-@rule(
+@Rule(
     id="WB117",
     severity=Severity.WARNING,
     title="value of another kind than HBase's own default",

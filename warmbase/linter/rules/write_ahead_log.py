@@ -8,7 +8,7 @@ from typing import Final
 from warmbase.emr.cluster_spec import Setting
 from warmbase.linter.finding import REMOVED, Consequence, Severity
 from warmbase.linter.node import LintedNode, mount_of
-from warmbase.linter.rule import NO_AWS, Violation, emr_rule, rule
+from warmbase.linter.rule import NO_AWS, Rule, Violation, emr_rule
 
 WAL: Final = "EMR Release Guide, emr-hbase-wal"
 DIRECTORIES: Final = (("hdfs-site", "dfs.datanode.data.dir"), ("yarn-site", "yarn.nodemanager.local-dirs"))
@@ -53,7 +53,7 @@ def _more_copies_than_nodes(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@Rule(
     id="WB602",
     severity=Severity.ERROR,
     consequence=Consequence.NOT_SAFE,
@@ -86,7 +86,7 @@ def _on(setting: Setting) -> bool:
     return setting.value.strip().lower() == "true"
 
 
-@rule(
+@Rule(
     id="WB609",
     severity=Severity.ERROR,
     title="hbase.wal.provider together with EMR WAL",
@@ -103,7 +103,7 @@ def _wal_provider(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@rule(
+@Rule(
     id="WB610",
     severity=Severity.ERROR,
     title="EMR WAL where it does not work",
@@ -127,7 +127,7 @@ def _wal_elsewhere(node: LintedNode) -> Iterator[Violation]:
         yield Violation(enabled, "EMR WAL does not work with instance fleets", line=node.subject.fleets)
 
 
-@rule(
+@Rule(
     id="WB613",
     severity=Severity.WARNING,
     title="HDFS or YARN on the volume of the cache",
