@@ -13,7 +13,7 @@ Reference, SetAlarmState and DescribeAlarmHistory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Final
@@ -51,41 +51,32 @@ class DescribedAlarm(EqualButFor, frozen=True, kw_only=True):
 
 def described_alarms(aws: Aws, environment: str, cluster_name: str) -> Mapping[str, DescribedAlarm]:
     """Return the alarms of a cluster by name."""
-    pages: Any = aws.cloudwatch.get_paginator("describe_alarms").paginate(
-        AlarmNamePrefix=f"{emr_cluster_name(environment, cluster_name)}-", AlarmTypes=["MetricAlarm", "CompositeAlarm"]
-    )
-    alarms: dict[str, DescribedAlarm] = {}
-    for page in pages:
-        alarms |= {alarm["AlarmName"]: _alarm(alarm) for alarm in page.get("MetricAlarms", ())}
-        alarms |= {alarm["AlarmName"]: _composite_alarm(alarm) for alarm in page.get("CompositeAlarms", ())}
-    return {name: alarm for name, alarm in alarms.items() if is_alarm_of(name, environment, cluster_name)}
-
-
-def _composite_alarm(alarm: Mapping[str, Any]) -> DescribedAlarm:
-    return DescribedAlarm(
-        description=alarm.get("AlarmDescription", ""),
-        watched=(alarm["AlarmRule"],),
-        state=alarm["StateValue"],
-        silenced=not alarm.get("ActionsEnabled", True),
-    )
-
-
-def _alarm(alarm: Mapping[str, Any]) -> DescribedAlarm:
-    queries = alarm.get("Metrics", ())
-    dimensions = sorted(f"{dimension['Name']}={dimension['Value']}" for dimension in alarm.get("Dimensions", ()))
-    one = (alarm.get("Namespace", ""), alarm.get("MetricName", ""), alarm.get("Statistic", ""), *dimensions)
-    return DescribedAlarm(
-        # An alarm that was made by hand may have none.
-        description=alarm.get("AlarmDescription", ""),
-        watched=tuple(query.get("Expression", "") for query in queries) if queries else one,
-        period_seconds=queries[0].get("Period", 0) if queries else alarm.get("Period", 0),
-        periods=alarm["EvaluationPeriods"],
-        breaching=alarm.get("DatapointsToAlarm") or alarm["EvaluationPeriods"],
-        comparison=alarm["ComparisonOperator"],
-        threshold=alarm.get("Threshold", 0.0),
-        missing=alarm.get("TreatMissingData", "missing"),
-        state=alarm["StateValue"],
-    )
+    metric_alarms, composites = _alarms(aws, environment, cluster_name)
+    described = {}
+    for alarm in metric_alarms.values():
+        queries = alarm.get("Metrics", ())
+        dimensions = sorted(f"{dimension['Name']}={dimension['Value']}" for dimension in alarm.get("Dimensions", ()))
+        one = (alarm.get("Namespace", ""), alarm.get("MetricName", ""), alarm.get("Statistic", ""), *dimensions)
+        described[alarm["AlarmName"]] = DescribedAlarm(
+            # An alarm that was made by hand may have none.
+            description=alarm.get("AlarmDescription", ""),
+            watched=tuple(query.get("Expression", "") for query in queries) if queries else one,
+            period_seconds=queries[0].get("Period", 0) if queries else alarm.get("Period", 0),
+            periods=alarm["EvaluationPeriods"],
+            breaching=alarm.get("DatapointsToAlarm") or alarm["EvaluationPeriods"],
+            comparison=alarm["ComparisonOperator"],
+            threshold=alarm.get("Threshold", 0.0),
+            missing=alarm.get("TreatMissingData", "missing"),
+            state=alarm["StateValue"],
+        )
+    for alarm in composites.values():
+        described[alarm["AlarmName"]] = DescribedAlarm(
+            description=alarm.get("AlarmDescription", ""),
+            watched=(alarm["AlarmRule"],),
+            state=alarm["StateValue"],
+            silenced=not alarm.get("ActionsEnabled", True),
+        )
+    return described
 
 
 NOTIFYING: Final = "call-"
@@ -123,14 +114,13 @@ class Silence(Struct, frozen=True, kw_only=True):
     @property
     def lines(self) -> tuple[str, ...]:
         """Return a sentence for each cause of silence."""
-        return tuple(self._lines())
-
-    def _lines(self) -> Iterator[str]:
+        lines = []
         if self.disabled:
-            yield f"the notifications of {_count(self.disabled)} are disabled: {', '.join(self.disabled)}"
+            lines.append(f"the notifications of {_count(self.disabled)} are disabled: {', '.join(self.disabled)}")
         for name, alarms in self.rules.items():
             subject = _count(alarms) if alarms else "the next cluster, because a teardown left it behind"
-            yield f"mute rule {name} mutes the notifications of {subject}"
+            lines.append(f"mute rule {name} mutes the notifications of {subject}")
+        return tuple(lines)
 
 
 def read_silence(aws: Aws, environment: str, cluster_name: str) -> Silence:
@@ -153,7 +143,15 @@ def mute(aws: Aws, environment: str, cluster_name: str) -> str:
         return "no alarm of the cluster notifies anybody"
     rule, names = _rule_name(environment, cluster_name), list(notifying)
     try:
-        until = _put_rule(aws, rule, names)
+        start = datetime.now(UTC).replace(second=0, microsecond=0)
+        until = start + timedelta(hours=MUTE_HOURS)
+        aws.cloudwatch.put_alarm_mute_rule(
+            Name=rule,
+            Description="warmbase teardown shuts the cluster down; delete this rule to be notified again",
+            Rule={"Schedule": {"Expression": f"at({start:%Y-%m-%dT%H:%M})", "Duration": f"PT{MUTE_HOURS}H"}},
+            MuteTargets={"AlarmNames": names},
+            ExpireDate=until,
+        )
         if _is_active(aws, rule):
             return f"mute rule {rule} mutes the notifications of {_count(names)} until {until:%Y-%m-%d %H:%M} UTC"
         why = "CloudWatch has not activated the mute rule"
@@ -208,20 +206,6 @@ def _notifying(aws: Aws, environment: str, cluster_name: str) -> Mapping[str, bo
     start = f"{emr_cluster_name(environment, cluster_name)}-{NOTIFYING}"
     alarms = described_alarms(aws, environment, cluster_name)
     return {name: alarm.silenced for name, alarm in alarms.items() if name.startswith(start)}
-
-
-def _put_rule(aws: Aws, rule: str, alarms: list[str]) -> datetime:
-    """Write a rule that mutes the alarms from this minute on; return when it expires."""
-    start = datetime.now(UTC).replace(second=0, microsecond=0)
-    until = start + timedelta(hours=MUTE_HOURS)
-    aws.cloudwatch.put_alarm_mute_rule(
-        Name=rule,
-        Description="warmbase teardown shuts the cluster down; delete this rule to be notified again",
-        Rule={"Schedule": {"Expression": f"at({start:%Y-%m-%dT%H:%M})", "Duration": f"PT{MUTE_HOURS}H"}},
-        MuteTargets={"AlarmNames": alarms},
-        ExpireDate=until,
-    )
-    return until
 
 
 def _is_active(aws: Aws, rule: str) -> bool:
@@ -282,16 +266,16 @@ class AlarmTopic(Struct, frozen=True, kw_only=True):
     @property
     def faults(self) -> tuple[str, ...]:
         """Return a sentence for each reason why a notification reaches nobody, or not everybody."""
-        return tuple(self._faults())
-
-    def _faults(self) -> Iterator[str]:
-        for subscription in self.subscriptions:
-            if not subscription.confirmed:
-                yield f"{subscription.endpoint} has not confirmed its subscription, so SNS sends it nothing"
+        faults = [
+            f"{subscription.endpoint} has not confirmed its subscription, so SNS sends it nothing"
+            for subscription in self.subscriptions
+            if not subscription.confirmed
+        ]
         if self.wanted and self.wanted not in {subscription.endpoint for subscription in self.subscriptions}:
-            yield f"{self.wanted}, the address of the environment file, is not subscribed"
+            faults.append(f"{self.wanted}, the address of the environment file, is not subscribed")
         elif not self.subscriptions:
-            yield "nobody is subscribed to the alarms"
+            faults.append("nobody is subscribed to the alarms")
+        return tuple(faults)
 
 
 class AlarmTest(Struct, frozen=True, kw_only=True):
@@ -314,14 +298,12 @@ def read_topics(aws: Aws, environment: str, cluster_name: str, email: str | None
     try:
         for arn in sorted({topic for alarm in composites.values() for topic in alarm.get("AlarmActions", ())}):
             pages: Any = aws.sns.get_paginator("list_subscriptions_by_topic").paginate(TopicArn=arn)
+            entries = [entry for page in pages for entry in page["Subscriptions"]]
             subscriptions = tuple(
                 Subscription(
-                    protocol=entry["Protocol"],
-                    endpoint=entry["Endpoint"],
-                    confirmed=entry["SubscriptionArn"] != PENDING,
+                    protocol=one["Protocol"], endpoint=one["Endpoint"], confirmed=one["SubscriptionArn"] != PENDING
                 )
-                for page in pages
-                for entry in page["Subscriptions"]
+                for one in entries
             )
             topics.append(AlarmTopic(arn=arn, subscriptions=subscriptions, wanted=email))
     except ClientError as error:
@@ -345,15 +327,28 @@ def try_alarm(aws: Aws, environment: str, cluster_name: str, say: Say) -> AlarmT
     composite alarm would keep the state, and is never set.)
     """
     with translated("could not test an alarm", "run the same command again"):
-        alarm, composite, why_not = _candidate(aws, environment, cluster_name)
-        if composite is None:
-            return AlarmTest(why_not=why_not)
+        metric_alarms, composites = _alarms(aws, environment, cluster_name)
+        silence = read_silence(aws, environment, cluster_name)
+        silent = {*silence.disabled, *(alarm for alarms in silence.rules.values() for alarm in alarms)}
+        why = "the cluster has no alarm that notifies"
+        for end, cause in TESTS.items():
+            alarm, composite = metric_alarms.get(cause), composites.get(end)
+            if alarm is None or composite is None or not composite.get("AlarmActions"):
+                continue
+            if "ALARM" in {alarm["StateValue"], composite["StateValue"]}:
+                why = f"{composite['AlarmName']} is in ALARM already; its history shows whether it has notified"
+            elif composite["AlarmName"] in silent or composite.get("ActionsSuppressor"):
+                why = f"the notifications of {composite['AlarmName']} are muted, disabled or suppressed"
+            else:
+                break
+        else:
+            return AlarmTest(why_not=why)
         name, topic = composite["AlarmName"], composite["AlarmActions"][0]
-        before = _actions(aws, name)
+        before = len(_actions(aws, name))
         say(f"setting {alarm['AlarmName']} to ALARM, which notifies as {name}")
         aws.cloudwatch.set_alarm_state(AlarmName=alarm["AlarmName"], StateValue="ALARM", StateReason=REASON)
         try:
-            action = _action(aws, name, topic, len(before))
+            action = _action(aws, name, topic, before)
         finally:
             _set_back(aws, alarm)
         if action is None:
@@ -387,25 +382,6 @@ def _alarms(aws: Aws, environment: str, cluster_name: str) -> tuple[Mapping[str,
             names = ((alarm["AlarmName"], alarm) for alarm in page.get(kind, ()))
             alarms |= {n.removeprefix(prefix): a for n, a in names if is_alarm_of(n, environment, cluster_name)}
     return kinds["MetricAlarms"], kinds["CompositeAlarms"]
-
-
-def _candidate(aws: Aws, environment: str, cluster_name: str) -> tuple[Any, Any, str]:
-    """Return a metric alarm and the composite alarm that it causes, both quiet; else why there is none."""
-    metric_alarms, composites = _alarms(aws, environment, cluster_name)
-    silence = read_silence(aws, environment, cluster_name)
-    silent = {*silence.disabled, *(alarm for alarms in silence.rules.values() for alarm in alarms)}
-    why = "the cluster has no alarm that notifies"
-    for end, cause in TESTS.items():
-        alarm, composite = metric_alarms.get(cause), composites.get(end)
-        if alarm is None or composite is None or not composite.get("AlarmActions"):
-            continue
-        if "ALARM" in {alarm["StateValue"], composite["StateValue"]}:
-            why = f"{composite['AlarmName']} is in ALARM already; its history shows whether it has notified"
-        elif composite["AlarmName"] in silent or composite.get("ActionsSuppressor"):
-            why = f"the notifications of {composite['AlarmName']} are muted, disabled or suppressed"
-        else:
-            return alarm, composite, ""
-    return None, None, why
 
 
 def _actions(aws: Aws, composite: str) -> list[Any]:
@@ -442,17 +418,11 @@ def _counts(aws: Aws, topic: str, since: datetime) -> Mapping[str, float]:
     minutes = SNS_PERIOD.seconds // 60
     start = since.replace(minute=since.minute - since.minute % minutes, second=0, microsecond=0)
     dimensions = [{"Name": "TopicName", "Value": topic.rpartition(":")[2]}]
-    queries: Any = [
-        {
-            "Id": name.lower(),
-            "MetricStat": {
-                "Metric": {"Namespace": "AWS/SNS", "MetricName": name, "Dimensions": dimensions},
-                "Period": SNS_PERIOD.seconds,
-                "Stat": "Sum",
-            },
-        }
-        for name in METRICS
-    ]
+    queries: Any = []
+    for name in METRICS:
+        metric = {"Namespace": "AWS/SNS", "MetricName": name, "Dimensions": dimensions}
+        statistic = {"Metric": metric, "Period": SNS_PERIOD.seconds, "Stat": "Sum"}
+        queries.append({"Id": name.lower(), "MetricStat": statistic})
     counts: dict[str, float] = {}
     for _ in turns(METRIC_SECONDS, FIRST_POLL_SECONDS, POLL_SECONDS):
         end = max(datetime.now(UTC), since) + SNS_PERIOD

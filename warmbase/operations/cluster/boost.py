@@ -20,7 +20,6 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any, Final, Protocol
 
 from botocore.exceptions import ClientError
@@ -184,46 +183,40 @@ class ClusterBoost(Struct, frozen=True, kw_only=True):
     def state(self) -> BoostState:
         """Return the volumes and the schedules as they are now. Raises OperationFailed."""
         with translated("could not read the cache volumes", AGAIN):
-            return BoostState(volumes=dict(sorted(self._volumes())), ways_back=self._ways_back())
+            return BoostState(volumes=self._volumes(), ways_back=self._ways_back())
 
-    def _volumes(self) -> Iterator[tuple[str, CacheVolume]]:
-        aws = self.aws
+    def _volumes(self) -> dict[str, CacheVolume]:
+        aws, described, modifications = self.aws, list[Any](), dict[str, Any]()
         pages: Any = aws.emr.get_paginator("list_instances").paginate(
             ClusterId=self.cluster_id, InstanceGroupTypes=["CORE"], InstanceStates=["RUNNING"]
         )
         names = [
             volume["VolumeId"] for page in pages for node in page["Instances"] for volume in node.get("EbsVolumes", ())
         ]
-        if not names:
-            return
-        described: Any = [
-            volume
-            for page in aws.ec2.get_paginator("describe_volumes").paginate(VolumeIds=names)
-            for volume in page["Volumes"]
-            if volume["Size"] == self.size_gib and volume["VolumeType"] == "gp3"
-        ]
-        modifications = self._modifications([volume["VolumeId"] for volume in described])
+        if names:
+            described = [
+                volume
+                for page in aws.ec2.get_paginator("describe_volumes").paginate(VolumeIds=names)
+                for volume in page["Volumes"]
+                if volume["Size"] == self.size_gib and volume["VolumeType"] == "gp3"
+            ]
+        if described:
+            # A filter, because EC2 refuses the ids of volumes that were never modified.
+            filters: Any = [{"Name": "volume-id", "Values": [volume["VolumeId"] for volume in described]}]
+            pages = aws.ec2.get_paginator("describe_volumes_modifications").paginate(Filters=filters)
+            modifications = {entry["VolumeId"]: entry for page in pages for entry in page["VolumesModifications"]}
+        volumes = {}
         for volume in described:
             latest = modifications.get(volume["VolumeId"], {})
             provision = (volume.get("Throughput") or INCLUDED_MIB_S, volume.get("Iops") or INCLUDED_IOPS)
-            yield (
-                volume["VolumeId"],
-                CacheVolume(
-                    provision=provision,
-                    launch_provision=self.launch_provision,
-                    usd_per_hour=self.usd_per_hour(provision),
-                    modified_at=latest["StartTime"].timestamp() if latest else None,
-                    modification=latest.get("ModificationState"),
-                ),
+            volumes[volume["VolumeId"]] = CacheVolume(
+                provision=provision,
+                launch_provision=self.launch_provision,
+                usd_per_hour=self.usd_per_hour(provision),
+                modified_at=latest["StartTime"].timestamp() if latest else None,
+                modification=latest.get("ModificationState"),
             )
-
-    def _modifications(self, names: list[str]) -> dict[str, Any]:
-        """Return the latest modification of each volume that has one; EC2 refuses ids of volumes without."""
-        if not names:
-            return {}
-        filters: Any = [{"Name": "volume-id", "Values": names}]
-        pages: Any = self.aws.ec2.get_paginator("describe_volumes_modifications").paginate(Filters=filters)
-        return {entry["VolumeId"]: entry for page in pages for entry in page["VolumesModifications"]}
+        return dict(sorted(volumes.items()))
 
     def _ways_back(self) -> dict[str, WayBack]:
         aws, ways = self.aws, dict[str, WayBack]()
@@ -235,10 +228,17 @@ class ClusterBoost(Struct, frozen=True, kw_only=True):
                 raise
             return {}
         for name in names:
-            volume, way = _parsed(aws.scheduler.get_schedule(GroupName=self.group, Name=name))
-            known = ways.get(volume, way)
-            remaining = known.remaining + 1 if volume in ways else 1
-            ways[volume] = replace(min(way, known, key=lambda one: one.at), remaining=remaining)
+            schedule: Any = aws.scheduler.get_schedule(GroupName=self.group, Name=name)
+            call = json.loads(schedule["Target"]["Input"])
+            way = WayBack(
+                at=datetime.strptime(schedule["ScheduleExpression"], AT).replace(tzinfo=UTC).timestamp(),
+                provision=(call["Throughput"], call["Iops"]),
+                attempt=int(name.rpartition("-")[2]),
+                remaining=1,
+            )
+            if known := ways.get(call["VolumeId"]):
+                way = replace(min(way, known, key=lambda one: one.at), remaining=known.remaining + 1)
+            ways[call["VolumeId"]] = way
         return ways
 
     def schedule(self, volume: str, provision: Provision, times: tuple[float, ...]) -> None:
@@ -248,9 +248,9 @@ class ClusterBoost(Struct, frozen=True, kw_only=True):
             aws.ec2.create_tags(Resources=[volume], Tags=[{"Key": BOOST_TAG, "Value": self.group}])
             call = {"VolumeId": volume, "Throughput": throughput_mib_s, "Iops": iops}
             role = self._role()
-            for name, at in zip(_names(volume, len(times)), times, strict=True):
+            for number, at in enumerate(times, 1):
                 request: Any = {
-                    "Name": name,
+                    "Name": f"{volume}-{number}",
                     "GroupName": self.group,
                     "ScheduleExpression": datetime.fromtimestamp(at, UTC).strftime(AT),
                     "FlexibleTimeWindow": {"Mode": "OFF"},
@@ -268,9 +268,9 @@ class ClusterBoost(Struct, frozen=True, kw_only=True):
         """Delete the schedules of a volume. Raises OperationFailed."""
         aws = self.aws
         with translated(f"could not delete the schedules of {volume}", AGAIN):
-            for name in _names(volume, len(ATTEMPTS_SECONDS)):
+            for number, _ in enumerate(ATTEMPTS_SECONDS, 1):
                 try:
-                    aws.scheduler.delete_schedule(GroupName=self.group, Name=name)
+                    aws.scheduler.delete_schedule(GroupName=self.group, Name=f"{volume}-{number}")
                 except ClientError as error:
                     if error_code(error) != NO_GROUP:
                         raise
@@ -337,18 +337,6 @@ def cluster_boost(aws: Aws, launch: Launch, cluster: DescribedCluster) -> Cluste
     )
 
 
-def _names(volume: str, count: int) -> Iterator[str]:
-    """Yield the names of the schedules of a volume."""
-    return (f"{volume}-{number}" for number in range(1, count + 1))
-
-
-def _parsed(schedule: Any) -> tuple[str, WayBack]:  # noqa: ANN401 - the API's own form
-    call = json.loads(schedule["Target"]["Input"])
-    at = datetime.strptime(schedule["ScheduleExpression"], AT).replace(tzinfo=UTC)
-    attempt = int(schedule["Name"].rpartition("-")[2])
-    return call["VolumeId"], WayBack(at=at.timestamp(), provision=(call["Throughput"], call["Iops"]), attempt=attempt)
-
-
 WINDOW_SECONDS: Final = 24 * 3600.0
 # judgement: a schedule must not fire while its volume is being raised.
 MARGIN_SECONDS: Final = 300.0
@@ -389,53 +377,51 @@ class CacheBoost(Struct, frozen=True, kw_only=True):
 
     def check(self, state: BoostState) -> None:
         """Raise Refused if a volume cannot be raised, or if it is not certain that it can be restored."""
-        if problems := [problem for name, volume in state.volumes.items() for problem in self._of(name, volume, state)]:
-            raise Refused(problems)
-
-    def _of(self, name: str, volume: CacheVolume, state: BoostState) -> Iterator[Problem]:
-        if volume.is_raised:
-            if name not in state.ways_back:
-                yield Problem(
-                    where=name,
-                    what=f"is raised to {provision_text(volume.provision)}, and no schedule restores it",
-                    why=f"its cluster was launched with {provision_text(volume.launch_provision)}",
-                    fix="restore it: run the same command with --end",
+        problems = []
+        for name, volume in state.volumes.items():
+            if volume.is_raised and name in state.ways_back:
+                continue
+            if volume.is_raised:
+                what = f"is raised to {provision_text(volume.provision)}, and no schedule restores it"
+                why = f"its cluster was launched with {provision_text(volume.launch_provision)}"
+                fix = "restore it: run the same command with --end"
+            elif volume.is_changing:
+                what = f"is {volume.modification}"
+                why = "EC2 modifies a volume only once its last modification is completed"
+                fix = "wait until then (EC2's console, volumes), and run the same command again"
+            elif volume.modified_at is not None and self.clock() - volume.modified_at < WINDOW_SECONDS:
+                what = f"was modified at {moment(volume.modified_at)}"
+                why = (
+                    "EBS allows four modifications of a volume in 24 hours and reports only the latest, so EC2 might"
+                    " refuse to restore this one"
                 )
-        elif volume.is_changing:
-            yield Problem(
-                where=name,
-                what=f"is {volume.modification}",
-                why="EC2 modifies a volume only once its last modification is completed",
-                fix="wait until then (EC2's console, volumes), and run the same command again",
-            )
-        elif volume.modified_at is not None and self.clock() - volume.modified_at < WINDOW_SECONDS:
-            yield Problem(
-                where=name,
-                what=f"was modified at {moment(volume.modified_at)}",
-                why="EBS allows four modifications of a volume in 24 hours and reports only the latest, so EC2 might"
-                " refuse to restore this one",
-                fix=f"run the same command again after {moment(volume.modified_at + WINDOW_SECONDS)}",
-            )
+                fix = f"run the same command again after {moment(volume.modified_at + WINDOW_SECONDS)}"
+            else:
+                continue
+            problems.append(Problem(where=name, what=what, why=why, fix=fix))
+        if problems:
+            raise Refused(problems)
 
     def stages(self) -> Iterator[Stage]:
         """Yield the stages. Each first checks what is left to do, so an interrupted boost continues."""
         until = self.clock() + self.seconds
-        yield Stage(title=f"schedule the end of the boost for {moment(until)}", act=partial(self._schedule, until))
-        yield Stage(title=f"raise the cache volumes to {provision_text(self.provision)}", act=self._raise)
 
-    def _schedule(self, until: float, say: Say) -> str:
-        state = self.control.state()
-        self.check(state)
-        times = tuple(until + seconds for seconds in ATTEMPTS_SECONDS)
-        for number, (name, volume) in enumerate(state.volumes.items(), 1):
-            known = state.ways_back.get(name)
-            before = known.provision if volume.is_raised and known is not None else volume.provision
-            self.control.schedule(name, before, times)
-            say(f"{number} of {len(state.volumes)} volumes scheduled")
-        now = self.control.state()
-        for name in state.volumes:
-            self._certain(name, now)
-        return f"{len(state.volumes)} volumes will be restored then, with {len(times)} attempts each"
+        def schedule(say: Say) -> str:
+            state = self.control.state()
+            self.check(state)
+            times = tuple(until + seconds for seconds in ATTEMPTS_SECONDS)
+            for number, (name, volume) in enumerate(state.volumes.items(), 1):
+                known = state.ways_back.get(name)
+                before = known.provision if volume.is_raised and known is not None else volume.provision
+                self.control.schedule(name, before, times)
+                say(f"{number} of {len(state.volumes)} volumes scheduled")
+            now = self.control.state()
+            for name in state.volumes:
+                self._certain(name, now)
+            return f"{len(state.volumes)} volumes will be restored then, with {len(times)} attempts each"
+
+        yield Stage(title=f"schedule the end of the boost for {moment(until)}", act=schedule)
+        yield Stage(title=f"raise the cache volumes to {provision_text(self.provision)}", act=self._raise)
 
     def _raise(self, say: Say) -> str:
         raised = 0
@@ -493,30 +479,29 @@ class BoostEnd(Struct, frozen=True, kw_only=True):
     def _back(self, say: Say) -> str:
         count = 0
         for name in self.control.state().volumes:
-            count += self._one_back(name, say)
+            reported = ""
+            # A volume that EC2 is still changing is waited for.
+            for _ in turns(self.patience.modifiable, self.patience.first_poll, self.patience.poll):
+                state = self.control.state()
+                volume = state.volumes.get(name)
+                if volume is None or not volume.is_raised:
+                    break
+                if not volume.is_changing:
+                    self.control.modify(name, _before(volume, state.ways_back.get(name)))
+                    count += 1
+                    break
+                if volume.modification != reported:
+                    reported = str(volume.modification)
+                    say(f"{name} is {reported}: EC2 modifies it once that has ended")
+            else:
+                raise OperationFailed.of(
+                    where=name,
+                    what=f"is still {reported} after {self.patience.modifiable / 60:,.0f} minutes",
+                    why="EC2 modifies a volume only once its last modification is completed, which can take hours",
+                    fix="no action is needed: its schedules try again within 10 minutes, after 6 hours and after 24; or"
+                    " run the same command again later",
+                )
         return f"{count} volumes restored"
-
-    def _one_back(self, name: str, say: Say) -> bool:
-        """Wait until EC2 accepts it, restore a raised volume, and return whether it was raised."""
-        reported = ""
-        for _ in turns(self.patience.modifiable, self.patience.first_poll, self.patience.poll):
-            state = self.control.state()
-            volume = state.volumes.get(name)
-            if volume is None or not volume.is_raised:
-                return False
-            if not volume.is_changing:
-                self.control.modify(name, _before(volume, state.ways_back.get(name)))
-                return True
-            if volume.modification != reported:
-                reported = str(volume.modification)
-                say(f"{name} is {reported}: EC2 modifies it once that has ended")
-        raise OperationFailed.of(
-            where=name,
-            what=f"is still {reported} after {self.patience.modifiable / 60:,.0f} minutes",
-            why="EC2 modifies a volume only once its last modification is completed, which can take hours",
-            fix="no action is needed: its schedules try again within 10 minutes, after 6 hours and after 24; or run the"
-            " same command again later",
-        )
 
     def _clean(self, _: Say) -> str:
         state = self.control.state()

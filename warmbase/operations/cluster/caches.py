@@ -62,45 +62,22 @@ def caches(aws: Aws, cluster_id: str, until: datetime | None = None) -> tuple[Se
     """
     instances = _instances(aws, cluster_id)
     end = until or datetime.now(UTC)
-    latest = _figures(aws, cluster_id, instances, Period(end - timedelta(minutes=WINDOW_MINUTES), end))
-    return tuple(
-        ServerCache(
-            instance=instance,
-            at=max(at for at, _ in figures.values()),
-            fill=_value(figures, "Fill"),
-            answering=_value(figures, "Answering"),
-            free_bytes=_value(figures, "FreeBytes"),
-            hits=_value(figures, "Hits"),
-            misses=_value(figures, "Misses"),
+    latest = _figures(aws, cluster_id, instances, (end - timedelta(minutes=WINDOW_MINUTES), end))
+    servers = []
+    for instance, figures in sorted(latest.items()):
+        values = {name: value for name, (_, value) in figures.items()}
+        servers.append(
+            ServerCache(
+                instance=instance,
+                at=max(at for at, _ in figures.values()),
+                fill=values.get("Fill"),
+                answering=values.get("Answering"),
+                free_bytes=values.get("FreeBytes"),
+                hits=values.get("Hits"),
+                misses=values.get("Misses"),
+            )
         )
-        for instance, figures in sorted(latest.items())
-    )
-
-
-def cache_minutes(aws: Aws, cluster_id: str, until: datetime | None = None) -> Mapping[str, tuple[CacheMinute, ...]]:
-    """Return the published minutes of each instance before `until`, now by default: those of a rate, in order.
-
-    An instance without a fill in that time is missing. Raises botocore's errors.
-    """
-    end = until or datetime.now(UTC)
-    # One more for the first point of a rate, and one for a publisher that is late.
-    period = Period(end - timedelta(minutes=RATE_MINUTES + 2), end)
-    names = ("Fill", "Hits", "Misses", "Evictions")
-    series: dict[str, dict[str, Mapping[datetime, float]]] = {}
-    for instance, name, values in _series(aws, cluster_id, _instances(aws, cluster_id), period, names):
-        series.setdefault(instance, {})[name] = values
-    return {
-        instance: tuple(_minute(at, figures) for at in sorted(figures["Fill"]))
-        for instance, figures in series.items()
-        if "Fill" in figures
-    }
-
-
-def _minute(at: datetime, figures: Mapping[str, Mapping[datetime, float]]) -> CacheMinute:
-    hits, misses, evictions = (figures.get(name, {}).get(at, 0.0) for name in ("Hits", "Misses", "Evictions"))
-    return CacheMinute(
-        at_seconds=at.timestamp(), fill=figures["Fill"][at], hits=hits, misses=misses, evictions=evictions
-    )
+    return tuple(servers)
 
 
 def reads_since(aws: Aws, cluster_id: str, instances: Iterable[str], since: datetime) -> Mapping[str, CacheReads]:
@@ -110,27 +87,13 @@ def reads_since(aws: Aws, cluster_id: str, instances: Iterable[str], since: date
     Raises botocore's errors.
     """
     whole = (since + timedelta(seconds=2 * PERIOD_SECONDS)).replace(second=0, microsecond=0)
-    period = Period(whole, max(datetime.now(UTC), whole) + timedelta(seconds=PERIOD_SECONDS))
+    period = (whole, max(datetime.now(UTC), whole) + timedelta(seconds=PERIOD_SECONDS))
     figures = _figures(aws, cluster_id, instances, period, ("Hits", "Misses"))
     return {
         instance: CacheReads(hits=totals["Hits"][1], misses=totals["Misses"][1])
         for instance, totals in figures.items()
         if totals.keys() >= {"Hits", "Misses"}
     }
-
-
-class Period(Struct, frozen=True):
-    """A time in which figures were published."""
-
-    start: datetime
-    end: datetime
-
-
-Figures = Mapping[str, tuple[datetime, float]]
-
-
-def _value(figures: Figures, name: str) -> float | None:
-    return figures[name][1] if name in figures else None
 
 
 def _instances(aws: Aws, cluster_id: str) -> list[str]:
@@ -146,7 +109,11 @@ def _instances(aws: Aws, cluster_id: str) -> list[str]:
 
 
 def _figures(
-    aws: Aws, cluster_id: str, instances: Iterable[str], period: Period, names: Iterable[str] = tuple(FIGURES)
+    aws: Aws,
+    cluster_id: str,
+    instances: Iterable[str],
+    period: tuple[datetime, datetime],
+    names: Iterable[str] = tuple(FIGURES),
 ) -> dict[str, dict[str, tuple[datetime, float]]]:
     figures: dict[str, dict[str, tuple[datetime, float]]] = {}
     for instance, name, values in _series(aws, cluster_id, instances, period, names):
@@ -157,41 +124,27 @@ def _figures(
 
 
 def _series(
-    aws: Aws, cluster_id: str, instances: Iterable[str], period: Period, names: Iterable[str]
+    aws: Aws, cluster_id: str, instances: Iterable[str], period: tuple[datetime, datetime], names: Iterable[str]
 ) -> Iterator[tuple[str, str, Mapping[datetime, float]]]:
     """Yield each figure of each instance that was published in the period, by its time."""
     wanted = [(instance, name) for instance in instances for name in tuple(names)]
     for first in range(0, len(wanted), MOST_QUERIES):
         some = wanted[first : first + MOST_QUERIES]
         values: dict[tuple[str, str], dict[datetime, float]] = {}
+        queries: Any = []
+        for number, (instance, name) in enumerate(some):
+            dimensions = [{"Name": "ClusterId", "Value": cluster_id}, {"Name": "InstanceId", "Value": instance}]
+            metric = {"Namespace": NAMESPACE, "MetricName": name, "Dimensions": dimensions}
+            statistic = {"Metric": metric, "Period": PERIOD_SECONDS, "Stat": FIGURES[name]}
+            queries.append({"Id": f"q{number}", "MetricStat": statistic})
         pages: Any = aws.cloudwatch.get_paginator("get_metric_data").paginate(
-            MetricDataQueries=[_query(number, cluster_id, *query) for number, query in enumerate(some)],
-            StartTime=period.start,
-            EndTime=period.end,
+            MetricDataQueries=queries, StartTime=period[0], EndTime=period[1]
         )
         for page in pages:
             for result in page["MetricDataResults"]:
                 query = some[int(result["Id"].removeprefix("q"))]
                 values.setdefault(query, {}).update(zip(result["Timestamps"], result["Values"], strict=True))
         yield from ((*query, pairs) for query, pairs in values.items() if pairs)
-
-
-def _query(number: int, cluster_id: str, instance: str, name: str) -> Any:  # noqa: ANN401 - the API's own form
-    return {
-        "Id": f"q{number}",
-        "MetricStat": {
-            "Metric": {
-                "Namespace": NAMESPACE,
-                "MetricName": name,
-                "Dimensions": [
-                    {"Name": "ClusterId", "Value": cluster_id},
-                    {"Name": "InstanceId", "Value": instance},
-                ],
-            },
-            "Period": PERIOD_SECONDS,
-            "Stat": FIGURES[name],
-        },
-    }
 
 
 Servers = tuple[Progress, ...]
@@ -212,13 +165,29 @@ def refuse_uncached(launch: Launch) -> None:
 
 def read_progress(aws: Aws, launch: Launch, cluster_id: str, gate: Gate) -> Servers:
     """Return the progress of each running core node, by its instance. Raises OperationFailed."""
-    target = target_of(launch.plan)
+    target, end = target_of(launch.plan), datetime.now(UTC)
+    # The minutes of a rate, one more for its first point, and one for a publisher that is late.
+    period = (end - timedelta(minutes=RATE_MINUTES + 2), end)
     with translated("could not read the figures of the caches", AGAIN):
-        minutes = cache_minutes(aws, cluster_id)
-        return tuple(
-            progress(instance, minutes.get(instance, ()), target, gate)
-            for instance in sorted(core_instances(aws, cluster_id))
-        )
+        series: dict[str, dict[str, Mapping[datetime, float]]] = {}
+        names = ("Fill", "Hits", "Misses", "Evictions")
+        for instance, name, values in _series(aws, cluster_id, _instances(aws, cluster_id), period, names):
+            series.setdefault(instance, {})[name] = values
+        servers = []
+        for instance in sorted(core_instances(aws, cluster_id)):
+            fills, hits, misses, evictions = (series.get(instance, {}).get(name, {}) for name in names)
+            minutes = [
+                CacheMinute(
+                    at_seconds=at.timestamp(),
+                    fill=fill,
+                    hits=hits.get(at, 0.0),
+                    misses=misses.get(at, 0.0),
+                    evictions=evictions.get(at, 0.0),
+                )
+                for at, fill in sorted(fills.items())
+            ]
+            servers.append(progress(instance, minutes, target, gate))
+        return tuple(servers)
 
 
 def core_instances(aws: Aws, cluster_id: str) -> list[str]:

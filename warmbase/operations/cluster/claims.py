@@ -38,50 +38,31 @@ def writes_to(aws: Aws, cluster: str, root: Root) -> bool:
 
     A group's own settings replace the cluster's, for the root and for the mode of a read replica.
     """
-    own = root.bucket_in(aws.account), posixpath.normpath(f"/{root.prefix}")
-    return any(
-        settings.get("hbase.emr.readreplica.enabled", "").strip().lower() != "true"
-        and _overlap(own, _place(settings.get("hbase.rootdir", "")))
-        for settings in _settings_of_nodes(aws, cluster)
-    )
-
-
-def _place(url: str) -> tuple[str, str] | None:
-    """Return bucket and path of a root in S3, without repeated slashes; None for a root elsewhere."""
-    place = OBJECT_STORE.fullmatch(url.strip())
-    return (place["bucket"], posixpath.normpath(f"/{(place['path'] or '').strip('/')}")) if place else None
-
-
-def _overlap(one: tuple[str, str], other: tuple[str, str] | None) -> bool:
-    if other is None or one[0] != other[0]:
-        return False
-    first, second = (f"{path.rstrip('/')}/" for path in (one[1], other[1]))
-    return first.startswith(second) or second.startswith(first)
-
-
-def _settings_of_nodes(aws: Aws, cluster: str) -> Iterator[Mapping[str, str]]:
-    """Yield the properties of each kind of node: those that EMR last applied, and those that it is to apply."""
+    bucket, path = root.bucket_in(aws.account), f"{posixpath.normpath(f'/{root.prefix}').rstrip('/')}/"
     described: Any = aws.emr.describe_cluster(ClusterId=cluster)["Cluster"]
-    common, is_listed = _properties(described.get("Configurations", ())), False
-    for configurations in _of_groups(aws, cluster, fleets=described.get("InstanceCollectionType") == FLEETS):
-        is_listed = True
-        yield {**common, **_properties(configurations)}
-    if not is_listed:
-        yield common
-
-
-def _of_groups(aws: Aws, cluster: str, *, fleets: bool) -> Iterator[Iterable[Any]]:
-    if fleets:
+    common = _properties(described.get("Configurations", ()))
+    # Of each kind of node: those that EMR last applied, and those that it is to apply.
+    kinds: list[Iterable[Any]] = []
+    if described.get("InstanceCollectionType") == FLEETS:
         for page in aws.emr.get_paginator("list_instance_fleets").paginate(ClusterId=cluster):
             for fleet in page["InstanceFleets"]:
-                for instance_type in fleet.get("InstanceTypeSpecifications", ()):
-                    yield instance_type.get("Configurations", ())
-        return
-    for listed in aws.emr.get_paginator("list_instance_groups").paginate(ClusterId=cluster):
-        for group in listed["InstanceGroups"]:
-            yield group.get("Configurations", ())
-            if "LastSuccessfullyAppliedConfigurations" in group:
-                yield group["LastSuccessfullyAppliedConfigurations"]
+                kinds += [kind.get("Configurations", ()) for kind in fleet.get("InstanceTypeSpecifications", ())]
+    else:
+        for listed in aws.emr.get_paginator("list_instance_groups").paginate(ClusterId=cluster):
+            for group in listed["InstanceGroups"]:
+                kinds.append(group.get("Configurations", ()))
+                if "LastSuccessfullyAppliedConfigurations" in group:
+                    kinds.append(group["LastSuccessfullyAppliedConfigurations"])
+    for settings in [{**common, **_properties(configurations)} for configurations in kinds] or [common]:
+        place = OBJECT_STORE.fullmatch(settings.get("hbase.rootdir", "").strip())
+        is_replica = settings.get("hbase.emr.readreplica.enabled", "").strip().lower() == "true"
+        if is_replica or place is None or place["bucket"] != bucket:
+            continue
+        # Without repeated slashes, and with one at the end, so that only whole names are compared.
+        other = f"{posixpath.normpath('/' + (place['path'] or '').strip('/')).rstrip('/')}/"
+        if path.startswith(other) or other.startswith(path):
+            return True
+    return False
 
 
 def _properties(configurations: Iterable[Any]) -> dict[str, str]:
@@ -160,8 +141,29 @@ def release(aws: Aws, environment: Environment, claim: Claim | None) -> None:
     """
     root = environment.root
     bucket = root.bucket_in(aws.account)
+    claim_url = f"s3://{bucket}/{root.claim_key}"
     if claim is not None and claim.cluster != NOBODY:
-        _refuse_running(claim, aws, environment)
+        if (claim.account, claim.region) != (aws.account, environment.region):
+            raise Refused.of(
+                where=claim_url,
+                what=f"is claimed by {claim.cluster} in {claim.region} of account {claim.account}",
+                why="these credentials cannot check there whether that cluster is running",
+                fix="check in that account and region; once the cluster is terminated, delete the object by hand and"
+                " run the same command again",
+            )
+        if claim.holds and claim.state is None:
+            unknown = unknown_cluster(aws, f"{claim_url}, which names {claim.cluster},", claim.claimed_at)
+            fix = (
+                "find out what this cluster was; once you are sure that it no longer writes, delete the object by hand"
+            )
+            raise Refused(replace(unknown, fix=fix))
+        if claim.holds:
+            raise Refused.of(
+                where=claim_url,
+                what=f"is claimed by {claim.cluster}, which is {claim.state}",
+                why="two clusters that write to one root corrupt it",
+                fix="terminate that cluster first: warmbase teardown",
+            )
     content = {
         "cluster": NOBODY,
         "region": environment.region,
@@ -170,7 +172,7 @@ def release(aws: Aws, environment: Environment, claim: Claim | None) -> None:
     }
     condition: Any = {"IfNoneMatch": "*"} if claim is None else {"IfMatch": claim.etag}
     encryption: Any = {"ServerSideEncryption": "aws:kms", "SSEKMSKeyId": root.key} if root.key else {}
-    with translated(f"could not write the claim s3://{bucket}/{root.claim_key}", "run the same command again"):
+    with translated(f"could not write the claim {claim_url}", "run the same command again"):
         try:
             aws.s3.put_object(
                 Bucket=bucket,
@@ -182,35 +184,12 @@ def release(aws: Aws, environment: Environment, claim: Claim | None) -> None:
         except ClientError as error:
             if error_code(error) in {"PreconditionFailed", "ConditionalRequestConflict"}:
                 raise Refused.of(
-                    where=f"s3://{bucket}/{root.claim_key}",
+                    where=claim_url,
                     what="changed while the command ran",
                     why="a cluster is starting on this root",
                     fix="check which cluster has the claim: warmbase claim",
                 ) from None
             raise
-
-
-def _refuse_running(claim: Claim, aws: Aws, environment: Environment) -> None:
-    claim_url = f"s3://{environment.root.bucket_in(aws.account)}/{environment.root.claim_key}"
-    if (claim.account, claim.region) != (aws.account, environment.region):
-        raise Refused.of(
-            where=claim_url,
-            what=f"is claimed by {claim.cluster} in {claim.region} of account {claim.account}",
-            why="these credentials cannot check there whether that cluster is running",
-            fix="check in that account and region; once the cluster is terminated, delete the object by hand and"
-            " run the same command again",
-        )
-    if claim.holds and claim.state is None:
-        unknown = unknown_cluster(aws, f"{claim_url}, which names {claim.cluster},", claim.claimed_at)
-        fix = "find out what this cluster was; once you are sure that it no longer writes, delete the object by hand"
-        raise Refused(replace(unknown, fix=fix))
-    if claim.holds:
-        raise Refused.of(
-            where=claim_url,
-            what=f"is claimed by {claim.cluster}, which is {claim.state}",
-            why="two clusters that write to one root corrupt it",
-            fix="terminate that cluster first: warmbase teardown",
-        )
 
 
 def running_writers(aws: Aws, root: Root) -> list[str]:

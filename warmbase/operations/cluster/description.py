@@ -17,7 +17,7 @@ from msgspec import Struct
 from warmbase.changes.recorded_launch import NEWEST, ImmutableSettings
 from warmbase.emr.api import read_bootstrap_action, read_classifications, read_described_cluster, read_described_group
 from warmbase.emr.cloudformation import CLUSTER_TYPE
-from warmbase.emr.cluster_spec import BootstrapAction, Classification, ClusterSpec, InstanceGroup
+from warmbase.emr.cluster_spec import Classification, ClusterSpec, InstanceGroup
 from warmbase.environments.names import cluster_id_parameter, cluster_stack
 from warmbase.ground.errors import InvalidInput, Refused
 from warmbase.operations.aws.clients import Aws
@@ -140,6 +140,13 @@ def described_cluster(aws: Aws, environment: str, cluster_name: str) -> Describe
     listed: Any = aws.emr.list_bootstrap_actions(ClusterId=identity)["BootstrapActions"]
     actions = tuple(read_bootstrap_action(action) for action in listed)
     groups, state = described_groups(aws, identity), cluster["Status"]["State"]
+    configuration = cluster["SecurityConfiguration"]
+    security: Any = aws.emr.describe_security_configuration(Name=configuration)["SecurityConfiguration"]
+    scripts = {}
+    for action in actions:
+        bucket, _, key = action.script.removeprefix("s3://").partition("/")
+        script = aws.s3.get_object(Bucket=bucket, Key=key)["Body"].read()
+        scripts[action.name] = hashlib.sha256(script).hexdigest()
     return DescribedCluster(
         id=identity,
         state=state,
@@ -147,9 +154,15 @@ def described_cluster(aws: Aws, environment: str, cluster_name: str) -> Describe
             cluster, [group.group for group in groups.values()], actions, f"{identity}, {state}"
         ),
         settings=read_classifications(cluster.get("Configurations")),
-        immutable_settings=_immutable_settings(aws, cluster),
+        # EMR names the operating system even if nobody asked for one.
+        immutable_settings=ImmutableSettings.parse(
+            cluster["Ec2InstanceAttributes"]["Ec2AvailabilityZone"],
+            cluster.get("OSReleaseLabel", NEWEST),
+            json.loads(security) if isinstance(security, str) else security,
+            cluster.get("KerberosAttributes"),
+        ),
         groups=groups,
-        scripts={action.name: _script_sha256(aws, action) for action in actions},
+        scripts=scripts,
     )
 
 
@@ -157,28 +170,6 @@ def described_groups(aws: Aws, identity: str) -> dict[str, DescribedGroup]:
     """The instance groups of a cluster by role, with the state that each is in."""
     groups: Any = aws.emr.list_instance_groups(ClusterId=identity)["InstanceGroups"]
     return {described.group.role: described for described in map(_group, groups)}
-
-
-def described_dashboard(aws: Aws, name: str) -> object:
-    """The body of a dashboard, parsed; None where there is none."""
-    try:
-        return json.loads(aws.cloudwatch.get_dashboard(DashboardName=name)["DashboardBody"])
-    except ClientError as error:
-        if error_code(error) not in {"ResourceNotFound", "DashboardNotFoundError"}:
-            raise
-        return None
-
-
-def _immutable_settings(aws: Aws, cluster: Mapping[str, Any]) -> ImmutableSettings:
-    """Return the settings that no classification has; EMR names its operating system even if nobody asked for one."""
-    name = cluster["SecurityConfiguration"]
-    document: Any = aws.emr.describe_security_configuration(Name=name)["SecurityConfiguration"]
-    return ImmutableSettings.parse(
-        cluster["Ec2InstanceAttributes"]["Ec2AvailabilityZone"],
-        cluster.get("OSReleaseLabel", NEWEST),
-        json.loads(document) if isinstance(document, str) else document,
-        cluster.get("KerberosAttributes"),
-    )
 
 
 def _group(group: Mapping[str, Any]) -> DescribedGroup:
@@ -198,14 +189,6 @@ def _group(group: Mapping[str, Any]) -> DescribedGroup:
         version=version,
         pending=version != applied,
     )
-
-
-def _script_sha256(aws: Aws, action: BootstrapAction) -> str:
-    bucket, _, key = action.script.removeprefix("s3://").partition("/")
-    return hashlib.sha256(aws.s3.get_object(Bucket=bucket, Key=key)["Body"].read()).hexdigest()
-
-
-TERMINATED: Final = "TERMINATED"
 
 
 class TerminatedNode(Struct, frozen=True, kw_only=True):
@@ -234,80 +217,52 @@ def terminated_node(aws: Aws, cluster_id: str, name: str | None = None) -> Termi
     """
     with translated(f"could not list the nodes of {cluster_id}", AGAIN):
         pages: Any = aws.emr.get_paginator("list_instances").paginate(ClusterId=cluster_id, InstanceGroupTypes=["CORE"])
-        nodes = [node for page in pages for node in page["Instances"]]
-    ended = sorted((node for node in nodes if _state(node) == TERMINATED and _had_regions(node)), key=_ended_at)
-    if name is None:
-        if not ended:
-            raise _none_lost(cluster_id)
-        return _terminated(ended[-1])
-    node = next((node for node in nodes if name in {node.get("Ec2InstanceId"), node.get("PrivateDnsName")}), None)
+        nodes: list[Any] = [node for page in pages for node in page["Instances"]]
+    # EMR also lists nodes that it could not launch, which were never ready and had no regions.
+    ended = [
+        node
+        for node in nodes
+        if node["Status"]["State"] == "TERMINATED"
+        and {"ReadyDateTime", "EndDateTime"} <= node["Status"].get("Timeline", {}).keys()
+    ]
+    ended.sort(key=lambda node: node["Status"]["Timeline"]["EndDateTime"])
+    if name is None and not ended:
+        raise Refused.of(
+            where=cluster_id,
+            what="has lost no core node",
+            why="EMR has terminated none of its core nodes in the last 30 days; it may take EMR minutes to notice that"
+            " an instance is gone",
+            fix="to see the nodes that run, use warmbase status",
+        )
+    names = ("Ec2InstanceId", "PrivateDnsName")
+    node = ended[-1] if name is None else next((node for node in nodes if name in map(node.get, names)), None)
     if node is None:
-        raise _unknown(cluster_id, name, [node["Ec2InstanceId"] for node in ended])
-    if _state(node) != TERMINATED:
-        raise _running(name, _state(node))
-    if not _had_regions(node):
-        raise _never_ran(name)
-    return _terminated(node)
-
-
-def _state(node: Mapping[str, Any]) -> str:
-    return str(node["Status"]["State"])
-
-
-def _had_regions(node: Mapping[str, Any]) -> bool:
-    """Return whether the node was ready before it ended; EMR also lists those that it could not launch."""
-    timeline: Mapping[str, datetime] = node["Status"].get("Timeline", {})
-    return {"ReadyDateTime", "EndDateTime"} <= timeline.keys()
-
-
-def _ended_at(node: Mapping[str, Any]) -> datetime:
-    ended_at: datetime = node["Status"]["Timeline"]["EndDateTime"]
-    return ended_at
-
-
-def _terminated(node: Mapping[str, Any]) -> TerminatedNode:
+        others = ", ".join(node["Ec2InstanceId"] for node in ended) or "none of its core nodes"
+        raise InvalidInput.of(
+            where=str(name),
+            what=f"is not a core node of {cluster_id}",
+            why=f"in the last 30 days, EMR has terminated {others}",
+            fix="give the EC2 id of a node, or its private DNS name, as EMR lists it",
+        )
+    if node["Status"]["State"] != "TERMINATED":
+        raise Refused.of(
+            where=str(name),
+            what=f"is not lost: EMR lists the node as {node['Status']['State']}",
+            why="if only its RegionServer has stopped, the master waits for it, so that it finds its regions and its"
+            " cache again when it restarts",
+            fix="on the node, run sudo systemctl restart hbase-regionserver.service; if the node is beyond repair,"
+            " terminate its instance, so that EMR replaces it",
+        )
+    if node not in ended:
+        raise Refused.of(
+            where=str(name),
+            what="had no regions",
+            why="EMR has terminated the node before it was ready",
+            fix="see the nodes that run: warmbase status",
+        )
     return TerminatedNode(
         instance=node["Ec2InstanceId"],
         host=node["PrivateDnsName"],
         reason=node["Status"].get("StateChangeReason", {}).get("Message", ""),
-        ended_at=_ended_at(node),
-    )
-
-
-def _none_lost(cluster_id: str) -> Refused:
-    return Refused.of(
-        where=cluster_id,
-        what="has lost no core node",
-        why="EMR has terminated none of its core nodes in the last 30 days; it may take EMR minutes to notice that an"
-        " instance is gone",
-        fix="to see the nodes that run, use warmbase status",
-    )
-
-
-def _unknown(cluster_id: str, name: str, ended: list[str]) -> InvalidInput:
-    return InvalidInput.of(
-        where=name,
-        what=f"is not a core node of {cluster_id}",
-        why=f"in the last 30 days, EMR has terminated {', '.join(ended) if ended else 'none of its core nodes'}",
-        fix="give the EC2 id of a node, or its private DNS name, as EMR lists it",
-    )
-
-
-def _never_ran(name: str) -> Refused:
-    return Refused.of(
-        where=name,
-        what="had no regions",
-        why="EMR has terminated the node before it was ready",
-        fix="see the nodes that run: warmbase status",
-    )
-
-
-def _running(name: str, state: str) -> Refused:
-    return Refused.of(
-        where=name,
-        what=f"is not lost: EMR lists the node as {state}",
-        why="if only its RegionServer has stopped, the master waits for it, so that it finds its regions and its cache"
-        " again when it restarts",
-        fix="on the node, run sudo systemctl restart hbase-regionserver.service; if the node is beyond repair,"
-        " terminate its instance, so that EMR replaces it",
+        ended_at=node["Status"]["Timeline"]["EndDateTime"],
     )

@@ -12,6 +12,7 @@ import hashlib
 import json
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from botocore.exceptions import ClientError
@@ -20,9 +21,8 @@ from msgspec.structs import replace
 
 from warmbase.changes.change import Change, changes
 from warmbase.changes.recorded_launch import NEWEST, immutable_changes
-from warmbase.configurations.bootstrap import Action, actions, program, script
+from warmbase.configurations.bootstrap import actions, program, script
 from warmbase.configurations.launch import Launch, planned_spec
-from warmbase.dashboards.alarm import Alarm
 from warmbase.dashboards.alarms import alarms, composite_alarms
 from warmbase.dashboards.boards import dashboard_bodies
 from warmbase.dashboards.graph import CLUSTER_ID, Exact
@@ -39,12 +39,7 @@ from warmbase.operations.aws.clients import Aws
 from warmbase.operations.aws.errors import error_code, translated
 from warmbase.operations.cluster.alarms import DescribedAlarm, described_alarms, read_silence
 from warmbase.operations.cluster.claims import NOBODY, claim_of
-from warmbase.operations.cluster.description import (
-    DescribedCluster,
-    DescribedGroup,
-    described_cluster,
-    described_dashboard,
-)
+from warmbase.operations.cluster.description import DescribedCluster, described_cluster
 from warmbase.operations.cluster.protection import read_protection
 from warmbase.operations.cluster.stack import environment_cluster, status_of
 
@@ -64,21 +59,57 @@ def compare_deployed(aws: Aws, launch: Launch) -> tuple[DescribedCluster, tuple[
     """Compare every classification, group, volume, bootstrap action, dashboard and alarm of a running cluster."""
     plan, settings = launch.plan, launch.settings
     cluster = described_cluster(aws, plan.environment, plan.cluster)
-    results = (
-        _settings_compared("cluster", settings.cluster, cluster.settings, aws.account, launch),
-        _settings_compared("primary", settings.primary, cluster.groups["primary"].settings, aws.account, launch),
-        _settings_compared("core", settings.core, cluster.groups["core"].settings, aws.account, launch),
-        _facts("instance groups", _groups(planned_spec(launch)), _groups(cluster.spec)),
-        *around(aws, launch, cluster),
+    sides = {
+        "cluster": (settings.cluster, cluster.settings),
+        "primary": (settings.primary, cluster.groups["primary"].settings),
+        "core": (settings.core, cluster.groups["core"].settings),
+    }
+    in_account = partial(launch.environment.in_account, account=aws.account)
+    results = [
+        _facts(
+            f"{group} classifications",
+            {f"{path} {key}": in_account(value) for path, key, value in flattened(rendered)},
+            {f"{path} {key}": value for path, key, value in flattened(actual)},
+        )
+        for group, (rendered, actual) in sides.items()
+    ]
+    groups, expected_groups = (
+        {group.role: (group.instance_type, group.count, counted(group.volumes)) for group in spec.groups}
+        for spec in (cluster.spec, planned_spec(launch))
     )
-    return cluster, results
+    results.append(_facts("instance groups", expected_groups, groups))
+    return cluster, (*results, *around(aws, launch, cluster))
 
 
 def around(aws: Aws, launch: Launch, cluster: DescribedCluster) -> tuple[Comparison, ...]:
     """Compare bootstrap actions, dashboards, alarms and the root bucket, but no classifications or groups."""
+    environment = launch.environment
+    expected_actions, expected_boards, boards = dict[str, object](), dict[str, object](), dict[str, object]()
+    for action in actions(launch):
+        # The script, its arguments from the plan, and the content of each program by its argument.
+        arguments = tuple(environment.in_account(argument, aws.account) for argument in action.arguments)
+        programs = tuple(
+            f"--{argument}-sha256={hashlib.sha256(program(name).read_bytes()).hexdigest()}"
+            for argument, name in action.programs.items()
+        )
+        script_sha256 = hashlib.sha256(script(action.name).encode()).hexdigest()
+        expected_actions[action.name] = (script_sha256, (*arguments, *programs))
+    actual_actions = {
+        # CloudFormation chooses the address of a program, which its SHA-256 identifies.
+        action.name: (cluster.scripts[action.name], tuple(text for text in action.arguments if "=s3://" not in text))
+        for action in cluster.spec.bootstrap_actions
+    }
+    for name, body in dashboard_bodies(launch.plan, environment.region, environment.root).items():
+        expected_boards[name] = json.loads(environment.in_account(body, aws.account).replace(CLUSTER_ID, cluster.id))
+        try:
+            boards[name] = json.loads(aws.cloudwatch.get_dashboard(DashboardName=name)["DashboardBody"])
+        except ClientError as error:
+            if error_code(error) not in {"ResourceNotFound", "DashboardNotFoundError"}:
+                raise
+            boards[name] = None
     return (
-        _facts("bootstrap actions", _expected_actions(launch, aws.account), _actions(cluster)),
-        _facts("dashboards", *_dashboards(aws, launch, cluster.id)),
+        _facts("bootstrap actions", expected_actions, actual_actions),
+        _facts("dashboards", expected_boards, boards),
         _facts("alarms", *_alarms(aws, launch, cluster.id)),
         _facts("root bucket", *_root_bucket(aws, launch)),
     )
@@ -95,96 +126,38 @@ Facts = Mapping[str, object]
 
 def _facts(subject: str, expected: Facts, actual: Facts) -> Comparison:
     """Compare both sides key by key; a key that one side lacks is a difference as well."""
-    return Comparison(
-        subject=subject,
-        facts=len(expected),
-        differences=tuple(_differences(expected, actual)),
+
+    def short(value: object) -> str:
+        # A whole dashboard is too long to read.
+        text = repr(value)
+        return text if len(text) <= SHORT else f"{text[:SHORT]}..."
+
+    differences = tuple(
+        f"{key}: rendered {short(expected.get(key))}, found {short(actual.get(key))}"
+        for key in sorted({*expected, *actual})
+        if expected.get(key) != actual.get(key)
     )
-
-
-def _differences(expected: Facts, actual: Facts) -> Iterator[str]:
-    for key in sorted({*expected, *actual}):
-        if expected.get(key) != actual.get(key):
-            yield f"{key}: rendered {_short(expected.get(key))}, found {_short(actual.get(key))}"
-
-
-def _short(value: object) -> str:
-    """Return the value as text, cut where it is too long to read, as a whole dashboard is."""
-    text = repr(value)
-    return text if len(text) <= SHORT else f"{text[:SHORT]}..."
-
-
-def _settings_compared(
-    group: str,
-    rendered: Iterable[Classification],
-    actual: Iterable[Classification],
-    account: str,
-    launch: Launch,
-) -> Comparison:
-    expected = {
-        f"{path} {key}": launch.environment.in_account(value, account) for path, key, value in flattened(rendered)
-    }
-    return _facts(
-        f"{group} classifications", expected, {f"{path} {key}": value for path, key, value in flattened(actual)}
-    )
-
-
-def _groups(cluster: ClusterSpec) -> Facts:
-    return {group.role: (group.instance_type, group.count, counted(group.volumes)) for group in cluster.groups}
-
-
-def _expected_actions(launch: Launch, account: str) -> Facts:
-    return {action.name: _expected_action(launch, account, action) for action in actions(launch)}
-
-
-def _expected_action(launch: Launch, account: str, action: Action) -> object:
-    """Return the script, its arguments from the plan, and the content of each program by its argument."""
-    arguments = tuple(launch.environment.in_account(argument, account) for argument in action.arguments)
-    programs = tuple(
-        f"--{argument}-sha256={hashlib.sha256(program(name).read_bytes()).hexdigest()}"
-        for argument, name in action.programs.items()
-    )
-    return (hashlib.sha256(script(action.name).encode()).hexdigest(), (*arguments, *programs))
-
-
-def _actions(cluster: DescribedCluster) -> Facts:
-    """Leave out the address of a program, which CloudFormation chooses: its SHA-256 identifies it."""
-    return {
-        action.name: (
-            cluster.scripts[action.name],
-            tuple(argument for argument in action.arguments if "=s3://" not in argument),
-        )
-        for action in cluster.spec.bootstrap_actions
-    }
-
-
-def _dashboards(aws: Aws, launch: Launch, cluster_id: str) -> tuple[Facts, Facts]:
-    environment = launch.environment
-    bodies = dashboard_bodies(launch.plan, environment.region, environment.root)
-    expected = {
-        name: json.loads(_recorded_cluster(body, launch, aws.account, cluster_id)) for name, body in bodies.items()
-    }
-    return expected, {name: described_dashboard(aws, name) for name in bodies}
+    return Comparison(subject=subject, facts=len(expected), differences=differences)
 
 
 def _alarms(aws: Aws, launch: Launch, cluster_id: str) -> tuple[Facts, Facts]:
-    plan, root = launch.plan, launch.environment.root
-    replica = launch.environment.clusters[plan.cluster].role == "replica"
+    plan, environment = launch.plan, launch.environment
+    replica = environment.clusters[plan.cluster].role == "replica"
 
-    def watched(alarm: Alarm) -> tuple[str, ...]:
+    def recorded(text: str) -> str:
+        return environment.in_account(text, aws.account).replace(CLUSTER_ID, cluster_id)
+
+    expected = {}
+    for alarm in alarms(plan, environment.root, replica=replica):
         of = alarm.watched
-        if not isinstance(of, Exact):
-            return (_recorded_cluster(of, launch, aws.account, cluster_id),)
-        dimensions = sorted(
-            f"{name}={_recorded_cluster(value, launch, aws.account, cluster_id)}"
-            for name, value in of.dimensions.items()
-        )
-        return (of.metric.namespace, of.metric.cloudwatch, of.statistic, *dimensions)
-
-    expected = {
-        alarm.name: DescribedAlarm(
+        if isinstance(of, Exact):
+            dimensions = sorted(f"{name}={recorded(value)}" for name, value in of.dimensions.items())
+            watched: tuple[str, ...] = (of.metric.namespace, of.metric.cloudwatch, of.statistic, *dimensions)
+        else:
+            watched = (recorded(of),)
+        expected[alarm.name] = DescribedAlarm(
             description=alarm.description,
-            watched=watched(alarm),
+            watched=watched,
             period_seconds=alarm.period_seconds,
             periods=alarm.periods,
             breaching=alarm.breaching,
@@ -192,16 +165,12 @@ def _alarms(aws: Aws, launch: Launch, cluster_id: str) -> tuple[Facts, Facts]:
             threshold=alarm.threshold,
             missing=alarm.missing,
         )
-        for alarm in alarms(plan, root, replica=replica)
-    }
-    composed = {
-        call.name: DescribedAlarm(description=call.description, watched=(call.rule,))
-        for call in composite_alarms(plan, root, replica=replica)
-    }
+    for call in composite_alarms(plan, environment.root, replica=replica):
+        expected[call.name] = DescribedAlarm(description=call.description, watched=(call.rule,))
     actual = described_alarms(aws, plan.environment, plan.cluster)
     rules = read_silence(aws, plan.environment, plan.cluster).rules
     muted = {f"mute rule {name}": alarm_names for name, alarm_names in rules.items()}
-    return _unlike({**expected, **composed}, actual), {**_unlike(actual, {**expected, **composed}), **muted}
+    return _unlike(expected, actual), {**_unlike(actual, expected), **muted}
 
 
 def _unlike(some: Mapping[str, DescribedAlarm], others: Mapping[str, DescribedAlarm]) -> Facts:
@@ -212,37 +181,27 @@ def _unlike(some: Mapping[str, DescribedAlarm], others: Mapping[str, DescribedAl
     }
 
 
-def _recorded_cluster(text: str, launch: Launch, account: str, cluster_id: str) -> str:
-    return launch.environment.in_account(text, account).replace(CLUSTER_ID, cluster_id)
-
-
 def _root_bucket(aws: Aws, launch: Launch) -> tuple[Facts, Facts]:
     """Return nothing for an existing bucket, whose settings are its owner's, and nothing for data on the nodes."""
-    if launch.environment.root.existing or not launch.environment.mode.keeps_data_in_s3:
+    environment = launch.environment
+    if environment.root.existing or not environment.mode.keeps_data_in_s3:
         return {}, {}
-    expected = {"versioning": "Enabled", "encryption": "aws:kms", "public access blocked": True}
-    return expected, _bucket(aws, launch.environment.in_account(launch.environment.root.bucket, aws.account))
-
-
-def _bucket(aws: Aws, bucket: str) -> Facts:
-    rules = aws.s3.get_bucket_encryption(Bucket=bucket)["ServerSideEncryptionConfiguration"]["Rules"]
-    return {
-        "versioning": aws.s3.get_bucket_versioning(Bucket=bucket).get("Status"),
-        "encryption": rules[0].get("ApplyServerSideEncryptionByDefault", {}).get("SSEAlgorithm"),
-        "public access blocked": _blocked(aws, bucket),
-    }
-
-
-def _blocked(aws: Aws, bucket: str) -> bool:
+    bucket = environment.in_account(environment.root.bucket, aws.account)
+    [rule, *_] = aws.s3.get_bucket_encryption(Bucket=bucket)["ServerSideEncryptionConfiguration"]["Rules"]
+    versioning = aws.s3.get_bucket_versioning(Bucket=bucket).get("Status")
     try:
-        return all(aws.s3.get_public_access_block(Bucket=bucket)["PublicAccessBlockConfiguration"].values())
+        is_blocked = all(aws.s3.get_public_access_block(Bucket=bucket)["PublicAccessBlockConfiguration"].values())
     except ClientError as error:
         if error_code(error) != "NoSuchPublicAccessBlockConfiguration":
             raise
-        return False
+        is_blocked = False
+    return {"versioning": "Enabled", "encryption": "aws:kms", "public access blocked": True}, {
+        "versioning": versioning,
+        "encryption": rule.get("ApplyServerSideEncryptionByDefault", {}).get("SSEAlgorithm"),
+        "public access blocked": is_blocked,
+    }
 
 
-"""It is compared in full with what EMR says: it is tuned beside CloudFormation, which would call that drift."""
 # judgement: CloudFormation takes seconds to minutes for a stack of this size.
 DETECTION_SECONDS: Final = 300.0
 POLL_SECONDS: Final = 2.0
@@ -251,17 +210,41 @@ POLL_SECONDS: Final = 2.0
 def stack_edits(aws: Aws, environment: str, cluster_name: str) -> Iterator[Comparison]:
     """For each stack of that cluster: how many resources CloudFormation can look at, and those edited or gone.
 
-    Raises OperationFailed where CloudFormation cannot say, botocore's errors where it does not answer.
+    The cluster itself is left out, because it is tuned without CloudFormation, which would call that drift. Raises
+    OperationFailed where CloudFormation cannot say, botocore's errors where it does not answer.
     """
     names = stacks_around(environment, cluster_name)
     began = {name: aws.cloudformation.detect_stack_drift(StackName=name)["StackDriftDetectionId"] for name in names}
     deadline = time.monotonic() + DETECTION_SECONDS
     for name, detection in began.items():
-        _wait(aws, name, detection, deadline)
-        drifts = [drift for drift in _drifts(aws, name) if drift["ResourceType"] != CLUSTER_TYPE]
-        checked = [drift for drift in drifts if drift["StackResourceDriftStatus"] != "NOT_CHECKED"]
-        differences = tuple(line for drift in checked for line in _edits(drift))
-        yield Comparison(subject=name, facts=len(checked), differences=differences)
+        while True:
+            answer = aws.cloudformation.describe_stack_drift_detection_status(StackDriftDetectionId=detection)
+            if answer["DetectionStatus"] == "DETECTION_COMPLETE":
+                break
+            has_failed = answer["DetectionStatus"] == "DETECTION_FAILED"
+            if has_failed or time.monotonic() > deadline:
+                what = f"CloudFormation has not finished detecting drift after {DETECTION_SECONDS:.0f} s"
+                raise OperationFailed.of(
+                    where=f"stack {name}",
+                    what="CloudFormation could not detect drift" if has_failed else what,
+                    why=answer.get("DetectionStatusReason", "no reason given") if has_failed else "",
+                    fix="run the same command again",
+                )
+            time.sleep(POLL_SECONDS)
+        checked = [
+            drift
+            for drift in _drifts(aws, name)
+            if drift["ResourceType"] != CLUSTER_TYPE and drift["StackResourceDriftStatus"] != "NOT_CHECKED"
+        ]
+        differences = []
+        for resource in checked:
+            what = f"{resource['LogicalResourceId']}, {resource['ResourceType']}"
+            if resource["StackResourceDriftStatus"] == "DELETED":
+                differences.append(f"{what}: deleted")
+            for difference in resource.get("PropertyDifferences", ()):
+                expected, actual = difference["ExpectedValue"], difference["ActualValue"]
+                differences.append(f"{what} {difference['PropertyPath']}: deployed {expected}, found {actual}")
+        yield Comparison(subject=name, facts=len(checked), differences=tuple(differences))
 
 
 def _drifts(aws: Aws, stack: str) -> Iterator[Mapping[str, Any]]:
@@ -273,38 +256,6 @@ def _drifts(aws: Aws, stack: str) -> Iterator[Mapping[str, Any]]:
         if not page.get("NextToken"):
             return
         more = {"NextToken": page["NextToken"]}
-
-
-def _wait(aws: Aws, stack: str, detection: str, deadline: float) -> None:
-    while True:
-        answer = aws.cloudformation.describe_stack_drift_detection_status(StackDriftDetectionId=detection)
-        if answer["DetectionStatus"] == "DETECTION_COMPLETE":
-            return
-        why = answer.get("DetectionStatusReason", "no reason given")
-        if answer["DetectionStatus"] == "DETECTION_FAILED":
-            raise OperationFailed.of(
-                where=f"stack {stack}",
-                what="CloudFormation could not detect drift",
-                why=why,
-                fix="run the same command again",
-            )
-        if time.monotonic() > deadline:
-            raise OperationFailed.of(
-                where=f"stack {stack}",
-                what=f"CloudFormation has not finished detecting drift after {DETECTION_SECONDS:.0f} s",
-                why="",
-                fix="run the same command again",
-            )
-        time.sleep(POLL_SECONDS)
-
-
-def _edits(resource: Mapping[str, Any]) -> Iterator[str]:
-    what = f"{resource['LogicalResourceId']}, {resource['ResourceType']}"
-    if resource["StackResourceDriftStatus"] == "DELETED":
-        yield f"{what}: deleted"
-    for difference in resource.get("PropertyDifferences", ()):
-        expected, actual = difference["ExpectedValue"], difference["ActualValue"]
-        yield f"{what} {difference['PropertyPath']}: deployed {expected}, found {actual}"
 
 
 class RunningCluster(Struct, frozen=True, kw_only=True):
@@ -343,8 +294,17 @@ def read_running_cluster(aws: Aws, launch: EngineLaunch) -> RunningCluster:
             why="only a running cluster can be compared",
             fix="list what remains of it: warmbase status",
         )
+    pending = ", ".join(f"{role} {group.state}" for role, group in cluster.groups.items() if group.pending)
+    remark = f", with settings that are not applied ({pending})" if pending else ""
+    was = cluster.immutable_settings
+    if launch.environment.os_release is None:
+        # A file that names no operating system accepts the one of EMR.
+        was = replace(was, os_release=NEWEST)
     return RunningCluster(
-        cluster=cluster, subject=_spec(cluster), immutable=tuple(_immutable_changes(cluster, launch.environment))
+        cluster=cluster,
+        # EMR adds applications that others need, so those of a running cluster are not compared.
+        subject=replace(cluster.spec, source=f"{cluster.id}, {cluster.state}{remark}", applications=()),
+        immutable=tuple(immutable_changes(was, launch.environment)),
     )
 
 
@@ -363,23 +323,6 @@ def cluster_drift(aws: Aws, launch: EngineLaunch) -> ClusterDrift:
             *stack_edits(aws, plan.environment, plan.cluster),
         )
     return ClusterDrift(running=running, around=beside)
-
-
-def _immutable_changes(cluster: DescribedCluster, environment: Environment) -> Iterator[Change]:
-    """Yield the changes that need a new cluster; a file that names no operating system accepts the one of EMR."""
-    was = cluster.immutable_settings
-    return immutable_changes(replace(was, os_release=NEWEST) if environment.os_release is None else was, environment)
-
-
-def _spec(cluster: DescribedCluster) -> ClusterSpec:
-    """EMR adds applications that others need, so those of a running cluster are not compared."""
-    return replace(cluster.spec, source=f"{cluster.id}, {cluster.state}{_pending(cluster)}", applications=())
-
-
-def _pending(cluster: DescribedCluster) -> str:
-    """Return a remark on settings that were requested and are not applied yet."""
-    named = [f"{role} {group.state}" for role, group in cluster.groups.items() if group.pending]
-    return f", with settings that are not applied ({', '.join(named)})" if named else ""
 
 
 Basis: TypeAlias = Mapping[str, str]
@@ -405,8 +348,12 @@ def digest(document: object) -> str:
 
 def group_basis(running: RunningCluster) -> Basis:
     """Return the facts that a tuning is made from: the cluster, and each group's nodes and settings."""
-    cluster = running.cluster
-    return {f"{role} group of {cluster.id}": _group_text(group) for role, group in sorted(cluster.groups.items())}
+    facts = {}
+    for role, group in sorted(running.cluster.groups.items()):
+        settings = digest([sorted(flattened(settings)) for settings in (group.settings, group.requested)])
+        version = f"configuration version {group.version}, settings {settings}"
+        facts[f"{role} group of {running.cluster.id}"] = f"{group.count} nodes, {version}"
+    return facts
 
 
 def cluster_basis(aws: Aws, environment: Environment, cluster_name: str) -> dict[str, str]:
@@ -437,8 +384,15 @@ def trace_basis(aws: Aws, environment: Environment, unrecorded: Iterable[str]) -
         claim = claim_of(aws, environment.root)
         holder = "none" if claim is None else "released" if claim.cluster == NOBODY else claim.cluster
         facts["claim of the root"] = f"{holder}, since {claim.claimed_at}" if claim else holder
-    names = {emr_cluster_name(environment.name, cluster_name) for cluster_name in unrecorded}
-    return facts | {f"last cluster named {name}": _last_cluster(aws, name) for name in sorted(names)}
+    for name in sorted({emr_cluster_name(environment.name, cluster_name) for cluster_name in unrecorded}):
+        launches = [
+            (cluster["Status"]["Timeline"]["CreationDateTime"], cluster["Id"])
+            for page in aws.emr.get_paginator("list_clusters").paginate()
+            for cluster in page["Clusters"]
+            if cluster["Name"] == name
+        ]
+        facts[f"last cluster named {name}"] = max(launches)[1] if launches else "none"
+    return facts
 
 
 def record_basis(records: Mapping[str, LaunchRecord]) -> dict[str, str]:
@@ -454,23 +408,6 @@ def same_settings(one: Iterable[Classification], other: Iterable[Classification]
     return sorted(flattened(one)) == sorted(flattened(other))
 
 
-def _last_cluster(aws: Aws, name: str) -> str:
-    """Return the id of the cluster of this name that was launched last, as far as EMR lists it."""
-    pages = aws.emr.get_paginator("list_clusters").paginate()
-    launches = [
-        (cluster["Status"]["Timeline"]["CreationDateTime"], cluster["Id"])
-        for page in pages
-        for cluster in page["Clusters"]
-        if cluster["Name"] == name
-    ]
-    return max(launches)[1] if launches else "none"
-
-
 def _stack_basis(aws: Aws, stacks: Iterable[str]) -> dict[str, str]:
     with translated("could not read the deployed stacks", "run the same command again"):
         return {f"stack {stack}": status_of(aws, stack) or "absent" for stack in stacks}
-
-
-def _group_text(group: DescribedGroup) -> str:
-    settings = digest([sorted(flattened(settings)) for settings in (group.settings, group.requested)])
-    return f"{group.count} nodes, configuration version {group.version}, settings {settings}"

@@ -11,16 +11,14 @@ never deleted with its stack.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from functools import partial
 from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from warmbase.emr.cloudformation import CLUSTER_TYPE
-from warmbase.emr.cluster_spec import InstanceGroup
 from warmbase.emr.cluster_state import ENDED, has_ended
 from warmbase.environments.environment import EMR_TAG, Environment
 from warmbase.environments.launch_record import launch_records
@@ -91,62 +89,56 @@ def find_failed_launches(aws: Aws, environment: Environment) -> tuple[FailedLaun
     with translated(f"could not look for failed launches of {environment.name}", "run the same command again"):
         pages = aws.emr.get_paginator("list_clusters").paginate()
         clusters: Any = [one for page in pages for one in page["Clusters"] if one["Status"]["State"] not in ENDED]
-        return tuple(one for name in environment.cluster_names for one in _of_name(aws, environment, name, clusters))
+        launches = []
+        for cluster_name in environment.cluster_names:
+            stack, record = cluster_stack(environment.name, cluster_name), launch_records(environment).get(cluster_name)
+            status = status_of(aws, stack)
+            if status is None or (status.endswith("_IN_PROGRESS") and not status.startswith(ENDING)):
+                continue
+            name, recorded = emr_cluster_name(environment.name, cluster_name), record.cluster_id if record else None
+            named = [one for one in clusters if one["Name"] == name and one["Id"] != recorded]
+            is_stuck = status == STUCK_UPDATE or (record is None and status in CREATION_FAILED)
+            if not named and not is_stuck:
+                continue
+            events = Events(aws, stack, only_new=False)
+            listed = {one.get("PhysicalResourceId") for one in events.every() if one["ResourceType"] == CLUSTER_TYPE}
+            why = tuple(dict.fromkeys(events.failures()))
+            remainder = FailedLaunch(cluster_name=cluster_name, stack=stack, stack_status=status, why=why)
+            alive = {one["Id"]: one["Status"]["State"] for one in named if one["Id"] in listed}
+            failed = [
+                replace(remainder, cluster=identity, state=state)
+                for identity, state in alive.items()
+                if state in NEVER_SERVED and _is_ours(aws, environment, cluster_name, identity)
+            ]
+            launches += [_priced(aws, environment, launch) for launch in failed]
+            # An update can fail for many reasons; what concerns a launch is the failure of its cluster.
+            is_remainder = CLUSTER_TYPE in " ".join(why) if status == STUCK_UPDATE else not alive
+            if is_stuck and is_remainder and not failed:
+                launches.append(remainder)
+        return tuple(launches)
 
 
-def _of_name(
-    aws: Aws, environment: Environment, cluster_name: str, clusters: list[Mapping[str, Any]]
-) -> Iterator[FailedLaunch]:
-    stack, record = cluster_stack(environment.name, cluster_name), launch_records(environment).get(cluster_name)
-    status = status_of(aws, stack)
-    if status is None or (status.endswith("_IN_PROGRESS") and not status.startswith(ENDING)):
-        return
-    name, recorded = emr_cluster_name(environment.name, cluster_name), record.cluster_id if record else None
-    named = [one for one in clusters if one["Name"] == name and one["Id"] != recorded]
-    is_stuck = status == STUCK_UPDATE or (record is None and status in CREATION_FAILED)
-    if not named and not is_stuck:
-        return
-    events = Events(aws, stack, only_new=False)
-    identities = {one.get("PhysicalResourceId") for one in events.every() if one["ResourceType"] == CLUSTER_TYPE}
-    remainder = FailedLaunch(
-        cluster_name=cluster_name, stack=stack, stack_status=status, why=tuple(dict.fromkeys(events.failures()))
-    )
-    alive = {one["Id"]: one["Status"]["State"] for one in named if one["Id"] in identities}
-    failed = [
-        identity
-        for identity, state in alive.items()
-        if state in NEVER_SERVED and _is_ours(aws, environment, cluster_name, identity)
-    ]
-    for identity in failed:
-        groups = [_billed(described.group) for described in described_groups(aws, identity).values()]
-        prices = price_table(environment.region)
-        is_priced = all(group.instance_type in prices.compute for group in groups)
-        yield replace(
-            remainder,
-            cluster=identity,
-            state=alive[identity],
-            nodes=", ".join(group.nodes for group in groups),
-            usd_per_hour=nodes_usd(groups, prices) / HOURS_PER_MONTH if is_priced else None,
+def _priced(aws: Aws, environment: Environment, failed: FailedLaunch) -> FailedLaunch:
+    """Return a failed launch with the nodes of its cluster and their price."""
+    prices, groups = price_table(environment.region), []
+    for described in described_groups(aws, str(failed.cluster)).values():
+        volumes = tuple(
+            Volume(
+                purpose="data",
+                type=volume.type or "gp3",
+                count=volume.count,
+                size_gib=volume.size_gib or 0,
+                iops=volume.iops or 0,
+                throughput_mib_s=volume.throughput_mib_s or 0,
+            )
+            for volume in described.group.volumes
         )
-    # An update can fail for many reasons; what concerns a launch is the failure of its cluster.
-    is_remainder = CLUSTER_TYPE in " ".join(remainder.why) if status == STUCK_UPDATE else not alive
-    if is_stuck and is_remainder and not failed:
-        yield remainder
-
-
-def _billed(group: InstanceGroup) -> BilledGroup:
-    volumes = tuple(
-        Volume(
-            purpose="data",
-            type=volume.type or "gp3",
-            count=volume.count,
-            size_gib=volume.size_gib or 0,
-            iops=volume.iops or 0,
-            throughput_mib_s=volume.throughput_mib_s or 0,
-        )
-        for volume in group.volumes
-    )
-    return BilledGroup(role=group.role, instance_type=str(group.instance_type), count=group.count or 0, volumes=volumes)
+        instance_type, count = described.instance_type, described.count
+        groups.append(BilledGroup(role=described.group.role, instance_type=instance_type, count=count, volumes=volumes))
+    is_priced = all(group.instance_type in prices.compute for group in groups)
+    nodes = ", ".join(group.nodes for group in groups)
+    usd_per_hour = nodes_usd(groups, prices) / HOURS_PER_MONTH if is_priced else None
+    return replace(failed, nodes=nodes, usd_per_hour=usd_per_hour)
 
 
 def _is_ours(aws: Aws, environment: Environment, cluster_name: str, identity: str) -> bool:
@@ -163,66 +155,60 @@ def _is_ours(aws: Aws, environment: Environment, cluster_name: str, identity: st
 
 def end_failed_launch(aws: Aws, environment: Environment, failed: FailedLaunch) -> Iterator[Stage]:
     """Yield the steps that end the cluster and then its stack, each of which can be repeated. Hold the lock."""
-    if failed.cluster is not None:
-        yield _step(f"end {failed.cluster}, whose launch failed", partial(_end, aws, environment, failed))
     verb = "delete" if failed.stack_status in CREATION_FAILED else "check the rollback of"
-    yield _step(f"{verb} stack {failed.stack}", partial(_settle, aws, environment, failed))
+    end, delete = f"end {failed.cluster}, whose launch failed", f"{verb} stack {failed.stack}"
 
+    def end_cluster(say: Say) -> str:
+        # Lift the protection of exactly this cluster, terminate it, and wait for its end.
+        identity = str(failed.cluster)
+        with translated(f"could not {end}", "run the same command again to continue"):
+            if (state := state_of(aws, identity)) in ENDED:
+                return f"{identity} is {state}"
+            if identity not in {one.cluster for one in find_failed_launches(aws, environment)}:
+                raise Refused.of(
+                    where=f"cluster {identity}",
+                    what=f"is {state}, and no longer what remains of a failed launch",
+                    why="it may have started meanwhile, or somebody has recorded it",
+                    fix="run the same command again, and review what it proposes",
+                )
+            aws.emr.set_termination_protection(JobFlowIds=[identity], TerminationProtected=False)
+            aws.emr.terminate_job_flows(JobFlowIds=[identity])
 
-def _step(title: str, act: Callable[[Say], str]) -> Stage:
-    def run(say: Say) -> str:
-        with translated(f"could not {title}", "run the same command again to continue"):
-            return act(say)
+            def read() -> tuple[str, bool]:
+                state = state_of(aws, identity)
+                return state or "unknown to EMR", has_ended(state, "")
 
-    return Stage(title=title, act=run)
+            return wait_for_end(identity, read, say)
 
+    def delete_failed(say: Say) -> str:
+        # Delete a stack whose creation failed, or continue the rollback of an update.
+        stack = failed.stack
+        with translated(f"could not {delete}", "run the same command again to continue"):
+            record, status = launch_records(environment).get(failed.cluster_name), status_of(aws, stack)
+            if status is not None and status.endswith("_IN_PROGRESS"):
+                say(f"{stack} is {status}: waiting until that ends")
+                status = Events(aws, stack, only_new=False).followed(say)
+            if status == STUCK_UPDATE:
+                events = Events(aws, stack)
+                aws.cloudformation.continue_update_rollback(StackName=stack)
+                status = events.followed(say)
+            if status not in CREATION_FAILED:
+                return f"{stack} is {status}" if status else "there is none"
+            remaining = stack_cluster(aws, stack)
+            if remaining is not None and (
+                (record is not None and record.cluster_id == remaining) or state_of(aws, remaining) not in ENDED
+            ):
+                raise Refused.of(
+                    where=f"stack {stack}",
+                    what=f"is not deleted: it holds cluster {remaining}",
+                    why="the cluster has not ended, or a launch record names it",
+                    fix="run the same command again, and review what it proposes",
+                )
+            return delete_stack(aws, stack, say)
 
-def _end(aws: Aws, environment: Environment, failed: FailedLaunch, say: Say) -> str:
-    """Lift the protection of exactly this cluster, terminate it, and wait for its end."""
-    identity = str(failed.cluster)
-    if (state := state_of(aws, identity)) in ENDED:
-        return f"{identity} is {state}"
-    if identity not in {one.cluster for one in find_failed_launches(aws, environment)}:
-        raise Refused.of(
-            where=f"cluster {identity}",
-            what=f"is {state}, and no longer what remains of a failed launch",
-            why="it may have started meanwhile, or somebody has recorded it",
-            fix="run the same command again, and review what it proposes",
-        )
-    aws.emr.set_termination_protection(JobFlowIds=[identity], TerminationProtected=False)
-    aws.emr.terminate_job_flows(JobFlowIds=[identity])
-
-    def read() -> tuple[str, bool]:
-        state = state_of(aws, identity)
-        return state or "unknown to EMR", has_ended(state, "")
-
-    return wait_for_end(identity, read, say)
-
-
-def _settle(aws: Aws, environment: Environment, failed: FailedLaunch, say: Say) -> str:
-    """Delete a stack whose creation failed, or continue the rollback of an update."""
-    stack, record = failed.stack, launch_records(environment).get(failed.cluster_name)
-    status = status_of(aws, stack)
-    if status is not None and status.endswith("_IN_PROGRESS"):
-        say(f"{stack} is {status}: waiting until that ends")
-        status = Events(aws, stack, only_new=False).followed(say)
-    if status == STUCK_UPDATE:
-        events = Events(aws, stack)
-        aws.cloudformation.continue_update_rollback(StackName=stack)
-        status = events.followed(say)
-    if status not in CREATION_FAILED:
-        return f"{stack} is {status}" if status else "there is none"
-    remaining = stack_cluster(aws, stack)
-    if remaining is not None and (
-        (record is not None and record.cluster_id == remaining) or state_of(aws, remaining) not in ENDED
-    ):
-        raise Refused.of(
-            where=f"stack {stack}",
-            what=f"is not deleted: it holds cluster {remaining}",
-            why="the cluster has not ended, or a launch record names it",
-            fix="run the same command again, and review what it proposes",
-        )
-    return delete_stack(aws, stack, say)
+    if failed.cluster is not None:
+        yield Stage(title=end, act=end_cluster)
+    yield Stage(title=delete, act=delete_failed)
 
 
 UNPROTECT: Final = (
@@ -253,11 +239,19 @@ CLUSTER_STACK: Final = "-cluster"
 def wait_until_stable(aws: Aws, stack: str, say: Say) -> str | None:
     """Return the status once nothing is under way. Raises OperationFailed for one in which no update can begin."""
     status = status_of(aws, stack)
-    if status is not None and _under_way(status):
+    # A stack in review waits for somebody else.
+    if status is not None and status.endswith("_IN_PROGRESS") and status != "REVIEW_IN_PROGRESS":
         say(f"{stack} is {status}: waiting until that ends")
         status = Events(aws, stack, only_new=False).followed(say)
     if status is not None and status in STUCK:
-        raise _stuck(aws, stack, status)
+        means, way = way_out(aws, stack, status)
+        why = "\n".join(Events(aws, stack, only_new=False).failures()) or "CloudFormation no longer lists the reason"
+        raise OperationFailed.of(
+            where=f"stack {stack}",
+            what=f"is {status}: {means}",
+            why=why,
+            fix=f"fix the cause that the lines above name, and {way}",
+        )
     return status
 
 
@@ -268,7 +262,15 @@ def way_out(aws: Aws, stack: str, status: str) -> tuple[str, str]:
     without flushing its data and leave its claim behind. One that never served holds no data.
     """
     means, command = STUCK[status]
-    running = dict(_running(aws, stack)) if DELETE in command else {}
+    running: dict[str, str] = {}
+    if DELETE in command and stack.endswith(CLUSTER_STACK):
+        # Each cluster of the stack that may run, with its state: those that it lists, and those of its name.
+        name, identity = stack.removesuffix(CLUSTER_STACK), stack_cluster(aws, stack)
+        for page in aws.emr.get_paginator("list_clusters").paginate():
+            for cluster in page["Clusters"]:
+                is_ours = cluster["Id"] == identity or cluster["Name"] == name
+                if is_ours and cluster["Status"]["State"] not in ENDED:
+                    running[cluster["Id"]] = cluster["Status"]["State"]
     if not running:
         return means, f"run {command.format(stack=stack)}, then run the same command again"
     means += "".join(f"; cluster {cluster} is {state}" for cluster, state in running.items())
@@ -280,31 +282,3 @@ def way_out(aws: Aws, stack: str, status: str) -> tuple[str, str]:
         return means, f"do not delete the stack; write the launch record (warmbase pin ENV), then run {teardown}"
     unlisted = "do not delete the stack, which no longer lists the cluster"
     return means, f"{unlisted}; stop the clients, terminate the cluster, then run {teardown}"
-
-
-def _running(aws: Aws, stack: str) -> Iterator[tuple[str, str]]:
-    """Yield each cluster of the stack that may run, with its state: those that it lists, and those of its name."""
-    if not stack.endswith(CLUSTER_STACK):
-        return
-    name, identity = stack.removesuffix(CLUSTER_STACK), stack_cluster(aws, stack)
-    for page in aws.emr.get_paginator("list_clusters").paginate():
-        for cluster in page["Clusters"]:
-            is_ours = cluster["Id"] == identity or cluster["Name"] == name
-            if is_ours and cluster["Status"]["State"] not in ENDED:
-                yield cluster["Id"], cluster["Status"]["State"]
-
-
-def _under_way(status: str) -> bool:
-    """Return whether CloudFormation is at work; a stack in review waits for somebody else."""
-    return status.endswith("_IN_PROGRESS") and status != "REVIEW_IN_PROGRESS"
-
-
-def _stuck(aws: Aws, stack: str, status: str) -> OperationFailed:
-    means, way = way_out(aws, stack, status)
-    why = "\n".join(Events(aws, stack, only_new=False).failures()) or "CloudFormation no longer lists the reason"
-    return OperationFailed.of(
-        where=f"stack {stack}",
-        what=f"is {status}: {means}",
-        why=why,
-        fix=f"fix the cause that the lines above name, and {way}",
-    )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -16,6 +16,7 @@ from warmbase.hfile.cache_index import CachedFile
 from warmbase.operations.aws.progress import Say
 
 META_TABLE: Final = "hbase:meta"
+FIRST_POLL_SECONDS: Final = 0.5
 
 
 class Region(Struct, frozen=True, kw_only=True):
@@ -94,6 +95,64 @@ class CacheReads(Struct, frozen=True, kw_only=True):
         return self.hits / reads if reads else None
 
 
+class StoredRegion(Struct, frozen=True, kw_only=True):
+    """The store files of an open region, as its server last reported them.
+
+    `compacted_at` is when its last major compaction wrote its files, in seconds since 1970; 0 if none ever has.
+    """
+
+    table: str
+    server: str
+    files: int
+    stored_bytes: int
+    compacted_at: float
+
+
+Families: TypeAlias = Mapping[str, Mapping[str, str]]
+"""Attributes of families, by the name of the family."""
+
+
+class LiveTables(Struct, frozen=True, kw_only=True):
+    """The attributes of the families of each enabled user table, and the most regions that a change reopens at once.
+
+    `loading` names the tables that have the settings of an initial load.
+    """
+
+    most_regions: int
+    tables: Mapping[str, Families]
+    loading: Sequence[str] = ()
+
+
+class Patience(Struct, frozen=True, kw_only=True):
+    """How long to wait, in seconds. `before` is the window of the hit ratios before an operation."""
+
+    before: float = 600.0  # judgement: ten published minutes
+    # judgement: the master's own wait for a server that restarts is bounded by the plan; this covers the largest index.
+    home: float = 3600.0
+    elsewhere: float = 120.0  # judgement: a region that is open elsewhere for two minutes will not come back by itself
+    opened: float = 600.0  # judgement: the master opens the regions of a table in batches, each in seconds
+    warm: float = 900.0  # judgement: one minute that is published late, and some that are disturbed
+    # judgement: the blocks of one region are cached again in minutes; past this, the cache has no room for them.
+    recovery: float = 3600.0
+    poll: float = 10.0
+
+    @property
+    def pauses(self) -> tuple[float, float]:
+        """Return the first pause and the longest between two looks."""
+        return min(FIRST_POLL_SECONDS, self.poll), self.poll
+
+
+class ReadsControl(Protocol):
+    """Reads the figures of caches. Raises OperationFailed where that fails."""
+
+    def cache_reads(self, since: float) -> Mapping[str, CacheReads]:
+        """Return the reads of each server since that time (seconds since 1970), for the servers that are known.
+
+        Only whole periods count: a server whose figures are published by the minute is missing until one whole minute
+        after that time is published.
+        """
+
+
 class RegionControl(Protocol):
     """Reads and reopens the regions of a running HBase. Every method raises OperationFailed where that fails."""
 
@@ -107,7 +166,7 @@ class RegionControl(Protocol):
         """Close and open every region of these tables on the server that has it."""
 
 
-class HBaseControl(RegionControl, Protocol):
+class HBaseControl(RegionControl, ReadsControl, Protocol):
     """Restarts servers too, and reads their caches. Every method raises OperationFailed where that fails."""
 
     def unready(self, servers: Sequence[str], say: Say) -> Mapping[str, str]:
@@ -119,12 +178,18 @@ class HBaseControl(RegionControl, Protocol):
     def restart(self, server: str, say: Say) -> None:
         """Stop the process of one RegionServer in order and start it again; return once it has been started."""
 
-    def cache_reads(self, since: float) -> Mapping[str, CacheReads]:
-        """Return the reads of each server since that time (seconds since 1970), for the servers that are known.
 
-        Only whole periods count: a server whose figures are published by the minute is missing until one whole minute
-        after that time is published.
-        """
+def quiet_state(hbase: RegionControl, why: str, say: Say) -> HBaseState:
+    """Return the state of an HBase that is quiet. Raises Refused, for this reason, if it is not."""
+    state = hbase.state(say)
+    refuse_unquiet(state, why)
+    return state
+
+
+def hit_ratios(hbase: ReadsControl, since: float) -> dict[str, float]:
+    """Return the hit ratio of each server that has published reads since that time."""
+    reads = hbase.cache_reads(since)
+    return {server: read.hit_ratio for server, read in reads.items() if read.hit_ratio is not None}
 
 
 def refuse_unquiet(state: HBaseState, why: str) -> None:

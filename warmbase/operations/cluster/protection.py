@@ -10,7 +10,7 @@ shut down.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -48,7 +48,11 @@ def unmark_complete(aws: Aws, identity: str) -> None:
 
 def refuse_loss(aws: Aws, environment: Environment, cluster_name: str, cluster: EnvironmentCluster) -> None:
     """Refuse to clear away an active cluster that ended by itself, where data ended with it."""
-    loss = _loss(environment, cluster_name)
+    loss = None
+    if environment.role(cluster_name) == "active" and environment.mode.needs_export:
+        loss = "all its data was on its nodes and ended with them, except what you exported"
+    elif environment.role(cluster_name) == "active" and environment.wal is Wal.HDFS:
+        loss = "its write-ahead log was on its nodes, so every write since the last flush of a table ended with them"
     if loss is None or not cluster.has_ended or _is_complete(aws, cluster):
         return
     raise Refused.of(
@@ -58,17 +62,6 @@ def refuse_loss(aws: Aws, environment: Environment, cluster_name: str, cluster: 
         fix="find out which of the last writes are missing, and load them again; to continue, repeat the cluster's"
         f" id: --accept-loss {cluster.id}",
     )
-
-
-def _loss(environment: Environment, cluster_name: str) -> str | None:
-    """Return the data that ends with a cluster of this kind; None where none does."""
-    if environment.role(cluster_name) != "active":
-        return None
-    if environment.mode.needs_export:
-        return "all its data was on its nodes and ended with them, except what you exported"
-    if environment.wal is Wal.HDFS:
-        return "its write-ahead log was on its nodes, so every write since the last flush of a table ended with them"
-    return None
 
 
 def _is_complete(aws: Aws, cluster: EnvironmentCluster) -> bool:
@@ -174,23 +167,19 @@ def _policy(aws: Aws, stack: str) -> Mapping[str, Any]:
 
 def _protects(policy: Mapping[str, Any]) -> bool:
     """Return whether a policy denies what ours denies; a stricter one, such as a freeze of all updates, does."""
-    return any(map(_denies, _statements(policy)))
+    for statement in _statements(policy):
+        types = statement.get("Condition", {}).get("StringEquals", {}).get("ResourceType", ())
+        values = (statement.get("Action", ()), statement.get("Resource", ()), types)
+        # A policy may have a string or a list of strings.
+        actions, resources, types = ({value} if isinstance(value, str) else set(value) for value in values)
+        everything = "Update:*" in actions or {"Update:Replace", "Update:Delete"} <= actions
+        every_type = "Condition" not in statement or types >= RETAINED_TYPES
+        if statement.get("Effect") == "Deny" and everything and "*" in resources and every_type:
+            return True
+    return False
 
 
 def _statements(policy: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the statements of a policy, which may have one alone."""
     statements: Any = policy.get("Statement", ())
     return [statements] if isinstance(statements, Mapping) else list(statements)
-
-
-def _denies(statement: Mapping[str, Any]) -> bool:
-    actions, resources = (_several(statement.get(key, ())) for key in ("Action", "Resource"))
-    types = _several(statement.get("Condition", {}).get("StringEquals", {}).get("ResourceType", ()))
-    everything = "Update:*" in actions or {"Update:Replace", "Update:Delete"} <= actions
-    every_type = "Condition" not in statement or types >= RETAINED_TYPES
-    return statement.get("Effect") == "Deny" and everything and "*" in resources and every_type
-
-
-def _several(value: str | Iterable[str]) -> set[str]:
-    """Return a string or a list of strings as a set, because a policy may have either."""
-    return {value} if isinstance(value, str) else set(value)

@@ -8,6 +8,7 @@ from typing import Final
 
 from botocore.exceptions import ClientError
 from msgspec import Struct
+from msgspec.structs import replace
 
 from warmbase.configurations.launch import Launch
 from warmbase.configurations.metrics import COLD, COOL
@@ -72,18 +73,18 @@ class ClusterState(Struct, frozen=True, kw_only=True):
 
     name: str
     role: str
-    cluster: DescribedCluster | None
+    cluster: DescribedCluster | None = None
     launched_at: str | None
     recorded: bool
-    caches: Caches | None
-    boost: BoostState | None
-    differences: int | None
-    alarms: tuple[str, ...]
-    silenced: tuple[str, ...]
-    topics: tuple[AlarmTopic, ...] | None
-    unprotected: tuple[str, ...]
-    unfinished: tuple[str, ...] | None
-    usd_per_month: float | None
+    caches: Caches | None = None
+    boost: BoostState | None = None
+    differences: int | None = None
+    alarms: tuple[str, ...] = ()
+    silenced: tuple[str, ...] = ()
+    topics: tuple[AlarmTopic, ...] | None = ()
+    unprotected: tuple[str, ...] = ()
+    unfinished: tuple[str, ...] | None = ()
+    usd_per_month: float | None = None
     why: str = ""
 
 
@@ -104,61 +105,70 @@ class EnvironmentState(Struct, frozen=True, kw_only=True):
 def state(aws: Aws, environment: Environment) -> EnvironmentState:
     """Raises OperationFailed where AWS does not answer, InvalidInput for a launch record that was edited."""
     records = launch_records(environment)
-    claim, why = _claim(aws, environment)
+    claim, why = None, "in mode hdfs the data is on the nodes: there is no root to claim"
+    if environment.mode.keeps_data_in_s3:
+        try:
+            claim = claim_of(aws, environment.root)
+            why = "" if claim else "no cluster has claimed the root"
+        except OperationFailed as failure:
+            why = failure.summary
     failed = find_failed_launches(aws, environment)
     unusable = {launch.cluster_name for launch in failed if launch.stack_status in CREATION_FAILED}
+    at, clusters = datetime.now(UTC).isoformat(timespec="seconds"), []
+    for cluster_name in environment.cluster_names:
+        record = records.get(cluster_name)
+        known = ClusterState(
+            name=cluster_name,
+            role=environment.role(cluster_name),
+            launched_at=record.launched_at if record else None,
+            recorded=record is not None,
+        )
+        if cluster_name in unusable:
+            clusters.append(replace(known, why="its launch failed"))
+        else:
+            clusters.append(_cluster(aws, environment, known, record))
     return EnvironmentState(
         environment=environment.name,
-        at=datetime.now(UTC).isoformat(timespec="seconds"),
+        at=at,
         claim=claim,
         claim_why=why,
-        clusters=tuple(
-            _nothing(cluster_name, environment.role(cluster_name), records.get(cluster_name), "its launch failed")
-            if cluster_name in unusable
-            else _cluster(aws, environment, cluster_name, records.get(cluster_name))
-            for cluster_name in environment.cluster_names
-        ),
+        clusters=tuple(clusters),
         failed_launches=failed,
     )
 
 
-def _claim(aws: Aws, environment: Environment) -> tuple[Claim | None, str]:
-    if not environment.mode.keeps_data_in_s3:
-        return None, "in mode hdfs the data is on the nodes: there is no root to claim"
-    try:
-        claim = claim_of(aws, environment.root)
-    except OperationFailed as failure:
-        return None, failure.summary
-    return claim, "" if claim else "no cluster has claimed the root"
-
-
-def _cluster(aws: Aws, environment: Environment, cluster_name: str, record: LaunchRecord | None) -> ClusterState:
-    role = environment.role(cluster_name)
-    cluster = _described(aws, environment.name, cluster_name)
-    if cluster is None:
-        return _nothing(cluster_name, role, record, "no cluster runs")
+def _cluster(aws: Aws, environment: Environment, known: ClusterState, record: LaunchRecord | None) -> ClusterState:
+    """Return what is known without AWS together with what AWS says."""
+    name = known.name
+    with translated(f"could not read cluster {name}", "use credentials of the account in which it was deployed"):
+        try:
+            cluster = described_cluster(aws, environment.name, name)
+        except ClientError as error:
+            if error_code(error) not in MISSING:
+                raise
+            return replace(known, why="no cluster runs")
+    known = replace(known, cluster=cluster)
     if not is_running(cluster.state):
-        return _nothing(cluster_name, role, record, f"{cluster.id} is {cluster.state}", cluster)
-    engine = engine_of(environment, cluster_name)
+        return replace(known, why=f"{cluster.id} is {cluster.state}")
+    engine = engine_of(environment, name)
     try:
-        launch = engine.launch(environment, cluster_name, record)
+        launch = engine.launch(environment, name, record)
     except Infeasible as infeasible:
-        return _nothing(cluster_name, role, record, infeasible.summary, cluster)
-    with translated(f"could not read the state of cluster {cluster_name}", "run the same command again"):
+        return replace(known, why=infeasible.summary)
+    with translated(f"could not read the state of cluster {name}", "run the same command again"):
         state_of_engine = engine.state(aws, launch, cluster)
-        return ClusterState(
-            name=cluster_name,
-            role=role,
-            cluster=cluster,
-            launched_at=record.launched_at if record else None,
-            recorded=record is not None,
+        alarms = described_alarms(aws, environment.name, name)
+        # A cache that gets warm is shown as such, and is no fault.
+        in_alarm = [end for end, alarm in alarms.items() if alarm.state == "ALARM" and not end.endswith(NO_FAULT)]
+        return replace(
+            known,
             caches=state_of_engine.caches,
             boost=state_of_engine.boost,
             differences=state_of_engine.differences,
-            alarms=_alarms(aws, environment.name, cluster_name),
-            silenced=read_silence(aws, environment.name, cluster_name).lines,
-            topics=read_topics(aws, environment.name, cluster_name, environment.alarm_email),
-            unprotected=read_protection(aws, environment.name, cluster_name).missing,
+            alarms=tuple(sorted(in_alarm)),
+            silenced=read_silence(aws, environment.name, name).lines,
+            topics=read_topics(aws, environment.name, name, environment.alarm_email),
+            unprotected=read_protection(aws, environment.name, name).missing,
             unfinished=state_of_engine.unfinished,
             usd_per_month=launch.plan.cost.usd_per_month,
         )
@@ -174,53 +184,22 @@ def hbase_state(aws: Aws, launch: Launch, cluster: DescribedCluster) -> EngineSt
     )
 
 
-def _nothing(
-    cluster_name: str, role: str, record: LaunchRecord | None, why: str, cluster: DescribedCluster | None = None
-) -> ClusterState:
-    return ClusterState(
-        name=cluster_name,
-        role=role,
-        cluster=cluster,
-        launched_at=record.launched_at if record else None,
-        recorded=record is not None,
-        caches=None,
-        boost=None,
-        differences=None,
-        alarms=(),
-        silenced=(),
-        topics=(),
-        unprotected=(),
-        unfinished=(),
-        usd_per_month=None,
-        why=why,
-    )
-
-
-def _described(aws: Aws, environment: str, cluster_name: str) -> DescribedCluster | None:
-    with translated(
-        f"could not read cluster {cluster_name}", "use credentials of the account in which it was deployed"
-    ):
-        try:
-            return described_cluster(aws, environment, cluster_name)
-        except ClientError as error:
-            if error_code(error) not in MISSING:
-                raise
-            return None
-
-
-def _alarms(aws: Aws, environment: str, cluster_name: str) -> tuple[str, ...]:
-    """Those in ALARM, and the calls that are out; a cache that warms is shown as such and is no fault."""
-    alarms = described_alarms(aws, environment, cluster_name)
-    in_alarm = (name for name, alarm in alarms.items() if alarm.state == "ALARM")
-    return tuple(sorted(name for name in in_alarm if not name.endswith(NO_FAULT)))
-
-
 def _caches(aws: Aws, cluster: DescribedCluster, launch: Launch) -> Caches:
     now = caches(aws, cluster.id)
     before = caches(aws, cluster.id, datetime.now(UTC) - timedelta(minutes=TREND_MINUTES))
     ratios: Mapping[str, float] = {server.instance: ratio for server in now if (ratio := server.hit_ratio) is not None}
     hits, misses = (sum(getattr(server, name) or 0.0 for server in now) for name in ("hits", "misses"))
-    fill, earlier = _of_plan(now, launch), _of_plan(before, launch)
+    target = target_of(launch.plan)
+    fills = []
+    for servers in (now, before):
+        # The mean fill beside what the planned caches hold when they are warm.
+        known = [server.fill for server in servers if server.fill is not None]
+        mean = sum(known) / len(known) if known else None
+        fills.append(None if mean is None else min(1.0, mean / (target.warm_bytes / target.cache_bytes)))
+    fill, earlier = fills
+    remaining = None
+    if fill is not None and earlier is not None and fill > earlier:
+        remaining = max(0.0, (WARM_FRACTION - fill) / (fill - earlier)) * TREND_MINUTES * 60
     return Caches(
         servers=now,
         expected_servers=cluster.groups["core"].count,
@@ -234,21 +213,5 @@ def _caches(aws: Aws, cluster: DescribedCluster, launch: Launch) -> Caches:
         below_80=sum(ratio < COLD for ratio in ratios.values()),
         fill=fill,
         warm=fill is not None and fill >= WARM_FRACTION,
-        warm_in_seconds=_remaining(fill, earlier),
+        warm_in_seconds=remaining,
     )
-
-
-def _of_plan(servers: tuple[ServerCache, ...], launch: Launch) -> float | None:
-    """Mean fill beside what the planned caches hold when they are warm; at most 1."""
-    fills = [server.fill for server in servers if server.fill is not None]
-    if not fills:
-        return None
-    target = target_of(launch.plan)
-    expected = target.warm_bytes / target.cache_bytes
-    return min(1.0, sum(fills) / len(fills) / expected)
-
-
-def _remaining(now: float | None, before: float | None) -> float | None:
-    if now is None or before is None or now <= before:
-        return None
-    return max(0.0, (WARM_FRACTION - now) / (now - before)) * TREND_MINUTES * 60
