@@ -22,8 +22,14 @@ from lab.hbase.ycsb import SteadyReads
 from warmbase.facts.releases import releases
 from warmbase.hfile.cache_index import cached_files
 from warmbase.operations.aws.progress import Say
-from warmbase.operations.cluster.hbase_control import CacheContents, CacheReads, HBaseState, Region, RegionMove
-from warmbase.operations.hbase.compaction_waves import StoredRegion
+from warmbase.operations.cluster.hbase_control import (
+    CacheContents,
+    CacheReads,
+    HBaseState,
+    Region,
+    RegionMove,
+    StoredRegion,
+)
 from warmbase.operations.hbase.emr_hbase import STALE_INTERVALS
 
 PERIOD_SECONDS: Final = 10.0

@@ -16,8 +16,7 @@ from warmbase.configurations.launch import launch_of
 from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import OperationFailed, Refused, WarmbaseError
 from warmbase.operations.aws.lock import environment_lock
-from warmbase.operations.hbase.restart import AvailableRestart, refuse_unkept
-from warmbase.operations.hbase.rolling_restart import RollingRestart
+from warmbase.operations.hbase.rolling_restart import AvailableRestart, RollingRestart, refuse_unkept
 
 
 @pytest.fixture

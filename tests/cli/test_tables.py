@@ -12,7 +12,7 @@ from warmbase.cli.operate import tables as command
 from warmbase.configurations.table_ddl import planned_tables
 from warmbase.ground.errors import Refused
 from warmbase.operations.aws.lock import environment_lock
-from warmbase.operations.hbase.table_changes import TableChanges
+from warmbase.operations.hbase.tables import TableChanges
 
 
 @pytest.fixture

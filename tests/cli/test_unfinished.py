@@ -14,7 +14,7 @@ from warmbase.operations.aws.journal import S3Journal, unfinished_commands
 from warmbase.operations.cluster.state import state
 from warmbase.operations.hbase.cache_heal import HealJournal
 from warmbase.operations.hbase.rolling_restart import RestartJournal
-from warmbase.operations.hbase.table_changes import TableChange
+from warmbase.operations.hbase.tables import TableChange
 
 
 def test_each_journal_names_an_unfinished_command(here: Deployed) -> None:

@@ -13,8 +13,7 @@ from warmbase.ground.errors import OperationFailed, Refused
 from warmbase.hfile.cache_index import CachedFile
 from warmbase.operations.aws.progress import Say, carry_out
 from warmbase.operations.cluster.hbase_control import META_TABLE, CacheContents, HBaseState, Region, RegionMove
-from warmbase.operations.hbase.restart import AvailableRestart, moves_away
-from warmbase.operations.hbase.rolling_restart import RollingRestart
+from warmbase.operations.hbase.rolling_restart import AvailableRestart, RollingRestart, moves_away
 from warmbase.sizing.recovery.region_assignment import CacheBlocks
 
 

@@ -14,20 +14,26 @@ from warmbase.ground.errors import OperationFailed, Refused
 from warmbase.ground.units import KIB
 from warmbase.hfile.cache_index import CachedFile
 from warmbase.operations.aws.progress import Say, carry_out
-from warmbase.operations.cluster.hbase_control import META_TABLE, CacheContents, HBaseState, Region, RegionMove
+from warmbase.operations.cluster.hbase_control import (
+    META_TABLE,
+    CacheContents,
+    HBaseState,
+    Patience,
+    Region,
+    RegionMove,
+)
 from warmbase.operations.hbase import cache_heal
 from warmbase.operations.hbase.cache_heal import (
     LEAST_GETS,
     LONGEST_PAUSE_SECONDS,
     Heal,
     HealJournal,
-    HealPatience,
     HealProposal,
     cached_name,
     moves_by_target,
 )
 
-QUICK = HealPatience(opened=0.05, first_poll=0.002, poll=0.002)
+QUICK = Patience(opened=0.05, poll=0.002)
 SERVERS = ("a:16020", "b:16020", "c:16020")
 META = "1588230740"
 BLOCKS = 100

@@ -46,7 +46,7 @@ def node(tmp_path: Path) -> Path:
 
 def reason(node: Path) -> str:
     """Return what the program prints, with the paths of a real node."""
-    text = INDEX.text
+    text = INDEX.check()
     for root in (*ROOTS, INDEX_FILE):
         text = text.replace(root, f"{node}{root}")
     path = f"{node}/programs:{os.environ['PATH']}"

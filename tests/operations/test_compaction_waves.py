@@ -13,16 +13,10 @@ from msgspec.structs import replace
 
 from warmbase.ground.errors import OperationFailed, Refused
 from warmbase.operations.aws.progress import Say
-from warmbase.operations.cluster.hbase_control import CacheReads
-from warmbase.operations.hbase.compaction_waves import (
-    CompactionPatience,
-    CompactionWaves,
-    StoredRegion,
-    next_wave,
-    wave_sizes,
-)
+from warmbase.operations.cluster.hbase_control import CacheReads, Patience, StoredRegion
+from warmbase.operations.hbase.compaction_waves import CompactionWaves, next_wave, wave_sizes
 
-PATIENT = CompactionPatience(before=60, recovery=60, first_poll=0.001, poll=0.002)
+PATIENT = Patience(before=60, recovery=60, poll=0.002)
 QUICK = replace(PATIENT, recovery=0.05)
 LAST_WEEK, NOW = time.time() - 7 * 86_400, time.time()
 
@@ -65,11 +59,11 @@ class Model(Struct, dict=True):
         return {server: CacheReads(hits=1000 * ratio, misses=1000 * (1 - ratio)) for server in servers}
 
 
-def waves_of(model: Model, *tables: str, floor: float = 0.9, patience: CompactionPatience = PATIENT) -> CompactionWaves:
+def waves_of(model: Model, *tables: str, floor: float = 0.9, patience: Patience = PATIENT) -> CompactionWaves:
     return CompactionWaves(hbase=model, tables=frozenset(tables), before=NOW, floor=floor, patience=patience)
 
 
-def run(model: Model, *tables: str, patience: CompactionPatience = PATIENT) -> list[str]:
+def run(model: Model, *tables: str, patience: Patience = PATIENT) -> list[str]:
     return [stage.act(silent) for stage in waves_of(model, *tables, patience=patience).stages()]
 
 

@@ -23,19 +23,17 @@ from warmbase.operations.aws.clients import Aws, any_call
 from warmbase.operations.aws.journal import S3Journal
 from warmbase.operations.aws.node_command import PrimaryShell
 from warmbase.operations.aws.progress import carry_out
-from warmbase.operations.cluster.hbase_control import HBaseState
-from warmbase.operations.hbase.cache_heal import Heal, HealJournal, HealPatience, HealProposal
+from warmbase.operations.cluster.hbase_control import HBaseState, Patience
+from warmbase.operations.hbase.cache_heal import Heal, HealJournal, HealProposal
 from warmbase.operations.hbase.compaction_waves import CompactionWaves
 from warmbase.operations.hbase.emr_hbase import CacheIndex, EmrHBase
-from warmbase.operations.hbase.restart import AvailableRestart
-from warmbase.operations.hbase.rolling_restart import Patience, RestartJournal, RollingRestart, restart_order
-from warmbase.operations.hbase.table_changes import TableChange, TableChanges
-from warmbase.operations.hbase.table_proposal import table_proposal
+from warmbase.operations.hbase.rolling_restart import AvailableRestart, RestartJournal, RollingRestart, restart_order
+from warmbase.operations.hbase.tables import TableChange, TableChanges, table_proposal
 
 LOGS = "logs-of-restarts"
 NODES = 3
 QUICK = Patience(before=600, home=10, elsewhere=0.2, warm=0.5, poll=0.05)
-QUICK_HEAL = HealPatience(opened=5, first_poll=0.02, poll=0.05)
+QUICK_HEAL = Patience(opened=5, poll=0.05)
 CLUSTER: dict[str, Any] = {
     "Name": "one",
     "LogUri": f"s3://{LOGS}/emr/",

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from local_aws.emr.simulated_hbase import BLOCK_BYTES, BLOCKS, persisted_index
-from warmbase.operations.hbase.emr_hbase import contents, text
+from warmbase.operations.hbase.emr_hbase import CacheIndex, contents
 
 COUNTERS = "/var/lib/warmbase/cache-counters.json"
 SERVERS = ["a:16020", "b:16020"]
@@ -37,7 +37,8 @@ def node(tmp_path: Path) -> Path:
 
 def run(node: Path) -> subprocess.CompletedProcess[str]:
     """Run the program of a node on these files."""
-    program = text({"INDEX": str(node / "index"), "FORMAT": "chunked"}, "s3://logs/emr/j-1/warmbase/answer.json")
+    index = CacheIndex(file=str(node / "index"), format="chunked", longest_seconds=600)
+    program = index.reading("s3://logs/emr/j-1/warmbase/answer.json")
     program = program.replace("/usr/bin/python3", sys.executable).replace(COUNTERS, f"{node}{COUNTERS}")
     path = f"{node}/programs:{os.environ['PATH']}"
     return subprocess.run(["sh", "-c", program], env={"PATH": path}, capture_output=True, text=True, check=False)

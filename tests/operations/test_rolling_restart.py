@@ -11,8 +11,8 @@ from msgspec import field
 from tests.operations.killable import Killable, Killed
 from warmbase.ground.errors import OperationFailed, Refused
 from warmbase.operations.aws.progress import Say, Stage, carry_out
-from warmbase.operations.cluster.hbase_control import META_TABLE, CacheReads, HBaseState, Region
-from warmbase.operations.hbase.rolling_restart import Patience, RestartJournal, RollingRestart, restart_order
+from warmbase.operations.cluster.hbase_control import META_TABLE, CacheReads, HBaseState, Patience, Region
+from warmbase.operations.hbase.rolling_restart import RestartJournal, RollingRestart, restart_order
 
 QUICK = Patience(before=60, home=0.3, elsewhere=0.02, warm=0.05, poll=0.002)
 SERVERS = ("a:16020", "b:16020", "c:16020")

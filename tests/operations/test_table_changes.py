@@ -16,11 +16,10 @@ from warmbase.configurations.launch import Launch
 from warmbase.configurations.table_ddl import UNCACHED_FLAGS
 from warmbase.ground.errors import OperationFailed, Refused
 from warmbase.operations.aws.progress import Say, carry_out
-from warmbase.operations.cluster.hbase_control import CacheReads, HBaseState, Region
-from warmbase.operations.hbase.table_changes import Families, LiveTables, TableChange, TableChanges, TablePatience
-from warmbase.operations.hbase.table_proposal import TableProposal, table_changes, table_proposal
+from warmbase.operations.cluster.hbase_control import CacheReads, Families, HBaseState, LiveTables, Patience, Region
+from warmbase.operations.hbase.tables import TableChange, TableChanges, TableProposal, table_changes, table_proposal
 
-QUICK = TablePatience(before=60, opened=0.2, warm=0.05, first_poll=0.001, poll=0.002)
+QUICK = Patience(before=60, opened=0.2, warm=0.05, poll=0.002)
 OLD = {
     "BLOCKSIZE": "65536",
     "BLOOMFILTER": "NONE",

@@ -25,7 +25,8 @@ from lab.hbase.scenarios.writes import CELL_BYTES, CLIENTS, REGIONS, WriteWindow
 from lab.hbase.ycsb import YcsbTable
 from lab.prediction import WritingLab, writing_server
 from warmbase.ground.units import MIB
-from warmbase.operations.hbase.compaction_waves import CompactionPatience, CompactionWaves
+from warmbase.operations.cluster.hbase_control import Patience
+from warmbase.operations.hbase.compaction_waves import CompactionWaves
 from warmbase.sizing.server.writes import WriteResource, write_resources
 
 TITLE: Final = "Slow compactions"
@@ -189,7 +190,7 @@ FLOOR: Final = 0.95
 LOWEST: Final = 0.9
 ROOM: Final = 1.4
 ROOM_WHY: Final = "room for a second copy of two of eight regions, because HBase keeps old files for a while"
-PATIENCE: Final = CompactionPatience(before=WARM_SECONDS, recovery=300.0, poll=1.0)
+PATIENCE: Final = Patience(before=WARM_SECONDS, recovery=300.0, poll=1.0)
 WAVES: Final = "in waves"
 AT_ONCE: Final = "all regions at once"
 

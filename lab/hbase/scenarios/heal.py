@@ -19,8 +19,8 @@ from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
 from lab.hbase.ycsb import SteadyReads
 from warmbase.ground.errors import OperationFailed
 from warmbase.operations.aws.progress import turns
-from warmbase.operations.cluster.hbase_control import META_TABLE, HBaseState
-from warmbase.operations.hbase.cache_heal import Heal, HealPatience
+from warmbase.operations.cluster.hbase_control import META_TABLE, HBaseState, Patience
+from warmbase.operations.hbase.cache_heal import Heal
 
 TITLE: Final = "Regions that return to their caches"
 QUESTION: Final = "After a server was killed and has returned, which way brings its regions back to its cache?"
@@ -38,7 +38,7 @@ EXPIRED: Final = varied(
 )
 HIT_RATIO: Final = 0.995
 MORE_MOVES: Final = 1.1
-PATIENCE: Final = HealPatience(opened=OPENED_SECONDS, poll=1.0)
+PATIENCE: Final = Patience(opened=OPENED_SECONDS, poll=1.0)
 HEAL: Final = "warmbase heal"
 BALANCE: Final = "HBase's balancer"
 

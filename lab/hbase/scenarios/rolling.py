@@ -14,8 +14,8 @@ from lab.hbase.experiment import Experiment, ScenarioResult, at_least, at_most, 
 from lab.hbase.recording import ReadHistory
 from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
 from lab.hbase.ycsb import SteadyReads
-from warmbase.operations.cluster.hbase_control import HBaseState
-from warmbase.operations.hbase.rolling_restart import Patience, RollingRestart, restart_order
+from warmbase.operations.cluster.hbase_control import HBaseState, Patience
+from warmbase.operations.hbase.rolling_restart import RollingRestart, restart_order
 from warmbase.sizing.server.restart import client_settings
 
 TITLE: Final = "A rolling restart"

@@ -38,8 +38,7 @@ from warmbase.ground.errors import Refused
 from warmbase.ground.units import GIB, MIB
 from warmbase.operations.aws.node_command import script
 from warmbase.operations.hbase.cache_heal import Heal, HealProposal
-from warmbase.operations.hbase.restart import AvailableRestart
-from warmbase.operations.hbase.rolling_restart import restart_order
+from warmbase.operations.hbase.rolling_restart import AvailableRestart, restart_order
 
 SMALL = Small(memory_bytes=3 * GIB, data_bytes=48 * MIB, servers=3)
 

@@ -13,7 +13,7 @@ from warmbase.cli.options import DURATION, SHARE, cluster_option, dry_run_option
 from warmbase.cli.page import Page
 from warmbase.cli.terminal import echo
 from warmbase.operations.hbase.compaction_waves import CompactionWaves
-from warmbase.operations.hbase.restart import emr_hbase
+from warmbase.operations.hbase.emr_hbase import emr_hbase
 
 
 class CompactOptions(TypedDict):

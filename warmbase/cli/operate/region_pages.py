@@ -12,13 +12,12 @@ from warmbase.configurations.launch import Launch
 from warmbase.configurations.table_ddl import UNCACHED_FLAGS, planned_tables
 from warmbase.facts.prices import price_table
 from warmbase.ground.units import format_duration, format_percent, format_rate, format_size, format_usd
+from warmbase.operations.cluster.hbase_control import StoredRegion
 from warmbase.operations.hbase.cache_heal import LEAST_GETS, MOVE_SECONDS, Heal, HealProposal, moves_by_target
-from warmbase.operations.hbase.compaction_waves import CompactionWaves, StoredRegion, next_wave, wave_sizes
+from warmbase.operations.hbase.compaction_waves import CompactionWaves, next_wave, wave_sizes
 from warmbase.operations.hbase.heal import LocalityHeal, LocalityProposal, ServerLocality
-from warmbase.operations.hbase.restart import AvailableRestart, RestartProposal
-from warmbase.operations.hbase.rolling_restart import RollingRestart, restart_order
-from warmbase.operations.hbase.table_changes import TableChange, TableChanges
-from warmbase.operations.hbase.table_proposal import TableProposal
+from warmbase.operations.hbase.rolling_restart import AvailableRestart, RestartProposal, RollingRestart, restart_order
+from warmbase.operations.hbase.tables import TableChange, TableChanges, TableProposal
 from warmbase.sizing.recovery.region_assignment import CacheBlocks, second_copies
 from warmbase.sizing.server.region_server import S3_TRIP_SECONDS
 from warmbase.sizing.server.restart import Restart, reopening

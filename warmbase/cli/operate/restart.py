@@ -15,7 +15,7 @@ from warmbase.cli.terminal import echo
 from warmbase.ground.errors import InvalidInput
 from warmbase.operations.aws.progress import Stage
 from warmbase.operations.cluster.drift import refuse_moved
-from warmbase.operations.hbase.restart import RestartProposal, refuse_unkept, rolling_restart
+from warmbase.operations.hbase.rolling_restart import RestartProposal, refuse_unkept, rolling_restart
 
 
 class RestartOptions(TypedDict):

@@ -14,7 +14,7 @@ from warmbase.cli.page import Page
 from warmbase.cli.terminal import echo
 from warmbase.operations.aws.progress import Stage
 from warmbase.operations.cluster.drift import refuse_moved
-from warmbase.operations.hbase.table_proposal import environment_tables, refuse_unchangeable, table_proposal
+from warmbase.operations.hbase.tables import environment_tables, refuse_unchangeable, table_proposal
 
 
 class TablesOptions(TypedDict):

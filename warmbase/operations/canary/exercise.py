@@ -21,9 +21,10 @@ from warmbase.operations.aws.node_command import run_on_node
 from warmbase.operations.canary.run import CHANGED, Canary, StageOutcome, is_interruption
 from warmbase.operations.cluster.boost import BoostEnd, BoostPatience, CacheBoost, ClusterBoost, cluster_boost
 from warmbase.operations.cluster.drift import read_running_cluster
+from warmbase.operations.cluster.hbase_control import Patience
 from warmbase.operations.deploy.tuning import reconfiguration, tuning_of
-from warmbase.operations.hbase.restart import emr_hbase, refuse_unkept, rolling_restart
-from warmbase.operations.hbase.rolling_restart import Patience
+from warmbase.operations.hbase.emr_hbase import emr_hbase
+from warmbase.operations.hbase.rolling_restart import refuse_unkept, rolling_restart
 from warmbase.operations.verify.check import Check, CheckResult
 from warmbase.operations.verify.verification import verification
 

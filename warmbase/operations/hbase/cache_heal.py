@@ -25,9 +25,10 @@ from warmbase.operations.cluster.drift import Basis
 from warmbase.operations.cluster.hbase_control import (
     CacheContents,
     HBaseState,
+    Patience,
     RegionControl,
     RegionMove,
-    refuse_unquiet,
+    quiet_state,
 )
 from warmbase.sizing.recovery.region_assignment import SLACK, CachedRegion, best_assignment, region_bound
 
@@ -198,28 +199,40 @@ class HealJournal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     balancer_was_on: bool
 
 
-class HealPatience(Struct, frozen=True, kw_only=True):
-    """How long to wait for regions that are reopened, in seconds."""
-
-    opened: float = 600.0  # judgement: the master opens the regions of a table in batches, each in seconds
-    first_poll: float = 0.5
-    poll: float = 10.0
-
-
 class Heal(Struct, frozen=True, kw_only=True):
     """The heal of one running HBase."""
 
     hbase: HealControl
     journal: Journal[HealJournal]
-    patience: HealPatience = HealPatience()
+    patience: Patience = Patience()
 
     def propose(self, say: Say, slack: float = SLACK, pause_seconds: float = PAUSE_SECONDS) -> HealProposal:
         """Return the proposal for the cluster as it is now. Raises Refused if its state or an index forbids it."""
-        state = self.hbase.state(say)
-        refuse_unquiet(state, UNQUIET)
-        _refuse_orphaned(state)
+        state = quiet_state(self.hbase, UNQUIET, say)
+        if absent := sorted(set(state.homes.values()) - state.servers.keys()):
+            raise Refused.of(
+                where=absent[0],
+                what="has regions in hbase:meta, but is not among the live RegionServers",
+                why="the master has not assigned them to other servers yet",
+                fix="wait until it is back, or its regions are open elsewhere (warmbase status); then run the same"
+                " command again",
+            )
         contents = self.hbase.cache_contents(sorted(state.servers), say)
-        _refuse_stale(contents)
+        stale = [
+            Problem(
+                where=server,
+                what="may hold other blocks than its index says, which may have been out of date for"
+                f" {cache.behind_seconds:,.0f} s",
+                why=f"HBase writes the index after a change, and more than two intervals, {cache.longest_seconds:,.0f}"
+                " s, have passed; moves that follow an old index can be wrong",
+                fix="read its log for `Error occurred while persisting bucket cache`, and check the node: warmbase"
+                " verify; when the index is written again, run the same command again",
+            )
+            for server, cache in sorted(contents.items())
+            if cache.behind_seconds > cache.longest_seconds
+        ]
+        if stale:
+            raise Refused(stale)
         return HealProposal(
             state=state,
             contents=contents,
@@ -235,16 +248,17 @@ class Heal(Struct, frozen=True, kw_only=True):
         yield Stage(title="check that the cluster is quiet, and switch the balancer off", act=self._prepare)
         for first in range(0, len(moves), proposal.moves_at_a_time):
             some = moves[first : first + proposal.moves_at_a_time]
-            yield Stage(
-                title=_title(first, len(some), len(moves)), act=partial(self._move, some, proposal.pause_seconds)
-            )
+            which = f"regions {first + 1} to {first + len(some)} of {len(moves)}"
+            if len(some) == len(moves):
+                which = f"{len(moves)} regions"
+            title = "move 1 region" if len(moves) == 1 else f"move {which}, one after another"
+            yield Stage(title=title, act=partial(self._move, some, proposal.pause_seconds))
         yield Stage(title="reopen tables with moved regions in place", act=self._reopen)
         yield Stage(title="check where the regions are", act=partial(self._verify, proposal))
         yield Stage(title="restore the balancer", act=self._finish)
 
     def _prepare(self, say: Say) -> str:
-        state = self.hbase.state(say)
-        refuse_unquiet(state, UNQUIET)
+        state = quiet_state(self.hbase, UNQUIET, say)
         if self.journal.read() is None:
             self.journal.write(HealJournal(balancer_was_on=state.balancer_is_on))
         if state.balancer_is_on:
@@ -252,8 +266,7 @@ class Heal(Struct, frozen=True, kw_only=True):
         return f"{len(state.servers)} servers, {len(state.homes)} regions, none in transition"
 
     def _move(self, moves: Sequence[RegionMove], pause_seconds: float, say: Say) -> str:
-        state = self.hbase.state(say)
-        refuse_unquiet(state, UNQUIET)
+        state = quiet_state(self.hbase, UNQUIET, say)
         if state.balancer_is_on:
             # Somebody has switched it on meanwhile, and it may already have planned moves.
             self.hbase.switch_balancer(say, on=False)
@@ -267,7 +280,7 @@ class Heal(Struct, frozen=True, kw_only=True):
         if not tables:
             return "no table has moved regions"
         self.hbase.reopen(tables, say)
-        for _ in turns(self.patience.opened, self.patience.first_poll, self.patience.poll):
+        for _ in turns(self.patience.opened, *self.patience.pauses):
             state = self.hbase.state(say)
             if not (state.closed or state.in_transition or state.moved_tables):
                 return f"{', '.join(tables)}: a restart keeps every region on its server"
@@ -298,38 +311,3 @@ class Heal(Struct, frozen=True, kw_only=True):
             self.hbase.switch_balancer(say, on=True)
         self.journal.clear()
         return "the balancer is on again" if was_on else "the balancer stays off, as it was before"
-
-
-def _refuse_orphaned(state: HBaseState) -> None:
-    if absent := sorted(set(state.homes.values()) - state.servers.keys()):
-        raise Refused.of(
-            where=absent[0],
-            what="has regions in hbase:meta, but is not among the live RegionServers",
-            why="the master has not assigned them to other servers yet",
-            fix="wait until it is back, or its regions are open elsewhere (warmbase status); then run the same command"
-            " again",
-        )
-
-
-def _refuse_stale(contents: Mapping[str, CacheContents]) -> None:
-    problems = [
-        Problem(
-            where=server,
-            what="may hold other blocks than its index says, which may have been out of date for"
-            f" {cache.behind_seconds:,.0f} s",
-            why=f"HBase writes the index after a change, and more than two intervals, {cache.longest_seconds:,.0f} s,"
-            " have passed; moves that follow an old index can be wrong",
-            fix="read its log for `Error occurred while persisting bucket cache`, and check the node: warmbase verify;"
-            " when the index is written again, run the same command again",
-        )
-        for server, cache in sorted(contents.items())
-        if cache.behind_seconds > cache.longest_seconds
-    ]
-    if problems:
-        raise Refused(problems)
-
-
-def _title(first: int, count: int, total: int) -> str:
-    if count == total:
-        return "move 1 region" if count == 1 else f"move {count} regions, one after another"
-    return f"move regions {first + 1} to {first + count} of {total}, one after another"

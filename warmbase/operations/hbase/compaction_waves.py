@@ -19,25 +19,12 @@ from msgspec import Struct
 from warmbase.ground.errors import OperationFailed, Problem, Refused
 from warmbase.ground.units import format_percent, format_size
 from warmbase.operations.aws.progress import Say, Stage, turns
-from warmbase.operations.cluster.hbase_control import CacheReads
+from warmbase.operations.cluster.hbase_control import Patience, ReadsControl, StoredRegion, hit_ratios
 
 CONTINUE: Final = "run the same command again: it continues with the regions that have not been compacted"
 
 
-class StoredRegion(Struct, frozen=True, kw_only=True):
-    """The store files of an open region, as its server last reported them.
-
-    `compacted_at` is when its last major compaction wrote its files, in seconds since 1970; 0 if none ever has.
-    """
-
-    table: str
-    server: str
-    files: int
-    stored_bytes: int
-    compacted_at: float
-
-
-class CompactionControl(Protocol):
+class CompactionControl(ReadsControl, Protocol):
     """Reads and compacts the regions of a running HBase. Each method raises OperationFailed where it does not do it."""
 
     def stored_regions(self, say: Say) -> Mapping[str, StoredRegion]:
@@ -45,19 +32,6 @@ class CompactionControl(Protocol):
 
     def compact(self, regions: Sequence[str], say: Say) -> None:
         """Compact each of these regions into one store file for each family, and return when all are compacted."""
-
-    def cache_reads(self, since: float) -> Mapping[str, CacheReads]:
-        """Return the reads of each server since that time (seconds since 1970), for the servers that are known."""
-
-
-class CompactionPatience(Struct, frozen=True, kw_only=True):
-    """How long to wait, in seconds. `before` is the window of the hit ratios that decide whether to begin."""
-
-    before: float = 600.0  # judgement: ten published minutes
-    # judgement: the blocks of one region are cached again in minutes; past this, the cache has no room for them.
-    recovery: float = 3600.0
-    first_poll: float = 0.5
-    poll: float = 10.0
 
 
 class CompactionWaves(Struct, frozen=True, kw_only=True):
@@ -70,7 +44,7 @@ class CompactionWaves(Struct, frozen=True, kw_only=True):
     tables: AbstractSet[str]
     before: float
     floor: float
-    patience: CompactionPatience = CompactionPatience()
+    patience: Patience = Patience()
 
     def due(self, say: Say) -> dict[str, StoredRegion]:
         """Return the regions that are to be compacted, by their encoded names. Raises Refused for an unknown table."""
@@ -96,7 +70,7 @@ class CompactionWaves(Struct, frozen=True, kw_only=True):
 
     def check(self) -> None:
         """Raise Refused where a server answers fewer reads from its cache than the floor asks for."""
-        for server, ratio in self._hit_ratios(time.time() - self.patience.before).items():
+        for server, ratio in hit_ratios(self.hbase, time.time() - self.patience.before).items():
             if ratio < self.floor:
                 raise Refused.of(
                     where=server,
@@ -108,46 +82,41 @@ class CompactionWaves(Struct, frozen=True, kw_only=True):
     def stages(self) -> Iterator[Stage]:
         """Yield a stage for each wave until no region is due that these stages have not compacted."""
         compacted = set[str]()
-        while due := {name: region for name, region in self.due(_ignore).items() if name not in compacted}:
+        while due := {name: region for name, region in self.due(lambda _: None).items() if name not in compacted}:
             wave = next_wave(due)
             compacted.update(wave)
-            yield Stage(title=f"compact {_regions(len(wave))} of {len(due)}", act=partial(self._compact, due))
+            title = f"compact {len(wave)} region{'s' * (len(wave) != 1)} of {len(due)}"
+            yield Stage(title=title, act=partial(self._compact, due))
 
     def _compact(self, due: Mapping[str, StoredRegion], say: Say) -> str:
+        """Compact a wave, and wait until every server that published its reads is at the floor again."""
         wave = next_wave(due)
-        observed = self._hit_ratios(time.time() - self.patience.before).keys()
+        observed = hit_ratios(self.hbase, time.time() - self.patience.before).keys()
         self.hbase.compact(wave, say)
-        size = format_size(sum(due[name].stored_bytes for name in wave))
-        return f"{size} compacted; {self._recovered(observed, say)}"
-
-    def _recovered(self, observed: AbstractSet[str], say: Say) -> str:
-        """Wait until every server that published its reads is at the floor. Raises OperationFailed otherwise."""
+        compacted = f"{format_size(sum(due[name].stored_bytes for name in wave))} compacted"
         if not observed:
-            return "no reads were published, so hit ratios were not checked"
-        since, low, reported = time.time(), dict[str, float](), ""
-        for _ in turns(self.patience.recovery, self.patience.first_poll, self.patience.poll):
-            ratios = self._hit_ratios(since)
+            return f"{compacted}; no reads were published, so hit ratios were not checked"
+        since, low, what = time.time(), dict[str, float](), "has published no reads since the wave"
+        where, floor, reported = ", ".join(sorted(observed)), format_percent(self.floor), ""
+        for _ in turns(self.patience.recovery, *self.patience.pauses):
+            ratios = hit_ratios(self.hbase, since)
             if observed - ratios.keys():
                 continue
             low = {server: ratio for server, ratio in ratios.items() if ratio < self.floor}
             if not low:
-                return f"lowest hit ratio {format_percent(min(ratios.values()))}"
-            now = f"{_lowest(low)}; the floor is {format_percent(self.floor)}"
-            if now != reported:
-                say(now)
-            reported, since = now, time.time()
-        missing = ", ".join(sorted(observed - low.keys()))
+                return f"{compacted}; lowest hit ratio {format_percent(min(ratios.values()))}"
+            where = min(sorted(low), key=lambda server: low[server])
+            what = f"{where} answers {format_percent(low[where])} of its reads from its cache"
+            if what != reported:
+                say(f"{what}; the floor is {floor}")
+            reported, since = what, time.time()
         raise OperationFailed.of(
-            where=min(sorted(low), key=lambda server: low[server], default=missing),
-            what=_lowest(low) if low else "has published no reads since the wave",
-            why=f"the floor is {format_percent(self.floor)}, and {self.patience.recovery / 60:,.0f} minutes have passed"
-            " since the wave; the compaction stops here",
+            where=where,
+            what=what,
+            why=f"the floor is {floor}, and {self.patience.recovery / 60:,.0f} minutes have passed since the wave; the"
+            " compaction stops here",
             fix=f"see how its cache fills (warmbase status); then {CONTINUE}, or state a lower --floor",
         )
-
-    def _hit_ratios(self, since: float) -> dict[str, float]:
-        reads = self.hbase.cache_reads(since)
-        return {server: read.hit_ratio for server, read in reads.items() if read.hit_ratio is not None}
 
 
 def next_wave(due: Mapping[str, StoredRegion]) -> list[str]:
@@ -165,16 +134,3 @@ def wave_sizes(due: Mapping[str, StoredRegion]) -> list[int]:
         wave = next_wave(remaining)
         sizes.append(max(remaining.pop(name).stored_bytes for name in wave))
     return sizes
-
-
-def _regions(count: int) -> str:
-    return f"{count} region{'s' * (count != 1)}"
-
-
-def _lowest(low: Mapping[str, float]) -> str:
-    server = min(sorted(low), key=lambda name: low[name])
-    return f"{server} answers {format_percent(low[server])} of its reads from its cache"
-
-
-def _ignore(_: str) -> None:
-    """Discard a line of progress."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import shlex
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any, Final, Literal
 from msgspec import Struct
 
 import warmbase.hfile.cache_index
+from warmbase.configurations.bootstrap import start_seconds, stop_seconds
 from warmbase.configurations.launch import Launch
 from warmbase.configurations.node_files import INDEX_FILE
 from warmbase.emr.cluster_spec import flattened
@@ -30,65 +31,30 @@ from warmbase.operations.aws.errors import AGAIN, translated
 from warmbase.operations.aws.node_command import PrimaryShell, run_on_node, run_on_nodes
 from warmbase.operations.aws.progress import Say
 from warmbase.operations.cluster.caches import reads_since
-from warmbase.operations.cluster.hbase_control import CacheContents, CacheReads, HBaseState, Region, RegionMove
-from warmbase.operations.hbase.compaction_waves import StoredRegion
-from warmbase.operations.hbase.table_changes import Families, LiveTables
+from warmbase.operations.cluster.hbase_control import (
+    CacheContents,
+    CacheReads,
+    Families,
+    HBaseState,
+    LiveTables,
+    Region,
+    RegionMove,
+    StoredRegion,
+)
 
-PROGRAM: Final = Path(__file__).parents[1] / "on_node" / "cached-files.sh"
+ON_NODE: Final = Path(__file__).parents[1] / "on_node"
 READER: Final = Path(warmbase.hfile.cache_index.__file__)
 # judgement: a million entries a second; the largest index has 14 million, and the volume is busy with reads.
 SECONDS: Final = 600.0
-
-
-def read_contents(
-    primary: PrimaryShell, instances: Mapping[str, str], index: Mapping[str, str], longest_seconds: float
-) -> dict[str, CacheContents]:
-    """Return the contents of each server's cache; `instances` has the node of each server.
-
-    `index` has INDEX, the path of the index, and its FORMAT. Raises OperationFailed where a node does not answer.
-    """
-    keys = {server: f"emr/{primary.cluster_id}/warmbase/files-of-cache-{uuid.uuid4().hex}.json" for server in instances}
-    texts = {instances[server]: text(index, f"s3://{primary.log_bucket}/{key}") for server, key in keys.items()}
-    run_on_nodes(primary.aws, texts, SECONDS)
-    return {server: contents(_document(primary, key), longest_seconds) for server, key in keys.items()}
-
-
-def text(index: Mapping[str, str], answer: str) -> str:
-    """Return the shell text that reads the index on a node and writes to this URL."""
-    values = {**index, "READER": READER.read_text(encoding="utf-8"), "ANSWER": answer}
-    assignments = " ".join(f"{name}={shlex.quote(value)}" for name, value in values.items())
-    return f"{assignments}\n{PROGRAM.read_text(encoding='utf-8')}"
-
-
-def contents(document: Mapping[str, Any], longest_seconds: float) -> CacheContents:
-    """Return the contents that a node's answer describes.
-
-    A cache that has not changed since its index was written is as the index says, however old that is. The publisher
-    notices a change each minute; what happened after its last run is not known.
-    """
-    publisher = document["publisher"]
-    since = publisher.get("changed_at") or max(publisher.get("at") or 0.0, document["written_at"])
-    return CacheContents(
-        age_seconds=document["now"] - document["written_at"],
-        behind_seconds=max(0.0, document["now"] - since),
-        longest_seconds=longest_seconds,
-        files={name: CachedFile(*counts) for name, counts in document["files"].items()},
-    )
-
-
-def _document(primary: PrimaryShell, key: str) -> Any:  # noqa: ANN401 - JSON
-    with translated(f"could not read s3://{primary.log_bucket}/{key}", AGAIN):
-        return json.loads(primary.aws.s3.get_object(Bucket=primary.log_bucket, Key=key)["Body"].read())
-
-
 REGION_SERVER_PORT: Final = 16020  # HBase's default, which warmbase does not change
 STEP: Final = "control-regions"
 COMPACTION_STEP: Final = "compact-regions"
 TABLE_STEP: Final = "change-tables"
-READINESS: Final = Path(__file__).parents[1] / "on_node" / "cache-readiness.sh"
 # judgement: a look at files and one system call each, and the index is read once without its blocks.
 READINESS_SECONDS: Final = 120.0
 RESTART: Final = "systemctl restart hbase-regionserver.service\n"
+# judgement: Systems Manager delivers a command and its outcome within a minute.
+DELIVERY_SECONDS: Final = 60
 PERSIST_INTERVAL: Final = "hbase.bucketcache.persist.intervalinmillis"
 # judgement: an index is written at most an interval after a change, and the writing takes less than another one.
 STALE_INTERVALS: Final = 2
@@ -113,17 +79,61 @@ class CacheIndex(Struct, frozen=True, kw_only=True):
             longest_seconds=STALE_INTERVALS * interval_ms // 1000,
         )
 
-    @property
-    def variables(self) -> dict[str, str]:
-        """Return the variables by which programs on a node know it."""
-        return {"INDEX": self.file, "FORMAT": self.format}
-
-    @property
-    def text(self) -> str:
+    def check(self) -> str:
         """Return the shell text that checks it on a node."""
-        values = {**self.variables, "LONGEST_SECONDS": str(self.longest_seconds)}
+        return self._text("cache-readiness.sh", LONGEST_SECONDS=str(self.longest_seconds))
+
+    def reading(self, answer: str) -> str:
+        """Return the shell text that reads it on a node and writes to this URL."""
+        return self._text("cached-files.sh", READER=READER.read_text(encoding="utf-8"), ANSWER=answer)
+
+    def _text(self, program: str, **variables: str) -> str:
+        values = {"INDEX": self.file, "FORMAT": self.format, **variables}
         assignments = " ".join(f"{name}={shlex.quote(value)}" for name, value in values.items())
-        return f"{assignments}\n{READINESS.read_text(encoding='utf-8')}"
+        return f"{assignments}\n{(ON_NODE / program).read_text(encoding='utf-8')}"
+
+    def read_contents(self, primary: PrimaryShell, instances: Mapping[str, str]) -> dict[str, CacheContents]:
+        """Return the contents of each server's cache; `instances` has the node of each server.
+
+        Raises OperationFailed where a node does not answer.
+        """
+        aws, bucket, caches = primary.aws, primary.log_bucket, {}
+        directory = f"emr/{primary.cluster_id}/warmbase"
+        keys = {server: f"{directory}/files-of-cache-{uuid.uuid4().hex}.json" for server in instances}
+        texts = {instances[server]: self.reading(f"s3://{bucket}/{key}") for server, key in keys.items()}
+        run_on_nodes(aws, texts, SECONDS)
+        for server, key in keys.items():
+            with translated(f"could not read s3://{bucket}/{key}", AGAIN):
+                document = json.loads(aws.s3.get_object(Bucket=bucket, Key=key)["Body"].read())
+            caches[server] = contents(document, self.longest_seconds)
+        return caches
+
+
+def contents(document: Mapping[str, Any], longest_seconds: float) -> CacheContents:
+    """Return the contents that a node's answer describes.
+
+    A cache that has not changed since its index was written is as the index says, however old that is. The publisher
+    notices a change each minute; what happened after its last run is not known.
+    """
+    publisher = document["publisher"]
+    since = publisher.get("changed_at") or max(publisher.get("at") or 0.0, document["written_at"])
+    return CacheContents(
+        age_seconds=document["now"] - document["written_at"],
+        behind_seconds=max(0.0, document["now"] - since),
+        longest_seconds=longest_seconds,
+        files={name: CachedFile(*counts) for name, counts in document["files"].items()},
+    )
+
+
+def emr_hbase(aws: Aws, launch: Launch, cluster_id: str) -> EmrHBase:
+    """Return the HBase of a running cluster of this environment."""
+    bucket = launch.environment.in_account(launch.environment.log_bucket, aws.account)
+    return EmrHBase(
+        aws=aws,
+        primary=PrimaryShell(aws=aws, cluster_id=cluster_id, log_bucket=bucket),
+        index=CacheIndex.of(launch),
+        restart_seconds=start_seconds(launch.plan) + stop_seconds(launch.plan) + DELIVERY_SECONDS,
+    )
 
 
 class EmrHBase(Struct, frozen=True, kw_only=True, dict=True):
@@ -161,7 +171,7 @@ class EmrHBase(Struct, frozen=True, kw_only=True, dict=True):
         """Return the contents of these servers' caches, by the index that each node reads of its own."""
         say(f"reading the indexes of {len(servers)} caches through Systems Manager")
         instances = {server: self._instance(server) for server in servers}
-        return read_contents(self.primary, instances, self.index.variables, self.index.longest_seconds)
+        return self.index.read_contents(self.primary, instances)
 
     def move(self, moves: Sequence[RegionMove], pause_seconds: float, say: Say) -> None:
         """Move one region after another, with a pause after each; each is open at its target before the next one."""
@@ -194,7 +204,13 @@ class EmrHBase(Struct, frozen=True, kw_only=True, dict=True):
 
     def unready(self, servers: Sequence[str], say: Say) -> Mapping[str, str]:
         """Return the servers that would lose their cache if they restarted now, each with the reason."""
-        return dict(self._unready(servers, say))
+        say(f"checking the indexes of {len(servers)} caches through Systems Manager")
+        reasons = {}
+        for server in servers:
+            reason = run_on_node(self.aws, self._instance(server), self.index.check(), READINESS_SECONDS).strip()
+            if reason:
+                reasons[server] = reason
+        return reasons
 
     def lost_servers(self, servers: Iterable[str]) -> frozenset[str]:
         """Return those of these servers whose host EMR has terminated, unless another node has its name.
@@ -217,13 +233,6 @@ class EmrHBase(Struct, frozen=True, kw_only=True, dict=True):
         with translated("could not read the figures of the caches", AGAIN):
             reads = reads_since(self.aws, self.primary.cluster_id, hosts, datetime.fromtimestamp(since, UTC))
         return {f"{hosts[instance]}:{REGION_SERVER_PORT}": read for instance, read in reads.items()}
-
-    def _unready(self, servers: Sequence[str], say: Say) -> Iterator[tuple[str, str]]:
-        say(f"checking the indexes of {len(servers)} caches through Systems Manager")
-        for server in servers:
-            reason = run_on_node(self.aws, self._instance(server), self.index.text, READINESS_SECONDS).strip()
-            if reason:
-                yield server, reason
 
     def _instance(self, server: str) -> str:
         host = server.rpartition(":")[0]

@@ -27,7 +27,7 @@ from warmbase.operations.aws.node_command import PrimaryShell
 from warmbase.operations.aws.progress import Say, Stage
 from warmbase.operations.cluster.drift import Basis
 from warmbase.operations.hbase.cache_heal import Heal, HealJournal
-from warmbase.operations.hbase.restart import emr_hbase
+from warmbase.operations.hbase.emr_hbase import emr_hbase
 
 # judgement: a command that is killed leaves a step that runs for up to this time, and the next step waits for it.
 STEP_SECONDS: Final = 900
@@ -194,12 +194,17 @@ def _locality(answer: Mapping[str, Any]) -> Locality:
 
 def refuse_unhealable(launch: Launch) -> None:
     """Refuse a cluster on which regions and blocks cannot be brought together. Raises Refused."""
-    plan = launch.plan
-    if not plan.mode.keeps_data_in_s3:
-        _refuse_kerberos(launch)
-    elif not plan.mode.has_bucket_cache:
+    plan, where = launch.plan, f"cluster {launch.plan.cluster} of {launch.plan.environment}"
+    if not plan.mode.keeps_data_in_s3 and launch.security.kerberos is not None:
         raise Refused.of(
-            where=f"cluster {plan.cluster} of {plan.environment}",
+            where=where,
+            what="does not let this command move replicas of blocks",
+            why="with Kerberos, only the user hdfs may move them, and the steps of warmbase authenticate as hbase",
+            fix="to write the blocks of a region to the host of its RegionServer, compact its table: warmbase compact",
+        )
+    if plan.mode.keeps_data_in_s3 and not plan.mode.has_bucket_cache:
+        raise Refused.of(
+            where=where,
             what="has no caches that regions could be away from",
             why=f"in mode {plan.mode} a RegionServer has no cache on disk whose index says what it holds",
             fix="to see how its regions are spread, use the master's page",
@@ -207,20 +212,10 @@ def refuse_unhealable(launch: Launch) -> None:
 
     if launch.environment.clusters[plan.cluster].role == "replica":
         raise Refused.of(
-            where=f"cluster {plan.cluster} of {plan.environment}",
+            where=where,
             what="is a read replica, whose regions this command does not move",
             why="EMR's read replicas cannot modify tables, so moved regions would not stay after a restart",
             fix="to move a region there, use HBase's shell on its primary node",
-        )
-
-
-def _refuse_kerberos(launch: Launch) -> None:
-    if launch.security.kerberos is not None:
-        raise Refused.of(
-            where=f"cluster {launch.plan.cluster} of {launch.plan.environment}",
-            what="does not let this command move replicas of blocks",
-            why="with Kerberos, only the user hdfs may move them, and the steps of warmbase authenticate as hbase",
-            fix="to write the blocks of a region to the host of its RegionServer, compact its table: warmbase compact",
         )
 
 

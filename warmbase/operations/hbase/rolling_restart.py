@@ -4,24 +4,47 @@ A RegionServer that restarts in place finds its cache, and the master waits for 
 elsewhere. That holds only for a region whose last two openings were on the same server: a region that was moved goes
 back to where it came from. So the tables of such regions are reopened in place first. The journal, in the log bucket,
 makes an interrupted restart continue: it has the start time of every server, and a server that has another one is done.
+
+For clients that cannot wait (`AvailableRestart`), the regions of a server are open on other servers while it restarts.
+So each region moves twice, and the caches of the other servers read its blocks from S3. The restart ends with a stage
+that HBase's `graceful_stop.sh` does not have: after a move, the master remembers another server, and would send the
+region there at the next restart, so the tables of moved regions are reopened in place.
+
+Clusters whose caches no restart in place would keep are refused.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from collections.abc import Set as AbstractSet
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from warmbase.ground.errors import OperationFailed, Refused
+from warmbase.configurations.launch import Launch
+from warmbase.emr.cluster_spec import flattened
+from warmbase.ground.errors import OperationFailed, Problem, Refused
 from warmbase.ground.units import format_percent
-from warmbase.operations.aws.journal import Journal
+from warmbase.operations.aws.clients import Aws
+from warmbase.operations.aws.journal import Journal, S3Journal
 from warmbase.operations.aws.progress import Say, Stage, turns
-from warmbase.operations.cluster.hbase_control import META_TABLE, HBaseControl, HBaseState, refuse_unquiet
+from warmbase.operations.cluster.drift import Basis
+from warmbase.operations.cluster.hbase_control import (
+    META_TABLE,
+    HBaseControl,
+    HBaseState,
+    Patience,
+    RegionMove,
+    hit_ratios,
+    quiet_state,
+    refuse_unquiet,
+)
+from warmbase.operations.hbase.cache_heal import MOVES_AT_A_TIME, HealControl, cached_name
+from warmbase.operations.hbase.emr_hbase import emr_hbase
+from warmbase.sizing.recovery.region_assignment import CacheBlocks
 
 
 class RestartJournal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -40,14 +63,6 @@ class RestartJournal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         """Return whether that server is back from the restart."""
         return server in state.servers and state.servers[server] != self.starts.get(server)
 
-    def without(self, servers: AbstractSet[str]) -> RestartJournal:
-        """Return the journal without these servers and their regions."""
-        return replace(
-            self,
-            starts={server: start for server, start in self.starts.items() if server not in servers},
-            homes={name: home for name, home in self.homes.items() if home not in servers},
-        )
-
     def finished(self, server: str, state: HBaseState) -> bool:
         """Return whether that server is back, with all its regions that exist."""
         regions = [name for name, home in self.homes.items() if home == server and name in state.regions]
@@ -56,26 +71,9 @@ class RestartJournal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 HIT_RATIO_TOLERANCE: Final = 0.01
 """A server passes its gate if its hit ratio is within a point of the ratio before the restart."""
-FIRST_POLL_SECONDS: Final = 0.5
 UNQUIET: Final = "a server that restarts now would take more rows offline, and its regions may not return"
 CONTINUE: Final = "run the same command again: it continues with the servers that have not been restarted"
 SKIP: Final = "skips a server whose node EMR has terminated"
-
-
-class Patience(Struct, frozen=True, kw_only=True):
-    """How long to wait, in seconds. `before` is the window of the hit ratio before the restart."""
-
-    before: float = 600.0  # judgement: ten published minutes
-    # judgement: the master's own wait for a server that restarts is bounded by the plan; this covers the largest index.
-    home: float = 3600.0
-    elsewhere: float = 120.0  # judgement: a region that is open elsewhere for two minutes will not come back by itself
-    warm: float = 900.0  # judgement: one minute that is published late, and some that are disturbed
-    poll: float = 10.0
-
-    @property
-    def pauses(self) -> tuple[float, float]:
-        """Return the first pause and the longest between two looks."""
-        return min(FIRST_POLL_SECONDS, self.poll), self.poll
 
 
 class RollingRestart(Struct, frozen=True, kw_only=True):
@@ -132,26 +130,35 @@ class RollingRestart(Struct, frozen=True, kw_only=True):
         unready = self.hbase.unready(sorted(state.servers), say)
         if unready:
             server, why = next(iter(unready.items()))
+            more = f", as would {len(unready) - 1} more" if len(unready) > 1 else ""
             raise Refused.of(
                 where=server,
-                what=f"would lose its cache if it restarted now{_and_more(len(unready))}",
+                what=f"would lose its cache if it restarted now{more}",
                 why=why,
                 fix="resolve that, then run the same command again",
             )
 
     def _prepare(self, say: Say) -> str:
-        journal = self._without_lost_servers(self._interrupted(), say)
-        state = self._quiet(say) if journal is None else self._continuable(journal, say)
+        journal = self._interrupted()
+        if journal is None:
+            state = quiet_state(self.hbase, UNQUIET, say)
+        else:
+            absent = journal.starts.keys() - self.hbase.state(say).servers.keys()
+            if lost := self.hbase.lost_servers(absent):
+                say(f"skipped, because EMR has terminated the node: {', '.join(sorted(lost))}")
+                journal = replace(
+                    journal,
+                    starts={server: start for server, start in journal.starts.items() if server not in lost},
+                    homes={name: home for name, home in journal.homes.items() if home not in lost},
+                )
+                self.journals.write(journal)
+            state = self._continuable(journal, say)
         self._refuse_unready(state, say)
         if journal is None:
-            ratios = {
-                server: reads.hit_ratio
-                for server, reads in self.hbase.cache_reads(time.time() - self.patience.before).items()
-            }
             journal = RestartJournal(
                 balancer_was_on=state.balancer_is_on,
                 starts=state.servers,
-                hit_ratios={server: ratio for server, ratio in ratios.items() if ratio is not None},
+                hit_ratios=hit_ratios(self.hbase, time.time() - self.patience.before),
                 homes=state.homes,
                 available=self.available,
             )
@@ -161,17 +168,6 @@ class RollingRestart(Struct, frozen=True, kw_only=True):
         restarted = sum(journal.restarted(server, state) for server in state.servers)
         counted = f"{len(state.servers)} servers, {len(journal.homes)} regions, none in transition"
         return f"{counted}; {restarted} servers were restarted before the interruption" if restarted else counted
-
-    def _without_lost_servers(self, journal: RestartJournal | None, say: Say) -> RestartJournal | None:
-        """Return the journal of an interrupted restart without the servers whose node EMR has terminated since."""
-        if journal is None:
-            return None
-        absent = journal.starts.keys() - self.hbase.state(say).servers.keys()
-        if lost := self.hbase.lost_servers(absent):
-            say(f"skipped, because EMR has terminated the node: {', '.join(sorted(lost))}")
-            journal = journal.without(lost)
-            self.journals.write(journal)
-        return journal
 
     def _reopen(self, say: Say) -> str:
         tables = self.hbase.state(say).moved_tables
@@ -227,11 +223,6 @@ class RollingRestart(Struct, frozen=True, kw_only=True):
             f" is warm, {CONTINUE}",
         )
 
-    def _quiet(self, say: Say) -> HBaseState:
-        state = self.hbase.state(say)
-        refuse_unquiet(state, UNQUIET)
-        return state
-
     def _continuable(self, journal: RestartJournal, say: Say) -> HBaseState:
         """Wait until an interrupted restart can continue."""
         return self._home(journal, say)
@@ -252,7 +243,15 @@ class RollingRestart(Struct, frozen=True, kw_only=True):
             if not elsewhere or not back or state.in_transition:
                 away_since = time.monotonic()
             elif time.monotonic() - away_since > self.patience.elsewhere:
-                raise _elsewhere(journal.homes, here, elsewhere)
+                name = elsewhere[0]
+                raise OperationFailed.of(
+                    where=journal.homes[name],
+                    what=f"did not get back {len(elsewhere)} of its regions",
+                    why=f"the master has opened them on other servers, for instance {name} on {here[name]}, whose"
+                    " caches do not hold them; the restart stops here",
+                    fix="bring them home to the caches that hold their blocks: warmbase heal ENV; then run the same"
+                    " command again",
+                )
             now = f"{len(state.servers)} servers, {len(away)} regions not at home"
             if now != reported:
                 say(now)
@@ -311,20 +310,194 @@ def refuse_absent(journal: RestartJournal, state: HBaseState) -> None:
         )
 
 
-def _elsewhere(homes: Mapping[str, str], here: Mapping[str, str], elsewhere: list[str]) -> OperationFailed:
-    name = elsewhere[0]
-    return OperationFailed.of(
-        where=homes[name],
-        what=f"did not get back {len(elsewhere)} of its regions",
-        why=f"the master has opened them on other servers, for instance {name} on {here[name]}, whose caches do not"
-        " hold them; the restart stops here",
-        fix="bring them home to the caches that hold their blocks: warmbase heal ENV; then run the same command again",
-    )
-
-
 def _names(tables: tuple[str, ...]) -> str:
     return tables[0] if len(tables) == 1 else f"{tables[0]} and {len(tables) - 1} more tables"
 
 
-def _and_more(count: int) -> str:
-    return f", as would {count - 1} more" if count > 1 else ""
+FEWEST_SERVERS: Final = 2
+
+
+class AvailableControl(HealControl, HBaseControl, Protocol):
+    """Moves regions, restarts servers and reads their caches. Every method raises OperationFailed where that fails."""
+
+
+class AvailableRestart(RollingRestart, frozen=True, kw_only=True, dict=True):
+    """The restart of one server after another, each without regions; they come home before the next server restarts."""
+
+    hbase: AvailableControl
+    available: ClassVar[bool] = True
+
+    def stages(self, state: HBaseState) -> Iterator[Stage]:
+        """Yield the stages for a cluster in this state; each first checks what is left to do, so it can be repeated."""
+        yield Stage(title="check that the cluster is quiet, and switch the balancer off", act=self._prepare)
+        for server in restart_order(state, self.journals.read()):
+            acts = (self._move_away, self._restart_empty, self._bring_home)
+            for title, act in zip(self.titles(server), acts, strict=True):
+                yield Stage(title=title, act=partial(act, server))
+        yield Stage(title="reopen hbase:meta and tables with moved regions in place", act=self._reopen)
+        yield Stage(title="restore the balancer", act=self._finish)
+
+    def titles(self, server: str) -> tuple[str, ...]:
+        """Return the titles of the stages of one server."""
+        return (
+            f"move the regions of {server} away",
+            restart_title(server),
+            f"bring the regions of {server} home",
+        )
+
+    def cache_blocks(self, servers: Iterable[str], homes: Mapping[str, str], say: Say) -> dict[str, CacheBlocks]:
+        """Return the blocks in the caches of these servers by their indexes; `homes` has the server of each region."""
+        contents, files = self.hbase.cache_contents(sorted(servers), say), self.hbase.region_files(say)
+        caches = {}
+        for server, cache in contents.items():
+            names = {cached_name(file) for name in files if homes.get(name) == server for file in files[name]}
+            own = [cache.files[name] for name in names if name in cache.files]
+            caches[server] = CacheBlocks(
+                all_blocks=sum(file.blocks for file in cache.files.values()),
+                own_blocks=sum(file.blocks for file in own),
+                own_bytes=sum(file.size_bytes for file in own),
+            )
+        return caches
+
+    def _reopen(self, say: Say) -> str:
+        """Reopen hbase:meta as well: nothing shows that it was moved, because no row names its last server."""
+        self.hbase.reopen([META_TABLE], say)
+        self._home(self._journal(), say)
+        return f"hbase:meta was reopened; {super()._reopen(say)}"
+
+    def _refuse_unready(self, state: HBaseState, say: Say) -> None:
+        if len(state.servers) < FEWEST_SERVERS:
+            raise Refused.of(
+                where="HBase",
+                what="has no other RegionServer that regions could move to",
+                why=f"the only live RegionServer is {next(iter(state.servers), 'none')}",
+                fix="restart it in place: warmbase restart ENV --rolling",
+            )
+        super()._refuse_unready(state, say)
+
+    def _continuable(self, journal: RestartJournal, say: Say) -> HBaseState:
+        """Wait until every server is live and no region is in transition; regions may be away."""
+        return self._home(replace(journal, homes={}), say)
+
+    def _move_away(self, server: str, say: Say) -> str:
+        journal = self._journal()
+        state = self._still(journal, say)
+        if journal.restarted(server, state):
+            return "was restarted already"
+        moves = moves_away(server, state)
+        self._move(moves, say)
+        return f"{len(moves)} regions are open on other servers" if moves else "it has no regions"
+
+    def _restart_empty(self, server: str, say: Say) -> str:
+        journal = self._journal()
+        state = self._still(journal, say)
+        if journal.restarted(server, state):
+            return "was restarted already"
+        # If a region has split since the move, its halves may have opened here.
+        self._move(moves_away(server, state), say)
+        self.hbase.restart(server, say)
+        self._home(replace(journal, homes={}), say, server)
+        return "it is back; its regions were open on other servers"
+
+    def _bring_home(self, server: str, say: Say) -> str:
+        journal = self._journal()
+        state = self._still(journal, say)
+        if not journal.restarted(server, state):
+            raise OperationFailed.of(
+                where=server,
+                what="has not restarted",
+                why="another command has changed the journal of this restart",
+                fix=f"see which servers were restarted: warmbase status; then {CONTINUE}",
+            )
+        # After an interruption, the regions of the next server may be away already.
+        own, homes = {name: home for name, home in journal.homes.items() if home == server}, state.homes
+        moves = [
+            RegionMove(region=name, table=state.regions[name].table, source=homes[name], target=server)
+            for name in own
+            if homes.get(name, server) != server
+        ]
+        self._move(meta_first(moves), say)
+        return self._gate(server, replace(journal, homes=own), say)
+
+    def _still(self, journal: RestartJournal, say: Say) -> HBaseState:
+        """Return the state, with the balancer off. Raises Refused if a server is down or the cluster is not quiet."""
+        state = quiet_state(self.hbase, UNQUIET, say)
+        refuse_absent(journal, state)
+        if state.balancer_is_on:
+            # Somebody has switched it on meanwhile, and it may already have planned moves.
+            self.hbase.switch_balancer(say, on=False)
+            state = self.hbase.state(say)
+        return state
+
+    def _move(self, moves: Sequence[RegionMove], say: Say) -> None:
+        for first in range(0, len(moves), MOVES_AT_A_TIME):
+            some = moves[first : first + MOVES_AT_A_TIME]
+            say(f"moving regions {first + 1} to {first + len(some)} of {len(moves)}")
+            self.hbase.move(some, 0.0, say)
+
+
+def moves_away(server: str, state: HBaseState) -> list[RegionMove]:
+    """Return the moves of all regions of a server, each to the other server that then has the fewest."""
+    counts = Counter({other: state.region_counts.get(other, 0) for other in state.servers if other != server})
+    moves = []
+    for name in sorted(name for name, home in state.homes.items() if home == server):
+        target = min(sorted(counts), key=lambda other: counts[other])
+        counts[target] += 1
+        moves.append(RegionMove(region=name, table=state.regions[name].table, source=server, target=target))
+    return meta_first(moves)
+
+
+def meta_first(moves: Sequence[RegionMove]) -> list[RegionMove]:
+    """Return the moves, that of hbase:meta first, because clients look up each moved region in it."""
+    return sorted(moves, key=lambda move: move.table != META_TABLE)
+
+
+RETAINS: Final = ("hbase-site", "hbase.master.scp.retain.assignment.force")
+
+
+class RestartProposal(Struct, frozen=True, kw_only=True):
+    """A restart before its confirmation: the state that it was made from, and the journal of one to be continued."""
+
+    state: HBaseState
+    journal: RestartJournal | None
+
+    @property
+    def basis(self) -> Basis:
+        """Return the facts that the proposal was made from."""
+        facts = {f"RegionServer {server}": f"started at {start}" for server, start in self.state.servers.items()}
+        return facts | {"tables with regions that were moved": ", ".join(self.state.moved_tables) or "none"}
+
+
+def refuse_unkept(launch: Launch) -> None:
+    """Refuse a cluster whose caches or regions would not come back. Raises Refused with each reason."""
+    plan, fix = launch.plan, "to apply settings, use warmbase reconfigure: EMR restarts the daemons itself"
+    where, problems = f"cluster {plan.cluster} of {plan.environment}", []
+    if not plan.mode.has_bucket_cache:
+        raise Refused.of(
+            where=where,
+            what="has no cache that a restart in place would keep",
+            why=f"in mode {plan.mode} a RegionServer has no cache on disk that it could find again",
+            fix=fix,
+        )
+    if launch.environment.clusters[plan.cluster].role == "replica":
+        what = "is a read replica, which this command does not restart"
+        why = "read replicas have their own hbase:meta, and nobody has tested whether their regions return"
+        problems.append(Problem(where=where, what=what, why=why, fix=fix))
+    if (*RETAINS, "true") not in flattened(launch.settings.effective("primary")):
+        what = "would spread the regions of a server that restarts over the others"
+        why = f"its master does not wait for the server: {RETAINS[1]} is not set; HBase has it since 2.6.0"
+        problems.append(Problem(where=where, what=what, why=why, fix="launch a cluster with a newer release"))
+    if problems:
+        raise Refused(problems)
+
+
+def rolling_restart(aws: Aws, launch: Launch, cluster_id: str, *, available: bool) -> RollingRestart:
+    """Return the rolling restart of a running cluster, with its journal in the log bucket.
+
+    With `available`, the regions of each server are open on other servers while it restarts.
+    """
+    hbase = emr_hbase(aws, launch, cluster_id)
+    journals = S3Journal(aws, hbase.primary.log_bucket, "restarts", cluster_id, RestartJournal)
+    if available:
+        return AvailableRestart(hbase=hbase, journals=journals)
+    return RollingRestart(hbase=hbase, journals=journals)

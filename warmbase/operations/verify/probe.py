@@ -37,7 +37,7 @@ from warmbase.operations.aws.clients import Aws
 from warmbase.operations.aws.node_command import PrimaryShell, outcome, send
 from warmbase.operations.aws.progress import Say
 from warmbase.operations.cluster.hbase_control import CacheContents
-from warmbase.operations.hbase.emr_hbase import CacheIndex, read_contents
+from warmbase.operations.hbase.emr_hbase import CacheIndex
 from warmbase.operations.verify.check import (
     Check,
     CheckResult,
@@ -126,9 +126,8 @@ def probe_caches(primary: PrimaryShell, launch: Launch, nodes: Nodes, say: Say) 
     if not (launch.plan.mode.has_bucket_cache and instances):
         return {}
     say(f"reading the indexes of {len(instances)} caches through Systems Manager")
-    index = CacheIndex.of(launch)
     try:
-        return read_contents(primary, instances, index.variables, index.longest_seconds)
+        return CacheIndex.of(launch).read_contents(primary, instances)
     except OperationFailed as failed:
         return failed.summary
 

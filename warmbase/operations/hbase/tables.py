@@ -1,0 +1,336 @@
+"""The change of column families to the attributes of the plan: one region of a table first, then all of them.
+
+HBase changes a table without opening a region again (`modifyTable` with reopenRegions=false, HBASE-25549, since 2.6.0).
+Then one region is closed and opened on its server. If it answers, and its server reads from its cache as before, the
+master reopens all regions in batches. If not, the table gets its old attributes back. The journal, in the log bucket,
+holds the old attributes from before the change until the last region is open, so a command can be run again wherever it
+was stopped.
+
+A proposal has the changes that would bring the tables of a cluster to its plan, or the reasons not to make them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Final, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from warmbase.configurations.launch import Launch
+from warmbase.configurations.table_ddl import BATCH_KEY, planned_tables
+from warmbase.facts.releases import releases
+from warmbase.ground.errors import OperationFailed, Problem, Refused
+from warmbase.ground.units import format_percent
+from warmbase.operations.aws.clients import Aws
+from warmbase.operations.aws.journal import Journal, S3Journal
+from warmbase.operations.aws.progress import Say, Stage, turns
+from warmbase.operations.cluster.drift import Basis
+from warmbase.operations.cluster.hbase_control import (
+    Families,
+    LiveTables,
+    Patience,
+    ReadsControl,
+    RegionControl,
+    hit_ratios,
+    quiet_state,
+    refuse_unquiet,
+)
+from warmbase.operations.hbase.emr_hbase import emr_hbase
+from warmbase.operations.hbase.rolling_restart import HIT_RATIO_TOLERANCE
+
+
+class TableChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The attributes of one table that differ from the plan: their values before the change, and those of the plan.
+
+    `hit_ratios` are those of each server before the change. `passed` is true once the first region has passed its gate,
+    and `reopened` once all regions were reopened.
+    """
+
+    table: str
+    before: Families
+    wanted: Families
+    hit_ratios: Mapping[str, float] = field(default_factory=dict)
+    passed: bool = False
+    reopened: bool = False
+
+
+UNQUIET: Final = "reopening a region now would take more rows offline"
+CONTINUE: Final = "run the same command again: it continues with this table"
+
+
+class TableControl(RegionControl, ReadsControl, Protocol):
+    """Reads and changes tables too. Every method raises OperationFailed if the cluster refuses."""
+
+    def live_tables(self, say: Say) -> LiveTables:
+        """Return the enabled user tables as they are now."""
+
+    def change_table(self, table: str, families: Families, say: Say) -> None:
+        """Change these attributes; each region keeps the old ones until it is opened again."""
+
+    def reopen_region(self, region: str, say: Say) -> None:
+        """Close a region and open it on its server; return once it has answered a read."""
+
+
+class TableChanges(Struct, frozen=True, kw_only=True):
+    """The changes of tables of one running HBase."""
+
+    hbase: TableControl
+    journal: Journal[TableChange]
+    patience: Patience = Patience()
+
+    def stages(self, changes: Sequence[TableChange]) -> Iterator[Stage]:
+        """Yield the stages, one table after the other; each first checks what is left to do, so it can be repeated."""
+        for change in changes:
+            yield Stage(title=f"change {change.table}, and reopen one of its regions", act=partial(self._try, change))
+            yield Stage(title=f"reopen all regions of {change.table} in batches", act=partial(self._reopen, change))
+
+    def _try(self, change: TableChange, say: Say) -> str:
+        journal = self.journal.read()
+        if journal is not None and journal.table == change.table and journal.passed:
+            return "its first region was checked before the interruption"
+        if journal is not None:
+            # An interrupted command may have closed a region, which may not open with the new attributes.
+            known = self.hbase.state(say).regions
+            closed = [name for name, region in known.items() if region.table == change.table and region.server is None]
+            if closed:
+                self.hbase.change_table(change.table, change.before, say)
+            for name in closed:
+                self.hbase.reopen_region(name, say)
+        state = quiet_state(self.hbase, UNQUIET, say)
+        first = min(name for name in state.homes if state.regions[name].table == change.table)
+        server = state.homes[first]
+        if journal is None:
+            change = replace(change, hit_ratios=hit_ratios(self.hbase, time.time() - self.patience.before))
+            self.journal.write(change)
+        self.hbase.change_table(change.table, change.wanted, say)
+        try:
+            self.hbase.reopen_region(first, say)
+            now = self.hbase.state(say)
+            if now.homes.get(first) != server or now.in_transition:
+                where = now.homes.get(first, "no server")
+                raise OperationFailed.of(
+                    where=first,
+                    what=f"is on {where}, and {now.in_transition} regions are in transition",
+                    why=f"it was on {server}, whose cache has its blocks",
+                    fix=CONTINUE,
+                )
+            outcome = f"{first} answers on {server}; {self._warm({server: change.hit_ratios.get(server)}, say)}"
+        except OperationFailed as failure:
+            say(f"{failure.problems[0].what}; {change.table} gets its old attributes back")
+            try:
+                self.hbase.change_table(change.table, change.before, say)
+                self.hbase.reopen_region(first, say)
+            except OperationFailed as second:
+                raise OperationFailed.of(
+                    where=change.table,
+                    what=f"may have its new attributes still, and {first} may be closed",
+                    why=_reasons([*failure.problems, *second.problems]),
+                    fix="run the same command again: it gives a closed region its old attributes and opens it, then"
+                    " tries the change again",
+                ) from second
+            self.journal.clear()
+            raise OperationFailed.of(
+                where=change.table,
+                what="has its old attributes again, because its first region failed",
+                why=_reasons(failure.problems),
+                fix="find the cause in the log of that RegionServer; then run the same command again",
+            ) from failure
+        self.journal.write(replace(change, passed=True))
+        return outcome
+
+    def _reopen(self, change: TableChange, say: Say) -> str:
+        journal, state = self.journal.read() or change, quiet_state(self.hbase, UNQUIET, say)
+        if not journal.reopened:
+            self.hbase.reopen([change.table], say)
+            for _ in turns(self.patience.opened, *self.patience.pauses):
+                now = self.hbase.state(say)
+                if not (now.closed or now.in_transition):
+                    break
+            else:
+                raise OperationFailed.of(
+                    where=change.table,
+                    what="has regions that are not open",
+                    why=f"{self.patience.opened / 60:,.0f} minutes have passed since it was reopened",
+                    fix=f"read the master's log for the regions in transition; then {CONTINUE}",
+                )
+            # A command that waits again for warm caches must not close regions whose files are being prefetched.
+            self.journal.write(replace(journal, reopened=True))
+        servers = {state.homes[name] for name in state.homes if state.regions[name].table == change.table}
+        outcome = self._warm({server: journal.hit_ratios.get(server) for server in sorted(servers)}, say)
+        self.journal.clear()
+        return f"every region is open; {outcome}"
+
+    def _warm(self, before: Mapping[str, float | None], say: Say) -> str:
+        """Wait until each of these servers has its hit ratio of before. Raises OperationFailed otherwise."""
+        wanted = {server: ratio - HIT_RATIO_TOLERANCE for server, ratio in before.items() if ratio is not None}
+        if not wanted:
+            return "no reads were published before, so hit ratios were not checked"
+        since, ratios = time.time(), dict[str, float]()
+        for _ in turns(self.patience.warm, *self.patience.pauses):
+            ratios = hit_ratios(self.hbase, since)
+            if wanted.keys() - ratios.keys():
+                continue
+            low = {server for server, ratio in wanted.items() if ratios[server] < ratio}
+            if not low:
+                return f"lowest hit ratio {format_percent(min(ratios[server] for server in wanted))}"
+            say(f"{min(low)} hits {format_percent(ratios[min(low)])} of its reads")
+            since = time.time()
+        server = min(wanted, key=lambda name: ratios.get(name, 0.0) - wanted[name])
+        measured = f"hits {format_percent(ratios[server])} of its reads" if server in ratios else "published no reads"
+        raise OperationFailed.of(
+            where=server,
+            what=f"{measured}; before the change, its cache answered {format_percent(before[server] or 0.0)}",
+            why=f"{self.patience.warm / 60:,.0f} minutes have passed since the regions were reopened",
+            fix=f"see how its cache fills: warmbase warm status; then {CONTINUE}",
+        )
+
+
+def _reasons(problems: Sequence[Problem]) -> str:
+    return "\n".join(f"{problem.where} {problem.what}" for problem in problems)
+
+
+FIRST_HBASE: Final = (2, 6, 0)
+"""The first release that changes a table without reopening its regions (HBASE-25549)."""
+UNLIMITED: Final = -1
+"""The value by which HBase reopens all regions of a table at once (ReopenTableRegionsProcedure, 2.6.2)."""
+
+PHOENIX_TABLES: Final = ("SYSTEM.", "SYSTEM:")
+"""How the names of Phoenix's own tables begin, without and with mapped namespaces (Phoenix, SYSTEM_SCHEMA_NAME)."""
+
+
+class TableProposal(Struct, frozen=True, kw_only=True):
+    """The changes to make, in their order. If `interrupted` is true, the first one continues an earlier command.
+
+    `regions` has the number of regions of each table.
+    """
+
+    live: LiveTables
+    changes: Sequence[TableChange]
+    regions: Mapping[str, int]
+    interrupted: bool
+
+    @property
+    def basis(self) -> Basis:
+        """Return the facts that the proposal was made from."""
+        return {
+            f"{change.table}:{family} {name}": f"{value} -> {change.wanted[family][name]}"
+            for change in self.changes
+            for family, attributes in change.before.items()
+            for name, value in attributes.items()
+        }
+
+
+def table_proposal(tables: TableChanges, launch: Launch, names: Iterable[str], say: Say) -> TableProposal:
+    """Return the changes of the named tables, or of all; an interrupted one is first. Raises Refused."""
+    live, journal, state = tables.hbase.live_tables(say), tables.journal.read(), tables.hbase.state(say)
+    if journal is None:
+        refuse_unquiet(state, UNQUIET)
+    elif journal.table not in live.tables:
+        raise Refused.of(
+            where=journal.table,
+            what="is not an enabled table, and a change of it was interrupted",
+            why="its regions have to be opened with one set of attributes before another table is changed",
+            fix="enable it, then run the same command again; if it was dropped, delete the journal below tables/ in the"
+            " log bucket",
+        )
+    servers, chosen = launch.plan.core.count, frozenset(names)
+    if live.most_regions == UNLIMITED or live.most_regions > servers:
+        most = "all" if live.most_regions == UNLIMITED else f"up to {live.most_regions:,}"
+        raise Refused.of(
+            where="the master",
+            what=f"would reopen {most} regions of a table at once",
+            why=f"{BATCH_KEY} on the primary nodes is not the {servers} of the plan, and without this limit a change"
+            " makes a whole table unavailable",
+            fix="apply the settings of the plan first: warmbase reconfigure ENV",
+        )
+    unknown = [
+        Problem(
+            where=table,
+            what="is not an enabled table of the cluster",
+            why=f"it has {', '.join(sorted(live.tables)) or 'no table'}",
+            fix="name a table as HBase's shell lists it, and enable it",
+        )
+        for table in sorted(chosen - live.tables.keys())
+    ]
+    if unknown:
+        raise Refused(unknown)
+    # The environment file or an inspection names tables and families. If neither does, the attributes of the workload
+    # apply to every family, except those of Phoenix's own tables. If the file names a table without its families, the
+    # attributes of that table apply to all of its families.
+    planned, has_names = planned_tables(launch), launch.environment.workload.has_names
+    named = {table.name: table for table in planned}
+    wanted: dict[str, Families] = {}
+    for table, families in live.tables.items():
+        if has_names and table in named:
+            wanted[table] = named[table].wanted(families)
+        elif not has_names and not table.startswith(PHOENIX_TABLES):
+            wanted[table] = dict.fromkeys(families, planned[0].families[0].wanted)
+    changes = [
+        change
+        for change in table_changes(live, wanted)
+        if (not chosen or change.table in chosen) and (journal is None or change.table != journal.table)
+    ]
+    if loading := sorted({change.table for change in changes} & set(live.loading)):
+        raise Refused.of(
+            where=loading[0],
+            what="has the settings of an initial load" + (f", as do {len(loading) - 1} more" if loading[1:] else ""),
+            why="a change to the plan would end them in the middle of the load",
+            fix="finish the load, whose script gives the table its settings back; or name the other tables",
+        )
+    return TableProposal(
+        live=live,
+        changes=changes if journal is None else [journal, *changes],
+        regions=Counter(region.table for region in state.regions.values()),
+        interrupted=journal is not None,
+    )
+
+
+def refuse_unchangeable(launch: Launch) -> None:
+    """Refuse a cluster whose tables cannot be changed region by region. Raises Refused."""
+    where = f"cluster {launch.plan.cluster} of {launch.environment.name}"
+    if launch.environment.clusters[launch.plan.cluster].role == "replica":
+        raise Refused.of(
+            where=where,
+            what="is a read replica, whose tables cannot be changed",
+            why="EMR's read replicas read the tables of the active cluster",
+            fix="change the tables of the active cluster",
+        )
+    hbase = releases()[launch.plan.release].hbase
+    if tuple(hbase) < FIRST_HBASE:
+        raise Refused.of(
+            where=where,
+            what="would reopen every region with each change of a table",
+            why="HBase changes a table without reopening its regions since 2.6.0 (HBASE-25549)",
+            fix=f"run the script by hand: warmbase render {launch.environment.name} --format table-ddl",
+        )
+
+
+def environment_tables(aws: Aws, launch: Launch, cluster_id: str) -> TableChanges:
+    """Return the changes of tables of a running cluster, with their journal in the log bucket."""
+    hbase = emr_hbase(aws, launch, cluster_id)
+    journal = S3Journal(aws, hbase.primary.log_bucket, "tables", cluster_id, TableChange)
+    return TableChanges(hbase=hbase, journal=journal)
+
+
+def table_changes(live: LiveTables, wanted: Mapping[str, Families]) -> list[TableChange]:
+    """Return the change of each table that differs from the plan, with only the attributes that differ.
+
+    A family of the running cluster has only the keys of the configuration that it overrides.
+    """
+    changes = []
+    for table, families in sorted(wanted.items()):
+        different = {
+            name: {key: value for key, value in attributes.items() if live.tables[table][name].get(key, "") != value}
+            for name, attributes in families.items()
+        }
+        different = {name: attributes for name, attributes in different.items() if attributes}
+        if different:
+            before = {
+                name: {key: live.tables[table][name].get(key, "") for key in keys} for name, keys in different.items()
+            }
+            changes.append(TableChange(table=table, before=before, wanted=different))
+    return changes
