@@ -119,3 +119,5 @@ class Rule(Struct, frozen=True, kw_only=True):
 
 emr_rule = partial(Rule, proof=NO_AWS, of_hbase=False, of_hbase_1=True)
 """A rule about EMR itself, which holds whatever runs on it and which no boot can show."""
+emr_hbase_rule = partial(Rule, proof=NO_AWS, of_hbase_1=True)
+"""A rule about any HBase on EMR, which no boot can show."""

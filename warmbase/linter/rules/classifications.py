@@ -1,4 +1,4 @@
-"""Classifications that exist in the release, and variables in their export."""
+"""The release that the file is written for, its classifications, and the variables in their export."""
 
 from __future__ import annotations
 
@@ -9,10 +9,69 @@ from typing import Final
 from warmbase.configurations.properties.property import Span
 from warmbase.emr.cluster_spec import PLACEHOLDER, ClassificationPath
 from warmbase.facts.keys.nearest import near_misses
-from warmbase.facts.releases import classifications
+from warmbase.facts.releases import SPARK_ONLY, classifications, nearest_label, unknown_release
+from warmbase.facts.table import today
 from warmbase.linter.finding import Consequence, Severity
 from warmbase.linter.node import LintedNode
-from warmbase.linter.rule import NO_AWS, Rule, Violation, emr_rule
+from warmbase.linter.rule import Rule, Violation, emr_hbase_rule, emr_rule
+
+
+@Rule(
+    id="WB110",
+    severity=Severity.INFO,
+    title="the release is missing or unknown",
+    because="keys, defaults, Java and known bugs differ between releases",
+    fix="pass --release, such as emr-7.14.0",
+    source="EMR Release Guide, emr-release-app-versions-7.x",
+    proof="the rule reports only what lint cannot check",
+    of_hbase=False,
+    of_hbase_1=True,
+)
+def _release(node: LintedNode) -> Iterator[Violation]:
+    label = node.subject.release_label
+    if label is None:
+        yield Violation(
+            "",
+            "the file does not name its release, so rules about particular releases report nothing",
+            classification="",
+        )
+    elif SPARK_ONLY.fullmatch(label):
+        unknown = unknown_release(label)
+        yield Violation("", f"{label} {unknown.why}", classification="", fix=unknown.fix)
+    elif node.release is None:
+        why = "is not a release label, so rules about particular releases report nothing"
+        yield Violation("", f"{label!r} {why}", classification="", fix=f"write {nearest_label(label)}")
+    elif node.has_hbase_1:
+        checked = "lint checked only what holds for any HBase, or without HBase"
+        yield Violation("", f"{label} ships an HBase before 2: {checked}", classification="", fix=OLDER_FIX)
+    elif node.release.hbase < HBASE_26:
+        unchecked = "lint did not check its keys and defaults, nor its known bugs"
+        yield Violation("", f"{label} ships an HBase before 2.6: {unchecked}", classification="", fix=OLDER_FIX)
+    elif not node.exact:
+        unknown = unknown_release(label)
+        message = f"{label} {unknown.why}; lint treats it as {node.release.label}"
+        yield Violation("", message, classification="", fix=unknown.fix)
+
+
+@emr_rule(
+    id="WB116",
+    severity=Severity.WARNING,
+    consequence=Consequence.NOT_SAFE,
+    title="release past its standard support",
+    because="AWS no longer fixes defects or security holes in it",
+    fix="launch a new cluster on a newer release",
+    source="EMR Release Guide, the table of supported lifecycle on the release's page, and emr-standard-support",
+)
+def _past_support(node: LintedNode) -> Iterator[Violation]:
+    until = node.release.support_until if node.release else None
+    if until and until < today():
+        label = node.subject.release_label
+        yield Violation("", f"standard support of {label} ended on or before {until}", classification="")
+
+
+HBASE_26: Final = (2, 6, 0)
+OLDER_FIX: Final = "use emr-7.6.0 or later if the cache must survive a restart"
+
 
 BOTH: Final = ("primary", "core")
 EXPORT: Final = "export"
@@ -120,7 +179,7 @@ def _nearest_classification(path: ClassificationPath) -> ClassificationPath | No
     return next((name for name in near if name.removesuffix("2") != path.removesuffix("2")), None)
 
 
-@Rule(
+@emr_hbase_rule(
     id="WB114",
     severity=Severity.ERROR,
     consequence=Consequence.IGNORED,
@@ -128,9 +187,7 @@ def _nearest_classification(path: ClassificationPath) -> ClassificationPath | No
     because="EMR reads variables only from the export classification that is nested inside",
     fix="move it into export, a classification nested inside hbase-env",
     source=APPS,
-    proof=NO_AWS,
     roles=BOTH,
-    of_hbase_1=True,
 )
 def _outside_export(node: LintedNode) -> Iterator[Violation]:
     for (path, key), setting in node.settings.items():

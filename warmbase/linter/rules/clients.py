@@ -1,4 +1,4 @@
-"""Clients, and what HBase lets them do."""
+"""Clients, what HBase lets them do, and credentials."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Final
 from warmbase.emr.cluster_spec import Setting, TableCoprocessor
 from warmbase.linter.finding import Consequence, Severity
 from warmbase.linter.node import LintedNode
-from warmbase.linter.rule import Rule, Violation
+from warmbase.linter.rule import Rule, Violation, emr_rule
+from warmbase.linter.secret import holds_credential
 
 AUTHENTICATION: Final = "hbase.security.authentication"
 AUTHORIZATION: Final = "hbase.security.authorization"
@@ -27,12 +28,6 @@ def _authenticates(node: LintedNode) -> bool:
     if setting is not None and (setting.is_placeholder or setting.value.strip().lower() == "kerberos"):
         return True
     return node.subject.has_kerberos
-
-
-def _shows_kerberos(node: LintedNode) -> bool:
-    """Return whether the source would show a KDC; a list of classifications shows nothing else of its cluster."""
-    subject = node.subject
-    return bool(subject.only or subject.groups or subject.applications) or node.setting(AUTHENTICATION) is not None
 
 
 @Rule(
@@ -68,7 +63,10 @@ def _open_to_networks(node: LintedNode) -> Iterator[Violation]:
     of_hbase_1=True,
 )
 def _permissions_of_anybody(node: LintedNode) -> Iterator[Violation]:
-    if (node.text(AUTHORIZATION) or "").lower() == "true" and _shows_kerberos(node) and not _authenticates(node):
+    # Only a source that has more than a list of classifications would show a KDC.
+    subject = node.subject
+    shows_kdc = subject.only or subject.groups or subject.applications or node.setting(AUTHENTICATION) is not None
+    if (node.text(AUTHORIZATION) or "").lower() == "true" and shows_kdc and not _authenticates(node):
         yield Violation(AUTHORIZATION, "HBase checks permissions of users that it does not authenticate")
 
 
@@ -192,3 +190,19 @@ def _listed(coprocessors: Sequence[TableCoprocessor]) -> str:
 
 def _of_table(table: str, coprocessors: Sequence[TableCoprocessor], message: str) -> Violation:
     return Violation(table, message, classification="table", line=coprocessors[0].line)
+
+
+@emr_rule(
+    id="WB901",
+    severity=Severity.ERROR,
+    consequence=Consequence.NOT_SAFE,
+    title="static credential",
+    because="DescribeCluster returns it, logs store it, and nobody rotates it",
+    fix="remove it; nodes use the role of their instance profile",
+    source="EMR Management Guide, emr-iam-role-for-ec2",
+    roles=("primary", "core"),
+)
+def _static_credentials(node: LintedNode) -> Iterator[Violation]:
+    for (_, key), setting in node.settings.items():
+        if holds_credential(key, setting.value):
+            yield Violation(setting, f"{key} {'is meant for' if setting.is_placeholder else 'contains'} a credential")

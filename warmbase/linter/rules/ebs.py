@@ -10,7 +10,7 @@ from warmbase.emr.cluster_spec import EbsVolume
 from warmbase.ground.units import MIB
 from warmbase.linter.finding import Severity
 from warmbase.linter.node import LintedNode, instance_of, instance_store
-from warmbase.linter.rule import NO_AWS, Rule, Violation, emr_rule
+from warmbase.linter.rule import Violation, emr_hbase_rule, emr_rule
 from warmbase.sizing import gp3
 
 _volume_violation = partial(Violation, "VolumeSpecification", classification="")
@@ -78,15 +78,13 @@ def _iops_beyond_the_instance(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@Rule(
+@emr_hbase_rule(
     id="WB704",
     severity=Severity.WARNING,
     title="gp3 volume of the cache without a throughput",
     because="the default is the bottleneck of the published benchmark, and more costs cents",
     fix="set Throughput; warmbase plan computes how much the reads need",
     source=GP3,
-    proof=NO_AWS,
-    of_hbase_1=True,
 )
 def _throughput_unsaid(node: LintedNode) -> Iterator[Violation]:
     for volume in _gp3(node):
@@ -146,15 +144,13 @@ def _limits(volume: EbsVolume) -> Iterator[str]:
         yield f"{volume.throughput_mib_s:,} MiB/s"
 
 
-@Rule(
+@emr_hbase_rule(
     id="WB707",
     severity=Severity.WARNING,
     title="cache on an old volume type",
     because="the throughput of such a volume depends on its size, or on a spinning disk",
     fix="use gp3",
     source=GP3,
-    proof=NO_AWS,
-    of_hbase_1=True,
 )
 def _old_volume(node: LintedNode) -> Iterator[Violation]:
     disks, _ = instance_store(node)

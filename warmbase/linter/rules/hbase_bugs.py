@@ -14,7 +14,7 @@ from warmbase.ground.release import Version
 from warmbase.linter.finding import Severity
 from warmbase.linter.node import LintedNode
 from warmbase.linter.rule import Rule, Violation
-from warmbase.linter.rules.retention import BALANCER
+from warmbase.linter.rules.persistence import BALANCER
 
 FIRST: Final = (2, 6, 0)
 """The first HBase with a cache that survives a restart: older ones are not examined for bugs."""

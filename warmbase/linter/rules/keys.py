@@ -70,15 +70,14 @@ def _read_by(node: LintedNode, key: str) -> bool:
     return not (hbase or hadoop or emr) and any(entry.exists_in(node.release) for entry in entries)
 
 
-def _is_open(key: str) -> bool:
-    """Return whether a key contains a free name, such as that of a user or of a file system."""
-    return SCHEME.fullmatch(key) is not None or any(
-        key.startswith(prefix) and key != prefix for prefix in key_prefixes()
-    )
-
-
 def _is_catalogued(key: str) -> bool:
-    return key in _catalogued() or key in REPLACED or _is_open(key)
+    """Return whether a key is known, or contains a free name, such as that of a user or of a file system."""
+    return (
+        key in _catalogued()
+        or key in REPLACED
+        or SCHEME.fullmatch(key) is not None
+        or any(key.startswith(prefix) and key != prefix for prefix in key_prefixes())
+    )
 
 
 @Rule(
@@ -195,7 +194,8 @@ def _nobody_reads_it_there(node: LintedNode) -> Iterator[Violation]:
         elif key.startswith(OF_WAL) and path not in READ_BY_HBASE:
             yield Violation(setting, f"HBase does not read {key} from {path}", fix=f"set it in {SITE}")
         elif key.startswith(OF_HBASE) and path in NOT_HBASE and not _is_for_emr(key):
-            yield Violation(setting, f"HBase does not read {key} from {path}", fix=f"set it in {_ours(key)}")
+            right = next((path for path, name in CATALOGUE if name == key), SITE)
+            yield Violation(setting, f"HBase does not read {key} from {path}", fix=f"set it in {right}")
         elif key.startswith("yarn.") and path in NOT_YARN:
             yield Violation(setting, f"YARN does not read {key} from {path}", fix="set it in yarn-site")
 
@@ -203,10 +203,6 @@ def _nobody_reads_it_there(node: LintedNode) -> Iterator[Violation]:
 def _is_for_emr(key: str) -> bool:
     """Return whether EMR itself reads the key and derives settings of HBase from it."""
     return key.startswith("hbase.emr.") or key == "hbase.regionserver.fixed.heap.enabled"
-
-
-def _ours(key: str) -> str:
-    return next((path for path, name in CATALOGUE if name == key), SITE)
 
 
 @Rule(

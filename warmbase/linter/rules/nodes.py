@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Final
 
 from warmbase.linter.finding import Consequence, Severity
 from warmbase.linter.node import LintedNode, instance_of, jvm_options
-from warmbase.linter.rule import NO_AWS, Rule, Violation, emr_rule
+from warmbase.linter.rule import Violation, emr_hbase_rule, emr_rule
 
 GROUPS: Final = "InstanceGroups"
 YARN: Final = "yarn.nodemanager.resource.memory-mb"
-_node_rule = partial(Rule, proof=NO_AWS, of_hbase_1=True)
 
 
-@_node_rule(
+@emr_hbase_rule(
     id="WB701",
     severity=Severity.ERROR,
     consequence=Consequence.NOT_SAFE,
@@ -34,7 +32,7 @@ def _managed_scaling(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@_node_rule(
+@emr_hbase_rule(
     id="WB715",
     severity=Severity.ERROR,
     consequence=Consequence.NOT_SAFE,
@@ -94,7 +92,7 @@ def _no_agent(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@_node_rule(
+@emr_hbase_rule(
     id="WB710",
     severity=Severity.ERROR,
     consequence=Consequence.IGNORED,
@@ -109,7 +107,7 @@ def _no_hbase(node: LintedNode) -> Iterator[Violation]:
         yield Violation("Applications", "HBase is not among the applications", classification="")
 
 
-@_node_rule(
+@emr_hbase_rule(
     id="WB711",
     severity=Severity.WARNING,
     title="heap set, memory of YARN not set",
@@ -143,7 +141,7 @@ def _key_pair(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@_node_rule(
+@emr_hbase_rule(
     id="WB713",
     severity=Severity.WARNING,
     title="task nodes",
@@ -162,7 +160,7 @@ def _task_nodes(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@_node_rule(
+@emr_hbase_rule(
     id="WB714",
     severity=Severity.INFO,
     title="one primary node",

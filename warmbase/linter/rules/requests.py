@@ -8,7 +8,7 @@ from typing import Final
 from warmbase.ground.units import MIB
 from warmbase.linter.finding import Consequence, Severity
 from warmbase.linter.node import EXPORT, SITE, JvmOptions, LintedNode, is_all_placeholder, jvm_options, size_mib
-from warmbase.linter.rule import NEEDS_LOAD, NO_AWS, Rule, Violation
+from warmbase.linter.rule import NEEDS_LOAD, Rule, Violation, emr_hbase_rule
 from warmbase.sizing.server.memory import POOL_BUFFER_BYTES
 
 HANDLERS: Final = "hbase.regionserver.handler.count"
@@ -130,7 +130,7 @@ def _few_handlers(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@Rule(
+@emr_hbase_rule(
     id="WB423",
     severity=Severity.WARNING,
     consequence=Consequence.IGNORED,
@@ -139,9 +139,7 @@ def _few_handlers(node: LintedNode) -> Iterator[Violation]:
     "ZooKeeper that it starts",
     fix="set it in the classification zookeeper-config, by the part of its name that follows property",
     source="HBase Reference Guide, ZooKeeper; HBase 2.6.2 ZKConfig; EMR Release Guide, emr-zookeeper",
-    proof=NO_AWS,
     roles=("primary", "core"),
-    of_hbase_1=True,
 )
 def _zookeeper_of_hbase(node: LintedNode) -> Iterator[Violation]:
     for (path, key), setting in node.settings.items():

@@ -1,14 +1,16 @@
-"""The root in S3, its store file tracker and its client."""
+"""The root in S3, its store file tracker, and its client, S3A or EMRFS."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Final
 
 from warmbase.configurations.properties.property import Span
-from warmbase.linter.finding import Consequence, Severity, new_value
+from warmbase.facts.table import rows
+from warmbase.linter.finding import REMOVED, Consequence, Severity, new_value
 from warmbase.linter.node import LintedNode
-from warmbase.linter.rule import NO_AWS, Rule, Violation
+from warmbase.linter.rule import NO_AWS, Rule, Violation, emr_hbase_rule
 
 ROOT: Final = "hbase.rootdir"
 TRACKER: Final = "hbase.store.file-tracker.impl"
@@ -25,7 +27,7 @@ FILE_SYSTEM_CACHE: Final = {
 """The key of Trino's file-system cache for each key of RubiX that has one (Trino 476 AlluxioFileSystemCacheConfig)."""
 
 
-@Rule(
+@emr_hbase_rule(
     id="WB603",
     severity=Severity.WARNING,
     consequence=Consequence.WILL_NOT_START,
@@ -33,8 +35,6 @@ FILE_SYSTEM_CACHE: Final = {
     because="a root that is a whole bucket works only with the slash",
     fix="add a slash",
     source=ON_S3,
-    proof=NO_AWS,
-    of_hbase_1=True,
 )
 def _bucket_without_slash(node: LintedNode) -> Iterator[Violation]:
     root = node.text(ROOT)
@@ -42,7 +42,7 @@ def _bucket_without_slash(node: LintedNode) -> Iterator[Violation]:
         yield Violation(ROOT, f"{root} lacks a slash at its end", fix=f"write {root}/", edit=new_value(f"{root}/"))
 
 
-@Rule(
+@emr_hbase_rule(
     id="WB604",
     severity=Severity.ERROR,
     consequence=Consequence.NOT_SAFE,
@@ -50,8 +50,6 @@ def _bucket_without_slash(node: LintedNode) -> Iterator[Violation]:
     because="EMR sets up the file system, the cache and the shutdown according to the storage mode",
     fix="set hbase.emr.storageMode=s3 with a root in S3, or neither",
     source=ON_S3,
-    proof=NO_AWS,
-    of_hbase_1=True,
 )
 def _root_and_mode_differ(node: LintedNode) -> Iterator[Violation]:
     mode, root = node.text("hbase.emr.storageMode", "hbase"), node.text(ROOT)
@@ -82,16 +80,14 @@ def _read_policy(node: LintedNode) -> Iterator[Violation]:
         yield Violation(READ_POLICY, "S3A can switch to random reads, which slows scans and compactions down")
 
 
-@Rule(
+@emr_hbase_rule(
     id="WB606",
     severity=Severity.ERROR,
     title="store file tracker that the release does not have",
     because="EMR offers the tracker FILE from 7.4 on",
     fix="remove it, or use emr-7.4.0 or later",
     source=ON_S3,
-    proof=NO_AWS,
     emr=Span(until=(7, 4, 0)),
-    of_hbase_1=True,
 )
 def _tracker_too_early(node: LintedNode) -> Iterator[Violation]:
     tracker = node.text(TRACKER)
@@ -166,3 +162,55 @@ def _rubix(node: LintedNode) -> Iterator[Violation]:
 def _weekly_loss(node: LintedNode) -> Iterator[Violation]:
     if node.caches and node.unstated(MAJOR):
         yield Violation(MAJOR, "once a week HBase rewrites every store, and so drops every cached block")
+
+
+CONSISTENT: Final = "fs.s3.consistent"
+MAPPING: Final = "fs.s3a.emrfs.compatibility.enable"
+OF_EMRFS: Final = ("fs.s3.", "fs.s3n.")
+IMPLEMENTATION: Final = ("fs.s3.impl", "fs.s3n.impl")
+READERS: Final = ("emrfs-site", "core-site", "hbase-site")
+
+
+@cache
+def _emrfs_only() -> Mapping[str, str]:
+    """Return the keys that only EMRFS reads, each with what to do instead."""
+    return {row["key"]: row["instead"] for row in rows("emrfs-only.csv")}
+
+
+@Rule(
+    id="WB611",
+    severity=Severity.WARNING,
+    consequence=Consequence.IGNORED,
+    title="EMRFS key that S3A does not read",
+    because="from EMR 7.10 on, S3A reads s3://, and EMR maps only some keys of EMRFS to keys of S3A",
+    fix="remove it",
+    source="EMR Release Guide, emr-s3a-migrate",
+    proof=NO_AWS,
+    emr=Span(since=(7, 10, 0)),
+    of_hbase=False,
+)
+def _without_counterpart(node: LintedNode) -> Iterator[Violation]:
+    if node.on_emrfs:
+        return
+    view = node.text(CONSISTENT, "emrfs-site")
+    has_no_view = view is not None and view.lower() == "false"
+    maps = (node.text(MAPPING, "core-site") or "true").lower() != "false"
+    for (path, key), setting in node.settings.items():
+        if path not in READERS or (
+            key.startswith(CONSISTENT) and (has_no_view or setting.value.strip().lower() == "false")
+        ):
+            continue
+        instead = _emrfs_only().get(CONSISTENT if key.startswith(CONSISTENT) else key)
+        if instead is not None:
+            yield Violation(
+                setting,
+                f"{key} configures EMRFS; S3A has no counterpart",
+                fix=instead,
+                edit=REMOVED if instead.startswith("remove it") else None,
+            )
+        elif not maps and key.startswith(OF_EMRFS) and key not in IMPLEMENTATION:
+            yield Violation(
+                setting,
+                f"{key} configures EMRFS, and {MAPPING}=false keeps EMR from mapping it to S3A",
+                fix=f"write the key of S3A, or remove {MAPPING}",
+            )

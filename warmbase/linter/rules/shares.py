@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import numpy as np
@@ -92,7 +92,7 @@ def _not_one(node: LintedNode, defaults: Mapping[str, float], what: str) -> Iter
     shares = [share for share in values if share is not None and 0 <= share <= 1]
     if at is None or len(shares) < len(values):
         return
-    added = _float32_sum(shares)
+    added = sum(map(np.float32, shares), np.float32(0))  # rounded first, and added in this order, as HBase does
     if added != 1:
         yield Violation(at, f"{what} add up to {added:.8f} in float32, not to 1")
 
@@ -184,11 +184,3 @@ def _l1_thresholds(node: LintedNode) -> Iterator[Violation]:
     at = _setting_at_fault(node, LRU_GOAL, LRU_ACCEPT)
     if at and goal is not None and accept is not None and not goal < accept < 1:
         yield Violation(at, f"L1 would start to evict at {accept:g} and stop at {goal:g}")
-
-
-def _float32_sum(shares: Iterable[float]) -> float:
-    """Return the sum in this order, each share rounded to float32 first, as HBase adds them."""
-    total = np.float32(0)
-    for share in shares:
-        total += np.float32(share)
-    return float(total)

@@ -43,7 +43,9 @@ def _value(node: LintedNode) -> Iterator[Violation]:
             continue
         why = entry.values.refusal(setting.value)
         if why is not None:
-            yield Violation(setting, why, fix=f"use {_accepted(entry)}", edit=_certain_edit(entry, setting))
+            right = right_value(entry.values, setting.value)
+            edit = None if right is None else new_value(right)
+            yield Violation(setting, why, fix=f"use {_accepted(entry)}", edit=edit)
 
 
 def _certain_edit(entry: HBaseProperty, setting: Setting) -> Edit | None:
@@ -76,7 +78,8 @@ def _kind(node: LintedNode) -> Iterator[Violation]:
         version = node.release.hbase if node.release else None
         default = known.default_in(version) if version else known.defaults[known.versions[-1]]
         kind = default_kind(default)
-        if kind and not kind.accepts(setting.value):
+        # A value that names another property may be of any kind.
+        if kind and "${" not in setting.value and not kind.form.fullmatch(setting.value.strip()):
             yield Violation(
                 setting,
                 f"{key}: {setting.value!r} is not {kind.name}; HBase's default is {default}",
@@ -153,6 +156,7 @@ def _unquoted(node: LintedNode) -> Iterator[Violation]:
 
 
 AMOUNT: Final = re.compile(r"([0-9][0-9,_]*(?:\.[0-9]+)?)\s*([A-Za-z%]*)")
+GROUPS_OF_THREE: Final = re.compile(r"[0-9]{1,3}(?:[,_][0-9]{3})+(?:\.[0-9]+)?")
 BINARY: Final = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40, "p": 50}
 BYTES: Final[Mapping[str, int]] = {
     suffix: 2**power for letter, power in BINARY.items() for suffix in (letter, f"{letter}b", f"{letter}ib") if suffix
@@ -187,22 +191,12 @@ def _certain(values: Values, text: str) -> str | None:
     if isinstance(values, Switch):
         return SWITCHES.get(text.lower())
     amount = AMOUNT.fullmatch(text)
-    if amount is None or not isinstance(values, Whole | Decimal) or _odd_groups(amount[1]):
+    if amount is None or not isinstance(values, Whole | Decimal):
         return None
-    number = float(re.sub("[,_]", "", amount[1]))
-    return _converted(number, amount[2], values)
-
-
-def _member(values: Values, part: str) -> str | None:
-    return part if values.refusal(part) is None else _certain(values, part)
-
-
-def _odd_groups(digits: str) -> bool:
-    """Return whether separators do not stand between groups of three digits."""
-    return bool(re.search("[,_]", digits)) and not re.fullmatch(r"[0-9]{1,3}(?:[,_][0-9]{3})+(?:\.[0-9]+)?", digits)
-
-
-def _converted(number: float, suffix: str, values: Whole | Decimal) -> str | None:
+    digits, suffix = amount[1], amount[2]
+    if re.search("[,_]", digits) and not GROUPS_OF_THREE.fullmatch(digits):
+        return None
+    number = float(re.sub("[,_]", "", digits))
     if suffix == "%":
         return f"{number / 100:g}" if isinstance(values, Decimal) and values.most <= 1 else None
     if not suffix:
@@ -213,16 +207,16 @@ def _converted(number: float, suffix: str, values: Whole | Decimal) -> str | Non
     return f"{int(number * suffixes[suffix.lower()] / unit)}"
 
 
+def _member(values: Values, part: str) -> str | None:
+    return part if values.refusal(part) is None else _certain(values, part)
+
+
 class ValueKind(Struct, frozen=True):
     """A kind of value by its name, the form that Hadoop's Configuration accepts, and what another value does."""
 
     name: str
     form: re.Pattern[str]
     consequence: Consequence
-
-    def accepts(self, value: str) -> bool:
-        """Return whether Configuration reads the value; one that names another property may be of any kind."""
-        return "${" in value or self.form.fullmatch(value.strip()) is not None
 
 
 SWITCH: Final = ValueKind("true or false", re.compile("true|false", re.IGNORECASE), Consequence.IGNORED)

@@ -8,7 +8,7 @@ from typing import Final
 from warmbase.emr.cluster_spec import Setting
 from warmbase.linter.finding import REMOVED, Consequence, Severity
 from warmbase.linter.node import LintedNode, mount_of
-from warmbase.linter.rule import NO_AWS, Rule, Violation, emr_rule
+from warmbase.linter.rule import NO_AWS, Rule, Violation, emr_hbase_rule, emr_rule
 
 WAL: Final = "EMR Release Guide, emr-hbase-wal"
 DIRECTORIES: Final = (("hdfs-site", "dfs.datanode.data.dir"), ("yarn-site", "yarn.nodemanager.local-dirs"))
@@ -19,17 +19,13 @@ def _core_count(node: LintedNode) -> int | None:
     return core.count if core else None
 
 
-def _emr_replication(cores: int) -> int:
-    """Return EMR's default of dfs.replication by the number of core nodes (emr-plan-storage)."""
-    return 1 if cores < 4 else 2 if cores < 10 else 3  # noqa: PLR2004 - the rule's own figures
-
-
 def _replication(node: LintedNode) -> float | None:
     """Return dfs.replication, or EMR's default where the number of nodes is known."""
     cores = _core_count(node)
-    default = _emr_replication(cores) if cores else None
     if node.unstated("dfs.replication", "hdfs-site"):
-        return default
+        if not cores:
+            return None
+        return 1 if cores < 4 else 2 if cores < 10 else 3  # noqa: PLR2004 - the default by nodes (emr-plan-storage)
     return node.number("dfs.replication", None, "hdfs-site")
 
 
@@ -53,7 +49,7 @@ def _more_copies_than_nodes(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@Rule(
+@emr_hbase_rule(
     id="WB602",
     severity=Severity.ERROR,
     consequence=Consequence.NOT_SAFE,
@@ -61,17 +57,12 @@ def _more_copies_than_nodes(node: LintedNode) -> Iterator[Violation]:
     because="if that node is lost, so are all writes since the last flush",
     fix="set dfs.replication=2 in hdfs-site, or use EMR WAL",
     source="EMR Management Guide, emr-plan-storage",
-    proof=NO_AWS,
-    of_hbase_1=True,
 )
 def _one_copy_of_the_log(node: LintedNode) -> Iterator[Violation]:
     elsewhere = [node.setting(key, "hbase") for key in ("hbase.emr.readreplica.enabled", "hbase.emr.wal.enabled")]
     copies = _replication(node)
-    if (
-        any(setting and (setting.is_placeholder or _on(setting)) for setting in elsewhere)
-        or copies is None
-        or copies > 1
-    ):
+    has_other_log = any(setting and (setting.is_placeholder or _on(setting)) for setting in elsewhere)
+    if has_other_log or copies is None or copies > 1:
         return
     setting = node.setting("dfs.replication", "hdfs-site")
     why = "" if setting else f", EMR's default for {_core_count(node)} core nodes"
@@ -86,15 +77,13 @@ def _on(setting: Setting) -> bool:
     return setting.value.strip().lower() == "true"
 
 
-@Rule(
+@emr_hbase_rule(
     id="WB609",
     severity=Severity.ERROR,
     title="hbase.wal.provider together with EMR WAL",
     because="EMR fails to reconfigure the cluster",
     fix="remove hbase.wal.provider",
     source=WAL,
-    proof=NO_AWS,
-    of_hbase_1=True,
 )
 def _wal_provider(node: LintedNode) -> Iterator[Violation]:
     if node.text("hbase.emr.wal.enabled", "hbase") == "true" and node.setting("hbase.wal.provider"):
@@ -103,15 +92,13 @@ def _wal_provider(node: LintedNode) -> Iterator[Violation]:
         )
 
 
-@Rule(
+@emr_hbase_rule(
     id="WB610",
     severity=Severity.ERROR,
     title="EMR WAL where it does not work",
     because="EMR WAL supports only active clusters with data in S3 and instance groups, and needs a workspace",
     fix="remove it, or add what is missing",
     source=WAL,
-    proof=NO_AWS,
-    of_hbase_1=True,
 )
 def _wal_elsewhere(node: LintedNode) -> Iterator[Violation]:
     enabled = node.setting("hbase.emr.wal.enabled", "hbase")
