@@ -20,9 +20,9 @@ ANSWER_IS_NO: Final = 3
 
 def complete_environment(_context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
     """Return the names of environments that begin with these letters, for completion in a shell."""
-    from warmbase.environments.reader.read import environment_names  # noqa: PLC0415 - only a completion needs it
+    from warmbase.environments.reader.read import environment_files  # noqa: PLC0415 - only a completion needs it
 
-    return [name for name in environment_names() if name.startswith(start)]
+    return [name for name in environment_files() if name.startswith(start)]
 
 
 environment_argument: Final = click.argument("environment", metavar="ENV", shell_complete=complete_environment)

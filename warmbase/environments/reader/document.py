@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -71,13 +71,13 @@ def forbidden_character(text: str) -> str | None:
 
 def path_text(path: YamlPath) -> str:
     """Return the path as a message writes it: `clusters.blue.core.volumes[0].size`."""
-    return "".join(map(_part_text, path)).removeprefix(".")
-
-
-def _part_text(part: str | int) -> str:
-    if isinstance(part, int):
-        return f"[{part}]"
-    return f".{part}" if part.isprintable() and part else f".{part!r}"
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            text += f".{part}" if part.isprintable() and part else f".{part!r}"
+    return text.removeprefix(".")
 
 
 def load_document(path: Path, source: str) -> Document:
@@ -85,41 +85,54 @@ def load_document(path: Path, source: str) -> Document:
     try:
         content = read_regular_file(path, MOST_BYTES + 1)
     except OSError as error:
-        raise InvalidInput([_unreadable(source, str(error))]) from None
+        raise _unreadable(source, error) from None
     return parse_document(content, source, Path(source).parent)
+
+
+def _unreadable(source: str, error: OSError | UnicodeDecodeError) -> InvalidInput:
+    fix = "name an environment (environments/NAME.yaml) or give a path"
+    return InvalidInput.of(where=source, what="cannot be read", why=str(error), fix=fix)
 
 
 def parse_document(content: bytes, source: str, directory: Path) -> Document:
     """Return the document that the content of a file is. Raises as `load_document`."""
-    walk = _Walk(source=source)
     try:
-        text = _text(content)
-        _refuse_depth(text)
+        if len(content) > MOST_BYTES:
+            raise yaml.MarkedYAMLError(problem=f"it is longer than {MOST_BYTES:,} bytes")
+        text = content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+        level = 0
+        # Brackets that nest too deep are refused before anything recurses: libyaml's composer would end the process.
+        for event in yaml.parse(text, Loader=SafeLoader):
+            level += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if level > MOST_LEVELS:
+                line = event.start_mark.line + 1 if event.start_mark else 1
+                raise yaml.MarkedYAMLError(problem=f"line {line} nests deeper than {MOST_LEVELS} levels")
         loader = SafeLoader(text)
-        node = loader.get_single_node()
-        if node:
-            walk.walk(loader, node, ())
-        values = loader.construct_document(node) if node else None
+        root = loader.get_single_node()
+        lines, written, problems = _walk(loader, root, source) if root else ({}, {}, [])
+        values = loader.construct_document(root) if root else None
     except UnicodeDecodeError as error:
-        raise InvalidInput([_unreadable(source, str(error))]) from None
+        raise _unreadable(source, error) from None
     except yaml.YAMLError as error:
-        raise InvalidInput([_not_yaml(source, error)]) from None
+        mark = getattr(error, "problem_mark", None)
+        raise InvalidInput.of(
+            where=f"{source}:{mark.line + 1}" if mark else source,
+            what="is not YAML",
+            why=str(getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be parsed"),
+            fix="mend the line, or put the value in quotes; two blanks indent, a tab never does",
+        ) from None
+    rows = text.splitlines()
     return Document(
         source=source,
         values=values,
-        lines=walk.lines,
-        written=walk.written,
-        problems=tuple(walk.problems),
+        lines=lines,
+        written=written,
+        problems=tuple(problems),
         directory=directory,
-        assumed=frozenset(_assumed(text.splitlines(), walk.lines)),
+        assumed=frozenset(
+            path for path, line in lines.items() if any(map(ASSUMED.search, rows[comment_start(rows, line) : line]))
+        ),
     )
-
-
-def _assumed(text: Sequence[str], lines: Mapping[YamlPath, int]) -> Iterator[YamlPath]:
-    """Yield the entries with a mark behind their value, or in the comment right above it."""
-    for path, line in lines.items():
-        if any(ASSUMED.search(comment) for comment in text[comment_start(text, line) : line]):
-            yield path
 
 
 def comment_start(text: Sequence[str], line: int) -> int:
@@ -130,126 +143,61 @@ def comment_start(text: Sequence[str], line: int) -> int:
     return start
 
 
-def _text(content: bytes) -> str:
-    if len(content) > MOST_BYTES:
-        raise yaml.MarkedYAMLError(problem=f"it is longer than {MOST_BYTES:,} bytes")
-    return content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+def _walk(
+    loader: yaml.SafeLoader, root: yaml.Node, source: str
+) -> tuple[dict[YamlPath, int], dict[YamlPath, str], list[Problem]]:
+    """Return the lines, the scalars and the problems of all nodes, and make text of every key.
 
-
-def _refuse_depth(text: str) -> None:
-    """Refuse brackets that nest too deep before anything recurses, because libyaml's composer would end the process."""
-    level = 0
-    for event in yaml.parse(text, Loader=SafeLoader):
-        level += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if level > MOST_LEVELS:
-            line = event.start_mark.line + 1 if event.start_mark else 1
-            raise yaml.MarkedYAMLError(problem=f"line {line} nests deeper than {MOST_LEVELS} levels")
-
-
-class _Walk(Struct, kw_only=True):
-    """Collects values, lines and problems while it walks over the nodes of a file."""
-
-    source: str
-    lines: dict[YamlPath, int] = field(default_factory=dict)
-    written: dict[YamlPath, str] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
-    entries: int = 0
-
-    def walk(self, loader: yaml.SafeLoader, node: yaml.Node, path: YamlPath) -> None:
-        """Raises YAMLError for a value that cannot be made, and for aliases that have no end."""
-        self.entries += 1
-        self.lines.setdefault(path, node.start_mark.line + 1)
-        if self.entries > MOST_ENTRIES or len(path) > MOST_LEVELS:
+    Raises YAMLError for a value that cannot be made, and for aliases that have no end.
+    """
+    lines: dict[YamlPath, int] = {}
+    written: dict[YamlPath, str] = {}
+    problems: list[Problem] = []
+    entries = 0
+    pending: list[tuple[yaml.Node | None, yaml.Node, YamlPath]] = [(None, root, ())]
+    while pending:
+        key, node, path = pending.pop()
+        if key is not None:
+            line = key.start_mark.line + 1
+            if path in lines:
+                why = f"is already in line {lines[path]}, and YAML would silently keep only the last"
+                fix = "remove one of the two"
+                problems.append(Problem(where=f"{source}:{line}", what=path_text(path), why=why, fix=fix))
+                known: dict[YamlPath, int] | dict[YamlPath, str]
+                for known in (lines, written):
+                    for within in [entry for entry in known if entry[: len(path)] == path]:
+                        del known[within]
+            lines[path] = line
+        entries += 1
+        lines.setdefault(path, node.start_mark.line + 1)
+        if entries > MOST_ENTRIES or len(path) > MOST_LEVELS:
             raise _mistake(node, "its aliases refer to themselves, or multiply to more than an environment holds")
+        for scalar in (key, node):
+            if isinstance(scalar, yaml.ScalarNode) and (forbidden := forbidden_character(scalar.value)):
+                where, character = f"{source}:{scalar.start_mark.line + 1}", f"U+{ord(forbidden):04X}"
+                why = f"contains the control character {character}, which no configuration file of HBase can hold"
+                problems.append(Problem(where=where, what=path_text(path), why=why, fix="remove the character"))
         if isinstance(node, yaml.ScalarNode):
-            self.written[path] = node.value
-            self._check_characters(node, path)
-            _refuse_scalar(loader, node)
-        for here, value in self._parts(node, path):
-            self.walk(loader, value, here)
-
-    def _parts(self, node: yaml.Node, path: YamlPath) -> Iterator[tuple[YamlPath, yaml.Node]]:
-        if isinstance(node, yaml.SequenceNode):
-            yield from (((*path, index), value) for index, value in enumerate(node.value))
-        if isinstance(node, yaml.MappingNode):
-            node.value = [(_text_key(key), value) for key, value in node.value]
-            for key, value in node.value:
-                here = (*path, str(key.value))
-                self._enter(here, key.start_mark.line + 1)
-                self._check_characters(key, here)
-                yield here, value
-
-    def _check_characters(self, node: yaml.Node, path: YamlPath) -> None:
-        forbidden = forbidden_character(str(node.value))
-        if forbidden:
-            line = node.start_mark.line + 1
-            self.problems.append(_forbidden_character(f"{self.source}:{line}", path, forbidden))
-
-    def _enter(self, path: YamlPath, line: int) -> None:
-        if path in self.lines:
-            self.problems.append(_duplicate_key(self.source, path, line, self.lines[path]))
-            entries: dict[YamlPath, int] | dict[YamlPath, str]
-            for entries in (self.lines, self.written):
-                for within in [entry for entry in entries if entry[: len(path)] == path]:
-                    del entries[within]
-        self.lines[path] = line
-
-
-def _text_key(key: yaml.Node) -> yaml.Node:
-    """The key as text: no key of ours is a number or a switch, and `on` is one for YAML."""
-    if not isinstance(key, yaml.ScalarNode):
-        raise _mistake(key, "a key is a word, not a list or a mapping")
-    if key.tag == MERGE:
-        return key
-    return yaml.ScalarNode(TEXT, key.value, key.start_mark, key.end_mark)
-
-
-def _refuse_scalar(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> None:
-    """PyYAML's constructors fail in ways of their own: the 30th of February, a number of 5,000 digits."""
-    try:
-        loader.construct_object(node)
-    except (ValueError, ArithmeticError, LookupError, AttributeError):
-        kind = node.tag.rpartition(":")[2]
-        raise _mistake(node, f"{node.value[:20]!r} looks like a value of YAML's type {kind}, and is none") from None
+            written[path] = node.value
+            try:
+                loader.construct_object(node)
+            except (ValueError, ArithmeticError, LookupError, AttributeError):
+                # PyYAML's constructors fail in ways of their own: the 30th of February, a number of 5,000 digits.
+                kind = node.tag.rpartition(":")[2]
+                problem = f"{node.value[:20]!r} looks like a value of YAML's type {kind}, and is none"
+                raise _mistake(node, problem) from None
+        elif isinstance(node, yaml.SequenceNode):
+            pending += [(None, value, (*path, index)) for index, value in enumerate(node.value)][::-1]
+        elif isinstance(node, yaml.MappingNode):
+            for index, (name, value) in enumerate(node.value):
+                if not isinstance(name, yaml.ScalarNode):
+                    raise _mistake(name, "a key is a word, not a list or a mapping")
+                if name.tag != MERGE:
+                    # No key of ours is a number or a switch, and `on` is one for YAML.
+                    text = yaml.ScalarNode(TEXT, name.value, name.start_mark, name.end_mark)
+                    node.value[index] = (text, value)
+            pending += [(name, value, (*path, str(name.value))) for name, value in node.value][::-1]
 
 
 def _mistake(node: yaml.Node, problem: str) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
-
-
-def _duplicate_key(source: str, path: YamlPath, line: int, first: int) -> Problem:
-    return Problem(
-        where=f"{source}:{line}",
-        what=path_text(path),
-        why=f"is already in line {first}, and YAML would silently keep only the last",
-        fix="remove one of the two",
-    )
-
-
-def _forbidden_character(where: str, path: YamlPath, character: str) -> Problem:
-    return Problem(
-        where=where,
-        what=path_text(path),
-        why=f"contains the control character U+{ord(character):04X}, which no configuration file of HBase can hold",
-        fix="remove the character",
-    )
-
-
-def _unreadable(source: str, reason: str) -> Problem:
-    return Problem(
-        where=source,
-        what="cannot be read",
-        why=reason,
-        fix="name an environment (environments/NAME.yaml) or give a path",
-    )
-
-
-def _not_yaml(source: str, error: yaml.YAMLError) -> Problem:
-    mark = getattr(error, "problem_mark", None)
-    reason = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be parsed"
-    return Problem(
-        where=f"{source}:{mark.line + 1}" if mark else source,
-        what="is not YAML",
-        why=str(reason),
-        fix="mend the line, or put the value in quotes; two blanks indent, a tab never does",
-    )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
@@ -42,20 +42,16 @@ def locate(name_or_path: str) -> Path:
     """
     if _is_path(name_or_path):
         return Path(name_or_path)
-    environments = _environments()
-    if name_or_path in environments:
-        return environments[name_or_path]
-    near = get_close_matches(name_or_path, environments, n=1)
-    fix = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(environments)}; or give a path"
+    files = environment_files()
+    if name_or_path in files:
+        return files[name_or_path]
+    near = get_close_matches(name_or_path, files, n=1)
+    fix = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(files)}; or give a path"
     raise InvalidInput.of(where=name_or_path, what="environment", why="there is no such environment", fix=fix)
 
 
-def environment_names() -> tuple[str, ...]:
-    """Return the name of each file in environments/."""
-    return tuple(_environments())
-
-
-def _environments() -> dict[str, Path]:
+def environment_files() -> dict[str, Path]:
+    """Return the file of each environment that has a name, the user's own in place of one that comes with warmbase."""
     folders = (EXAMPLES, Path.cwd() / HOME)
     return {file.stem: file for folder in folders for file in sorted(folder.glob("*.yaml"))}
 
@@ -101,8 +97,7 @@ def environment_of(document: Document) -> Environment:
     ranged = _ranges_of(document)
     if ranged.ranges:
         raise range_error(ranged.ranges.values())
-    document = ranged.document
-    return _file(document).build(document)
+    return _file(ranged.document).build(ranged.document)
 
 
 def _ranges_of(document: Document) -> RangedDocument:
@@ -115,12 +110,12 @@ def _ranges_of(document: Document) -> RangedDocument:
         _file(document)
     except InvalidInput as error:
         # That a range is not a number, for example, is no mistake; that its key does not exist is one.
-        problems += [other for other in error.problems if other.why == UNKNOWN_KEY or not _is_within(other.what, keys)]
+        problems += [
+            other
+            for other in error.problems
+            if other.why == UNKNOWN_KEY or not any(f"{other.what}.".startswith(f"{key}.") for key in keys)
+        ]
     raise InvalidInput(sorted(problems, key=_line))
-
-
-def _is_within(key: str, keys: Iterable[str]) -> bool:
-    return any(key == enclosing or key.startswith(f"{enclosing}.") for enclosing in keys)
 
 
 def _file(document: Document) -> EnvironmentFile:
@@ -132,13 +127,9 @@ def _file(document: Document) -> EnvironmentFile:
         errors = error.errors(include_url=False)
         problems += [problem(document, EnvironmentFile, details) for details in errors]
         file = _right_part(document.values, errors)
-    if file is not None:
-        problems += [
-            Problem(
-                where=document.where(refusal.at), what=path_text(refusal.at) or "file", why=refusal.why, fix=refusal.fix
-            )
-            for refusal in refusals(file)
-        ]
+    for refusal in refusals(file):
+        where, what = document.where(refusal.at), path_text(refusal.at) or "file"
+        problems.append(Problem(where=where, what=what, why=refusal.why, fix=refusal.fix))
     if problems or file is None:
         raise InvalidInput(sorted(problems, key=_line))
     return file
@@ -204,56 +195,34 @@ def shared_roots(environment: Environment) -> list[Problem]:
     own file need not exist yet.
     """
     source = Path(environment.source)
+    names, roots = list[Problem](), list[Problem]()
     written = source.exists()
-    files = (
-        file
-        for file in sorted(source.parent.glob("*.y*ml"))
-        if file.is_file() and not (written and file.samefile(source))
-    )
-    others = [other for file in files if (other := _read(file))]
-    return [
-        *(_one_name(environment, other) for other in others if _are_one(environment, other)),
-        *(_shared(environment, other) for other in others if _shares(environment, other)),
-    ]
-
-
-def _are_one(environment: Environment, other: Environment) -> bool:
-    """Return whether their stacks have the same names in the same place."""
-    apart = environment.account and other.account and environment.account != other.account
-    return (environment.name, environment.region) == (other.name, other.region) and not apart
-
-
-def _one_name(environment: Environment, other: Environment) -> Problem:
-    return Problem(
-        where=environment.source,
-        what="name",
-        why=f"{other.source} has the same name, {other.name}, in the same region: both would be the same stacks, and"
-        " each deployment would replace what the other has made",
-        fix="give one of them another name",
-    )
-
-
-def _read(file: Path) -> Environment | None:
-    try:
-        return read_environment(str(file))
-    except InvalidInput:
-        return None
-
-
-def _shares(environment: Environment, other: Environment) -> bool:
-    if not (environment.mode.keeps_data_in_s3 and other.mode.keeps_data_in_s3) or _are_one(environment, other):
-        return False
-    return environment.root.overlaps(other.root)
-
-
-def _shared(environment: Environment, other: Environment) -> Problem:
-    return Problem(
-        where=environment.source,
-        what="storage.root" if environment.root.existing else "name",
-        why=f"its root, {environment.root.url}, and that of {other.source}, {other.root.url}, are one:"
-        " each would have a cluster that writes to it, and two writers corrupt it",
-        fix="put both clusters into one file, one active and one replica, or give one of them another root",
-    )
+    for file in sorted(source.parent.glob("*.y*ml")):
+        if not file.is_file() or (written and file.samefile(source)):
+            continue
+        try:
+            other = read_environment(str(file))
+        except InvalidInput:
+            continue
+        apart = environment.account and other.account and environment.account != other.account
+        if (environment.name, environment.region) == (other.name, other.region) and not apart:
+            why = f"{other.source} has the same name, {other.name}, in the same region: both would be the same stacks,"
+            why += " and each deployment would replace what the other has made"
+            fix = "give one of them another name"
+            names.append(Problem(where=environment.source, what="name", why=why, fix=fix))
+        elif (
+            environment.mode.keeps_data_in_s3 and other.mode.keeps_data_in_s3 and environment.root.overlaps(other.root)
+        ):
+            roots.append(
+                Problem(
+                    where=environment.source,
+                    what="storage.root" if environment.root.existing else "name",
+                    why=f"its root, {environment.root.url}, and that of {other.source}, {other.root.url}, are one:"
+                    " each would have a cluster that writes to it, and two writers corrupt it",
+                    fix="put both clusters into one file, one active and one replica, or give one of them another root",
+                )
+            )
+    return [*names, *roots]
 
 
 def is_revision(file: Path, revision: str) -> bool:
@@ -267,50 +236,52 @@ def environment_at(file: Path, revision: str) -> Environment:
     Raises InvalidInput where git, the checkout, the revision or the file at that revision is missing, and as
     `read_environment` for a file that was faulty at the time.
     """
-    file = file.resolve()
-    prefix = _prefix(file, revision)
+    file, where = file.resolve(), f"--against {revision}"
+    if not shutil.which("git"):
+        why = "git is not installed, and there is no file of that name"
+        raise InvalidInput.of(where=where, what="needs git", why=why, fix="compare with a file")
+    top = _git(file, "rev-parse", "--show-prefix")
+    if top.returncode:
+        answer = top.stderr.decode(errors="replace").strip().splitlines() or ["git does not say why"]
+        raise InvalidInput.of(
+            where=where,
+            what="no such file, and no git checkout",
+            why=f"{file.parent} is not in a git checkout, or git refuses to read it: {answer[0]}",
+            fix="compare with a file: --against FILE",
+        )
+    # The file's directory, from the top of its checkout.
+    prefix = PurePosixPath(top.stdout.decode(errors="replace").strip())
     commit = _commit(file, revision)
     if commit is None:
-        raise _refused(
-            revision,
-            "no such file and no such git revision",
-            f"the checkout that holds {file.name} has no branch, tag or commit of that name",
-            f"list its commits: git log --oneline -- {file.name}; a shallow clone has no others until you run git fetch"
-            " --unshallow",
+        raise InvalidInput.of(
+            where=where,
+            what="no such file and no such git revision",
+            why=f"the checkout that holds {file.name} has no branch, tag or commit of that name",
+            fix=f"list its commits: git log --oneline -- {file.name}; a shallow clone has no others until you run git"
+            " fetch --unshallow",
         )
-    content = _content(file, commit, file.name)
-    if content is None:
-        raise _refused(
-            revision,
-            f"has no file {prefix / file.name}",
-            "the file did not exist at that revision, or had another name",
-            f"show the plan alone: warmbase plan {file.stem}",
+    shown = _git(file, "show", f"{commit}:./{file.name}")
+    if shown.returncode:
+        raise InvalidInput.of(
+            where=where,
+            what=f"has no file {prefix / file.name}",
+            why="the file did not exist at that revision, or had another name",
+            fix=f"show the plan alone: warmbase plan {file.stem}",
         )
-    document = parse_document(content, f"{revision}:{prefix / file.name}", Path())
+    document = parse_document(shown.stdout, f"{revision}:{prefix / file.name}", Path())
     with tempfile.TemporaryDirectory(prefix="warmbase-") as checkout:
         directory = Path(checkout, prefix)
         directory.mkdir(parents=True, exist_ok=True)
-        for name in _inside(_named_files(document), prefix):
-            _write(directory / name, _content(file, commit, name))
+        # The files that the workload names, as far as they are in the checkout: an inspection, and a popularity curve.
+        for path in (("workload", "inspection"), ("workload", "popularity", "curve")):
+            name = _value_at(document.values, path)
+            if not name or not isinstance(name, str) or normpath(prefix / name).startswith(("..", "/")):
+                continue
+            shown = _git(file, "show", f"{commit}:./{name}")
+            if not shown.returncode:
+                (directory / name).parent.mkdir(parents=True, exist_ok=True)
+                (directory / name).write_bytes(shown.stdout)
         return environment_of(replace(document, directory=directory))
-
-
-def _prefix(file: Path, revision: str) -> PurePosixPath:
-    """Return the file's directory, from the top of its checkout. Raises InvalidInput without git or checkout."""
-    if not shutil.which("git"):
-        raise _refused(
-            revision, "needs git", "git is not installed, and there is no file of that name", "compare with a file"
-        )
-    result = _git(file, "rev-parse", "--show-prefix")
-    if result.returncode:
-        lines = result.stderr.decode(errors="replace").strip().splitlines() or ["git does not say why"]
-        raise _refused(
-            revision,
-            "no such file, and no git checkout",
-            f"{file.parent} is not in a git checkout, or git refuses to read it: {lines[0]}",
-            "compare with a file: --against FILE",
-        )
-    return PurePosixPath(result.stdout.decode(errors="replace").strip())
 
 
 def _commit(file: Path, revision: str) -> str | None:
@@ -319,35 +290,6 @@ def _commit(file: Path, revision: str) -> str | None:
     return None if result.returncode else result.stdout.decode().strip()
 
 
-def _content(file: Path, commit: str, name: str) -> bytes | None:
-    """Return the content of a file at a commit, named from the environment's directory; None where it has none."""
-    result = _git(file, "show", f"{commit}:./{name}")
-    return None if result.returncode else result.stdout
-
-
 def _git(file: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     command = [shutil.which("git") or "git", "-C", str(file.parent), *arguments]
     return subprocess.run(command, capture_output=True, check=False, stdin=subprocess.DEVNULL)
-
-
-def _named_files(document: Document) -> Iterator[str]:
-    """Yield the files that the workload names: an inspection, and a popularity curve."""
-    for path in (("workload", "inspection"), ("workload", "popularity", "curve")):
-        name = _value_at(document.values, path)
-        if name and isinstance(name, str):
-            yield name
-
-
-def _inside(names: Iterator[str], prefix: PurePosixPath) -> Iterator[str]:
-    """Yield the names that stay in the checkout."""
-    return (name for name in names if not normpath(prefix / name).startswith(("..", "/")))
-
-
-def _write(path: Path, content: bytes | None) -> None:
-    if content is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-
-
-def _refused(revision: str, what: str, why: str, fix: str) -> InvalidInput:
-    return InvalidInput.of(where=f"--against {revision}", what=what, why=why, fix=fix)
