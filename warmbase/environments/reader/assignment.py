@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Final, Self
@@ -38,8 +38,13 @@ class Assignment(Struct, frozen=True, kw_only=True):
     def parse(cls, text: str) -> Self:
         """Return the assignment that `PATH=VALUE` describes. Raises InvalidInput where it describes none."""
         written, equals, value = text.partition("=")
-        path = tuple(_path(written.strip()))
-        if not equals or not path:
+        # The parts of a path such as `clusters.blue.core.volumes[0].size`; the free keys of a section are one part.
+        matches = list(PART.finditer(written.strip()))
+        path: YamlPath = tuple(match[1] or int(match[2]) for match in matches)
+        free = FREE_KEYS.get(str(path[0]), len(path)) if path else 0
+        if path[free:]:
+            path = (*path[:free], path_text(path[free:]))
+        if not equals or not path or "".join(match.group() for match in matches) != written.strip():
             raise InvalidInput.of(
                 where=f"{OPTION} {text}",
                 what="is not PATH=VALUE",
@@ -49,8 +54,8 @@ class Assignment(Struct, frozen=True, kw_only=True):
                 fix=f"write it like {EXAMPLE}",
             )
         document = _value(value, f"{OPTION} {path_text(path)}")
-        has_text = len(path) > FREE_KEYS.get(str(path[0]), len(path)) and () in document.written
-        document = replace(document, values=document.written[()]) if has_text else document
+        if len(path) > free and () in document.written:
+            document = replace(document, values=document.written[()])
         return cls(path=path, value=document, text=value.strip())
 
     @classmethod
@@ -68,18 +73,6 @@ class Assignment(Struct, frozen=True, kw_only=True):
         return self.where if self.path[0] == "overrides" else f"{OPTION} {path_text(self.path)}={self.text}"
 
 
-def _path(text: str) -> Iterator[str | int]:
-    """Yield the parts of a path such as `clusters.blue.core.volumes[0].size`; nothing for what is not a path."""
-    matches = list(PART.finditer(text))
-    if "".join(match.group() for match in matches) != text:
-        return
-    parts = [match[1] or int(match[2]) for match in matches]
-    free = FREE_KEYS.get(str(parts[0]) if parts else "", len(parts))
-    yield from parts[:free]
-    if parts[free:]:
-        yield path_text(tuple(parts[free:]))
-
-
 def _value(text: str, where: str) -> Document:
     """Return the value as YAML reads it. Raises InvalidInput that names the option instead of a line."""
     try:
@@ -93,85 +86,67 @@ def _value(text: str, where: str) -> Document:
 def assigned(document: Document, assignments: Iterable[Assignment]) -> Document:
     """Return the document with those values in it, the later of two for one path."""
     for assignment in assignments:
-        named = replace(assignment, path=_of_table(document, assignment.path))
-        _check_name(document, named)
-        document = _assigned(document, named)
+        path, value = assignment.path, assignment.value
+        if path[: len(TABLES)] == TABLES:
+            # The name of a table, which HBase allows to have dots, is one part.
+            rest = path_text(path[len(TABLES) :])
+            tables = (str(entry[-1]) for entry in document.lines if entry[:-1] == TABLES)
+            named = max((name for name in tables if rest.startswith(f"{name}.")), key=len, default="")
+            if "." in named and named not in path:
+                path = (*TABLES, named, *path[len(TABLES) + named.count(".") + 1 :])
+        known = document.lines.keys() | document.assigned.keys()
+        for section in (TABLES, CLUSTERS):
+            # A key of a table or a cluster that is not in the file, but has nearly the same name as one that is.
+            enclosing = path[: len(section) + 1]
+            if enclosing[:-1] != section or len(path) == len(enclosing) or enclosing in known:
+                continue
+            names = [str(entry[-1]) for entry in document.lines if entry[:-1] == section]
+            if near := get_close_matches(str(enclosing[-1]), names, n=1):
+                added = f"To add {str(enclosing[-1])!r}, set {path_text(enclosing)} as a whole"
+                raise InvalidInput.of(
+                    where=assignment.where,
+                    what="no such place",
+                    why=f"the file has no {path_text(enclosing)}",
+                    fix=f"did you mean {near[0]!r}? {added}",
+                )
+        created = [path[:end] for end in range(1, len(path)) if path[:end] not in known]
+        inside = [(*path, *entry) for entry in value.lines]
+        document = replace(
+            document,
+            values=_with_value(document.values, replace(assignment, path=path), 0),
+            lines={entry: line for entry, line in document.lines.items() if entry[: len(path)] != path},
+            written={entry: text for entry, text in document.written.items() if entry[: len(path)] != path}
+            | {(*path, *entry): text for entry, text in value.written.items()},
+            problems=(*document.problems, *value.problems),
+            assigned={entry: where for entry, where in document.assigned.items() if entry[: len(path)] != path}
+            | dict.fromkeys((*created, path, *inside), assignment.where),
+        )
     return document
-
-
-def _of_table(document: Document, path: YamlPath) -> YamlPath:
-    """Return the path with the name of a table as one part, which HBase allows to have dots."""
-    tables = [entry[2] for entry in document.lines if entry[:2] == TABLES and len(entry) == len(TABLES) + 1]
-    rest = path_text(path[len(TABLES) :]) if path[: len(TABLES)] == TABLES else ""
-    named = max((str(name) for name in tables if rest.startswith(f"{name}.")), key=len, default="")
-    if "." not in named or named in path:
-        return path
-    return (*TABLES, named, *path[len(TABLES) + named.count(".") + 1 :])
-
-
-def _check_name(document: Document, assignment: Assignment) -> None:
-    """Raise InvalidInput for one key of a table or a cluster that is not in the file, but has nearly the same name."""
-    for section in (TABLES, CLUSTERS):
-        depth = len(section) + 1
-        enclosing = assignment.path[:depth]
-        if enclosing[:-1] != section or len(assignment.path) == depth or _is_known(document, enclosing):
-            continue
-        names = [str(entry[-1]) for entry in document.lines if entry[:-1] == section]
-        if near := get_close_matches(str(enclosing[-1]), names, n=1):
-            raise InvalidInput.of(
-                where=assignment.where,
-                what="no such place",
-                why=f"the file has no {path_text(enclosing)}",
-                fix=f"did you mean {near[0]!r}? To add {str(enclosing[-1])!r}, set {path_text(enclosing)} as a whole",
-            )
-
-
-def _assigned(document: Document, assignment: Assignment) -> Document:
-    path, value = assignment.path, assignment.value
-    created = [path[:end] for end in range(1, len(path)) if not _is_known(document, path[:end])]
-    inside = [(*path, *entry) for entry in value.lines]
-    return replace(
-        document,
-        values=_with_value(document.values, assignment, 0),
-        lines={entry: line for entry, line in document.lines.items() if entry[: len(path)] != path},
-        written={entry: text for entry, text in document.written.items() if entry[: len(path)] != path}
-        | {(*path, *entry): text for entry, text in value.written.items()},
-        problems=(*document.problems, *value.problems),
-        assigned={entry: where for entry, where in document.assigned.items() if entry[: len(path)] != path}
-        | dict.fromkeys((*created, path, *inside), assignment.where),
-    )
-
-
-def _is_known(document: Document, path: YamlPath) -> bool:
-    return path in document.lines or path in document.assigned
 
 
 def _with_value(container: object, assignment: Assignment, depth: int) -> object:
     """Return a copy of what is at that depth of the path, with the value in it; an alias elsewhere stays as it is."""
     if depth == len(assignment.path):
         return assignment.value.values
-    key = assignment.path[depth]
+    key, why = assignment.path[depth], ""
     if isinstance(key, int):
-        if not isinstance(container, list) or key >= len(container):
-            raise _no_such_place(assignment, depth, f"is not a list with an entry [{key}]")
-        entries = list(container)
-        entries[key] = _with_value(entries[key], assignment, depth + 1)
-        return entries
-    if container is not None and not isinstance(container, dict):
-        kind = (
-            "a list; name its entry by number, such as [0]" if isinstance(container, list) else "a value without keys"
+        if isinstance(container, list) and key < len(container):
+            entries = list(container)
+            entries[key] = _with_value(entries[key], assignment, depth + 1)
+            return entries
+        why = f"is not a list with an entry [{key}]"
+    elif isinstance(container, list):
+        why = "is a list; name its entry by number, such as [0]"
+    elif container is not None and not isinstance(container, dict):
+        why = "is a value without keys"
+    if why:
+        enclosing = path_text(assignment.path[:depth]) or "the file"
+        raise InvalidInput.of(
+            where=assignment.where, what="no such place", why=f"{enclosing} {why}", fix=f"set {enclosing} as a whole"
         )
-        raise _no_such_place(assignment, depth, f"is {kind}")
-    mapping = dict(container or {})
+    mapping = dict(container) if isinstance(container, dict) else {}
     mapping[key] = _with_value(mapping.get(key), assignment, depth + 1)
     return mapping
-
-
-def _no_such_place(assignment: Assignment, depth: int, why: str) -> InvalidInput:
-    enclosing = path_text(assignment.path[:depth]) or "the file"
-    return InvalidInput.of(
-        where=assignment.where, what="no such place", why=f"{enclosing} {why}", fix=f"set {enclosing} as a whole"
-    )
 
 
 WIDTH: Final = 110
@@ -188,34 +163,26 @@ def edited_text(text: str, document: Document, assignments: Iterable[Assignment]
     """
     wanted = list(assignments)
     values = _without_nulls(assigned(document, wanted).values)
-    edited = text
+    lines = text.splitlines(keepends=True)
     for assignment in wanted:
-        edited = _replaced(edited, document, assignment)
-    if repr(_values(edited)) == repr(values):  # To Python, `true`, 1 and 1.0 are equal.
+        path, line = assignment.path, document.lines.get(assignment.path, 0)
+        if not line or path not in document.written:
+            continue
+        key, old = re.escape(str(path[-1])), re.escape(document.written[path])
+        found = re.search(rf"""\b{key}:\s*(["']?{old}["']?)""", lines[line - 1])
+        if found:
+            lines[line - 1] = lines[line - 1][: found.start(1)] + assignment.text + lines[line - 1][found.end(1) :]
+        if all(path[: len(entry)] == entry for entry, other in document.lines.items() if other == line):
+            start = comment_start(lines, line)
+            lines[start:line] = [ASSUMED.sub(EARLIER, comment) for comment in lines[start:line]]
+    edited = "".join(lines)
+    try:
+        written = _without_nulls(parse_document(edited.encode(), "", Path()).values)
+    except InvalidInput:
+        written = None
+    if repr(written) == repr(values):  # To Python, `true`, 1 and 1.0 are equal.
         return edited
     return yaml.safe_dump(values, sort_keys=False, default_flow_style=None, allow_unicode=True, width=WIDTH)
-
-
-def _replaced(text: str, document: Document, assignment: Assignment) -> str:
-    """Return the text with the new value on the line of its key, or unchanged if that line lacks the old value."""
-    path, line = assignment.path, document.lines.get(assignment.path, 0)
-    if not line or path not in document.written:
-        return text
-    lines = text.splitlines(keepends=True)
-    key, old = re.escape(str(path[-1])), re.escape(document.written[path])
-    replacement = lambda match: match[1] + assignment.text  # noqa: E731 - a template would interpret backslashes
-    lines[line - 1] = re.sub(rf"""(\b{key}:\s*)["']?{old}["']?""", replacement, lines[line - 1], count=1)
-    if all(path[: len(entry)] == entry for entry, other in document.lines.items() if other == line):
-        start = comment_start(lines, line)
-        lines[start:line] = [ASSUMED.sub(EARLIER, comment) for comment in lines[start:line]]
-    return "".join(lines)
-
-
-def _values(text: str) -> object:
-    try:
-        return _without_nulls(parse_document(text.encode(), "", Path()).values)
-    except InvalidInput:
-        return None
 
 
 def _without_nulls(value: object) -> object:

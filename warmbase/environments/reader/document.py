@@ -197,6 +197,7 @@ def _walk(
                     text = yaml.ScalarNode(TEXT, name.value, name.start_mark, name.end_mark)
                     node.value[index] = (text, value)
             pending += [(name, value, (*path, str(name.value))) for name, value in node.value][::-1]
+    return lines, written, problems
 
 
 def _mistake(node: yaml.Node, problem: str) -> yaml.MarkedYAMLError:

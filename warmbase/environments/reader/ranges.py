@@ -56,30 +56,24 @@ class InputRange(Struct, frozen=True, kw_only=True, dict=True):
     follows: str | None = None
 
     @property
-    def least(self) -> float:
-        """Return the least value that the input may have."""
-        return self.value(0.0)
-
-    @property
     def middle(self) -> float:
         """Return the value that represents the range where one value is needed: the mid, or else the median."""
         return self.value(0.5) if self.mid is None else self.mid
 
     def value(self, probability: float) -> float:
         """Return the value below which the input lies with this probability: the quantile."""
-        value = self._value(probability)
-        return float(round(value)) if self.is_whole else value
-
-    def _value(self, probability: float) -> float:
         low, high = self._ends
-        if self.mid is None:
-            if self._is_logarithmic:
-                return math.exp(math.log(low) + probability * (math.log(high) - math.log(low)))
-            return low + probability * (high - low)
-        rising = (self.mid - low) / (high - low)
-        if probability < rising:
-            return low + math.sqrt(probability * (high - low) * (self.mid - low))
-        return high - math.sqrt((1 - probability) * (high - low) * (high - self.mid))
+        if self.mid is not None:
+            rising = (self.mid - low) / (high - low)
+            if probability < rising:
+                value = low + math.sqrt(probability * (high - low) * (self.mid - low))
+            else:
+                value = high - math.sqrt((1 - probability) * (high - low) * (high - self.mid))
+        elif self._is_logarithmic:
+            value = math.exp(math.log(low) + probability * (math.log(high) - math.log(low)))
+        else:
+            value = low + probability * (high - low)
+        return float(round(value)) if self.is_whole else value
 
     def text(self, value: float) -> str:
         """Return a value as it is written in an environment file."""
@@ -104,7 +98,15 @@ class InputRange(Struct, frozen=True, kw_only=True, dict=True):
         """Return the least and greatest possible values; below full confidence, they lie outside `low` and `high`."""
         outside = (1 - self.confidence) / 2
         if self.mid is not None:
-            return self._triangle(outside) if outside else (self.low, self.high)
+            if not outside:
+                return self.low, self.high
+            # The ends of the triangle that has the probability `outside` below `low`, and again above `high`. Each end
+            # follows from the other, and they are computed in turn until they stay the same.
+            least, greatest = self.low, self.high
+            for _ in range(ITERATIONS):
+                least = self.mid - _reach(self.mid - self.low, greatest - self.mid, outside)
+                greatest = self.mid + _reach(self.high - self.mid, self.mid - least, outside)
+            return least, greatest
         if self._is_logarithmic:
             reach = (self.high / self.low) ** (outside / self.confidence)
             return self.low / reach, self.high * reach
@@ -112,19 +114,6 @@ class InputRange(Struct, frozen=True, kw_only=True, dict=True):
         half = 0.5 if self.is_whole else 0.0
         reach = half + (self.high - self.low + 2 * half) * outside / self.confidence
         return self.low - reach, self.high + reach
-
-    def _triangle(self, outside: float) -> tuple[float, float]:
-        """Return the ends of the triangle that has the probability `outside` below `low`, and again above `high`.
-
-        Each end follows from the other by a quadratic equation. The two equations are solved in turn until the ends
-        stay the same.
-        """
-        mid = self.low if self.mid is None else self.mid
-        low, high = self.low, self.high
-        for _ in range(ITERATIONS):
-            low = mid - _reach(mid - self.low, high - mid, outside)
-            high = mid + _reach(self.high - mid, mid - low, outside)
-        return low, high
 
 
 @cache
@@ -164,63 +153,69 @@ class RangedDocument(Struct, frozen=True, kw_only=True):
 
     def at(self, values: Iterable[float]) -> Document:
         """Return the file with these values in place of its ranges, in the order of the ranges."""
-        return assigned(
-            self.document,
-            (
-                Assignment.at(path, input_range.text(value), input_range.where)
-                for (path, input_range), value in zip(self.ranges.items(), values, strict=True)
-            ),
-        )
+        assignments = []
+        for (path, one), value in zip(self.ranges.items(), values, strict=True):
+            assignments.append(Assignment.at(path, one.text(value), one.where))
+        return assigned(self.document, assignments)
 
     def of_cluster(self, environment: Environment, name: str) -> RangedDocument:
         """Return the file with the ranges that the plan of a cluster depends on, and the middle of all others.
 
         The plan of an analytics cluster does not depend on what HBase serves.
         """
-        own = "clusters", name
-        others = {"workload", "targets"} if name in environment.analytics else set()
-        depends = {
-            path: one for path, one in self.ranges.items() if path[:2] == own or path[0] not in {"clusters", *others}
-        }
-        followed = {one.follows for one in depends.values()}
-        ranges = {path: one for path, one in self.ranges.items() if path in depends or one.key in followed}
-        middles = [
-            Assignment.at(path, one.text(one.middle), one.where)
-            for path, one in self.ranges.items()
-            if path not in ranges
-        ]
-        return RangedDocument(document=assigned(self.document, middles), ranges=ranges)
+        others = {"clusters", "workload", "targets"} if name in environment.analytics else {"clusters"}
+        depends = {path for path in self.ranges if path[:2] == ("clusters", name) or path[0] not in others}
+        followed = {self.ranges[path].follows for path in depends}
+        return self._with_middles(
+            path for path, one in self.ranges.items() if path not in depends and one.key not in followed
+        )
 
     @property
     def today(self) -> RangedDocument:
         """Return the file with the middle of each growth, which changes no figure of a plan for today."""
-        growths = {path: entry for path, entry in self.ranges.items() if path[-1] == GROWTH}
-        values = (Assignment.at(path, entry.text(entry.middle), entry.where) for path, entry in growths.items())
-        ranges = {path: entry for path, entry in self.ranges.items() if path not in growths}
-        return RangedDocument(document=assigned(self.document, values), ranges=ranges)
+        return self._with_middles(path for path in self.ranges if path[-1] == GROWTH)
 
     @property
     def middle(self) -> Document:
         """Return the file with the middle of each range in its place."""
-        return self.at(input_range.middle for input_range in self.ranges.values())
+        return self._with_middles(self.ranges).document
+
+    def _with_middles(self, paths: Iterable[YamlPath]) -> RangedDocument:
+        ranges, middles = dict(self.ranges), []
+        for path in paths:
+            one = ranges.pop(path)
+            middles.append(Assignment.at(path, one.text(one.middle), one.where))
+        return RangedDocument(document=assigned(self.document, middles), ranges=ranges)
 
 
 def ranges_in(document: Document) -> RangedDocument:
     """Return a file with its ranges; one with equal ends is a value. Raises InvalidInput with each invalid range."""
-    entries: dict[YamlPath, InputRange] = {}
+    ranges: dict[YamlPath, InputRange] = {}
+    values: list[Assignment] = []
     problems: list[Problem] = []
     for path, value in _range_entries(document.values, ()):
+        where, key = document.where(path), path_text(path)
         try:
-            entries[path] = _range(document, path, value)
-        except InvalidInput as error:
-            problems += error.problems
+            one = _range(where, key, value)
+        except ValueError as error:
+            what, fix = f"{key} is not a valid range", f"write it like {EXAMPLE}"
+            problems.append(Problem(where=where, what=what, why=str(error), fix=fix))
+            continue
+        if one.low == one.high:
+            values.append(Assignment.at(path, one.text(one.low), one.where))
+        else:
+            ranges[path] = one
     if problems:
         raise InvalidInput(problems)
-    ranges = {path: entry for path, entry in entries.items() if entry.low != entry.high}
-    _check_followed(ranges.values())
-    values = [
-        Assignment.at(path, entry.text(entry.low), entry.where) for path, entry in entries.items() if path not in ranges
-    ]
+    independent = sorted(one.key for one in ranges.values() if one.follows is None)
+    for one in ranges.values():
+        if one.follows is not None and one.follows not in independent:
+            raise InvalidInput.of(
+                where=one.where,
+                what=f"{one.key} follows {one.follows}",
+                why=f"{one.follows} is not a range, or it follows another range itself",
+                fix=f"follow one of: {', '.join(independent)}; or remove follows" if independent else "remove follows",
+            )
     return RangedDocument(document=assigned(document, values), ranges=ranges)
 
 
@@ -231,81 +226,65 @@ def range_keys(document: Document) -> frozenset[str]:
 
 def range_error(ranges: Iterable[InputRange]) -> InvalidInput:
     """Return the error of a command that needs one value for each input."""
-    return InvalidInput(
-        Problem(
-            where=input_range.where,
-            what=input_range.key,
-            why=f"is a range, which only {_accepting(input_range)} accept",
-            fix=_one_value(input_range.key),
-        )
-        for input_range in ranges
-    )
-
-
-def _accepting(input_range: InputRange) -> str:
-    """Return the commands that accept a range of this input."""
-    if input_range.key.endswith(f".{GROWTH}"):
-        return "`warmbase plan ENV` and `warmbase plan ENV --months N`"
-    return "`warmbase plan ENV` (alone or with --tornado, --months or --report) and `warmbase explore ENV`"
-
-
-def _one_value(key: str) -> str:
-    section, _, rest = key.partition(".")
-    cluster = rest.partition(".")[0]
-    named = f"; to plan from its range: warmbase plan ENV --cluster {cluster}" if section == "clusters" else ""
-    return f"state one value{named}"
+    problems = []
+    for one in ranges:
+        accepting = "`warmbase plan ENV` (alone or with --tornado, --months or --report) and `warmbase explore ENV`"
+        if one.key.endswith(f".{GROWTH}"):
+            accepting = "`warmbase plan ENV` and `warmbase plan ENV --months N`"
+        section, _, rest = one.key.partition(".")
+        cluster = rest.partition(".")[0]
+        named = f"; to plan from its range: warmbase plan ENV --cluster {cluster}" if section == "clusters" else ""
+        why, fix = f"is a range, which only {accepting} accept", f"state one value{named}"
+        problems.append(Problem(where=one.where, what=one.key, why=why, fix=fix))
+    return InvalidInput(problems)
 
 
 def _range_entries(value: object, path: YamlPath) -> Iterator[tuple[YamlPath, object]]:
     """Yield the entries that are written as ranges, in the sections that may have ranges."""
-    if not _may_have_ranges(path):
-        return
-    if isinstance(value, str) and ".." in value and RANGE.fullmatch(value):
-        yield path, value
-    elif isinstance(value, Mapping):
-        if "low" in value and "high" in value:
-            yield path, value
-        else:
-            for key, inner in value.items():
-                yield from _range_entries(inner, (*path, str(key)))
-
-
-def _may_have_ranges(path: YamlPath) -> bool:
     if path[:1] == ("clusters",):
-        return len(path) < CLUSTER_DEPTH or path[CLUSTER_DEPTH - 1] in OF_CLUSTER
-    return not path or path[0] in SECTIONS
+        may_have_ranges = len(path) < CLUSTER_DEPTH or path[CLUSTER_DEPTH - 1] in OF_CLUSTER
+    else:
+        may_have_ranges = not path or path[0] in SECTIONS
+    if not may_have_ranges:
+        return
+    if isinstance(value, Mapping) and not ("low" in value and "high" in value):
+        for key, inner in value.items():
+            yield from _range_entries(inner, (*path, str(key)))
+    elif isinstance(value, Mapping) or (isinstance(value, str) and ".." in value and RANGE.fullmatch(value)):
+        yield path, value
 
 
-def _check_followed(ranges: Iterable[InputRange]) -> None:
-    """Raise InvalidInput for a range that follows something other than an independent range."""
-    independent = sorted(entry.key for entry in ranges if entry.follows is None)
-    for entry in ranges:
-        if entry.follows is not None and entry.follows not in independent:
-            raise InvalidInput.of(
-                where=entry.where,
-                what=f"{entry.key} follows {entry.follows}",
-                why=f"{entry.follows} is not a range, or it follows another range itself",
-                fix=f"follow one of: {', '.join(independent)}; or remove follows" if independent else "remove follows",
-            )
-
-
-def _range(document: Document, path: YamlPath, value: object) -> InputRange:
-    where, key = document.where(path), path_text(path)
-    parts = _parts(value)
-    confidence = _confidence(where, key, parts.pop("confidence", 1))
+def _range(where: str, key: str, value: object) -> InputRange:
+    """Return the range of a key. Raises ValueError, whose text says why it is none."""
+    if isinstance(value, Mapping):
+        parts: dict[str, object] = {str(name): text for name, text in value.items()}
+        written = flow(value)
+    else:
+        written = str(value)
+        low_text, low_unit, high_text, high_unit = re.fullmatch(RANGE, written).groups()  # type: ignore[union-attr]
+        parts = {"low": f"{low_text} {low_unit or high_unit}", "high": f"{high_text} {high_unit}"}
+    stated = parts.pop("confidence", 1)
+    confidence = parse_fraction(stated if isinstance(stated, int | float) else str(stated))
+    if not confidence:
+        raise ValueError("confidence must be more than 0: it is the probability of a value between low and high")
     follows = parts.pop("follows", None)
-    quantities = {name: END.fullmatch(str(text)) for name, text in parts.items()}
-    matches = {name: match for name, match in quantities.items() if match}
-    if len(matches) != len(parts) or not parts.keys() <= KEYS:
-        why = "its keys must be low, mid, high, confidence and follows, and its ends must be numbers with their units"
-        raise _invalid(where, key, why)
-    numbers = {name: _number(match[1], match[2]) for name, match in matches.items()}
-    units = {_family(match[2]) for match in matches.values()}
+    numbers: dict[str, float] = {}
+    units: set[str] = set()
+    for name, text in parts.items():
+        match = END.fullmatch(str(text))
+        if match is None or name not in KEYS:
+            raise ValueError(
+                "its keys must be low, mid, high, confidence and follows, and its ends must be numbers with their units"
+            )
+        number, unit = match.groups()
+        numbers[name] = float(number.replace("_", "")) * float(SIZE_UNITS.get(unit) or TIME_UNITS.get(unit) or 1)
+        # The unit to which numbers of that kind are converted.
+        units.add("B" if unit in SIZE_UNITS else "s" if unit in TIME_UNITS else unit)
     if len(units) != 1:
-        raise _invalid(where, key, "its ends have units of different kinds")
+        raise ValueError("its ends have units of different kinds")
     low, mid, high = numbers["low"], numbers.get("mid"), numbers["high"]
     if not low <= (low if mid is None else mid) <= high:
-        raise _invalid(where, key, f"{_written(value)} is not in ascending order")
+        raise ValueError(f"{written} is not in ascending order")
     input_range = InputRange(
         key=key,
         where=where,
@@ -316,44 +295,6 @@ def _range(document: Document, path: YamlPath, value: object) -> InputRange:
         confidence=confidence,
         follows=None if follows is None else str(follows),
     )
-    if low < high and input_range.least < 0:
-        raise _invalid(where, key, "with this confidence, it may be less than 0")
+    if low < high and input_range.value(0.0) < 0:
+        raise ValueError("with this confidence, it may be less than 0")
     return input_range
-
-
-def _written(value: object) -> str:
-    return flow(value) if isinstance(value, Mapping) else str(value)
-
-
-def _confidence(where: str, key: str, value: object) -> float:
-    try:
-        confidence = parse_fraction(value if isinstance(value, int | float) else str(value))
-    except ValueError as error:
-        raise _invalid(where, key, str(error)) from None
-    if not confidence:
-        raise _invalid(
-            where, key, "confidence must be more than 0: it is the probability of a value between low and high"
-        )
-    return confidence
-
-
-def _parts(value: object) -> dict[str, object]:
-    if isinstance(value, Mapping):
-        return {str(name): text for name, text in value.items()}
-    match = RANGE.fullmatch(str(value))
-    assert match is not None  # noqa: S101 - found by this pattern
-    low, low_unit, high, high_unit = match.groups()
-    return {"low": f"{low} {low_unit or high_unit}", "high": f"{high} {high_unit}"}
-
-
-def _family(unit: str) -> str:
-    """Return the unit to which numbers of that kind are converted."""
-    return "B" if unit in SIZE_UNITS else "s" if unit in TIME_UNITS else unit
-
-
-def _number(number: str, unit: str) -> float:
-    return float(number.replace("_", "")) * float(SIZE_UNITS.get(unit) or TIME_UNITS.get(unit) or 1)
-
-
-def _invalid(where: str, key: str, why: str) -> InvalidInput:
-    return InvalidInput.of(where=where, what=f"{key} is not a valid range", why=why, fix=f"write it like {EXAMPLE}")
