@@ -28,7 +28,7 @@ from warmbase.operations.cluster.boost import FIRING_SECONDS, WINDOW_SECONDS, Bo
 from warmbase.operations.cluster.caches import read_progress
 from warmbase.operations.cluster.drift import read_running_cluster
 from warmbase.operations.verify.check import HBaseContext
-from warmbase.operations.verify.verification import VOLUME_CHECKS
+from warmbase.operations.verify.verification import boost_checks
 from warmbase.sizing.recovery.warmth import Gate, missing_fraction
 
 
@@ -113,7 +113,7 @@ def results(here: Deployed) -> dict[str, bool | None]:
         caches=unread,
         effective={},
     )
-    return {result.check: result.good for check in VOLUME_CHECKS for result in check(context)}
+    return {result.check: result.good for result in boost_checks(context)}
 
 
 def overview(here: Deployed) -> str:

@@ -31,8 +31,8 @@ from warmbase.operations.cluster.hbase_control import CacheContents
 from warmbase.operations.verify import services
 from warmbase.operations.verify import verification as module
 from warmbase.operations.verify.check import HARMS, PAGE, CheckResult, read_statements
-from warmbase.operations.verify.nodes import NODE_CHECKS, READ_ONLY, REGION_SERVER_CHECKS
-from warmbase.operations.verify.verification import HBASE_CHECKS, unsettled, verification
+from warmbase.operations.verify.nodes import READ_ONLY, index_checks, node_checks, region_server_checks, replica_checks
+from warmbase.operations.verify.verification import hbase_checks, stranger_checks, unsettled, verification
 
 BLOCKS = 1000
 SOURCES = (*Path(module.__file__).parent.glob("*.py"), *Path(trino.__file__).parent.glob("*.py"))
@@ -55,7 +55,7 @@ def _without_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def _node_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out the checks that ask AWS."""
-    monkeypatch.setattr(module, "CHECKS", (*HBASE_CHECKS, *NODE_CHECKS, *REGION_SERVER_CHECKS))
+    monkeypatch.setattr(module, "CHECKS", (hbase_checks, node_checks, region_server_checks))
 
 
 def facts_of(here: Deployed) -> dict[str, Any]:
@@ -230,12 +230,11 @@ def test_a_difference_on_one_node_is_a_mismatch(
 
 
 def test_only_a_cluster_with_kerberos_must_refuse_a_client_without_a_ticket(here: Deployed) -> None:
-    [check] = [check for check in HBASE_CHECKS if "stranger" in check.__name__]
     kerberos = Kerberos(realm="EC2.INTERNAL", admin_password="{{resolve:secretsmanager:hbase/kdc}}")
     nodes = {"i-1": {"stranger": "refused"}, "i-2": {"stranger": "served"}, "i-3": {"stranger": None}}
     for security, expected in ((HBaseSecurity(), []), (HBaseSecurity(kerberos=kerberos), ["2 of 3 nodes differ"])):
         context: Any = SimpleNamespace(launch=replace(here.launch, security=security), nodes=nodes)
-        results = list(check(context))
+        results = list(stranger_checks(context))
         assert [result.found.partition(";")[0] for result in results] == expected
         assert not any(result.good for result in results)
 
@@ -247,16 +246,15 @@ def test_only_a_cluster_with_kerberos_must_refuse_a_client_without_a_ticket(here
 def test_each_node_of_a_replica_must_be_read_only(
     here: Deployed, configuration: dict[str, str | None] | None, observed: str | None
 ) -> None:
-    [check] = [check for check in REGION_SERVER_CHECKS if "replica" in check.__name__]
     nodes = {"i-1": {"configuration": {READ_ONLY: "true"}}, "i-2": {"configuration": configuration}}
     active = here.launch.environment
     replica = replace(active, clusters={"blue": replace(active.clusters["blue"], role="replica")})
     context: Any = SimpleNamespace(launch=replace(here.launch, environment=replica), nodes=nodes)
-    [result] = check(context)
+    [result] = replica_checks(context)
     assert result.good is (observed is None)
     assert (observed or "=true") in result.found
     context.launch = here.launch
-    assert list(check(context)) == []
+    assert list(replica_checks(context)) == []
 
 
 def test_results_are_unknown_where_no_node_answers(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,17 +273,16 @@ def test_results_are_unknown_where_no_node_answers(here: Deployed, monkeypatch: 
 def test_an_index_has_the_blocks_that_its_server_counts_unless_the_cache_has_changed_since(
     counted: int, behind: float, good: object, here: Deployed
 ) -> None:
-    [check] = [check for check in REGION_SERVER_CHECKS if "index" in check.__name__]
     nodes: Any = {"i-1": {"figures": {"l2CacheCount": BLOCKS}}, "i-2": {"figures": {"l2CacheCount": counted}}}
     caches = {"i-1": CACHE, "i-2": replace(CACHE, behind_seconds=behind)}
     context: Any = SimpleNamespace(launch=here.launch, nodes=nodes, caches=caches)
-    [result] = check(context)
+    [result] = index_checks(context)
     assert result.good is good
     assert ("i-2: 1,000 blocks in the index" in result.found) == (good is not True)
     nodes["i-2"]["figures"] = None
-    assert [result.good for result in check(context)] == [True]
+    assert [result.good for result in index_checks(context)] == [True]
     context.caches = "there is no index at /warmbase/cache/index/bucketcache.index"
-    assert [result.good for result in check(context)] == [False]
+    assert [result.good for result in index_checks(context)] == [False]
 
 
 @pytest.mark.parametrize(
@@ -374,7 +371,7 @@ def test_empty_graphs_differ_from_graphs_that_cannot_be_drawn(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(services, "_shows", lambda _, graph: drawn(graph.title))
-    monkeypatch.setattr(module, "CHECKS", services.MONITORING_CHECKS)
+    monkeypatch.setattr(module, "CHECKS", (services.monitoring_checks,))
     findings = results(here, monkeypatch)
     assert findings["graph of requests"].good is of_requests
     assert findings["graphs"].good is of_all
@@ -385,7 +382,7 @@ def test_a_graph_that_cloudwatch_refuses_is_a_mismatch(here: Deployed, monkeypat
         raise ClientError({"Error": {"Code": "ValidationError", "Message": "no such function"}}, "GetMetricData")
 
     monkeypatch.setattr(services, "_shows", refused)
-    monkeypatch.setattr(module, "CHECKS", services.MONITORING_CHECKS)
+    monkeypatch.setattr(module, "CHECKS", (services.monitoring_checks,))
     findings = results(here, monkeypatch)
     assert findings["graphs"].good is False
     assert "no such function" in findings["graphs"].found

@@ -19,14 +19,14 @@ from warmbase.operations.aws.errors import translated
 from warmbase.operations.aws.progress import Say
 from warmbase.operations.cluster.description import described_cluster
 from warmbase.operations.verify.check import Check, CheckResult, Facts, Nodes, VerificationContext
-from warmbase.operations.verify.nodes import DROP_IN, NODE_CHECKS, active_timer, completed_actions, in_unit
+from warmbase.operations.verify.nodes import DROP_IN, active_timer, completed_actions, in_unit, node_checks
 from warmbase.operations.verify.probe import GroupType, NodeProgram, probe_nodes
 from warmbase.operations.verify.services import (
-    ENDPOINT_CHECKS,
-    LAUNCH_CHECKS,
     emr_metrics,
+    endpoint_checks,
     graph_outcomes,
     graphs_with_data,
+    launch_checks,
     published_figures,
     query_alarm,
     subscriptions,
@@ -296,12 +296,12 @@ def _monitoring_checks(context: TrinoContext) -> Iterator[CheckResult]:
 
 
 CHECKS: Final[tuple[Callable[[TrinoContext], Iterator[CheckResult]], ...]] = (
-    *LAUNCH_CHECKS,
-    *ENDPOINT_CHECKS,
+    launch_checks,
+    endpoint_checks,
     emr_metrics,
     _monitoring_checks,
     subscriptions,
-    *NODE_CHECKS,
+    node_checks,
     *SERVER_CHECKS,
 )
 """Every check, in the order of the report."""

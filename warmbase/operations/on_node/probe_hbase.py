@@ -11,6 +11,7 @@ import socket
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -38,20 +39,15 @@ COLLECTOR_LOG = "regionserver-gc.log"
 
 def logs(directory: Path) -> dict[str, Any]:
     """Return the size of the collector's log, and whether the RegionServer's log has the DEBUG lines of our logger."""
-    collector = directory / COLLECTOR_LOG
+    collector, has_lines = directory / COLLECTOR_LOG, False
+    for log in directory.glob("*regionserver*.log"):
+        # Lines that HBase does not write by default.
+        with suppress(OSError), log.open("rb") as lines:
+            has_lines = has_lines or any(b"BucketAllocator" in line and b" DEBUG " in line for line in lines)
     return {
         "collector_bytes": collector.stat().st_size if collector.is_file() else None,
-        "allocator_debug": any(debugs(path) for path in directory.glob("*regionserver*.log")),
+        "allocator_debug": has_lines,
     }
-
-
-def debugs(log: Path) -> bool:
-    """Return whether a log has a DEBUG line of BucketAllocator, which HBase does not write by default."""
-    try:
-        with log.open("rb") as lines:
-            return any(b"BucketAllocator" in line and b" DEBUG " in line for line in lines)
-    except OSError:
-        return False
 
 
 def figures(url: str) -> dict[str, float] | None:

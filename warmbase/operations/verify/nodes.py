@@ -5,7 +5,9 @@ The RegionServer is checked for its JVM, its logs, the properties in force, and 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,7 +16,6 @@ from warmbase.configurations.node_files import GC_LOG, cache_mounts, exported, r
 from warmbase.configurations.properties import CATALOGUE
 from warmbase.emr.cluster_spec import flattened
 from warmbase.ground.units import GIB, MIB
-from warmbase.operations.cluster.hbase_control import CacheContents
 from warmbase.operations.verify.check import Check, CheckResult, Facts, HBaseContext, Nodes, VerificationContext
 
 VOLUME_FRACTION: Final = 0.02  # judgement: the share of a volume that the file system uses for itself
@@ -43,7 +44,24 @@ def active_timer(timer: str) -> Callable[[Facts], tuple[bool, str]]:
     return check
 
 
-def _python_checks(context: VerificationContext) -> Iterator[CheckResult]:
+def completed_actions(nodes: Nodes, row: str) -> Iterator[CheckResult]:
+    """Check that every bootstrap action is complete, which confirms a row of docs/unconfirmed.md."""
+
+    def verdict(facts: Facts) -> tuple[bool, str]:
+        states: Mapping[str, str] = facts["actions"]
+        text = ", ".join(f"{name} {state or 'empty'}" for name, state in states.items())
+        return bool(states) and set(states.values()) == {"done"}, text or "no bootstrap action ran"
+
+    yield from Check(
+        "bootstrap actions",
+        row,
+        "every bootstrap action is done",
+        "read /var/log/bootstrap-actions on that node",
+    ).results_by_node(nodes, verdict)
+
+
+def node_checks(context: VerificationContext) -> Iterator[CheckResult]:
+    """Check the Python, the volumes and the disks of each core node."""
     yield from Check(
         "Python of the node",
         "Python 3.9 is `/usr/bin/python3`",
@@ -52,53 +70,16 @@ def _python_checks(context: VerificationContext) -> Iterator[CheckResult]:
     ).results_by_node(
         context.nodes, lambda facts: (tuple(map(int, facts["python"].split("."))) >= OLDEST_PYTHON, facts["python"])
     )
-
-
-def completed_actions(nodes: Nodes, row: str) -> Iterator[CheckResult]:
-    """Check that every bootstrap action is complete, which confirms a row of docs/unconfirmed.md."""
-    yield from Check(
-        "bootstrap actions",
-        row,
-        "every bootstrap action is done",
-        "read /var/log/bootstrap-actions on that node",
-    ).results_by_node(nodes, _actions_completed)
-
-
-def _actions_completed(facts: Facts) -> tuple[bool, str]:
-    actions: Mapping[str, str] = facts["actions"]
-    states = ", ".join(f"{name} {state or 'empty'}" for name, state in actions.items())
-    return bool(actions) and all(state == "done" for state in actions.values()), states or "no bootstrap action ran"
-
-
-def _volume_checks(context: VerificationContext) -> Iterator[CheckResult]:
-    """Check the size of each volume that has a path of its own."""
     for volume in context.core.volumes:
         if volume.purpose == "data":
-            continue
+            continue  # the only volumes without a path of their own
         for path in cache_mounts(context.core) if volume.purpose == "cache" else ("/warmbase/system",):
             yield from Check(
                 f"volume at {path}",
                 "EMR formats and mounts data volumes before bootstrap actions run",
                 f"{volume.size_gib} GiB",
                 "run lsblk on that node; the bootstrap action recognises a volume by its size",
-            ).results_by_node(context.nodes, _mounted(path, volume.size_gib))
-
-
-def _mounted(path: str, size_gib: int) -> Callable[[Facts], tuple[bool, str]]:
-    def check(facts: Facts) -> tuple[bool, str]:
-        mount = facts["mounts"].get(path)
-        if not mount:
-            return False, "not mounted"
-        gib = int(mount["size"]) / GIB
-        return abs(gib - size_gib) <= max(
-            1.0, VOLUME_FRACTION * size_gib
-        ), f"{gib:,.1f} GiB, {mount['fstype']}, {mount['source']}"
-
-    return check
-
-
-def _disk_checks(context: VerificationContext) -> Iterator[CheckResult]:
-    """Check how EMR and HDFS use the volumes."""
+            ).results_by_node(context.nodes, partial(_mounted, path, volume.size_gib))
     yield from Check(
         "systemd drop-in of the DataNode",
         "The systemd unit of a DataNode is named",
@@ -112,35 +93,40 @@ def _disk_checks(context: VerificationContext) -> Iterator[CheckResult]:
         "no harm: bootstrap-actions/disks.sh takes the largest partition; correct its comment",
     ).results_by_node(context.nodes, _emr_partition)
     if any(volume.purpose == "system" for volume in context.core.volumes):
+
+        def owner(facts: Facts) -> tuple[bool, str]:
+            name = facts["owners"].get("/warmbase/system/hdfs") or ""
+            return name.startswith("hdfs "), name or "the directory does not exist"
+
         yield from Check(
             "owner of the DataNode's directory",
             "A DataNode creates its own directory in `/warmbase/system`",
             "hdfs",
             "correct the mode of /warmbase/system in bootstrap-actions/mount-volumes.sh",
-        ).results_by_node(context.nodes, lambda facts: _owner_verdict(facts["owners"].get("/warmbase/system/hdfs")))
+        ).results_by_node(context.nodes, owner)
+
+
+def _mounted(path: str, size_gib: int, facts: Facts) -> tuple[bool, str]:
+    mount = facts["mounts"].get(path)
+    if not mount:
+        return False, "not mounted"
+    gib = int(mount["size"]) / GIB
+    is_size = abs(gib - size_gib) <= max(1.0, VOLUME_FRACTION * size_gib)
+    return is_size, f"{gib:,.1f} GiB, {mount['fstype']}, {mount['source']}"
 
 
 def _emr_partition(facts: Facts) -> tuple[bool, str]:
-    devices = facts["devices"]
-    if devices is None:
+    if facts["devices"] is None:
         return False, "no answer from lsblk"
+    partitions = [device for device in facts["devices"] if device["type"] == "part"]
+    counts = Counter(partition["pkname"] for partition in partitions)
     small = [
-        device
-        for device in devices
-        if device["type"] == "part"
-        and EMR_PART_GIB[0] <= int(device["size"]) / GIB <= EMR_PART_GIB[1]
-        and sum(1 for other in devices if other["pkname"] == device["pkname"] and other["type"] == "part") > 1
+        f"{partition['name']} {gib:.1f} GiB {partition['mountpoint'] or ''}"
+        for partition in partitions
+        if EMR_PART_GIB[0] <= (gib := int(partition["size"]) / GIB) <= EMR_PART_GIB[1]
+        and counts[partition["pkname"]] > 1
     ]
-    partitions = (f"{part['name']} {int(part['size']) / GIB:.1f} GiB {part['mountpoint'] or ''}" for part in small)
-    return len(small) == 1, ", ".join(partitions).strip() or "no small partition"
-
-
-def _owner_verdict(owner: str | None) -> tuple[bool, str]:
-    return owner is not None and owner.startswith("hdfs "), owner or "the directory does not exist"
-
-
-NODE_CHECKS = (_python_checks, _volume_checks, _disk_checks)
-"""Every check, in the order of the report."""
+    return len(small) == 1, ", ".join(small).strip() or "no small partition"
 
 
 SITES: Final = ("core-site", "hbase-site")
@@ -152,9 +138,10 @@ EMR_CACHE_BYTES: Final = 8 * GIB  # EMR Release Guide, emr-hbase-s3: the default
 ALLOCATOR: Final = "org.apache.hadoop.hbase.io.hfile.bucket.BucketAllocator"
 
 
-def _java_checks(context: HBaseContext) -> Iterator[CheckResult]:
-    """Check the Java version, the user and the JVM flags of the RegionServer."""
-    variables = exported(context.launch.settings.effective("core"))
+def region_server_checks(context: HBaseContext) -> Iterator[CheckResult]:
+    """Check the JVM, the logs, the properties and the cache of the RegionServer on each core node."""
+    core, nodes, mode = context.launch.settings.effective("core"), context.nodes, context.launch.plan.mode
+    variables = exported(core)
     home = Path(variables.get("JAVA_HOME", "")).name
     if home:
         yield from Check(
@@ -162,25 +149,80 @@ def _java_checks(context: HBaseContext) -> Iterator[CheckResult]:
             "Java 21 is installed at `/usr/lib/jvm/jre-21`",
             home,
             "correct the path in configurations/properties/java.py",
-        ).results_by_node(
-            context.nodes, lambda facts: (home in (facts["java"] or ()), ", ".join(facts["java"] or ("no Java",)))
-        )
+        ).results_by_node(nodes, lambda facts: (home in (facts["java"] or ()), ", ".join(facts["java"] or ["no Java"])))
     yield from Check(
         "user of HBase",
         "HBase runs as user `hbase`",
         "hbase",
         "correct --owner in bootstrap-actions/guard-regionserver.sh",
-    ).results_by_node(
-        context.nodes,
-        _process_verdict(lambda process: (process["user"] == "hbase", process["user"])),
-    )
+    ).results_by_node(nodes, _process_verdict(lambda process: (process["user"] == "hbase", process["user"])))
     flags = [flag for flag in region_server_flags(variables) if flag.startswith("-X")]
     yield from Check(
         "JVM flags",
         "The RegionServer runs with the collector flags and the heap that were rendered",
         " ".join(flags),
         "check where hbase-env.sh on that node sets HBASE_REGIONSERVER_OPTS",
-    ).results_by_node(context.nodes, _process_verdict(lambda process: _flags(process["arguments"], flags)))
+    ).results_by_node(nodes, _process_verdict(lambda process: _flags(process["arguments"], flags)))
+
+    if any(GC_LOG in flag for flag in region_server_flags(variables)):
+
+        def has_text(facts: Facts) -> tuple[bool, str]:
+            size = facts["logs"]["collector_bytes"]
+            return bool(size), "the file does not exist" if size is None else f"{size:,} B"
+
+        yield from Check(
+            "garbage collector log",
+            "`/var/log/hbase` exists, and `hbase` can write to it",
+            f"{GC_LOG} is not empty",
+            "correct GC_LOG in configurations/node_files.py",
+        ).results_by_node(nodes, has_text)
+    if any(path == "hbase-log4j2" and value == ALLOCATOR for path, _, value in flattened(core)):
+
+        def has_lines(facts: Facts) -> tuple[bool, str]:
+            found = facts["logs"]["allocator_debug"]
+            return found, "the log has such lines" if found else "the log has no such line"
+
+        yield from Check(
+            "log levels",
+            "A logger named in `hbase-log4j2` is added",
+            "the log of the RegionServer has DEBUG lines of BucketAllocator",
+            "read /etc/hbase/conf/log4j2.properties on that node, and correct configurations/properties",
+        ).results_by_node(nodes, has_lines)
+
+    yield from _setting_checks(context)
+    yield from replica_checks(context)
+    if mode.has_bucket_cache:
+        size_mib = context.launch.plan.cache.size_mib
+
+        def size(facts: Facts) -> tuple[bool, str]:
+            figures = facts["figures"]
+            if not figures:
+                return False, "no answer from the RegionServer"
+            has = (figures["l2CacheSize"] + figures["l2CacheFreeSize"]) / MIB
+            return abs(has - size_mib) <= CACHE_FRACTION * size_mib, f"{has:,.0f} MiB"
+
+        yield from Check(
+            "cache size", "", f"{size_mib:,} MiB", "search the log of the RegionServer for BucketCache"
+        ).results_by_node(nodes, size)
+        yield from index_checks(context)
+    elif mode.keeps_data_in_s3:
+        yield from Check(
+            "EMR's default cache",
+            "EMR uses its default cache of 8 GiB where we configure none",
+            "below 8 GiB",
+            "no harm: correct the size in docs/unconfirmed.md",
+        ).results_by_node(
+            nodes, _figure("l2CacheSize", lambda used: (used < EMR_CACHE_BYTES, f"{used / GIB:,.1f} GiB used"))
+        )
+    if not mode.keeps_data_in_s3:
+        yield from Check(
+            "short-circuit reads",
+            "In mode `hdfs`, the DataNode and the RegionServer can share a socket",
+            "the RegionServer has read blocks without its DataNode",
+            "read a table first; then check the permissions of /var/lib/hadoop-hdfs",
+        ).results_by_node(
+            nodes, _figure("shortCircuitBytesRead", lambda read: (read > 0, f"{read / MIB:,.0f} MiB read"))
+        )
 
 
 def _process_verdict(verdict: Callable[[Mapping[str, Any]], tuple[bool, str]]) -> Callable[[Facts], tuple[bool, str]]:
@@ -199,33 +241,6 @@ def _flags(arguments: list[str], wanted: list[str]) -> tuple[bool, str]:
     if heap and heaps[-1:] != heap:
         return False, f"heap flags: {' '.join(heaps) or 'none'}"
     return not missing, f"missing: {' '.join(missing)}" if missing else f"all flags; {' '.join(heaps)}"
-
-
-def _log_checks(context: HBaseContext) -> Iterator[CheckResult]:
-    """Check the garbage collector's log, and that the RegionServer applies our log levels."""
-    core = context.launch.settings.effective("core")
-    if any(GC_LOG in flag for flag in region_server_flags(exported(core))):
-        yield from Check(
-            "garbage collector log",
-            "`/var/log/hbase` exists, and `hbase` can write to it",
-            f"{GC_LOG} is not empty",
-            "correct GC_LOG in configurations/node_files.py",
-        ).results_by_node(context.nodes, lambda facts: _size_verdict(facts["logs"]["collector_bytes"]))
-    if any(path == "hbase-log4j2" and value == ALLOCATOR for path, _, value in flattened(core)):
-        yield from Check(
-            "log levels",
-            "A logger named in `hbase-log4j2` is added",
-            "the log of the RegionServer has DEBUG lines of BucketAllocator",
-            "read /etc/hbase/conf/log4j2.properties on that node, and correct configurations/properties",
-        ).results_by_node(context.nodes, lambda facts: _log_verdict(has_lines=facts["logs"]["allocator_debug"]))
-
-
-def _log_verdict(*, has_lines: bool) -> tuple[bool, str]:
-    return has_lines, "the log has such lines" if has_lines else "the log has no such line"
-
-
-def _size_verdict(size: int | None) -> tuple[bool, str]:
-    return bool(size), "the file does not exist" if size is None else f"{size:,} B"
 
 
 def _setting_checks(context: HBaseContext) -> Iterator[CheckResult]:
@@ -262,27 +277,23 @@ def _setting_checks(context: HBaseContext) -> Iterator[CheckResult]:
                 row,
                 f"{len(part)} properties of {files} are as rendered",
                 "run warmbase diff --against live; read /etc/hbase/conf/hbase-site.xml on that node",
-            ).results_by_node(context.nodes, _in_force(part))
+            ).results_by_node(context.nodes, partial(_in_force, part))
 
 
-def _in_force(part: Mapping[str, tuple[str, str]]) -> Callable[[Facts], tuple[bool, str]]:
-    """Return the comparison of these properties, each with its file and its value, with what a RegionServer has."""
-
-    def same(facts: Facts) -> tuple[bool, str]:
-        has = facts["configuration"]
-        if has is None:
-            return False, "no answer from the RegionServer"
-        differences = [
-            f"{key}={has.get(key)}"
-            for key, (file, value) in part.items()
-            if has.get(key) is None or not is_equivalent(CATALOGUE.get((file, key)), value, str(has[key]))
-        ]
-        return not differences, "; ".join(differences[:3]) if differences else f"all {len(part)}"
-
-    return same
+def _in_force(part: Mapping[str, tuple[str, str]], facts: Facts) -> tuple[bool, str]:
+    """Compare these properties, each with its file and its value, with what a RegionServer has."""
+    has = facts["configuration"]
+    if has is None:
+        return False, "no answer from the RegionServer"
+    differences = [
+        f"{key}={has.get(key)}"
+        for key, (file, value) in part.items()
+        if has.get(key) is None or not is_equivalent(CATALOGUE.get((file, key)), value, str(has[key]))
+    ]
+    return not differences, "; ".join(differences[:3]) if differences else f"all {len(part)}"
 
 
-def _replica_checks(context: HBaseContext) -> Iterator[CheckResult]:
+def replica_checks(context: HBaseContext) -> Iterator[CheckResult]:
     """Check that HBase is read-only on each node of a replica, by the property on which the watch relies."""
     if context.launch.environment.clusters[context.launch.plan.cluster].role != "replica":
         return
@@ -299,27 +310,8 @@ def _replica_checks(context: HBaseContext) -> Iterator[CheckResult]:
     ).results_by_node(context.nodes, is_read_only)
 
 
-def _cache_checks(context: HBaseContext) -> Iterator[CheckResult]:
-    if not context.launch.plan.mode.has_bucket_cache:
-        return
-    size_mib = context.launch.plan.cache.size_mib
-
-    def size(facts: Facts) -> tuple[bool, str]:
-        figures = facts["figures"]
-        if not figures:
-            return False, "no answer from the RegionServer"
-        has = (figures["l2CacheSize"] + figures["l2CacheFreeSize"]) / MIB
-        return abs(has - size_mib) <= CACHE_FRACTION * size_mib, f"{has:,.0f} MiB"
-
-    yield from Check(
-        "cache size", "", f"{size_mib:,} MiB", "search the log of the RegionServer for BucketCache"
-    ).results_by_node(context.nodes, size)
-
-
-def _index_checks(context: HBaseContext) -> Iterator[CheckResult]:
+def index_checks(context: HBaseContext) -> Iterator[CheckResult]:
     """Compare the number of blocks in each persisted index with the count of the RegionServer."""
-    if not context.launch.plan.mode.has_bucket_cache:
-        return
     check = Check(
         "index of the cache",
         "A core node can read the persisted index of its cache",
@@ -330,12 +322,11 @@ def _index_checks(context: HBaseContext) -> Iterator[CheckResult]:
     if isinstance(caches, str):
         yield check.result(caches, good=False)
         return
-    counts = {
-        instance: (indexed, counted)
-        for instance, cache in sorted(caches.items())
-        for indexed, counted in [_counts(context.nodes[instance], cache)]
-        if counted is not None
-    }
+    counts = {}
+    for instance, cache in sorted(caches.items()):
+        counted = ((context.nodes[instance] or {}).get("figures") or {}).get("l2CacheCount")
+        if counted is not None:
+            counts[instance] = (sum(file.blocks for file in cache.files.values()), int(counted))
     differ = {instance: pair for instance, pair in counts.items() if abs(pair[0] - pair[1]) > COUNT_FRACTION * pair[1]}
     # An index from before the last change of its cache may have another count.
     changed = [instance for instance in differ if caches[instance].behind_seconds > 0]
@@ -348,52 +339,9 @@ def _index_checks(context: HBaseContext) -> Iterator[CheckResult]:
         yield check.result(observed if counts else "no node answered", good=True if counts else None)
 
 
-def _counts(facts: Facts | None, cache: CacheContents) -> tuple[int, int | None]:
-    """Return the blocks in the index, and those that the RegionServer counts; None where it does not answer."""
-    counted = ((facts or {}).get("figures") or {}).get("l2CacheCount")
-    return sum(file.blocks for file in cache.files.values()), None if counted is None else int(counted)
-
-
-def _default_checks(context: HBaseContext) -> Iterator[CheckResult]:
-    """Check EMR's default cache where warmbase configures none, and short-circuit reads from HDFS."""
-    mode = context.launch.plan.mode
-    if mode.keeps_data_in_s3 and not mode.has_bucket_cache:
-        yield from Check(
-            "EMR's default cache",
-            "EMR uses its default cache of 8 GiB where we configure none",
-            "below 8 GiB",
-            "no harm: correct the size in docs/unconfirmed.md",
-        ).results_by_node(
-            context.nodes,
-            _figure("l2CacheSize", lambda size: (size < EMR_CACHE_BYTES, f"{size / GIB:,.1f} GiB used")),
-        )
-    if not mode.keeps_data_in_s3:
-        yield from Check(
-            "short-circuit reads",
-            "In mode `hdfs`, the DataNode and the RegionServer can share a socket",
-            "the RegionServer has read blocks without its DataNode",
-            "read a table first; then check the permissions of /var/lib/hadoop-hdfs",
-        ).results_by_node(
-            context.nodes,
-            _figure("shortCircuitBytesRead", lambda read: (read > 0, f"{read / MIB:,.0f} MiB read")),
-        )
-
-
 def _figure(name: str, verdict: Callable[[float], tuple[bool, str]]) -> Callable[[Facts], tuple[bool, str]]:
     def check(facts: Facts) -> tuple[bool, str]:
         figures = facts["figures"]
         return verdict(figures[name]) if figures and name in figures else (False, "no answer from the RegionServer")
 
     return check
-
-
-REGION_SERVER_CHECKS = (
-    _java_checks,
-    _log_checks,
-    _setting_checks,
-    _replica_checks,
-    _cache_checks,
-    _index_checks,
-    _default_checks,
-)
-"""Every check, in the order of the report."""

@@ -13,7 +13,8 @@ import json
 import re
 import shlex
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Literal
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
@@ -108,7 +109,9 @@ def probe_nodes(aws: Aws, cluster_id: str, group: GroupType, program: NodeProgra
             sent[instance] = identity
     for instance, identity in sent.items():
         ended = outcome(aws, identity, instance, ANSWER_SECONDS)
-        facts[instance] = _facts(ended.output) if ended else None
+        with suppress(ValueError):
+            answer = json.loads(ended.output) if ended else None
+            facts[instance] = answer if isinstance(answer, dict) else None
     return facts
 
 
@@ -132,14 +135,6 @@ def probe_caches(primary: PrimaryShell, launch: Launch, nodes: Nodes, say: Say) 
         return failed.summary
 
 
-def _facts(text: str) -> Facts | None:
-    try:
-        facts: Facts = json.loads(text)
-    except ValueError:
-        return None
-    return facts if isinstance(facts, dict) else None
-
-
 RANKS: Final[Mapping[Rank, str]] = {
     "figure": "every property that a figure of the plan depends on is rendered or has the default of the release",
     "operation": "every property that an operation depends on is rendered or has the default of the release",
@@ -156,7 +151,6 @@ PAGES: Final[Mapping[GroupType, str]] = {
     "MASTER": "--page=master=http://127.0.0.1:16010",
 }
 YARN: Final = "--file=yarn=/etc/hadoop/conf/yarn-site.xml"
-GROUPS: Final[Mapping[GroupType, str]] = {"CORE": "core", "MASTER": "primary"}
 FILES: Final = ("core-site", "hdfs-site", "hbase-site")
 """The files that a server of HBase reads, in this order."""
 ITSELF: Final = "programmatically"
@@ -172,6 +166,8 @@ OPERATIONS: Final = re.compile(
     r"restart|heal|outage|wave|load of|balancer|verify|command|node has regions|groups|pages"
 )
 """Words in `needed_by` that name an operation instead of a figure."""
+COMPACTION: Final = "hbase.hstore.compaction.min"
+"""A property from which figures follow, though it is none."""
 SIZES: Final = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 TIMES_MS: Final = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 AMOUNT: Final = re.compile(r"(-?\d+(?:\.\d+)?)\s*([a-z]{0,2})")
@@ -192,62 +188,44 @@ def read_effective_settings(aws: Aws, cluster_id: str, say: Say) -> Effective:
 
 def setting_differences(launch: Launch, account: str, effective: Effective) -> tuple[SettingDifference, ...]:
     """Return every difference, first those on which figures of the plan depend, then operations, then the rest."""
+    release, ranks = releases()[launch.plan.release], list(RANKS)
     differences: dict[tuple[Server, str, str], SettingDifference] = {}
     for server, instances in effective.items():
-        rendered = _rendered(launch, account, server)
-        for instance, settings in sorted(instances.items()):
-            for one in _differences(launch, server, rendered, settings or {}):
-                at = (server, one.key, one.value)
-                before = differences[at].instances if at in differences else ()
-                differences[at] = replace(one, instances=(*before, instance))
-    ranks = list(RANKS)
+        group = "primary" if server == "master" else "core"
+        files = ("yarn-site",) if server == "yarn" else FILES
+        entries = [entry for entry in flattened(launch.settings.effective(group)) if entry[0] in files]
+        rendered: dict[str, tuple[str, str]] = {
+            key: (file, launch.environment.in_account(value, account))
+            for file, key, value in sorted(entries, key=lambda entry: files.index(entry[0]))
+        }
+        for instance, has in sorted(instances.items()):
+            settings = has or {}
+            for key, (value, source) in settings.items():
+                current = current_key(key)
+                if current != key and current in settings:
+                    continue  # the server reads the old name only where the current one is missing
+                file, expected = rendered.get(key) or rendered.get(current) or ("", None)
+                entry = _catalogued(current, server) or _catalogued(key, server)
+                if expected is None:
+                    expected = _default(key, release)
+                elif is_equivalent(CATALOGUE.get((file, key)), expected, value):
+                    continue
+                if expected is not None and is_same(expected, value):
+                    continue
+                shown = redacted(key, value)
+                before = differences.get((server, key, shown))
+                differences[server, key, shown] = SettingDifference(
+                    key=key,
+                    value=shown,
+                    expected=None if expected is None else redacted(key, expected),
+                    source=source,
+                    server=server,
+                    instances=(*(before.instances if before else ()), instance),
+                    rank=_rank(key, source, entry),
+                    effects=(),
+                )
     ordered = sorted(differences.values(), key=lambda one: (ranks.index(one.rank), one.key, one.server, one.value))
     return tuple(replace(one, effects=tuple(_effects(launch, one))) for one in ordered)
-
-
-def _rendered(launch: Launch, account: str, server: Server) -> Mapping[str, tuple[str, str]]:
-    """Return the file and the value of each key that is rendered for a server."""
-    group = "primary" if server == "master" else "core"
-    files = ("yarn-site",) if server == "yarn" else FILES
-    entries = [entry for entry in flattened(launch.settings.effective(group)) if entry[0] in files]
-    return {
-        key: (file, launch.environment.in_account(value, account))
-        for file, key, value in sorted(entries, key=lambda entry: files.index(entry[0]))
-    }
-
-
-def _differences(
-    launch: Launch, server: Server, rendered: Mapping[str, tuple[str, str]], settings: Mapping[str, Sequence[str]]
-) -> Iterator[SettingDifference]:
-    release = releases()[launch.plan.release]
-    for key, (value, source) in settings.items():
-        current = current_key(key)
-        if current != key and current in settings:
-            continue  # the server reads the old name only where the current one is missing
-        file, expected = rendered.get(key) or rendered.get(current) or ("", None)
-        entry = _catalogued(current, server) or _catalogued(key, server)
-        if expected is None:
-            expected = _default(key, release)
-        elif is_equivalent(CATALOGUE.get((file, key)), expected, value):
-            continue
-        if expected is not None and is_same(expected, value):
-            continue
-        yield SettingDifference(
-            key=key,
-            value=redacted(key, value),
-            expected=None if expected is None else redacted(key, expected),
-            source=source,
-            server=server,
-            instances=(),
-            rank=_rank(key, source, entry),
-            effects=(),
-        )
-
-
-def is_known(key: str, release: Release) -> bool:
-    """Return whether HBase or Hadoop of a release has the key."""
-    tables = ((hbase_keys(), release.hbase), (hadoop_keys(), release.hadoop))
-    return any(key in keys and keys[key].exists_in(version) for keys, version in tables)
 
 
 def _default(key: str, release: Release) -> str | None:
@@ -270,7 +248,7 @@ def _catalogued(key: str, server: Server) -> HBaseProperty | None:
 def _rank(key: str, source: str, entry: HBaseProperty | None) -> Rank:
     if source == ITSELF:
         return "expected"
-    if entry is not None and (entry.figure or entry.needed_by or current_key(key) in EFFECTS):
+    if entry is not None and (entry.figure or entry.needed_by or current_key(key) == COMPACTION):
         return "operation" if OPERATIONS.search(entry.needed_by) else "figure"
     if key in emr_keys() or any(pattern.search(key) for pattern in EXPECTED):
         return "expected"
@@ -302,49 +280,38 @@ def _effects(launch: Launch, difference: SettingDifference) -> Iterator[str]:
     key = current_key(difference.key)
     entry = _catalogued(key, difference.server)
     release = releases()[launch.plan.release]
-    if difference.rank == "other" and not is_known(difference.key, release):
+    name, tables = difference.key, ((hbase_keys(), release.hbase), (hadoop_keys(), release.hadoop))
+    is_known = any(name in keys and keys[name].exists_in(version) for keys, version in tables)
+    if difference.rank == "other" and not is_known:
         yield f"neither HBase {'.'.join(map(str, release.hbase))} nor its Hadoop reads such a key"
     if difference.rank not in {"figure", "operation"}:
         return
     if entry is not None and entry.needed_by:
         yield f"needed by {entry.needed_by}"
-    if key in EFFECTS and difference.value.isdecimal():
-        yield EFFECTS[key](difference.value)
+    if key == COMPACTION and difference.value.isdecimal():
+        files = more_store_files(int(difference.value))
+        yield (
+            f"compared with {FEWEST_FILES}, a store has {files:+.1f} files on average, so a read asks {files:+.1f}"
+            " Bloom filters; a store reaches writes.settings.blocking_store_files sooner"
+        )
     if entry is not None and entry.figure:
         try:
             yield f"the plan's figure {entry.figure} is {figure_at(launch.plan, entry.figure)}"
         except LookupError:
             yield f"it states the figure {entry.figure}"
     if (at := ("hbase-site", key)) in PINNED and PINNED[at].refusal(difference.value) is None:
-        yield from _replanned(launch, Override(classification=at[0], key=key, value=difference.value, where="verify"))
-
-
-def _replanned(launch: Launch, override: Override) -> Iterator[str]:
-    """Yield the figures that differ in a plan with this value."""
-    environment = launch.environment
-    try:
-        other = deployable_cluster(
-            replace(environment, overrides=(*environment.overrides, override)), launch.plan.cluster
-        ).launch.plan
-    except (Infeasible, InvalidInput) as error:
-        yield f"with this value the plan fails: {error.summary}"
-        return
-    before, after = asdict(PlanFigures.of(launch.plan)), asdict(PlanFigures.of(other))
-    for name, figure in before.items():
-        if isinstance(figure, (int, float)) and figure != after[name]:
-            yield f"{name} {figure:,.6g} -> {after[name]:,.6g}"
-
-
-def _of_compaction(value: str) -> str:
-    files = more_store_files(int(value))
-    return (
-        f"compared with {FEWEST_FILES}, a store has {files:+.1f} files on average, so a read asks {files:+.1f} Bloom"
-        " filters; a store reaches writes.settings.blocking_store_files sooner"
-    )
-
-
-EFFECTS: Final[Mapping[str, Callable[[str], str]]] = {"hbase.hstore.compaction.min": _of_compaction}
-"""Figures that follow from the value of a property without being one, by the property's current name."""
+        # The figures that differ in a plan with this value.
+        override = Override(classification=at[0], key=key, value=difference.value, where="verify")
+        environment = replace(launch.environment, overrides=(*launch.environment.overrides, override))
+        try:
+            other = deployable_cluster(environment, launch.plan.cluster).launch.plan
+        except (Infeasible, InvalidInput) as error:
+            yield f"with this value the plan fails: {error.summary}"
+            return
+        after = asdict(PlanFigures.of(other))
+        for field, figure in asdict(PlanFigures.of(launch.plan)).items():
+            if isinstance(figure, (int, float)) and figure != after[field]:
+                yield f"{field} {figure:,.6g} -> {after[field]:,.6g}"
 
 
 def settings_in_force(context: HBaseContext) -> Iterator[CheckResult]:

@@ -31,20 +31,18 @@ OLD_RANGE_GIB: Final = 1024
 """The largest volume that EMR's pages once named."""
 
 
-def _launch_is_as_pinned(context: VerificationContext) -> Iterator[CheckResult]:
+def launch_checks(context: VerificationContext) -> Iterator[CheckResult]:
+    """Check what EMR, EC2 and CloudFormation say about a cluster and its nodes."""
+    aws, cluster, environment, plan = context.aws, context.cluster, context.launch.environment, context.launch.plan
     row = "EMR describes a cluster's applications, volumes"
     expected = "EMR describes the cluster as the stacks launched it"
     try:
-        launch = check_pinned(context.aws, context.launch.environment, context.launch.plan.cluster)
+        confirmed = check_pinned(aws, environment, plan.cluster).confirmed
+        yield Check("launch", row, expected, "nothing").result(f"{confirmed} facts confirmed", good=True)
     except Drifted as drifted:
-        yield Check("launch", row, expected, "warmbase diff --against live").result(
-            "; ".join(drifted.differences[:3]), good=False
-        )
-        return
-    yield Check("launch", row, expected, "nothing").result(f"{launch.confirmed} facts confirmed", good=True)
+        differences = "; ".join(drifted.differences[:3])
+        yield Check("launch", row, expected, "warmbase diff --against live").result(differences, good=False)
 
-
-def _nodes_answer(context: VerificationContext) -> Iterator[CheckResult]:
     silent = [instance for instance, facts in context.nodes.items() if facts is None]
     yield Check(
         "Systems Manager",
@@ -53,86 +51,65 @@ def _nodes_answer(context: VerificationContext) -> Iterator[CheckResult]:
         "check that the SSM Agent runs, and that the subnet has a route to ssm and ssmmessages",
     ).result(f"no answer from {', '.join(silent)}" if silent else "all answer", good=not silent and bool(context.nodes))
 
-
-def _protection_stays(context: VerificationContext) -> Iterator[CheckResult]:
-    """Check that termination protection outlasts an update, which only a stack that was updated can show."""
-    cluster = context.aws.emr.describe_cluster(ClusterId=context.cluster.id)["Cluster"]
-    name = cluster_stack(context.launch.plan.environment, context.launch.plan.cluster)
-    [stack] = context.aws.cloudformation.describe_stacks(StackName=name)["Stacks"]
-    created = cluster["Status"]["Timeline"]["CreationDateTime"]
-    updated = stack.get("LastUpdatedTime", stack["CreationTime"]) > created
-    protected = cluster["TerminationProtected"]
+    # Only a stack that was updated can show that termination protection outlasts an update.
+    described = aws.emr.describe_cluster(ClusterId=cluster.id)["Cluster"]
+    stack_name = cluster_stack(plan.environment, plan.cluster)
+    [stack] = aws.cloudformation.describe_stacks(StackName=stack_name)["Stacks"]
+    created = described["Status"]["Timeline"]["CreationDateTime"]
+    is_updated = stack.get("LastUpdatedTime", stack["CreationTime"]) > created
+    is_protected = described["TerminationProtected"]
     yield Check(
         "termination protection",
-        "An update of the cluster's stack that does not state" if updated else "",
+        "An update of the cluster's stack that does not state" if is_updated else "",
         "termination protection is on",
         "run warmbase pin, which turns it on again; tell us which update turned it off",
-    ).result("on" if protected else "off", good=protected)
+    ).result("on" if is_protected else "off", good=is_protected)
 
-
-def _settings_are_applied(context: VerificationContext) -> Iterator[CheckResult]:
-    """Check the version of each group's settings."""
-    groups: Any = context.aws.emr.list_instance_groups(ClusterId=context.cluster.id)["InstanceGroups"]
+    groups: Any = aws.emr.list_instance_groups(ClusterId=cluster.id)["InstanceGroups"]
     versions = {
         group["Id"]: (group.get("ConfigurationsVersion"), group.get("LastSuccessfullyAppliedConfigurationsVersion"))
         for group in groups
     }
-    reconfigured = {name: pair for name, pair in versions.items() if pair[0]}
+    reconfigured = [pair for pair in versions.values() if pair[0]]
     yield Check(
         "version of the settings",
         "`ConfigurationsVersion` of an instance group moves",
         "the requested version is applied in every instance group",
         "wait until a running reconfiguration ends; otherwise correct warmbase/operations/deploy/tuning.py",
     ).result(
-        "; ".join(
-            f"{group}: requested {requested}, applied {applied}" for group, (requested, applied) in versions.items()
-        ),
-        good=all(requested == applied for requested, applied in reconfigured.values()) if reconfigured else None,
+        "; ".join(f"{group}: requested {wanted}, applied {applied}" for group, (wanted, applied) in versions.items()),
+        good=all(wanted == applied for wanted, applied in reconfigured) if reconfigured else None,
     )
 
-
-def runs(context: VerificationContext) -> bool:
-    """Return whether EMR says that the cluster runs."""
-    return context.cluster.state in READY
-
-
-def _security_is_understood(context: VerificationContext) -> Iterator[CheckResult]:
-    """Check on the nodes that EMR understands our security configuration."""
-    if not context.instances:
-        return
-    pages: Any = context.aws.ec2.get_paginator("describe_instances").paginate(
-        Filters=[{"Name": "instance-id", "Values": context.instances}]
-    )
-    nodes = [node for page in pages for reservation in page["Reservations"] for node in reservation["Instances"]]
-    lax = [node["InstanceId"] for node in nodes if node.get("MetadataOptions", {}).get("HttpTokens") != "required"]
-    # A cluster that does not encrypt its disks uses only one of the two names.
-    both = context.launch.environment.encrypt_local_disks
-    yield Check(
-        "instance metadata",
-        "EMR knows the names `EnableEbsEncryption` and `InstanceMetadataServiceConfiguration`" if both else "",
-        "every core node requires IMDSv2",
-        "correct the name in stacks/emr_cluster.py, and launch a new cluster: EMR applies it only at launch",
-    ).result(f"{len(lax)} of {len(nodes)} core nodes also accept IMDSv1", good=not lax and bool(nodes))
-    if context.launch.environment.certificates is not None:
+    if context.instances:
+        filters: Any = [{"Name": "instance-id", "Values": context.instances}]
+        pages: Any = aws.ec2.get_paginator("describe_instances").paginate(Filters=filters)
+        nodes = [node for page in pages for reservation in page["Reservations"] for node in reservation["Instances"]]
+        lax = [node["InstanceId"] for node in nodes if node.get("MetadataOptions", {}).get("HttpTokens") != "required"]
+        # A cluster that does not encrypt its disks uses only one of the two names.
+        both = environment.encrypt_local_disks
         yield Check(
-            "encryption in transit",
-            "EMR unpacks a zip of PEM files",
-            "the cluster runs",
-            "read the reason for the cluster's state in the EMR console",
-        ).result(context.cluster.state, good=runs(context))
+            "instance metadata",
+            "EMR knows the names `EnableEbsEncryption` and `InstanceMetadataServiceConfiguration`" if both else "",
+            "every core node requires IMDSv2",
+            "correct the name in stacks/emr_cluster.py, and launch a new cluster: EMR applies it only at launch",
+        ).result(f"{len(lax)} of {len(nodes)} core nodes also accept IMDSv1", good=not lax and bool(nodes))
+        if environment.certificates is not None:
+            yield Check(
+                "encryption in transit",
+                "EMR unpacks a zip of PEM files",
+                "the cluster runs",
+                "read the reason for the cluster's state in the EMR console",
+            ).result(cluster.state, good=runs(context))
 
-
-def _network_suffices(context: VerificationContext) -> Iterator[CheckResult]:
-    if context.launch.environment.network.subnet is None:
+    if environment.network.subnet is None:
         yield Check(
             "private subnet",
             "Five interface endpoints and the S3 gateway endpoint",
             "the cluster runs",
             "read in the EMR console which service the nodes could not reach; add its endpoint in stacks/network.py",
-        ).result(context.cluster.state, good=runs(context))
+        ).result(cluster.state, good=runs(context))
 
-
-def _accepts_large_volumes(context: VerificationContext) -> Iterator[CheckResult]:
     largest = max(volume.size_gib for volume in context.core.volumes if volume.type == EBS)
     if largest > OLD_RANGE_GIB:
         yield Check(
@@ -140,29 +117,47 @@ def _accepts_large_volumes(context: VerificationContext) -> Iterator[CheckResult
             "EMR accepts cache volumes larger than 1,024 GiB",
             f"a cluster with volumes of {largest:,} GiB runs",
             "configure more and smaller volumes",
-        ).result(context.cluster.state, good=runs(context))
+        ).result(cluster.state, good=runs(context))
 
+    if environment.encrypt_local_disks and context.instances:
+        attached: Any = [{"Name": "attachment.instance-id", "Values": context.instances}]
+        pages = aws.ec2.get_paginator("describe_volumes").paginate(Filters=attached)
+        volumes = [volume for page in pages for volume in page["Volumes"]]
+        plain = [volume["VolumeId"] for volume in volumes if not volume["Encrypted"]]
+        row = "With `EnableEbsEncryption`, EBS itself encrypts the volumes"
+        yield Check(
+            "encryption of volumes",
+            row,
+            "every volume of a core node is encrypted",
+            "launch a new cluster: EMR sets encryption only at launch",
+        ).result(f"{len(plain)} of {len(volumes)} volumes are not encrypted", good=not plain and bool(volumes))
+        yield from Check(
+            "LUKS mappers",
+            row,
+            "no volume has a LUKS mapper",
+            "no harm: the bootstrap action handles both; correct the comment in bootstrap-actions/disks.sh",
+        ).results_by_node(context.nodes, _no_mapper)
 
-def _volumes_are_encrypted(context: VerificationContext) -> Iterator[CheckResult]:
-    if not context.launch.environment.encrypt_local_disks or not context.instances:
-        return
-    pages: Any = context.aws.ec2.get_paginator("describe_volumes").paginate(
-        Filters=[{"Name": "attachment.instance-id", "Values": context.instances}]
+    edits = Check(
+        "edits since the deployment",
+        "CloudFormation's drift detection looks at security groups",
+        "CloudFormation detects no drift of a resource",
+        "if somebody edited the resource, run warmbase deploy; otherwise correct warmbase/operations/cluster/drift.py",
     )
-    volumes = [volume for page in pages for volume in page["Volumes"]]
-    plain = [volume["VolumeId"] for volume in volumes if not volume["Encrypted"]]
-    yield Check(
-        "encryption of volumes",
-        "With `EnableEbsEncryption`, EBS itself encrypts the volumes",
-        "every volume of a core node is encrypted",
-        "launch a new cluster: EMR sets encryption only at launch",
-    ).result(f"{len(plain)} of {len(volumes)} volumes are not encrypted", good=not plain and bool(volumes))
-    yield from Check(
-        "LUKS mappers",
-        "With `EnableEbsEncryption`, EBS itself encrypts the volumes",
-        "no volume has a LUKS mapper",
-        "no harm: the bootstrap action handles both; correct the comment in bootstrap-actions/disks.sh",
-    ).results_by_node(context.nodes, _no_mapper)
+    try:
+        stacks = tuple(stack_edits(aws, plan.environment, plan.cluster))
+    except OperationFailed as failed:
+        yield edits.result(failed.summary, good=None)
+        return
+    lines = [line for stack in stacks for line in stack.differences]
+    resources = sum(stack.facts for stack in stacks)
+    observed = "; ".join(lines[:3]) or f"{resources} resources of {len(stacks)} stacks are as deployed"
+    yield edits.result(observed, good=not lines and resources > 0)
+
+
+def runs(context: VerificationContext) -> bool:
+    """Return whether EMR says that the cluster runs."""
+    return context.cluster.state in READY
 
 
 def _no_mapper(facts: Facts) -> tuple[bool, str]:
@@ -173,56 +168,16 @@ def _no_mapper(facts: Facts) -> tuple[bool, str]:
     return not mappers, ", ".join(mappers) or "no mapper"
 
 
-def _nothing_was_edited(context: VerificationContext) -> Iterator[CheckResult]:
-    plan = context.launch.plan
-    check = Check(
-        "edits since the deployment",
-        "CloudFormation's drift detection looks at security groups",
-        "CloudFormation detects no drift of a resource",
-        "if somebody edited the resource, run warmbase deploy; otherwise correct warmbase/operations/cluster/drift.py",
-    )
-    try:
-        stacks = tuple(stack_edits(context.aws, plan.environment, plan.cluster))
-    except OperationFailed as failed:
-        yield check.result(failed.summary, good=None)
-        return
-    differences = [line for stack in stacks for line in stack.differences]
-    resources = sum(stack.facts for stack in stacks)
-    observed = "; ".join(differences[:3]) or f"{resources} resources of {len(stacks)} stacks are as deployed"
-    yield check.result(observed, good=not differences and resources > 0)
-
-
-LAUNCH_CHECKS = (
-    _launch_is_as_pinned,
-    _nodes_answer,
-    _protection_stays,
-    _settings_are_applied,
-    _security_is_understood,
-    _network_suffices,
-    _accepts_large_volumes,
-    _volumes_are_encrypted,
-    _nothing_was_edited,
-)
-"""Every check, in the order of the report."""
-
-
 ENDPOINT: Final = "AWS::EC2::VPCEndpoint"
 CONDITION: Final = '"Condition"'
 """The element that AWS's default policy, which allows everything, does not have."""
-RUNNING: Final = frozenset({"RUNNING", "WAITING"})
 
 
-def _endpoints_are_limited(context: VerificationContext) -> Iterator[CheckResult]:
+def endpoint_checks(context: VerificationContext) -> Iterator[CheckResult]:
+    """Check the policies of the endpoints of a new VPC."""
     network = context.launch.environment.network
     if network.vpc is not None or not network.endpoint_policies:
         return
-    check = Check(
-        "endpoint policies",
-        "The policies of a new VPC's endpoints let through",
-        "every endpoint has a policy with a condition, and the cluster runs",
-        "run warmbase deploy if a policy is missing; if nodes cannot reach something, add it to"
-        " stacks/network.py, or write `network: {endpoint_policies: false}`",
-    )
     name = network_stack(context.launch.environment.name)
     resources = context.aws.cloudformation.describe_stack_resources(StackName=name)["StackResources"]
     ids = [resource["PhysicalResourceId"] for resource in resources if resource["ResourceType"] == ENDPOINT]
@@ -233,14 +188,13 @@ def _endpoints_are_limited(context: VerificationContext) -> Iterator[CheckResult
         if CONDITION not in endpoint.get("PolicyDocument", "")
     ]
     observed = f"without: {', '.join(free)}" if free else f"{len(endpoints)} endpoints have one"
-    yield check.result(
-        f"{observed}; the cluster is {context.cluster.state}",
-        good=not free and bool(endpoints) and context.cluster.state in RUNNING,
-    )
-
-
-ENDPOINT_CHECKS = (_endpoints_are_limited,)
-"""Every check, in order."""
+    yield Check(
+        "endpoint policies",
+        "The policies of a new VPC's endpoints let through",
+        "every endpoint has a policy with a condition, and the cluster runs",
+        "run warmbase deploy if a policy is missing; if nodes cannot reach something, add it to"
+        " stacks/network.py, or write `network: {endpoint_policies: false}`",
+    ).result(f"{observed}; the cluster is {context.cluster.state}", good=not free and bool(endpoints) and runs(context))
 
 
 OF_READS: Final = frozenset({"HitRatio", "Below90", "Below80", "MissesOver90", "MissesOver80", "GetP99"})
@@ -297,7 +251,13 @@ def emr_metrics(context: VerificationContext) -> Iterator[CheckResult]:
 
 def graph_outcomes(context: VerificationContext, graphs: Sequence[Graph]) -> Mapping[str, str]:
     """Evaluate each graph in CloudWatch itself; return `DRAWN`, `EMPTY` or CloudWatch's refusal by its title."""
-    return {graph.title: _outcome(context, graph) for graph in graphs}
+    outcomes = {}
+    for graph in graphs:
+        try:
+            outcomes[graph.title] = DRAWN if _shows(context, graph) else EMPTY
+        except ClientError as error:
+            outcomes[graph.title] = str(error.response["Error"]["Message"])
+    return outcomes
 
 
 def graphs_with_data(outcomes: Mapping[str, str]) -> CheckResult:
@@ -311,13 +271,6 @@ def graphs_with_data(outcomes: Mapping[str, str]) -> CheckResult:
         f"{len(outcomes)} graphs have data from the last {PERIOD.total_seconds() / 60:.0f} minutes",
         f"nothing if the cluster was idle; otherwise {GRAPH_REMEDY}",
     ).result(observed, good=False if refused or len(empty) == len(outcomes) else None if empty else True)
-
-
-def _outcome(context: VerificationContext, graph: Graph) -> str:
-    try:
-        return DRAWN if _shows(context, graph) else EMPTY
-    except ClientError as error:
-        return str(error.response["Error"]["Message"])
 
 
 def _shows(context: VerificationContext, graph: Graph) -> bool:
@@ -345,26 +298,24 @@ def query_alarm(context: VerificationContext, alarm: str, expected: str) -> Chec
     )
 
 
-def _agent_publishes(context: HBaseContext) -> Iterator[CheckResult]:
-    """Check the names and dimensions of the metrics that EMR's CloudWatch agent publishes."""
+def monitoring_checks(context: HBaseContext) -> Iterator[CheckResult]:
+    """Check that the metrics of dashboards and alarms are published, and that graphs and alarms find them."""
+    aws, plan = context.aws, context.launch.plan
     dimensions: Any = [{"Name": "cluster.id", "Value": context.cluster.id}]
-    pages: Any = context.aws.cloudwatch.get_paginator("list_metrics").paginate(
-        Namespace="CWAgent", Dimensions=dimensions
-    )
+    pages: Any = aws.cloudwatch.get_paginator("list_metrics").paginate(Namespace="CWAgent", Dimensions=dimensions)
     metrics = [metric for page in pages for metric in page["Metrics"]]
     names = {metric["MetricName"] for metric in metrics}
+    rows = {
+        MetricSource.REGION_SERVER: "JMX metrics are named",
+        MetricSource.SYSTEM: "`emr-system-metrics` with `cpu`, `mem` and `disk`",
+        MetricSource.MASTER: "`emr-metrics` can be set for an instance group",
+    }
     for daemon in sorted(OF_AGENT):
-        mode = context.launch.plan.mode
-        wanted = {metric.cloudwatch for metric in METRICS if metric.source is daemon and metric.is_published_in(mode)}
+        wanted = {one.cloudwatch for one in METRICS if one.source is daemon and one.is_published_in(plan.mode)}
         missing = sorted(wanted - names)
-        row = {
-            MetricSource.REGION_SERVER: "JMX metrics are named",
-            MetricSource.SYSTEM: "`emr-system-metrics` with `cpu`, `mem` and `disk`",
-            MetricSource.MASTER: "`emr-metrics` can be set for an instance group",
-        }[daemon]
         yield Check(
             f"metrics, {daemon}",
-            row,
+            rows[daemon],
             ", ".join(sorted(wanted)),
             "run aws cloudwatch list-metrics, and correct the names in configurations/metrics.py",
         ).result(f"missing: {', '.join(missing)}" if missing else "all are published", good=not missing)
@@ -377,18 +328,14 @@ def _agent_publishes(context: HBaseContext) -> Iterator[CheckResult]:
         "correct DIMENSIONS in configurations/metrics.py",
     ).result("; ".join(", ".join(key) for key in sorted(keys)) or "no metric is published", good=expected in keys)
 
+    if plan.mode.has_bucket_cache:
+        figures = [figure.cloudwatch for figure in METRICS if figure.source is MetricSource.NODE]
+        yield published_figures(context, figures, OF_READS, "warmbase-cache-metrics")
+    yield from emr_metrics(context)
 
-def _nodes_publish(context: HBaseContext) -> Iterator[CheckResult]:
-    if context.launch.plan.mode.has_bucket_cache:
-        wanted = [figure.cloudwatch for figure in METRICS if figure.source is MetricSource.NODE]
-        yield published_figures(context, wanted, OF_READS, "warmbase-cache-metrics")
-
-
-def _graphs_show_something(context: HBaseContext) -> Iterator[CheckResult]:
     root = context.launch.environment.root
-    root = replace(root, bucket=root.bucket_in(context.aws.account))
-    graphs = [graph for board in boards(context.launch.plan, root).values() for graph in board]
-    outcomes = graph_outcomes(context, graphs)
+    root = replace(root, bucket=root.bucket_in(aws.account))
+    outcomes = graph_outcomes(context, [graph for board in boards(plan, root).values() for graph in board])
     yield Check(
         "graph of requests",
         "`RATE` and `SUM` take the array that `SEARCH` returns",
@@ -396,22 +343,8 @@ def _graphs_show_something(context: HBaseContext) -> Iterator[CheckResult]:
         GRAPH_REMEDY,
     ).result(outcomes[REQUESTS_TITLE], good=outcomes[REQUESTS_TITLE] == DRAWN)
     yield graphs_with_data(outcomes)
-
-
-def _queries_find_nodes(context: HBaseContext) -> Iterator[CheckResult]:
-    if context.launch.plan.mode.has_bucket_cache:
-        expected = "OK, or in ALARM for half an hour after a RegionServer starts"
-        yield query_alarm(context, "server-young", expected)
-
-
-MONITORING_CHECKS = (
-    _agent_publishes,
-    _nodes_publish,
-    emr_metrics,
-    _graphs_show_something,
-    _queries_find_nodes,
-)
-"""Every check, in the order of the report."""
+    if plan.mode.has_bucket_cache:
+        yield query_alarm(context, "server-young", "OK, or in ALARM for half an hour after a RegionServer starts")
 
 
 def subscriptions(context: VerificationContext) -> Iterator[CheckResult]:
@@ -426,11 +359,10 @@ def subscriptions(context: VerificationContext) -> Iterator[CheckResult]:
         "every subscription of the alarms' topic is confirmed, and somebody is subscribed",
         "set alarms.email and run warmbase deploy, or subscribe somebody to the topic; then follow the link in the mail"
         " from SNS. SNS deletes an unconfirmed subscription after 48 hours: subscribe the address again",
-    ).result(observed if topics else observed if faults else "no alarm has a topic", good=_verdict(topics, faults))
-
-
-def _verdict(topics: object, faults: tuple[str, ...]) -> bool | None:
-    return None if topics is None else bool(topics) and not faults
+    ).result(
+        observed if topics or faults else "no alarm has a topic",
+        good=None if topics is None else bool(topics) and not faults,
+    )
 
 
 def alarm_test_results(test: AlarmTest) -> tuple[CheckResult, ...]:

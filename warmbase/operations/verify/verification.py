@@ -19,20 +19,20 @@ from warmbase.operations.aws.clients import Aws
 from warmbase.operations.aws.errors import translated
 from warmbase.operations.aws.node_command import PrimaryShell
 from warmbase.operations.aws.progress import Say
-from warmbase.operations.cluster.boost import BoostState, moment, read_boost
+from warmbase.operations.cluster.boost import moment, read_boost
 from warmbase.operations.cluster.claims import claim_of
 from warmbase.operations.cluster.description import described_cluster
 from warmbase.operations.cluster.stack import FORGOTTEN
 from warmbase.operations.verify.check import HARMS, Check, CheckResult, Facts, HBaseContext, Statement, read_statements
 from warmbase.operations.verify.nodes import (
     DROP_IN,
-    NODE_CHECKS,
     READ_ONLY,
-    REGION_SERVER_CHECKS,
     SITES,
     active_timer,
     completed_actions,
     in_unit,
+    node_checks,
+    region_server_checks,
 )
 from warmbase.operations.verify.probe import (
     NodeProgram,
@@ -43,9 +43,9 @@ from warmbase.operations.verify.probe import (
     settings_in_force,
 )
 from warmbase.operations.verify.services import (
-    ENDPOINT_CHECKS,
-    LAUNCH_CHECKS,
-    MONITORING_CHECKS,
+    endpoint_checks,
+    launch_checks,
+    monitoring_checks,
     runs,
     subscriptions,
 )
@@ -55,45 +55,24 @@ REGION_SERVER: Final = "hbase-regionserver.service"
 DAEMON: Final = "hbase-daemon.sh"
 
 
-def _heap_is_of_the_group(context: HBaseContext) -> Iterator[CheckResult]:
-    """Check a property that is set for one group."""
-    if any(FIXED_HEAP in setting.properties for setting in context.launch.settings.core):
-        has = any(FIXED_HEAP in setting.properties for setting in context.cluster.groups["core"].settings)
+def hbase_checks(context: HBaseContext) -> Iterator[CheckResult]:
+    """Check what only a cluster of HBase has: a claim, Kerberos, a master, and the units of its nodes."""
+    launch, cluster, nodes = context.launch, context.cluster, context.nodes
+    if any(FIXED_HEAP in setting.properties for setting in launch.settings.core):
+        has = any(FIXED_HEAP in setting.properties for setting in cluster.groups["core"].settings)
         yield Check(
             "heap of the core group",
             "`hbase.regionserver.fixed.heap.enabled` can be set",
             f"the cluster runs, and EMR lists {FIXED_HEAP} for its core group",
             "set the property for the whole cluster",
-        ).result(
-            f"{'listed' if has else 'not listed'}; the cluster is {context.cluster.state}", good=has and runs(context)
-        )
-
-
-def _strangers_are_refused(context: HBaseContext) -> Iterator[CheckResult]:
-    """Check that HBase ends the connection of a client without credentials."""
-    if context.launch.security.kerberos is None:
-        return
-    yield from Check(
-        "client without a ticket",
-        "EMR sets `hbase.security.authentication` to `kerberos`",
-        "the RegionServer refuses it",
-        "close the ports of HBase (`access`), and read hbase.security.* in /etc/hbase/conf/hbase-site.xml of that node",
-    ).results_by_node(context.nodes, lambda facts: (facts["stranger"] == "refused", facts["stranger"] or "no answer"))
-
-
-def _claim_is_ours(context: HBaseContext) -> Iterator[CheckResult]:
-    environment = context.launch.environment
-    if not environment.mode.keeps_data_in_s3 or environment.clusters[context.launch.plan.cluster].role != "active":
-        return
-    claim = claim_of(context.aws, environment.root)
-    holder = claim.cluster if claim else "nobody"
-    yield Check("claim of the root", "", context.cluster.id, "warmbase claim").result(
-        holder, good=holder == context.cluster.id
-    )
-
-
-def _distinguishes_unknown_clusters(context: HBaseContext) -> Iterator[CheckResult]:
-    """Check how EMR answers for an unknown cluster, by which warmbase judges whether a claim is stale."""
+        ).result(f"{'listed' if has else 'not listed'}; the cluster is {cluster.state}", good=has and runs(context))
+    yield from stranger_checks(context)
+    environment = launch.environment
+    if environment.mode.keeps_data_in_s3 and environment.clusters[launch.plan.cluster].role == "active":
+        claim = claim_of(context.aws, environment.root)
+        holder = claim.cluster if claim else "nobody"
+        yield Check("claim of the root", "", cluster.id, "warmbase claim").result(holder, good=holder == cluster.id)
+    # By this answer, warmbase judges whether a claim is stale.
     yield Check(
         "unknown cluster id",
         "EMR answers `DescribeCluster` for an id that it has forgotten",
@@ -103,82 +82,70 @@ def _distinguishes_unknown_clusters(context: HBaseContext) -> Iterator[CheckResu
         context.primary,
         lambda facts: (all(part in facts["forgotten"] for part in FORGOTTEN), facts["forgotten"].strip()[:200]),
     )
+    if launch.plan.mode.has_bucket_cache:
 
+        def master_cache(facts: Facts) -> tuple[bool | None, str]:
+            lines = facts["master_caches"]
+            if lines is None:
+                return None, "the log of the master cannot be read"
+            return lines == 0, f"{lines} lines mention a BucketCache"
 
-def _the_master_has_no_cache(context: HBaseContext) -> Iterator[CheckResult]:
-    if not context.launch.plan.mode.has_bucket_cache:
-        return
-
-    def verdict(facts: Facts) -> tuple[bool | None, str]:
-        lines = facts["master_caches"]
-        if lines is None:
-            return None, "the log of the master cannot be read"
-        return lines == 0, f"{lines} lines mention a BucketCache"
-
-    yield Check(
-        "cache of the master",
-        "The master ignores `hbase.bucketcache.persistent.path`",
-        "the log of the master mentions no BucketCache",
-        "read the log of the master; set the cache properties for the core group only",
-    ).result_of_primary(context.primary, verdict)
-
-
-def _unit_checks(context: HBaseContext) -> Iterator[CheckResult]:
-    """Check the drop-in and the command of the RegionServer's unit."""
+        yield Check(
+            "cache of the master",
+            "The master ignores `hbase.bucketcache.persistent.path`",
+            "the log of the master mentions no BucketCache",
+            "read the log of the master; set the cache properties for the core group only",
+        ).result_of_primary(context.primary, master_cache)
     yield from Check(
         "systemd drop-in of the RegionServer",
         "The systemd unit is named `hbase-regionserver.service`",
         DROP_IN,
         "correct the unit's name in bootstrap-actions/guard-regionserver.sh",
-    ).results_by_node(context.nodes, in_unit(REGION_SERVER, "DropInPaths", DROP_IN))
+    ).results_by_node(nodes, in_unit(REGION_SERVER, "DropInPaths", DROP_IN))
     yield from Check(
         "stop command of the RegionServer",
         "EMR's unit stops a RegionServer with `hbase-daemon.sh`",
         DAEMON,
         "set only TimeoutStopSec: HBASE_STOP_TIMEOUT has no effect",
-    ).results_by_node(context.nodes, in_unit(REGION_SERVER, "ExecStop", DAEMON))
+    ).results_by_node(nodes, in_unit(REGION_SERVER, "ExecStop", DAEMON))
+    yield from completed_actions(nodes, "Java 21 is on the node when bootstrap actions run")
 
+    def watch(facts: Facts) -> tuple[bool, str]:
+        # A node that was launched without the watch may not read the claim each minute.
+        if "watch-claim" not in facts["actions"]:
+            return True, "none: this cluster was launched without it"
+        return active_timer("warmbase-claim.timer")(facts)
 
-def _action_checks(context: HBaseContext) -> Iterator[CheckResult]:
-    """Check that every bootstrap action is complete, and that the node watches the claim."""
-    yield from completed_actions(context.nodes, "Java 21 is on the node when bootstrap actions run")
     yield from Check(
         "watch of the claim",
         "",
         "the timer is active",
         "run systemctl enable --now warmbase-claim.timer on that node",
-    ).results_by_node(context.nodes, _claim_watched)
+    ).results_by_node(nodes, watch)
 
 
-def _claim_watched(facts: Facts) -> tuple[bool, str]:
-    """Return whether the node reads the claim each minute; a node that was launched without the watch may not."""
-    if "watch-claim" not in facts["actions"]:
-        return True, "none: this cluster was launched without it"
-    return active_timer("warmbase-claim.timer")(facts)
+def stranger_checks(context: HBaseContext) -> Iterator[CheckResult]:
+    """Check that HBase ends the connection of a client without credentials."""
+    if context.launch.security.kerberos is not None:
+        yield from Check(
+            "client without a ticket",
+            "EMR sets `hbase.security.authentication` to `kerberos`",
+            "the RegionServer refuses it",
+            "close the ports of HBase (`access`), and read hbase.security.* in /etc/hbase/conf/hbase-site.xml of that"
+            " node",
+        ).results_by_node(
+            context.nodes, lambda facts: (facts["stranger"] == "refused", facts["stranger"] or "no answer")
+        )
 
 
-HBASE_CHECKS = (
-    _heap_is_of_the_group,
-    _strangers_are_refused,
-    _claim_is_ours,
-    _distinguishes_unknown_clusters,
-    _the_master_has_no_cache,
-    _unit_checks,
-    _action_checks,
-)
-"""Every check, in the order of the report."""
-
-
-RUNNING: Final = "RUNNING"
-
-
-def _boost_ends(context: HBaseContext) -> Iterator[CheckResult]:
+def boost_checks(context: HBaseContext) -> Iterator[CheckResult]:
     """Check the volumes and schedules; the row about EMR is confirmed only while volumes are raised."""
     state = read_boost(context.aws, context.launch, context.cluster)
     if state is None:
         return
-    environment = context.launch.plan.environment
-    late = _late(state)
+    environment, ways = context.launch.plan.environment, state.ways_back
+    late = [f"{name} was due at {moment(ways[name].announced_end)}" for name in state.overdue(time.time())]
+    late += [f"{name} is raised, and no schedule restores it" for name in state.unscheduled]
     yield Check(
         "end of a boost",
         "",
@@ -188,7 +155,7 @@ def _boost_ends(context: HBaseContext) -> Iterator[CheckResult]:
     ).result("; ".join(late) or f"{len(state.raised)} of {len(state.volumes)} are raised", good=not late)
     if not state.raised:
         return
-    missing = [*state.unscheduled, *(name for name, way in state.ways_back.items() if not way.is_complete)]
+    missing = [*state.unscheduled, *(name for name, way in ways.items() if not way.is_complete)]
     yield Check(
         "schedules of a boost",
         "",
@@ -201,32 +168,22 @@ def _boost_ends(context: HBaseContext) -> Iterator[CheckResult]:
         "EMR tolerates that a volume which it created has more throughput",
         "the core group is RUNNING while cache volumes are raised",
         f"run warmbase warm boost {environment} --end, and read the group's reason in EMR's console",
-    ).result(f"{group.state} {group.why}".strip(), good=group.state == RUNNING)
-
-
-def _late(state: BoostState) -> list[str]:
-    """Return a text for each volume that should have been restored."""
-    ways = state.ways_back
-    overdue = [f"{name} was due at {moment(ways[name].announced_end)}" for name in state.overdue(time.time())]
-    return [*overdue, *(f"{name} is raised, and no schedule restores it" for name in state.unscheduled)]
-
-
-VOLUME_CHECKS: Final = (_boost_ends,)
-"""Every check, in the order of the report."""
+    ).result(f"{group.state} {group.why}".strip(), good=group.state == "RUNNING")
 
 
 PROGRAM: Final = "probe_hbase.py"
 CHECKS: Final[tuple[Callable[[HBaseContext], Iterator[CheckResult]], ...]] = (
-    *LAUNCH_CHECKS,
-    *HBASE_CHECKS,
-    *ENDPOINT_CHECKS,
-    *VOLUME_CHECKS,
-    *MONITORING_CHECKS,
+    launch_checks,
+    hbase_checks,
+    endpoint_checks,
+    boost_checks,
+    monitoring_checks,
     subscriptions,
-    *NODE_CHECKS,
-    *REGION_SERVER_CHECKS,
+    node_checks,
+    region_server_checks,
     settings_in_force,
 )
+"""Every check, in the order of the report."""
 
 
 def verification(aws: Aws, launch: Launch, say: Say) -> tuple[CheckResult, ...]:
@@ -234,7 +191,10 @@ def verification(aws: Aws, launch: Launch, say: Say) -> tuple[CheckResult, ...]:
     plan = launch.plan
     with translated(f"cluster {plan.cluster} could not be verified", "run the same command again"):
         cluster = described_cluster(aws, plan.environment, plan.cluster)
-        nodes = probe_nodes(aws, cluster.id, "CORE", NodeProgram(PROGRAM, _keys(launch)), say)
+        # The properties that a RegionServer should have.
+        core = flattened(launch.settings.effective("core"))
+        keys = sorted({READ_ONLY, *(key for path, key, _ in core if path in SITES)})
+        nodes = probe_nodes(aws, cluster.id, "CORE", NodeProgram(PROGRAM, keys), say)
         logs = launch.environment.in_account(launch.environment.log_bucket, aws.account)
         shell = PrimaryShell(aws=aws, cluster_id=cluster.id, log_bucket=logs)
         context = HBaseContext(
@@ -254,19 +214,9 @@ def verification(aws: Aws, launch: Launch, say: Say) -> tuple[CheckResult, ...]:
 def unsettled(findings: tuple[CheckResult, ...], engine: str) -> tuple[Statement, ...]:
     """Return the statements about an engine in docs/unconfirmed.md that no check settles, the most harmful first."""
     rows = [finding.row for finding in findings if finding.row and finding.good is not None]
-    return tuple(
-        sorted(
-            (
-                statement
-                for statement in read_statements()
-                if statement.engine == engine and not any(statement.what.startswith(row) for row in rows)
-            ),
-            key=lambda statement: HARMS.index(statement.harm),
-        )
-    )
-
-
-def _keys(launch: Launch) -> list[str]:
-    """Return the properties that a RegionServer should have."""
-    core = launch.settings.effective("core")
-    return sorted({READ_ONLY, *(key for path, key, _ in flattened(core) if path in SITES)})
+    statements = [
+        statement
+        for statement in read_statements()
+        if statement.engine == engine and not any(statement.what.startswith(row) for row in rows)
+    ]
+    return tuple(sorted(statements, key=lambda statement: HARMS.index(statement.harm)))

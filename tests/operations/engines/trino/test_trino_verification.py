@@ -25,7 +25,7 @@ from warmbase.ground.units import GIB
 from warmbase.operations.cluster.caches import NAMESPACE
 from warmbase.operations.verify import services
 from warmbase.operations.verify.check import CheckResult, read_statements
-from warmbase.operations.verify.nodes import NODE_CHECKS
+from warmbase.operations.verify.nodes import node_checks
 from warmbase.operations.verify.verification import unsettled
 
 CACHE = "/warmbase/cache/trino"
@@ -42,7 +42,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
 @pytest.fixture
 def _node_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out the checks that ask AWS."""
-    monkeypatch.setattr(verification, "CHECKS", (*NODE_CHECKS, *SERVER_CHECKS))
+    monkeypatch.setattr(verification, "CHECKS", (node_checks, *SERVER_CHECKS))
 
 
 def launch_of(lake: Shop) -> TrinoLaunch:
