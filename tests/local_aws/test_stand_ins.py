@@ -8,8 +8,8 @@ import pytest
 
 from local_aws.server import local_aws
 from local_aws.stand_ins import create_stand_ins
+from warmbase.configurations.launch import launch_of
 from warmbase.environments.reader import read_environment
-from warmbase.linter.lint import deployable_launch
 from warmbase.operations.aws.clients import Aws, any_call
 from warmbase.operations.deploy.preflight import preflight
 
@@ -40,7 +40,7 @@ def test_a_deployment_beside_stand_ins_passes_every_check_of_the_network_and_the
         assert create_stand_ins(aws, environment) == tuple(name for name in NAMED if routes or name[:3] != "rtb")
         assert create_stand_ins(aws, environment) == ()
         aws.bucket_owners.expect("our-data", "111122223333")
-        launches = {"blue": deployable_launch(environment, environment.active)}
+        launches = {"blue": launch_of(environment, environment.active)}
         problems = [check for check in preflight(aws, environment, launches, {}) if check.problem]
         assert [check.name for check in problems] == ["cdk bootstrap"]
         [subnet] = aws.ec2.describe_subnets(SubnetIds=["subnet-0a1b2c3d"])["Subnets"]

@@ -13,11 +13,11 @@ from moto import mock_aws
 
 from local_aws.extension import install
 from tests.operations.mocked_aws import clients
+from warmbase.configurations.launch import launch_of
 from warmbase.environments.environment import Environment
 from warmbase.environments.reader import read_environment
 from warmbase.facts.ec2 import instance_types
 from warmbase.ground.errors import OperationFailed
-from warmbase.linter.lint import deployable_launch
 from warmbase.operations.aws.clients import Aws
 from warmbase.operations.cluster import stack as deployed_stack
 from warmbase.operations.cluster.failed_launch import STUCK, wait_until_stable
@@ -47,7 +47,7 @@ def environment(directory: Path, *edits: tuple[str, str], more: str = "") -> Env
 
 
 def checks(aws: Aws, of: Environment) -> dict[str, PreflightCheck]:
-    launches = {"blue": deployable_launch(of, of.active)}
+    launches = {"blue": launch_of(of, of.active)}
     return {check.name: check for check in preflight(aws, of, launches, {})}
 
 
@@ -191,9 +191,7 @@ def test_an_existing_subnet_and_its_vpc_are_checked(aws: Aws, tmp_path: Path) ->
     subnet = response["Subnet"]["SubnetId"]
     launches = existing(tmp_path, vpc, subnet)
     failed = [
-        check
-        for check in preflight(aws, launches, {"blue": deployable_launch(launches, launches.active)}, {})
-        if check.problem
+        check for check in preflight(aws, launches, {"blue": launch_of(launches, launches.active)}, {}) if check.problem
     ]
     text = "\n".join(f"{check.problem} | {check.fix}" for check in failed)
     assert "the subnet is not in us-east-1a" in text
@@ -266,7 +264,7 @@ def test_a_quota_must_hold_every_node_of_the_cluster(
 ) -> None:
     """The quota is large enough when it equals the sum over primary and core nodes, and too small by any less."""
     read = environment(tmp_path)
-    plan = deployable_launch(read, read.active).plan
+    plan = launch_of(read, read.active).plan
     groups = (plan.primary, plan.core)
     vcpus = sum(group.count * instance_types()[group.instance_type].vcpus for group in groups)
     needed = {"vCPU quota": float(vcpus), "gp3 quota": gp3_gib(groups) / 1024}

@@ -12,9 +12,9 @@ from moto import mock_aws
 from local_aws.cloudformation.stack_state import state
 from local_aws.extension import install
 from tests.operations.operators import STACK, World, changed_text, checkout, deployed_world, install_world
+from warmbase.configurations.launch import launch_of
 from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import OperationFailed
-from warmbase.linter.lint import deployable_launch
 from warmbase.operations.cluster import failed_launch
 from warmbase.operations.cluster.failed_launch import wait_until_stable
 from warmbase.operations.deploy.preflight import preflight
@@ -47,7 +47,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 def advice(world: World) -> tuple[str, str]:
     """Return what a deployment says to the stack: before it begins, and where it would change the stack."""
     environment = read_environment(str(world.file("A")))
-    launches = {"blue": deployable_launch(environment, environment.active)}
+    launches = {"blue": launch_of(environment, environment.active)}
     [check] = [check for check in preflight(world.aws, environment, launches, {}) if check.name == STACK]
     with pytest.raises(OperationFailed) as failed:
         wait_until_stable(world.aws, STACK, lambda _: None)
