@@ -1,8 +1,8 @@
 """A cluster in the object of RunJobFlow, or in the properties of CloudFormation, as a ClusterSpec.
 
-`node_groups` reads instance groups in the spellings of RunJobFlow, of the AWS CLI and of CloudFormation, and
-`level_settings` a list of classifications as settings, each with the line of its key. `Fields` reads each member of an
-object as the type that it must have. `ReadProblems` collects the problems of a file.
+Instance groups may have the spelling of RunJobFlow, of the AWS CLI or of CloudFormation. `Level` reads a list of
+classifications as settings, each with the line of its key, and `Fields` each member of an object as the type that it
+must have. `ReadProblems` collects the problems of a file.
 """
 
 from __future__ import annotations
@@ -42,81 +42,83 @@ def cluster_subject(node: Object, release: str | None, *, fills_in: bool = False
     """
     problems = ReadProblems()
     cluster = Fields.of(node, problems)
-    instances = cluster.fields("Instances")
-    configurations = cluster.member("Configurations")
+    instances = cluster.fields("Instances") or Fields(object=Object(members=(), place=node.place), problems=problems)
     own = (cluster.text("ReleaseLabel") or "").strip() or None
+    settings = _settings(cluster)
+    groups = tuple(_groups(instances))
+    applications = []
+    for application in cluster.entries("Applications"):
+        name = application.text("Name")
+        if name:
+            applications.append(name)
+        elif application.object.get("Name") is None:
+            why = "an application has no Name"
+            problems.add(application.place, "Applications", why, 'write {"Name": "HBase"}')
+    placement = instances.object.get("Placement")
+    subnets = instances.object.get("Ec2SubnetIds")
+    # EMR chooses one of several subnets.
+    ids = subnets.value.items if subnets and isinstance(subnets.value, Array) else ()
+    only_id = ids[0].text if len(ids) == 1 and isinstance(ids[0], Scalar) else None
     subject = ClusterSpec(
         source=node.place.source,
         release_label=release or own,
         replaced_label=own if release and own != release else None,
-        settings=level_settings(configurations.value, problems) if configurations else {},
-        groups=tuple(node_groups(instances)) if instances else (),
-        applications=tuple(_applications(cluster)),
-        fleets=_fleets(instances) if instances else None,
+        settings=settings,
+        groups=groups,
+        applications=tuple(applications),
+        fleets=next((line for key in FLEETS if (line := instances.line(key)) is not None), None),
         managed_scaling=cluster.line("ManagedScalingPolicy"),
         auto_termination=cluster.line("AutoTerminationPolicy"),
         has_kerberos=cluster.member("KerberosAttributes") is not None,
-        key_pair=instances.line("Ec2KeyName") if instances else None,
+        key_pair=instances.line("Ec2KeyName"),
         classifications=problems.classifications,
         twice=tuple(problems.twice),
         fills_in=fills_in,
-        subnet=_subnet(instances) if instances else None,
-        availability_zone=_availability_zone(instances) if instances else None,
-        security_configuration=_plain(cluster, "SecurityConfiguration"),
+        subnet=only_id if only_id is not None else _plain(instances.object, "Ec2SubnetId"),
+        availability_zone=_plain(placement.value, "AvailabilityZone") if placement else None,
+        security_configuration=_plain(node, "SecurityConfiguration"),
     )
     problems.refuse()
     return subject
 
 
-def _plain(fields: Fields, key: str) -> str | None:
+def _plain(node: Node, key: str) -> str | None:
     """Return a value that no rule judges; None where it is not text, such as a reference in a template."""
-    member = fields.object.get(key)
+    member = node.get(key) if isinstance(node, Object) else None
     return member.value.text if member and isinstance(member.value, Scalar) else None
-
-
-def _subnet(instances: Fields) -> str | None:
-    """Return the subnet, or the only one of a list; None where EMR chooses from several."""
-    several = instances.object.get("Ec2SubnetIds")
-    ids = several.value.items if several and isinstance(several.value, Array) else ()
-    if len(ids) == 1 and isinstance(ids[0], Scalar):
-        return ids[0].text
-    return _plain(instances, "Ec2SubnetId")
-
-
-def _availability_zone(instances: Fields) -> str | None:
-    member = instances.object.get("Placement")
-    zone = member.value.get("AvailabilityZone") if member and isinstance(member.value, Object) else None
-    return zone.value.text if zone and isinstance(zone.value, Scalar) else None
-
-
-def _applications(cluster: Fields) -> Iterator[str]:
-    for application in cluster.entries("Applications"):
-        name = application.text("Name")
-        if name:
-            yield name
-        elif application.object.get("Name") is None:
-            why = "an application has no Name"
-            cluster.problems.add(application.place, "Applications", why, 'write {"Name": "HBase"}')
-
-
-def _fleets(instances: Fields) -> int | None:
-    return next((line for key in FLEETS if (line := instances.line(key)) is not None), None)
 
 
 ROLES: Final[Mapping[str, str]] = {names.api: role for role, names in GROUPS.items()}
 
 
-def node_groups(instances: Fields) -> Iterator[InstanceGroup]:
+def _groups(instances: Fields) -> Iterator[InstanceGroup]:
     """Yield all groups; where none is listed, those that the instance type and count for all nodes make."""
-    listed = [*_listed(instances), *_named(instances)]
-    yield from listed or _uniform(instances)
-
-
-def _listed(instances: Fields) -> Iterator[InstanceGroup]:
+    count = 0
     for entry in instances.entries("InstanceGroups"):
-        role = _role(entry)
-        if role:
+        if role := _role(entry):
+            count += 1
             yield _group(entry, role)
+    # CloudFormation has a key for each role.
+    named = [(role, instances.fields(GROUPS[role].cloudformation)) for role in ("primary", "core")]
+    named += [("task", group) for group in instances.entries(GROUPS["task"].cloudformation)]
+    for role, group in named:
+        if group:
+            count += 1
+            yield _group(group, role)
+    if count:
+        return
+    # One primary node, and core nodes for the rest of the count.
+    nodes = instances.whole("InstanceCount")
+    if instances.object.get("MasterInstanceType"):
+        line = instances.line("MasterInstanceType")
+        yield InstanceGroup(role="primary", instance_type=instances.text("MasterInstanceType"), count=1, line=line)
+    if instances.object.get("SlaveInstanceType") and instances.object.get("InstanceCount") and nodes != 1:
+        yield InstanceGroup(
+            role="core",
+            instance_type=instances.text("SlaveInstanceType"),
+            count=None if nodes is None else max(nodes - 1, 0),
+            line=instances.line("SlaveInstanceType"),
+        )
 
 
 def _role(entry: Fields) -> str | None:
@@ -133,33 +135,9 @@ def _role(entry: Fields) -> str | None:
     return None
 
 
-def _named(instances: Fields) -> Iterator[InstanceGroup]:
-    """Yield the groups of CloudFormation, which has a key for each role."""
-    for role in ("primary", "core"):
-        group = instances.fields(GROUPS[role].cloudformation)
-        if group:
-            yield _group(group, role)
-    for group in instances.entries(GROUPS["task"].cloudformation):
-        yield _group(group, "task")
-
-
 def _group(entry: Fields, role: str) -> InstanceGroup:
-    return InstanceGroup(
-        role=role,
-        instance_type=entry.text("InstanceType"),
-        count=entry.whole("InstanceCount"),
-        volumes=tuple(_volumes(entry)),
-        settings=_settings(entry),
-        line=entry.place.linted_line,
-    )
-
-
-def _settings(entry: Fields) -> Settings:
-    member = entry.member("Configurations")
-    return level_settings(member.value, entry.problems) if member else {}
-
-
-def _volumes(entry: Fields) -> Iterator[EbsVolume]:
+    instance_type, count = entry.text("InstanceType"), entry.whole("InstanceCount")
+    volumes = []
     ebs = entry.fields("EbsConfiguration")
     for device in ebs.entries("EbsBlockDeviceConfigs") if ebs else ():
         specification = device.fields("VolumeSpecification")
@@ -168,31 +146,32 @@ def _volumes(entry: Fields) -> Iterator[EbsVolume]:
                 why = "the volumes have no VolumeSpecification"
                 device.problems.add(device.place, "EbsBlockDeviceConfigs", why, "add it, with VolumeType and SizeInGB")
             continue
-        count = device.whole("VolumesPerInstance")
-        yield EbsVolume(
+        volumes_per_node = device.whole("VolumesPerInstance")
+        volume = EbsVolume(
             type=specification.text("VolumeType"),
             size_gib=specification.whole("SizeInGB"),
             iops=specification.whole("Iops"),
             throughput_mib_s=specification.whole("Throughput"),
-            count=1 if count is None else count,
+            count=1 if volumes_per_node is None else volumes_per_node,
             line=device.line("VolumeSpecification"),
         )
+        volumes.append(volume)
+    return InstanceGroup(
+        role=role,
+        instance_type=instance_type,
+        count=count,
+        volumes=tuple(volumes),
+        settings=_settings(entry),
+        line=entry.place.linted_line,
+    )
 
 
-def _uniform(instances: Fields) -> Iterator[InstanceGroup]:
-    """Yield one primary node, and core nodes for the rest of the count."""
-    nodes = instances.whole("InstanceCount")
-    counted = instances.object.get("InstanceCount") is not None
-    if instances.object.get("MasterInstanceType"):
-        line = instances.line("MasterInstanceType")
-        yield InstanceGroup(role="primary", instance_type=instances.text("MasterInstanceType"), count=1, line=line)
-    if instances.object.get("SlaveInstanceType") and counted and nodes != 1:
-        yield InstanceGroup(
-            role="core",
-            instance_type=instances.text("SlaveInstanceType"),
-            count=None if nodes is None else max(nodes - 1, 0),
-            line=instances.line("SlaveInstanceType"),
-        )
+def _settings(entry: Fields) -> Settings:
+    """Return the settings of a cluster or of a group. The last value of a property that is set twice counts."""
+    level = Level(problems=entry.problems)
+    if member := entry.member("Configurations"):
+        level.read_list(member.value, "")
+    return level.settings
 
 
 # judgement: no count and no volume of EMR has more digits.
@@ -226,9 +205,14 @@ class Fields(Struct, frozen=True, kw_only=True):
     def line(self, key: str) -> int | None:
         """Return the line of a key, also if its value is a placeholder; None where the value is empty."""
         member = self.object.get(key)
-        if member is None or _is_empty(member.value):
+        if member is None:
             return None
-        return member.place.linted_line
+        match member.value:
+            case Scalar(text=text, is_null=is_null):
+                is_empty = is_null or not text.strip()
+            case Array(items=parts) | Object(members=parts):
+                is_empty = not parts
+        return None if is_empty else member.place.linted_line
 
     def text(self, key: str) -> str | None:
         """Return a text; None where it is absent, and where it is not a text, which adds a problem."""
@@ -237,26 +221,22 @@ class Fields(Struct, frozen=True, kw_only=True):
             return None
         text = scalar_text(member.value)
         if text is None:
-            self._problem(member, "the value is a list or an object", "write a single value")
+            self.problems.add(member.place, key, "the value is a list or an object", "write a single value")
         return text
 
     def whole(self, key: str) -> int | None:
         """Return a whole number, in quotes or without; None as for a text."""
         text = self.text(key)
         member = self.member(key)
-        if text is None or member is None:
-            return None
-        if WHOLE.fullmatch(text):
-            return int(text)
-        self._problem(member, f"{quoted(text)} is not a whole number", "write a whole number")
+        if text is None or member is None or WHOLE.fullmatch(text):
+            return None if text is None else int(text)
+        self.problems.add(member.place, key, f"{quoted(text)} is not a whole number", "write a whole number")
         return None
 
     def fields(self, key: str) -> Fields | None:
         """Return the fields of an object inside this one; None as for a text."""
         member = self.member(key)
-        if member is None:
-            return None
-        return self._fields(member.value, key)
+        return None if member is None else self._fields(member.value, key)
 
     def entries(self, key: str) -> Iterator[Fields]:
         """Yield the objects of a list."""
@@ -264,7 +244,7 @@ class Fields(Struct, frozen=True, kw_only=True):
         if member is None:
             return
         if not isinstance(member.value, Array):
-            self._problem(member, "the value is not a list", "put it in [ ]")
+            self.problems.add(member.place, key, "the value is not a list", "put it in [ ]")
             return
         for index, item in enumerate(member.value.items):
             fields = None if is_gap(item) else self._fields(item, f"{key}[{index}]")
@@ -277,27 +257,11 @@ class Fields(Struct, frozen=True, kw_only=True):
         self.problems.add(node.place, what, "the value is not an object", "write an object in { }")
         return None
 
-    def _problem(self, member: Member, why: str, fix: str) -> None:
-        self.problems.add(member.place, member.key, why, fix)
-
-
-def _is_empty(node: Node) -> bool:
-    if isinstance(node, Scalar):
-        return node.is_null or not node.text.strip()
-    return not (node.items if isinstance(node, Array) else node.members)
-
 
 API_PROPERTIES: Final = "Properties"
 PROPERTIES: Final = (API_PROPERTIES, "ConfigurationProperties")
 """The keys of EMR's API, which accepts strings only, and of CloudFormation, which converts numbers to strings."""
 KEYS: Final = ("Classification", *PROPERTIES, "Configurations")
-
-
-def level_settings(configurations: Node, problems: ReadProblems) -> dict[SettingKey, Setting]:
-    """Return the settings of a cluster or of a group. The last value of a property that is set twice counts."""
-    level = Level(problems=problems)
-    level.read_list(configurations, "")
-    return level.settings
 
 
 class Level(Struct, frozen=True, kw_only=True):
@@ -330,7 +294,13 @@ class Level(Struct, frozen=True, kw_only=True):
         else:
             fix = 'add its name, such as "Classification": "hbase-site"'
             self._problem(node.place, inside, "an entry has no Classification", fix)
-        self._check_keys(node, path)
+        for again, _ in node.repeats():
+            self._repeat(path, again.key, scalar_text(again.value) or "", again.place)
+        for member in node.members:
+            if member.key not in KEYS:
+                near = get_close_matches(member.key, KEYS, n=1)
+                fix = f"did you mean {near[0]}?" if near else "move it into Properties"
+                self._problem(member.place, path, f"{quoted(member.key)} is not a key of a classification", fix)
         for key in PROPERTIES:
             if properties := node.get(key):
                 self._read_properties(properties, path)
@@ -344,39 +314,27 @@ class Level(Struct, frozen=True, kw_only=True):
         self.named.add(path)
         self.problems.classifications.setdefault(path, place.linted_line)
 
-    def _check_keys(self, node: Object, path: ClassificationPath) -> None:
-        for again, _ in node.repeats():
-            self._repeat(path, again.key, scalar_text(again.value) or "", again.place)
-        for member in node.members:
-            if member.key not in KEYS:
-                near = get_close_matches(member.key, KEYS, n=1)
-                fix = f"did you mean {near[0]}?" if near else "move it into Properties"
-                self._problem(member.place, path, f"{quoted(member.key)} is not a key of a classification", fix)
-
     def _read_properties(self, properties: Member, path: ClassificationPath) -> None:
-        if isinstance(properties.value, Object) and scalar_text(properties.value) is None:
-            members = properties.value.members
-            for index, member in enumerate(members):
-                setting = self._read_property(member, path, takes_texts=properties.key == API_PROPERTIES)
-                if setting:
-                    self.put(setting, written_member(setting, members, index))
-        elif not is_gap(properties.value):
-            why = f"{properties.key} is not an object"
-            self._problem(properties.place, path, why, 'write {"key": "value"}, or {} for none')
-
-    def _read_property(self, member: Member, path: ClassificationPath, *, takes_texts: bool) -> Setting | None:
-        value = scalar_text(member.value)
-        if value is None:
-            why = f"the value of {quoted(member.key)} is a list or an object"
-            self._problem(member.place, path, why, "write the value as a string in quotes")
-        elif forbidden := forbidden_character(member.key + value):
-            why = f"{quoted(member.key)} contains the control character U+{ord(forbidden):04X}, which XML forbids"
-            self._problem(member.place, path, why, "remove the character")
-        else:
-            is_text = not takes_texts or not isinstance(member.value, Scalar) or member.value.quoted
-            line = member.place.linted_line
-            return Setting(classification=path, key=member.key, value=value, line=line, quoted=is_text)
-        return None
+        node = properties.value
+        if not isinstance(node, Object) or scalar_text(node) is not None:
+            if not is_gap(node):
+                why = f"{properties.key} is not an object"
+                self._problem(properties.place, path, why, 'write {"key": "value"}, or {} for none')
+            return
+        for index, member in enumerate(node.members):
+            value = scalar_text(member.value)
+            if value is None:
+                why = f"the value of {quoted(member.key)} is a list or an object"
+                self._problem(member.place, path, why, "write the value as a string in quotes")
+            elif forbidden := forbidden_character(member.key + value):
+                why = f"{quoted(member.key)} contains the control character U+{ord(forbidden):04X}, which XML forbids"
+                self._problem(member.place, path, why, "remove the character")
+            else:
+                converts = properties.key != API_PROPERTIES
+                is_text = converts or not isinstance(member.value, Scalar) or member.value.quoted
+                line = member.place.linted_line
+                setting = Setting(classification=path, key=member.key, value=value, line=line, quoted=is_text)
+                self.put(setting, written_member(setting, node.members, index))
 
     def put(self, setting: Setting, written: WrittenSetting) -> None:
         """Keep a setting; of several for one key the last one stays. A trial also notes where it is written."""

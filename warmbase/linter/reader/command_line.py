@@ -7,7 +7,7 @@ The value of an option is JSON, the name of a file with JSON, or the shorthand o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -62,41 +62,26 @@ def command_object(script: SourceText, folder: Path) -> Object:
         raise refusal(script.place(more[0][0]), what="is a second cluster", why=why, fix=fix)
     collected = ReadProblems()
     words = shell_words(script, offset, in_backticks=in_backticks)
-    options = _options(words, collected.problems)
-    members = launch_object(options, folder, collected.problems)
-    collected.refuse()
-    return Object(members=members, place=script.place(offset))
-
-
-def _options(words: list[SourceText], problems: list[Problem]) -> dict[str, Option]:
-    """Return each option that lint reads, with the words that follow it."""
     options: dict[str, Option] = {}
-    for option in _option_values(words):
-        if option.name in OPTIONS:
-            problems += _option_problems(option, options)
-            options[option.name] = option
-    return {name: option for name, option in options.items() if option.values}
-
-
-def _option_values(words: list[SourceText]) -> Iterator[Option]:
-    """Yield each option in either spelling: `--option value` and `--option=value`."""
     starts = [index for index, word in enumerate(words) if word.text.startswith("--")]
     for start, end in zip(starts, [*starts[1:], len(words)], strict=False):
+        # Either `--option value` or `--option=value`.
         word = words[start]
         name, equals, _ = word.text.partition("=")
-        values = [word.after(len(name) + 1)] if equals else []
-        yield Option(name=name, place=word.place(0), values=(*values, *words[start + 1 : end]))
-
-
-def _option_problems(option: Option, before: Mapping[str, Option]) -> Iterator[Problem]:
-    where = str(option.place)
-    if not option.values:
-        yield Problem(
-            where=where, what=option.name, why="the option has no value", fix="add the value, or remove the option"
-        )
-    if option.name in before:
-        why = f"the option is already in line {before[option.name].place.line}, and only the last would count"
-        yield Problem(where=where, what=option.name, why=why, fix="remove one of the two")
+        if name not in OPTIONS:
+            continue
+        values = (*([word.after(len(name) + 1)] if equals else []), *words[start + 1 : end])
+        place = word.place(0)
+        if not values:
+            collected.add(place, name, "the option has no value", "add the value, or remove the option")
+        if name in options:
+            why = f"the option is already in line {options[name].place.line}, and only the last would count"
+            collected.add(place, name, why, "remove one of the two")
+        options[name] = Option(name=name, place=place, values=values)
+    stated = {name: option for name, option in options.items() if option.values}
+    members = _launch_members(stated, folder, collected.problems)
+    collected.refuse()
+    return Object(members=members, place=script.place(offset))
 
 
 FILE: Final = re.compile(r"fileb?://(.+)", re.DOTALL)
@@ -143,29 +128,18 @@ def _document(option: Option, folder: Path) -> Node | None:
         written = heredoc_file(value.script, file[1]) if value.script else None
         return json_node(written or load_source(folder / file[1], cited=value.place(0)))
     if text.startswith(("[", "{")):
-        _refuse_more(option)
+        if len(option.values) > 1:
+            why = f"the shell ends the JSON before {quoted(option.values[1].text)}"
+            fix = "put the JSON in single quotes, and write '\\'' for an apostrophe inside it"
+            raise refusal(option.values[1].place(0), what=option.name, why=why, fix=fix)
         return json_node(value)
-    if GAP.fullmatch(text):
-        return _placeholder(option)
-    return None
-
-
-def _placeholder(option: Option) -> Scalar:
-    """Return a placeholder as a scalar. Raises InvalidInput where a shell variable holds all configurations."""
-    value = option.values[0]
-    if option.name == "--configurations" and value.text.strip().startswith("$"):
+    if not GAP.fullmatch(text):
+        return None
+    if option.name == "--configurations" and text.startswith("$"):
+        why = "the value is a shell variable, which lint cannot expand"
         fix = "write the JSON in the command in single quotes, or name its file with file://"
-        raise refusal(
-            value.place(0), what=option.name, why="the value is a shell variable, which lint cannot expand", fix=fix
-        )
-    return Scalar(text=value.text.strip(), place=value.place(0))
-
-
-def _refuse_more(option: Option) -> None:
-    if len(option.values) > 1:
-        why = f"the shell ends the JSON before {quoted(option.values[1].text)}"
-        fix = "put the JSON in single quotes, and write '\\'' for an apostrophe inside it"
-        raise refusal(option.values[1].place(0), what=option.name, why=why, fix=fix)
+        raise refusal(value.place(0), what=option.name, why=why, fix=fix)
+    return Scalar(text=text, place=value.place(0))
 
 
 Members = tuple[Member, ...]
@@ -198,7 +172,7 @@ OPTIONS: Final[Mapping[str, OptionTarget]] = {
 }
 
 
-def launch_object(options: Mapping[str, Option], folder: Path, problems: list[Problem]) -> Members:
+def _launch_members(options: Mapping[str, Option], folder: Path, problems: list[Problem]) -> Members:
     """Return the members of the object; an option overrides --cli-input-json.
 
     Adds a problem for each value that cannot be read.
@@ -210,46 +184,36 @@ def launch_object(options: Mapping[str, Option], folder: Path, problems: list[Pr
         target = OPTIONS[name]
         try:
             node = target.shape(option, folder)
-            if name == "--cli-input-json":
-                below = _input(option, node)
-            (instances if target.in_instances else top).extend(_members(option, target, node))
         except InvalidInput as error:
             problems += error.problems
-    return _laid_over(below, with_one_list(top), instances)
-
-
-def _members(option: Option, target: OptionTarget, node: Node) -> Iterable[Member]:
-    if option.name == "--ec2-attributes":
-        return _placement(node) if isinstance(node, Object) else ()
-    if option.name == "--emrfs":
-        node = emrfs_classification(node, option.place)
-    return (Member(key=key, value=node, place=option.place) for key in target.keys)
-
-
-def _placement(attributes: Object) -> Iterator[Member]:
-    """Yield the members of `Instances` that the EC2 attributes set, under RunJobFlow's names."""
-    for member in attributes.members:
-        if member.key in EC2_ATTRIBUTES:
-            yield replace(member, key=EC2_ATTRIBUTES[member.key])
-        elif member.key == "AvailabilityZone":
-            yield replace(member, key="Placement", value=Object(members=(member,), place=member.place))
-
-
-def _input(option: Option, node: Node) -> Members:
-    if isinstance(node, Object):
-        return node.members
-    fix = "pass an object such as --generate-cli-skeleton prints"
-    raise refusal(node.place, what=option.name, why="the JSON is not an object", fix=fix)
-
-
-def _laid_over(below: Members, top: list[Member], instances: list[Member]) -> Members:
-    """Return both sets of members; `Instances` is one object, whose keys may come from either."""
+            continue
+        if name == "--cli-input-json":
+            if isinstance(node, Object):
+                below = node.members
+            else:
+                fix = "pass an object such as --generate-cli-skeleton prints"
+                where = str(node.place)
+                problems.append(Problem(where=where, what=name, why="the JSON is not an object", fix=fix))
+        elif name == "--ec2-attributes":
+            # Under the names of RunJobFlow, inside `Instances`.
+            for member in node.members if isinstance(node, Object) else ():
+                if member.key in EC2_ATTRIBUTES:
+                    instances.append(replace(member, key=EC2_ATTRIBUTES[member.key]))
+                elif member.key == "AvailabilityZone":
+                    placement = Object(members=(member,), place=member.place)
+                    instances.append(replace(member, key="Placement", value=placement))
+        else:
+            if name == "--emrfs":
+                node = _emrfs_classification(node, option.place)
+            members = [Member(key=key, value=node, place=option.place) for key in target.keys]
+            (instances if target.in_instances else top).extend(members)
+    top = _with_one_list(top)
     if instances:
+        # `Instances` is one object, whose keys may come from either.
         under = next((member.value for member in below if member.key == "Instances"), None)
-        members = _without(under.members, instances) if isinstance(under, Object) else ()
+        members = [*(_without(under.members, instances) if isinstance(under, Object) else ()), *instances]
         place = instances[0].place
-        value = Object(members=(*members, *instances), place=place)
-        top = [*top, Member(key="Instances", value=value, place=place)]
+        top = [*top, Member(key="Instances", value=Object(members=tuple(members), place=place), place=place)]
     return (*_without(below, top), *top)
 
 
@@ -267,20 +231,20 @@ KEYS: Final = {
 """The keys that the AWS CLI writes for parts of the option; Encryption and Args are not read."""
 
 
-def emrfs_classification(node: Node, place: SourceSpan) -> Node:
+def _emrfs_classification(node: Node, place: SourceSpan) -> Node:
     """Return a list with the classification emrfs-site, whose settings are those of the option."""
-    members = node.members if isinstance(node, Object) else ()
-    properties = tuple(
-        Member(key=KEYS[member.key], value=_lower(member.value), place=place)
-        for member in members
-        if member.key in KEYS
-    )
+    properties = []
+    for member in node.members if isinstance(node, Object) else ():
+        if member.key in KEYS:
+            value = member.value
+            lower = Scalar(text=value.text.lower(), place=value.place) if isinstance(value, Scalar) else value
+            properties.append(Member(key=KEYS[member.key], value=lower, place=place))
     name = Member(key="Classification", value=Scalar(text="emrfs-site", place=place), place=place)
-    values = Member(key="Properties", value=Object(members=properties, place=place), place=place)
+    values = Member(key="Properties", value=Object(members=tuple(properties), place=place), place=place)
     return Array(items=(Object(members=(name, values), place=place),), place=place)
 
 
-def with_one_list(members: list[Member]) -> list[Member]:
+def _with_one_list(members: list[Member]) -> list[Member]:
     """Return members in which all lists of classifications are one."""
     lists = [member for member in members if member.key == "Configurations"]
     arrays = [member.value for member in lists if isinstance(member.value, Array)]
@@ -289,12 +253,6 @@ def with_one_list(members: list[Member]) -> list[Member]:
     items = tuple(item for array in arrays for item in array.items)
     whole = Member(key="Configurations", value=Array(items=items, place=lists[0].place), place=lists[0].place)
     return [*(member for member in members if member.key != "Configurations"), whole]
-
-
-def _lower(value: Node) -> Node:
-    if not isinstance(value, Scalar):
-        return value
-    return Scalar(text=value.text.lower(), place=value.place)
 
 
 KEY: Final = re.compile(r"([\w.\-#/:]+)\s*@?=")
@@ -343,14 +301,13 @@ class _Reader(TextCursor, kw_only=True):
         """Return a value, or several that commas separate, as in `Args=a,b`."""
         first = self._value(level)
         items = [first]
-        while isinstance(first, Scalar) and self.peek() == "," and not self._key_follows():
+        while isinstance(first, Scalar) and self.peek() == ",":
+            blank = BLANK.match(self.passage.text, self.at + 1)
+            if blank and KEY.match(self.passage.text, blank.end()):
+                break
             self.at += 1
             items.append(self._value(level))
         return Array(items=tuple(items), place=first.place) if len(items) > 1 else first
-
-    def _key_follows(self) -> bool:
-        blank = BLANK.match(self.passage.text, self.at + 1)
-        return bool(blank and KEY.match(self.passage.text, blank.end()))
 
     def _value(self, level: int) -> Node:
         if level > MOST_LEVELS:

@@ -15,7 +15,6 @@ from xml.sax.saxutils import unescape
 from msgspec import Struct, field
 
 from warmbase.emr.cluster_spec import ClusterSpec, Setting
-from warmbase.ground.errors import InvalidInput
 from warmbase.linter.reader.cluster import Level, ReadProblems
 from warmbase.linter.reader.source_text import (
     Notation,
@@ -63,10 +62,6 @@ def _escaped(value: re.Match[str]) -> str:
     return f"<value>{value[1].replace('<', LESS).replace('>', GREATER)}</value>"
 
 
-def _plain(text: str) -> str:
-    return text.replace(LESS, "<").replace(GREATER, ">")
-
-
 class _Property(Struct, kw_only=True):
     """A property element with the name and value read so far."""
 
@@ -96,7 +91,7 @@ class _Reader(Struct, kw_only=True):
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
         self.parser.CharacterDataHandler = self.texts.append
-        self.parser.StartDoctypeDeclHandler = self._refuse_doctype
+        self.parser.StartDoctypeDeclHandler = self._doctype
         try:
             text = VALUE.sub(_escaped, self.passage.text)
             self.bytes = None if text.isascii() else text.encode()
@@ -109,7 +104,7 @@ class _Reader(Struct, kw_only=True):
     def _place(self, line: int | None = None) -> SourceSpan:
         return SourceSpan(source=self.passage.source, line=line or self.parser.CurrentLineNumber)
 
-    def _refuse_doctype(self, *_: object) -> None:
+    def _doctype(self, *_: object) -> None:
         why = "it has a document type, whose entities could expand to anything"
         raise refusal(
             self._place(), what="cannot be read", why=why, fix="remove <!DOCTYPE …>, which Hadoop does not need"
@@ -118,7 +113,11 @@ class _Reader(Struct, kw_only=True):
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self.texts.clear()
         if not self.open:
-            self._begin(name)
+            if name != "configuration":
+                fix = "put the properties in <configuration> … </configuration>"
+                why = f"its outermost element is {quoted(name)}"
+                raise refusal(self._place(), what="is not a Hadoop configuration", why=why, fix=fix)
+            self.level.name(self.only, self.only, self._place())
         elif name == "property" and self.property is None:
             place = self._place()
             self.property = _Property(
@@ -137,19 +136,9 @@ class _Reader(Struct, kw_only=True):
             self.level.problems.add(self._place(), "cannot be read", "it includes another file", fix)
         self.open.append(name)
 
-    def _begin(self, name: str) -> None:
-        if name != "configuration":
-            raise self._not_hadoop(name)
-        self.level.name(self.only, self.only, self._place())
-
-    def _not_hadoop(self, name: str) -> InvalidInput:
-        fix = "put the properties in <configuration> … </configuration>"
-        why = f"its outermost element is {quoted(name)}"
-        return refusal(self._place(), what="is not a Hadoop configuration", why=why, fix=fix)
-
     def _end(self, name: str) -> None:
         self.open.pop()
-        text = _plain("".join(self.texts)).strip()
+        text = "".join(self.texts).replace(LESS, "<").replace(GREATER, ">").strip()
         self.texts.clear()
         if self.property is None:
             return

@@ -95,7 +95,21 @@ def table_coprocessors(script: SourceText) -> tuple[TableCoprocessor, ...]:
     tables, at = _Tables(), 0
     while start := next(_starts(script.text, at), None):
         if start["described"]:
-            description, at = _description(script, start)
+            # A terminal breaks a description anywhere, even in a name.
+            end = DESCRIBED.search(script.text, start.end())
+            at = end.start() if end else len(script.text)
+            breaks, length, line_start = [], 0, start.end()
+            for wrap in WRAPPED.finditer(script.text, start.end(), at):
+                length += wrap.start() - line_start
+                breaks.append(length)
+                line_start = wrap.end()
+            description = SourceText(
+                text=WRAPPED.sub("", script.text[start.end() : at]),
+                source=script.source,
+                breaks=tuple(breaks),
+                first_line=script.place(start.end() - 1).line,
+                cited=script.cited,
+            )
             tables.apply("describe", start["described"], list(_pairs(_tokens(description, 0))), description)
         else:
             tokens = _tokens(script, start.end())
@@ -124,24 +138,6 @@ def _starts(text: str, at: int) -> Iterator[re.Match[str]]:
         prefix = text[max(0, start.start() - LONGEST_PREFIX) : start.start()].rpartition("\n")[2]
         if not COMMENT.search(prefix):
             yield start
-
-
-def _description(script: SourceText, start: re.Match[str]) -> tuple[SourceText, int]:
-    """Return a description as one line, and the offset of its end: a terminal breaks it anywhere, even in a name."""
-    end = DESCRIBED.search(script.text, start.end())
-    ends_at = end.start() if end else len(script.text)
-    pieces, breaks, length, at = [], [], 0, start.end()
-    for wrap in WRAPPED.finditer(script.text, start.end(), ends_at):
-        pieces.append(script.text[at : wrap.start()])
-        length += wrap.start() - at
-        breaks.append(length)
-        at = wrap.end()
-    text = "".join([*pieces, script.text[at:ends_at]])
-    first_line = script.place(start.end() - 1).line
-    described = SourceText(
-        text=text, source=script.source, breaks=tuple(breaks), first_line=first_line, cited=script.cited
-    )
-    return described, ends_at
 
 
 def _tokens(script: SourceText, at: int) -> list[_Token]:

@@ -108,40 +108,27 @@ def is_gap(node: Node) -> bool:
 def written_member(setting: Setting, members: Sequence[Member], index: int) -> WrittenSetting:
     """Return the setting that a member states, with its places."""
     member = members[index]
-    value = member.value.written if isinstance(member.value, Scalar) else None
+    key, value = member.written, _written_value(member)
     whole = None
-    if member.written and value and len(members) > 1:
-        whole = _line(member.written, value) if _is_block(member.written) else _entry(members, index)
-    return WrittenSetting(setting=setting, key=member.written, value=value, whole=whole)
+    if key and value and len(members) > 1:
+        text = key.passage.text
+        in_brackets = text.lstrip().startswith(("{", "[")) or text[key.end : key.end + 1] != ":" or key.passage.pieces
+        if not in_brackets:
+            # The whole line of YAML goes, unless it has anything else.
+            start, end = text.rfind("\n", 0, key.start) + 1, text.find("\n", value.end)
+            if end >= 0 and not text[start : key.start].strip(" ") and not text[value.end : end].strip():
+                whole = replace(key, start=start, end=end + 1)
+        elif index + 1 < len(members):
+            # Of entries with commas, one goes up to the next; the last goes from the end of the previous one.
+            following = members[index + 1].written
+            whole = replace(key, end=following.start) if following else None
+        elif before := _written_value(members[index - 1]):
+            whole = replace(key, start=before.end, end=value.end)
+    return WrittenSetting(setting=setting, key=key, value=value, whole=whole)
 
 
-def _is_block(key: Written) -> bool:
-    """Return whether a key is the first text of a line of YAML, or has no brackets around it."""
-    text = key.passage.text
-    return not text.lstrip().startswith(("{", "[")) and text[key.end : key.end + 1] == ":" and not key.passage.pieces
-
-
-def _line(key: Written, value: Written) -> Written | None:
-    """Return the whole line of an entry; None where the line has anything else."""
-    text = key.passage.text
-    start, end = text.rfind("\n", 0, key.start) + 1, text.find("\n", value.end)
-    if end < 0 or text[start : key.start].strip(" ") or text[value.end : end].strip():
-        return None
-    return replace(key, start=start, end=end + 1)
-
-
-def _entry(members: Sequence[Member], index: int) -> Written | None:
-    """Return an entry of a list with commas, up to the next entry, or from the previous one where it is the last."""
-    key, value = members[index].written, members[index].value
-    end_of_value = value.written if isinstance(value, Scalar) else None
-    if key is None or end_of_value is None:
-        return None
-    if index + 1 < len(members):
-        following = members[index + 1].written
-        return replace(key, end=following.start) if following else None
-    previous = members[index - 1].value
-    before = previous.written if isinstance(previous, Scalar) else None
-    return replace(key, start=before.end, end=end_of_value.end) if before else None
+def _written_value(member: Member) -> Written | None:
+    return member.value.written if isinstance(member.value, Scalar) else None
 
 
 CAPITALS: Final = {
@@ -155,19 +142,18 @@ def with_capitals(node: Node) -> Node:
     """Return a list of classifications with the keys of EMR's API; the names of properties stay as they are."""
     if not isinstance(node, Array):
         return node
-    return replace(node, items=tuple(map(_classification, node.items)))
-
-
-def _classification(node: Node) -> Node:
-    if not isinstance(node, Object):
-        return node
-    return replace(node, members=tuple(map(_member, node.members)))
-
-
-def _member(member: Member) -> Member:
-    key = CAPITALS.get(member.key, member.key)
-    value = with_capitals(member.value) if key == "Configurations" else member.value
-    return replace(member, key=key, value=value)
+    items: list[Node] = []
+    for item in node.items:
+        if isinstance(item, Object):
+            members = [replace(member, key=CAPITALS.get(member.key, member.key)) for member in item.members]
+            members = [
+                replace(member, value=with_capitals(member.value)) if member.key == "Configurations" else member
+                for member in members
+            ]
+            items.append(replace(item, members=tuple(members)))
+        else:
+            items.append(item)
+    return replace(node, items=tuple(items))
 
 
 # judgement: classifications nest 3 levels, a cluster 10.
@@ -296,8 +282,14 @@ FIX: Final = "correct the line, or quote the value; indent with blanks, never wi
 
 def yaml_node(passage: SourceText) -> Node:
     """Return the document that a text is. Raises InvalidInput where it is not YAML."""
+    level = 0
     try:
-        _refuse_depth(passage)
+        # Brackets that nest too deep would crash libyaml's composer.
+        for event in yaml.parse(passage.text, Loader=SafeLoader):
+            level += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if level > MOST_LEVELS:
+                place = passage.place(event.start_mark.index if event.start_mark else 0)
+                raise _refusal(place, f"it nests deeper than {MOST_LEVELS} levels")
         node = SafeLoader(passage.text).get_single_node()
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
@@ -309,16 +301,6 @@ def yaml_node(passage: SourceText) -> Node:
             passage.place(0), what="is empty", why="the file has only comments", fix="pass a file with settings"
         )
     return _Walk(passage=passage).node(node, 0)
-
-
-def _refuse_depth(passage: SourceText) -> None:
-    """Raise InvalidInput where brackets nest too deep, which would crash libyaml's composer."""
-    level = 0
-    for event in yaml.parse(passage.text, Loader=SafeLoader):
-        level += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if level > MOST_LEVELS:
-            place = passage.place(event.start_mark.index if event.start_mark else 0)
-            raise _refusal(place, f"it nests deeper than {MOST_LEVELS} levels")
 
 
 def _refusal(place: SourceSpan, why: str) -> InvalidInput:
@@ -337,22 +319,19 @@ class _Walk(Struct, kw_only=True):
         place = self.passage.place(node.start_mark.index)
         if self.entries > MOST_ENTRIES or level > MOST_LEVELS:
             raise _refusal(place, "aliases refer to themselves, or multiply")
-        plain = self._plain(node, level, place)
+        plain: Node
+        if isinstance(node, yaml.MappingNode):
+            plain = Object(members=tuple(self._member(key, value, level) for key, value in node.value), place=place)
+        elif isinstance(node, yaml.SequenceNode):
+            plain = Array(items=tuple(self.node(item, level + 1) for item in node.value), place=place)
+        else:
+            written = self._written(node)
+            plain = Scalar(text=str(node.value), place=place, is_null=node.tag == NULL, written=written)
         if not node.tag.startswith("!") or node.tag == "!":
             return plain
         name = node.tag.removeprefix("!")
         function = name if name == "Ref" else f"Fn::{name}"
         return Object(members=(Member(key=function, value=plain, place=place),), place=place)
-
-    def _plain(self, node: yaml.Node, level: int, place: SourceSpan) -> Node:
-        if isinstance(node, yaml.MappingNode):
-            members = tuple(self._member(key, value, level) for key, value in node.value)
-            return Object(members=members, place=place)
-        if isinstance(node, yaml.SequenceNode):
-            return Array(items=tuple(self.node(item, level + 1) for item in node.value), place=place)
-        return Scalar(
-            text=str(node.value), place=place, is_null=node.tag == NULL, written=_written_scalar(self.passage, node)
-        )
 
     def _member(self, key: yaml.Node, value: yaml.Node, level: int) -> Member:
         place = self.passage.place(key.start_mark.index)
@@ -360,18 +339,13 @@ class _Walk(Struct, kw_only=True):
             raise _refusal(place, "a key must be a word, not a list or a mapping")
         if key.tag == MERGE:
             raise _refusal(place, "it merges another mapping")
-        return Member(
-            key=str(key.value),
-            value=self.node(value, level + 1),
-            place=place,
-            written=_written_scalar(self.passage, key),
-        )
+        name, node = str(key.value), self.node(value, level + 1)
+        return Member(key=name, value=node, place=place, written=self._written(key))
 
-
-def _written_scalar(passage: SourceText, node: yaml.Node) -> Written | None:
-    """Return where a scalar stands; None for a block, an empty scalar and one of several lines."""
-    start, end = node.start_mark.index, node.end_mark.index
-    notation = STYLES.get(getattr(node, "style", None))
-    if notation is None or end <= start or "\n" in passage.text[start:end]:
-        return None
-    return Written(passage=passage, start=start, end=end, notation=notation)
+    def _written(self, node: yaml.Node) -> Written | None:
+        """Return where a scalar stands; None for a block, an empty scalar and one of several lines."""
+        start, end = node.start_mark.index, node.end_mark.index
+        notation = STYLES.get(getattr(node, "style", None))
+        if notation is None or end <= start or "\n" in self.passage.text[start:end]:
+            return None
+        return Written(passage=self.passage, start=start, end=end, notation=notation)

@@ -19,7 +19,7 @@ from warmbase.linter.reader.hadoop_xml import hadoop_subject
 from warmbase.linter.reader.hbase_shell import has_tables, shell_subject, table_coprocessors
 from warmbase.linter.reader.node import Array, Member, Node, Object, Scalar, json_node, with_capitals, yaml_node
 from warmbase.linter.reader.source_text import SourceText, load_source, quoted, refusal
-from warmbase.linter.reader.terraform import file_object, hcl_object, is_plan, is_terraform, plan_object
+from warmbase.linter.reader.terraform import file_object, is_terraform, plan_object
 
 XML: Final = re.compile(r"\s*<(?:[?!]|configuration\b|property\b)")
 JSON: Final = re.compile(r"\s*[\[{]")
@@ -38,7 +38,13 @@ def read_subject(path: Path, release: str | None) -> ClusterSpec:
     Raises InvalidInput with every problem of the file, each with its line, and for a `release` that is not a label.
     """
     if release is not None and not is_label(release):
-        raise _label_refusal(release)
+        if SPARK_ONLY.fullmatch(release):
+            unknown = unknown_release(release)
+            what = f"{quoted(release)} {unknown.why}"
+            raise refusal("--release", what=what, why="lint is about HBase", fix=unknown.fix)
+        why = "an EMR release label is emr- and three numbers with dots between them"
+        what, fix = f"{quoted(release)} is not a release label", f"write {nearest_label(release)}"
+        raise refusal("--release", what=what, why=why, fix=fix)
     passage = load_source(path)
     text = passage.text
     if XML.match(text):
@@ -49,12 +55,18 @@ def read_subject(path: Path, release: str | None) -> ClusterSpec:
     if JSON.match(text):
         return _node_subject(json_node(passage), release)
     if is_terraform(text):
-        return cluster_subject(file_object(hcl_object(passage, path.parent)), release, fills_in=True)
+        return cluster_subject(file_object(passage, path.parent), release, fills_in=True)
     if YAML.search(text):
         return _node_subject(yaml_node(passage), release)
     if has_tables(text):
         return shell_subject(passage, release)
-    raise _unknown(passage, path)
+    if len(ENVIRONMENT.findall(text)) > 1:
+        name = path.stem if path.absolute().parent.name == "environments" else path
+        why = "it is an environment of warmbase"
+        fix = f"you mean `warmbase lint {name}`; to compare it with another one: `warmbase plan ENV {name}`"
+        raise refusal(passage.place(0), what="is not a configuration of EMR", why=why, fix=fix)
+    why = "the file is not JSON, YAML or XML with EMR settings, and has no `aws emr create-cluster` with options"
+    raise refusal(passage.place(0), what="is not a configuration", why=why, fix=FORMS)
 
 
 def with_tables(subject: ClusterSpec, paths: Sequence[Path]) -> ClusterSpec:
@@ -82,7 +94,7 @@ def _node_subject(node: Node, release: str | None) -> ClusterSpec:
         if node.get("Classification") or node.get("classification"):
             node = Array(items=(node,), place=node.place)
         else:
-            cluster = plan_object(node) if is_plan(node) else _cluster_object(node)
+            cluster = plan_object(node) or _cluster_object(node)
             return cluster_subject(cluster, release, fills_in=cluster is not node)
     if isinstance(node, Scalar):
         why = "the file holds a single value"
@@ -117,22 +129,3 @@ def _within(node: Object, key: str) -> Object | None:
 def _is_cluster(node: Node) -> bool:
     kind = node.get("Type") if isinstance(node, Object) else None
     return bool(kind and isinstance(kind.value, Scalar) and kind.value.text == CLUSTER_TYPE)
-
-
-def _label_refusal(release: str) -> InvalidInput:
-    if SPARK_ONLY.fullmatch(release):
-        unknown = unknown_release(release)
-        return refusal("--release", what=f"{quoted(release)} {unknown.why}", why="lint is about HBase", fix=unknown.fix)
-    why = "an EMR release label is emr- and three numbers with dots between them"
-    what, fix = f"{quoted(release)} is not a release label", f"write {nearest_label(release)}"
-    return refusal("--release", what=what, why=why, fix=fix)
-
-
-def _unknown(passage: SourceText, path: Path) -> InvalidInput:
-    if len(ENVIRONMENT.findall(passage.text)) > 1:
-        name = path.stem if path.absolute().parent.name == "environments" else path
-        why = "it is an environment of warmbase"
-        fix = f"you mean `warmbase lint {name}`; to compare it with another one: `warmbase plan ENV {name}`"
-        return refusal(passage.place(0), what="is not a configuration of EMR", why=why, fix=fix)
-    why = "the file is not JSON, YAML or XML with EMR settings, and has no `aws emr create-cluster` with options"
-    return refusal(passage.place(0), what="is not a configuration", why=why, fix=FORMS)

@@ -63,9 +63,8 @@ class _Word(Struct, kw_only=True):
 
     def add(self, text: str, piece: re.Match[str], quote: tuple[str, int]) -> None:
         """Add the text of a piece of the script, with the quote in which it stands."""
-        offset = _start(piece)
-        end = piece.end(piece.lastgroup or 0)
-        begin = piece.start() if piece["escaped"] is not None else offset
+        start, end = piece.span(piece.lastgroup or 0)
+        begin = piece.start() if piece["escaped"] is not None else start
         self.append(text, TextPiece(start=0, length=len(text), origin=begin, origin_end=end, quote=quote))
 
     def append(self, text: str, piece: TextPiece) -> None:
@@ -121,21 +120,19 @@ class _Reader(Struct, kw_only=True):
                 raise self.refusal(
                     self.at, "is not a command", why, "close it, or put a backslash before it if it is text"
                 )
-            self._refuse_blank(piece)
+            if piece["escaped"] is not None and BROKEN.match(text, self.at):
+                why = "blanks follow the backslash, so the command ends here instead of continuing"
+                fix = "remove the blanks at the end of the line"
+                raise self.refusal(self.at, "is not a line continuation", why, fix)
+            verbatim = piece["verbatim"] or ""
+            space = None if verbatim.startswith("<") else SPACES.search(verbatim)
+            if space:
+                why = f"U+{ord(space[0]):04X} looks like a blank, but the shell takes it for a letter"
+                fix = "write an ordinary blank instead"
+                raise self.refusal(self.at + space.start(), "is not a blank", why, fix)
             self._add(piece, word)
             self.at = piece.end()
         return word.passage()
-
-    def _refuse_blank(self, piece: re.Match[str]) -> None:
-        if piece["escaped"] is not None and BROKEN.match(self.script.text, self.at):
-            why = "blanks follow the backslash, so the command ends here instead of continuing"
-            raise self.refusal(self.at, "is not a line continuation", why, "remove the blanks at the end of the line")
-        space = (
-            SPACES.search(piece["verbatim"]) if piece["verbatim"] and not piece["verbatim"].startswith("<") else None
-        )
-        if space:
-            why = f"U+{ord(space[0]):04X} looks like a blank, but the shell takes it for a letter"
-            raise self.refusal(self.at + space.start(), "is not a blank", why, "write an ordinary blank instead")
 
     def _add(self, piece: re.Match[str], word: _Word) -> None:
         if piece["double"] is None:
@@ -143,7 +140,7 @@ class _Reader(Struct, kw_only=True):
             word.add(_literal(piece, piece["single"]), piece, quote)
             return
         for inner in QUOTED.finditer(self.script.text, *piece.span("double")):
-            expanded = list(heredoc_pieces(self.script, inner.start()) if inner["filled"] else ())
+            expanded = heredoc_pieces(self.script, inner.start()) if inner["filled"] else []
             for text, place in expanded:
                 word.append(text, place)
             if not expanded:
@@ -155,7 +152,3 @@ def _literal(piece: re.Match[str], single: str | None) -> str:
     if piece["filled"] is not None:
         return "${" + piece["filled"].strip("$`(){}").replace("{", "").replace("}", "") + "}"
     return next((text for text in (single, piece["escaped"], piece["verbatim"]) if text is not None), "")
-
-
-def _start(piece: re.Match[str]) -> int:
-    return piece.start(piece.lastgroup or 0)

@@ -152,9 +152,10 @@ def load_source(path: Path, cited: SourceSpan | None = None) -> SourceText:
 
     Raises InvalidInput when it is missing, is not text, or is too long.
     """
-    source = STDIN if path == STANDARD_INPUT else _display_path(path)
+    here, full = Path.cwd(), path.absolute()
+    source = STDIN if path == STANDARD_INPUT else str(full.relative_to(here) if full.is_relative_to(here) else path)
     try:
-        content = read_content(path)
+        content = _content(path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         where = source if cited is None else cited
@@ -164,21 +165,20 @@ def load_source(path: Path, cited: SourceSpan | None = None) -> SourceText:
     return SourceText(text=text, source=source, breaks=breaks, cited=cited.linted_line if cited else None, path=path)
 
 
-def read_content(path: Path) -> bytes:
+def _content(path: Path) -> bytes:
     """Return the bytes of a file; in a trial, those that it has for the file. Raises OSError or ValueError."""
     contents = CONTENTS.get()
     if contents is not None and path in contents:
         return contents[path]
-    content = _stdin_bytes() if path == STANDARD_INPUT else read_regular_file(path, MOST_BYTES + 1)
+    if path != STANDARD_INPUT:
+        content = read_regular_file(path, MOST_BYTES + 1)
+    elif sys.stdin.isatty():
+        raise ValueError("the standard input is a terminal")
+    else:
+        content = sys.stdin.buffer.read(MOST_BYTES + 1)
     if contents is not None:
         contents[path] = content
     return content
-
-
-def _stdin_bytes() -> bytes:
-    if sys.stdin.isatty():
-        raise ValueError("the standard input is a terminal")
-    return sys.stdin.buffer.read(MOST_BYTES + 1)
 
 
 def _text(content: bytes, source: str) -> str:
@@ -203,12 +203,6 @@ def _text(content: bytes, source: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _display_path(path: Path) -> str:
-    here = Path.cwd()
-    full = path.absolute()
-    return str(full.relative_to(here)) if full.is_relative_to(here) else str(path)
-
-
 START: Final = r"<<(?P<indented>-?)[ \t]*(?P<quote>['\"]?)(?P<end>\w+)(?P=quote)"
 BODY: Final = r"[^\n]*\n(?P<text>.*?)^[ \t]*(?P=end)[ \t]*$"
 FILE: Final = re.compile(rf"^[^\n#]*?\b(?:cat|tee)\b(?P<line>[^\n]*?{START}{BODY})", re.DOTALL | re.MULTILINE)
@@ -226,15 +220,24 @@ def heredoc_file(script: SourceText, name: str) -> SourceText | None:
     for heredoc in FILE.finditer(script.text):
         words = re.findall(r"[^\s'\"<>|;&]+", heredoc["line"].partition("\n")[0])
         if PurePosixPath(name) in map(PurePosixPath, words):
-            return _passage(script, heredoc)
+            parts = list(_pieces(script, heredoc))
+            breaks = [piece.start + line_end.end() for part, piece in parts for line_end in NEW_LINE.finditer(part)]
+            return SourceText(
+                text="".join(part for part, _ in parts),
+                source=script.source,
+                breaks=tuple(breaks),
+                first_line=script.place(heredoc.start("text")).line,
+                cited=script.cited,
+                path=script.path,
+                pieces=tuple(piece for _, piece in parts),
+            )
     return None
 
 
-def heredoc_pieces(script: SourceText, offset: int) -> Iterator[tuple[str, TextPiece]]:
-    """Yield the texts that `$(cat <<EOF …)` at an offset stands for, with their places; none for another command."""
+def heredoc_pieces(script: SourceText, offset: int) -> list[tuple[str, TextPiece]]:
+    """Return the texts that `$(cat <<EOF …)` at an offset stands for, with their places; none for another command."""
     heredoc = COMMAND.match(script.text, offset)
-    if heredoc:
-        yield from _pieces(script, heredoc)
+    return list(_pieces(script, heredoc)) if heredoc else []
 
 
 def _pieces(script: SourceText, heredoc: re.Match[str]) -> Iterator[tuple[str, TextPiece]]:
@@ -249,31 +252,9 @@ def _pieces(script: SourceText, heredoc: re.Match[str]) -> Iterator[tuple[str, T
         text = piece["verbatim"] or piece["escaped"] or ""
         if piece["filled"]:
             text = "${" + piece["filled"].strip("$`(){}") + "}"
-        yield (
-            text,
-            TextPiece(
-                start=at, length=len(text), origin=piece.start(), origin_end=piece.end(), quote=(EXPANDED, start)
-            ),
-        )
+        origin, origin_end = piece.span()
+        yield text, TextPiece(start=at, length=len(text), origin=origin, origin_end=origin_end, quote=(EXPANDED, start))
         at += len(text)
-
-
-def _passage(script: SourceText, heredoc: re.Match[str]) -> SourceText:
-    pieces = list(_pieces(script, heredoc))
-    text = "".join(part for part, _ in pieces)
-    first = script.place(heredoc.start("text")).line
-    breaks: list[int] = []
-    for part, piece in pieces:
-        breaks += [piece.start + line_end.end() for line_end in re.finditer("\n", part)]
-    return SourceText(
-        text=text,
-        source=script.source,
-        breaks=tuple(breaks),
-        first_line=first,
-        cited=script.cited,
-        path=script.path,
-        pieces=tuple(piece for _, piece in pieces),
-    )
 
 
 PLAIN_YAML: Final = re.compile(r"[A-Za-z_./][\w./,+-]*(?::[\w./][\w./,+-]*)*", re.ASCII)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from warmbase.ground.errors import InvalidInput
 from warmbase.linter.reader.node import (
@@ -56,25 +57,22 @@ def is_terraform(text: str) -> bool:
     return RESOURCE.search(text) is not None
 
 
-def is_plan(node: Object) -> bool:
-    """Return whether the object is the JSON of a plan or a state, as `terraform show -json` prints it."""
-    return any(node.get(key) for key in PLAN_KEYS) and node.get("format_version") is not None
+def plan_object(plan: Object) -> Object | None:
+    """Return the cluster of a plan or a state, as `terraform show -json` prints it; None for another object.
 
-
-def plan_object(plan: Object) -> Object:
-    """Return the cluster of a plan. Raises InvalidInput unless there is exactly one."""
+    Raises InvalidInput unless there is exactly one cluster.
+    """
+    if plan.get("format_version") is None or not any(plan.get(key) for key in PLAN_KEYS):
+        return None
     modules = (member.value for key in ("planned_values", "values") if (member := plan.get(key)))
     resources = [entry for values in modules for entry in _of_module(values, "root_module")]
-    resources = resources or list(_changed(plan))
+    if not resources:
+        for change in _items(plan, "resource_changes"):
+            details = change.get("change")
+            after = details.value.get("after") if details and isinstance(details.value, Object) else None
+            if after and isinstance(after.value, Object):
+                resources.append((_text(change, "type"), after.value))
     return _cluster_object(resources, plan.place)
-
-
-def file_object(file: Object) -> Object:
-    """Return the cluster of a file of Terraform. Raises InvalidInput unless there is exactly one."""
-    blocks = file.get("resource")
-    items = blocks.value.items if blocks and isinstance(blocks.value, Array) else ()
-    resources = [(_text(item, "0"), item) for item in items if isinstance(item, Object)]
-    return _cluster_object(resources, file.place)
 
 
 def _of_module(values: Node, key: str) -> Iterator[tuple[str, Object]]:
@@ -89,14 +87,6 @@ def _of_module(values: Node, key: str) -> Iterator[tuple[str, Object]]:
         yield from _of_module(node, "child_modules")
 
 
-def _changed(plan: Object) -> Iterator[tuple[str, Object]]:
-    for change in _items(plan, "resource_changes"):
-        details = change.get("change")
-        after = details.value.get("after") if details and isinstance(details.value, Object) else None
-        if after and isinstance(after.value, Object):
-            yield _text(change, "type"), after.value
-
-
 def _cluster_object(resources: list[tuple[str, Object]], place: SourceSpan) -> Object:
     clusters = [resource for kind, resource in resources if kind == CLUSTER]
     groups = [resource for kind, resource in resources if kind == GROUP]
@@ -105,19 +95,16 @@ def _cluster_object(resources: list[tuple[str, Object]], place: SourceSpan) -> O
         why = f"it has {len(clusters)} resources of type {CLUSTER}"
         raise refusal(place, what="is not one cluster", why=why, fix="pass a file or a plan with one cluster")
     cluster = clusters[0] if clusters else Object(members=(), place=place)
-    top = list(_top(cluster))
-    top += [Member(key="ManagedScalingPolicy", value=one, place=one.place) for one in policies[:1]]
-    return Object(members=(*top, _instances(cluster, groups)), place=cluster.place)
-
-
-def _top(cluster: Object) -> Iterator[Member]:
+    top = []
     for member in _set(cluster):
         if member.key in TOP:
-            yield _as(member, TOP[member.key], member.value)
+            top.append(replace(member, key=TOP[member.key]))
         elif member.key == "applications" and isinstance(member.value, Array):
             names = tuple(_object(name.place, {"Name": name}) for name in member.value.items)
-            yield _as(member, "Applications", Array(items=names, place=member.place))
-    yield from _configurations(cluster)
+            top.append(replace(member, key="Applications", value=Array(items=names, place=member.place)))
+    top += _configurations(cluster)
+    top += [Member(key="ManagedScalingPolicy", value=one, place=one.place) for one in policies[:1]]
+    return Object(members=(*top, _instances(cluster, groups)), place=cluster.place)
 
 
 def _configurations(resource: Object) -> Iterator[Member]:
@@ -125,7 +112,7 @@ def _configurations(resource: Object) -> Iterator[Member]:
     for key in ("configurations_json", "configurations"):
         member = resource.get(key)
         if member and (document := _document(member.value)):
-            yield _as(member, "Configurations", with_capitals(document))
+            yield replace(member, key="Configurations", value=with_capitals(document))
             return
 
 
@@ -136,27 +123,22 @@ def _document(node: Node) -> Node | None:
     text = node.text.strip()
     if node.is_null or not text.startswith(("[", "{")):
         return None
-    passage = node.written.passage if node.written and _is_own(node) else None
-    return json_node(passage or SourceText(text=text, source=node.place.source, breaks=(), first_line=node.place.line))
-
-
-def _is_own(node: Scalar) -> bool:
-    """Return whether the text is a passage of its own: a heredoc, or a file."""
-    return node.written is not None and node.text == node.written.passage.text
+    # The text of a heredoc, or of a file, is a passage of its own.
+    if node.written and node.text == node.written.passage.text:
+        return json_node(node.written.passage)
+    return json_node(SourceText(text=text, source=node.place.source, breaks=(), first_line=node.place.line))
 
 
 def _instances(cluster: Object, groups: list[Object]) -> Member:
     listed = [_group(block, role) for key, role in GROUPS.items() for block in _items(cluster, key)]
     listed += [_group(group, "TASK") for group in groups]
     place = listed[0].place if listed else cluster.place
-    members = (
-        [Member(key="InstanceGroups", value=Array(items=tuple(listed), place=place), place=place)] if listed else []
-    )
-    members += [_as(member, FLEETS[member.key], member.value) for member in _set(cluster) if member.key in FLEETS]
-    for attributes in _items(cluster, "ec2_attributes"):
-        members += [
-            _as(member, ATTRIBUTES[member.key], member.value) for member in _set(attributes) if member.key in ATTRIBUTES
-        ]
+    members = []
+    if listed:
+        members.append(Member(key="InstanceGroups", value=Array(items=tuple(listed), place=place), place=place))
+    for names, blocks in ((FLEETS, [cluster]), (ATTRIBUTES, _items(cluster, "ec2_attributes"))):
+        for block in blocks:
+            members += [replace(member, key=names[member.key]) for member in _set(block) if member.key in names]
     return Member(key="Instances", value=Object(members=tuple(members), place=place), place=place)
 
 
@@ -191,10 +173,6 @@ def _object(place: SourceSpan, values: Mapping[str, Node]) -> Object:
     return Object(
         members=tuple(Member(key=key, value=value, place=place) for key, value in values.items()), place=place
     )
-
-
-def _as(member: Member, key: str, value: Node) -> Member:
-    return Member(key=key, value=value, place=member.place)
 
 
 def _set(resource: Object) -> Iterator[Member]:
@@ -237,10 +215,10 @@ LONGEST_QUOTE: Final = 40
 MODULE_PATH: Final = "${ path.module}/"
 
 
-def hcl_object(passage: SourceText, folder: Path) -> Object:
-    """Return the blocks of a file, by type. Files that it names are relative to `folder`.
+def file_object(passage: SourceText, folder: Path) -> Object:
+    """Return the cluster of a file of Terraform. Files that it names are relative to `folder`.
 
-    Raises InvalidInput where the text is not Terraform's language.
+    Raises InvalidInput where the text is not Terraform's language, and unless there is exactly one cluster.
     """
     from hcl2.api import parses_to_tree  # noqa: PLC0415 - only files of Terraform need it
     from lark.exceptions import LarkError as ParseError  # noqa: PLC0415
@@ -249,10 +227,19 @@ def hcl_object(passage: SourceText, folder: Path) -> Object:
         tree = parses_to_tree(passage.text if passage.text.endswith("\n") else f"{passage.text}\n")
     except ParseError as error:
         raise _syntax_refusal(passage, error) from None
-    reader = _Reader(passage=passage, folder=folder, locals={})
     body = _parts(tree)[0]
-    reader = _Reader(passage=passage, folder=folder, locals=dict(reader.local_values(body)))
-    return reader.body(body)
+    local_values = {
+        _name(attribute): _parts(attribute)[-1]
+        for block in _parts(body)
+        if block.data == "block" and _name(block) == "locals"
+        for attribute in _parts(_body_of(block))
+        if attribute.data == "attribute"
+    }
+    file = _Reader(passage=passage, folder=folder, locals=local_values).body(body)
+    blocks = file.get("resource")
+    items = blocks.value.items if blocks and isinstance(blocks.value, Array) else ()
+    resources = [(_text(item, "0"), item) for item in items if isinstance(item, Object)]
+    return _cluster_object(resources, file.place)
 
 
 def _syntax_refusal(passage: SourceText, error: LarkError) -> InvalidInput:
@@ -280,16 +267,16 @@ class _Reader(Struct, frozen=True, kw_only=True):
 
     def body(self, body: Expression) -> Object:
         """Return the attributes and blocks of a body; labels of a block are its members `0` and `1`."""
-        members = [member for part in _parts(body) for member in self._member(part)]
-        return Object(members=_gathered(members), place=self._place(body))
-
-    def local_values(self, body: Expression) -> Iterator[tuple[str, Expression]]:
-        """Yield the name and the expression of each local value."""
-        for block in _parts(body):
-            if block.data == "block" and _name(block) == "locals":
-                for attribute in _parts(_body_of(block)):
-                    if attribute.data == "attribute":
-                        yield _name(attribute), _parts(attribute)[-1]
+        members: dict[str, Member] = {}
+        for member in (member for part in _parts(body) for member in self._member(part)):
+            # The blocks of one type are one list.
+            before = members.get(member.key)
+            if before and isinstance(before.value, Array) and isinstance(member.value, Array):
+                items = (*before.value.items, *member.value.items)
+                members[member.key] = replace(before, value=Array(items=items, place=before.place))
+            else:
+                members[member.key] = member
+        return Object(members=tuple(members.values()), place=self._place(body))
 
     def _member(self, part: Expression) -> Iterator[Member]:
         place = self._place(part)
@@ -318,16 +305,13 @@ class _Reader(Struct, frozen=True, kw_only=True):
         kind = str(expression.data)
         if kind in LITERALS and _is_literal(name):
             return Scalar(text=name, place=self._place(expression), is_null=name == "null", quoted=name == "null")
-        composed: dict[str, Callable[[Expression, int], Node]]
-        composed = {"tuple": self._tuple, "object": self._object, "function_call": self._call}
-        if kind in composed:
-            return composed[kind](expression, level)
+        if kind == "tuple":
+            items = tuple(self._value(item, level + 1) for item in _parts(expression))
+            return Array(items=items, place=self._place(expression))
+        if kind in {"object", "function_call"}:
+            return (self._object if kind == "object" else self._call)(expression, level)
         scalar = {"string": self._string, "heredoc_template": self._heredoc, "heredoc_template_trim": self._heredoc}
         return scalar.get(kind, self._reference)(expression)
-
-    def _tuple(self, expression: Expression, level: int) -> Array:
-        items = tuple(self._value(item, level + 1) for item in _parts(expression))
-        return Array(items=items, place=self._place(expression))
 
     def _object(self, expression: Expression, level: int) -> Object:
         members = []
@@ -409,15 +393,3 @@ def _is_literal(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _gathered(members: list[Member]) -> tuple[Member, ...]:
-    """Return the members with the blocks of one type as one list."""
-    blocks: dict[str, Member] = {}
-    for member in members:
-        before = blocks.get(member.key)
-        if before and isinstance(before.value, Array) and isinstance(member.value, Array):
-            items = (*before.value.items, *member.value.items)
-            member = Member(key=member.key, value=Array(items=items, place=before.place), place=before.place)  # noqa: PLW2901
-        blocks[member.key] = member
-    return tuple(blocks.values())
