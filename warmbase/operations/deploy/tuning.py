@@ -8,7 +8,7 @@ others had set. Source: EMR Release Guide, emr-configure-apps-running-cluster.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -17,11 +17,10 @@ from msgspec import Struct
 from warmbase.changes.change import OF_THE_CLUSTER, Change, by_reconfiguration
 from warmbase.changes.cost import ImpactCost, impact_cost
 from warmbase.changes.planned_cluster import PlannedCluster
-from warmbase.configurations.launch import Launch
 from warmbase.configurations.properties.property import Applied, number
 from warmbase.emr.api import write_classifications
-from warmbase.emr.cluster_spec import Classification, Classifications, flattened, of_settings
-from warmbase.environments.environment import Environment
+from warmbase.emr.cluster_spec import Classification, flattened, of_settings
+from warmbase.engines.engine import EngineLaunch
 from warmbase.environments.launch_record import check_record
 from warmbase.facts.prices import price_table
 from warmbase.ground.errors import OperationFailed, Refused
@@ -66,33 +65,43 @@ def tuning_of(aws: Aws, cluster: PlannedCluster, *, everything: bool = False) ->
     launch = cluster.launch
     running = read_running_cluster(aws, launch)
     check_record(launch.environment, cluster.name, cluster.record, running.cluster.id)
-    return tuning(running, launch, aws.account, everything=everything)
-
-
-def tuning(running: RunningCluster, launch: Launch, account: str, *, everything: bool = False) -> Tuning:
-    """Return the tuning with its cost; `everything` includes changes too small to be worth a restart."""
     pending = [by_reconfiguration(change) for change in running.changes(launch)]
+
+    def cost(wanted: tuple[Change, ...]) -> ImpactCost:
+        return impact_cost(wanted, running.subject, launch.plan, price_table(launch.environment.region))
+
+    return tuning(aws, running, launch, pending, cost, everything=everything)
+
+
+def tuning(  # noqa: PLR0913 - a running cluster and what is planned of it
+    aws: Aws,
+    running: RunningCluster,
+    launch: EngineLaunch,
+    pending: Sequence[Change],
+    cost: Callable[[tuple[Change, ...]], ImpactCost],
+    *,
+    everything: bool,
+) -> Tuning:
+    """Return the tuning by the pending changes; `everything` includes those too small to be worth a restart."""
     new = tuple(change for change in pending if change.applied is Applied.NEW_CLUSTER)
     rest = [change for change in pending if change.applied is not Applied.NEW_CLUSTER]
-    small = () if everything else tuple(small_changes(rest))
+    little = [] if everything else [change for change in rest if _is_small(change)]
+    large = [change for change in rest if change not in little]
+    # A small change is applied where another change restarts the same daemons anyway.
+    small = tuple(
+        change
+        for change in little
+        if not any(other.restarts == change.restarts and set(change.groups) <= set(other.groups) for other in large)
+    )
     wanted = tuple(change for change in rest if change not in small)
     return Tuning(
         running=running,
         changes=wanted,
         small=small,
         new=new,
-        group_changes=tuple(group_changes(running, _planned(launch, account), wanted, (*new, *small))),
-        cost=impact_cost(wanted, running.subject, launch.plan, price_table(launch.environment.region)),
+        group_changes=tuple(_group_changes(aws, running, launch, wanted, (*new, *small))),
+        cost=cost(wanted),
     )
-
-
-def small_changes(changes: Iterable[Change]) -> Iterator[Change]:
-    """Yield the changes by a few percent, unless another change restarts the same daemons anyway."""
-    little = [change for change in changes if _is_small(change)]
-    large = [change for change in changes if change not in little]
-    for change in little:
-        if not any(other.restarts == change.restarts and set(change.groups) <= set(other.groups) for other in large):
-            yield change
 
 
 def _is_small(change: Change) -> bool:
@@ -102,59 +111,32 @@ def _is_small(change: Change) -> bool:
     return before is not None and after is not None and abs(after - before) <= SMALL_FRACTION * abs(before)
 
 
-class PlannedGroups(Struct, frozen=True, kw_only=True):
-    """The number of core nodes as planned, and the planned settings of each group by role, with the account."""
-
-    core_count: int
-    settings: Mapping[str, Mapping[tuple[str, str], str]]
-
-
-def _planned(launch: Launch, account: str) -> PlannedGroups:
-    return planned_groups(launch.settings, launch.plan.core.count, launch.environment, account)
-
-
-def planned_groups(settings: Classifications, core_count: int, environment: Environment, account: str) -> PlannedGroups:
-    """Return the groups that a launch plans, with the account filled in."""
-    levels = {"core": settings.core, "primary": settings.primary}
-    return PlannedGroups(
-        core_count=core_count,
-        settings={
-            role: {(path, key): environment.in_account(value, account) for path, key, value in flattened(level)}
-            for role, level in levels.items()
-        },
-    )
-
-
-def group_changes(
-    running: RunningCluster, planned: PlannedGroups, wanted: Iterable[Change], skipped: Iterable[Change]
+def _group_changes(
+    aws: Aws, running: RunningCluster, launch: EngineLaunch, wanted: Iterable[Change], skipped: Iterable[Change]
 ) -> Iterator[GroupChange]:
     """Yield the requests: new nodes first, removals last, because a restarting master waits for the stated number."""
-    have, want = running.cluster.groups["core"].count, planned.core_count
-    wanted = tuple(wanted)
-    resized = any(change.key == "InstanceCount" and "core" in change.groups for change in wanted)
-    if resized and want > have:
-        yield GroupChange(role="core", title=f"core group: {have} -> {want} nodes", count=want)
-    for role in ("core", "primary"):
-        if any(role in change.groups and change.classification != OF_THE_CLUSTER for change in wanted):
-            settings = _settings(running, planned.settings[role], role, skipped)
-            yield GroupChange(role=role, title=f"{role} group: apply today's settings", settings=settings)
-    if resized and want < have:
-        yield GroupChange(role="core", title=f"core group: {have} -> {want} nodes", count=want)
-
-
-def _settings(
-    running: RunningCluster, planned: Mapping[tuple[str, str], str], role: str, skipped: Iterable[Change]
-) -> tuple[Classification, ...]:
-    """Return the planned settings of the group; a setting that is not to change keeps its present value."""
-    values = dict(planned)
-    has = {(path, key): value for path, key, value in flattened(running.cluster.groups[role].settings)}
-    for change in skipped:
-        if role in change.groups and change.classification != OF_THE_CLUSTER:
-            at = (change.classification, change.key)
-            values.pop(at, None)
-            if at in has:
-                values[at] = has[at]
-    return of_settings(values)
+    have, want = running.cluster.groups["core"].count, launch.plan.core.count
+    is_resized = any(change.key == "InstanceCount" and "core" in change.groups for change in wanted)
+    resize = GroupChange(role="core", title=f"core group: {have} -> {want} nodes", count=want)
+    if is_resized and want > have:
+        yield resize
+    for role, level in (("core", launch.settings.core), ("primary", launch.settings.primary)):
+        if not any(role in change.groups and change.classification != OF_THE_CLUSTER for change in wanted):
+            continue
+        values = {
+            (path, key): launch.environment.in_account(value, aws.account) for path, key, value in flattened(level)
+        }
+        has = {(path, key): value for path, key, value in flattened(running.cluster.groups[role].settings)}
+        # A setting that is not to change keeps its present value.
+        for change in skipped:
+            if role in change.groups and change.classification != OF_THE_CLUSTER:
+                at = (change.classification, change.key)
+                values.pop(at, None)
+                if at in has:
+                    values[at] = has[at]
+        yield GroupChange(role=role, title=f"{role} group: apply today's settings", settings=of_settings(values))
+    if is_resized and want < have:
+        yield resize
 
 
 # judgement: a rolling restart of two hundred nodes, a tenth at a time, each part within ten minutes.
@@ -186,14 +168,11 @@ class _Groups(Struct, frozen=True, kw_only=True):
     cluster_id: str
     proposed: Mapping[str, DescribedGroup]
 
-    def __getitem__(self, role: str) -> DescribedGroup:
-        return described_groups(self.aws, self.cluster_id)[role]
-
     def wait_until_stable(self, role: str, say: Say) -> DescribedGroup:
         """The group once EMR has ended what it is at. Raises OperationFailed where it does not, or the group ends."""
         reported = ""
         for _ in turns(LONGEST_SECONDS, FIRST_POLL_SECONDS, POLL_SECONDS):
-            group = self[role]
+            group = described_groups(self.aws, self.cluster_id)[role]
             if group.state in ENDED:
                 raise OperationFailed.of(
                     where=f"the {role} group of {self.cluster_id}",
@@ -218,7 +197,7 @@ class _Groups(Struct, frozen=True, kw_only=True):
         """The group once EMR has ended what it was asked for. For a while it may look as before: it has not begun."""
         deadline = time.monotonic() + BEGIN_SECONDS
         while time.monotonic() < deadline:
-            group = self[role]
+            group = described_groups(self.aws, self.cluster_id)[role]
             same = group.version == before.version
             if not same and not (group.pending and group.state in {"RUNNING", before.state}):
                 break
@@ -238,23 +217,56 @@ def reconfiguration(aws: Aws, planned: Tuning) -> Iterator[Stage]:
         return
     groups = _Groups(aws=aws, cluster_id=planned.running.cluster.id, proposed=planned.running.cluster.groups)
     before: dict[str, ServerCache] = {}
-    acts: dict[str, Callable[[Say], str]] = {"read the fill of the caches": partial(_record_caches, groups, before)}
-    for move in planned.group_changes:
-        moved = _resized if move.count is not None else _reconfigured
-        acts[move.title] = partial(moved, groups, move)
-    acts["check that the caches were kept"] = partial(
-        _caches_survived, groups, before, empties=planned.cost.cache_lost_bytes != 0
-    )
+
+    def read_caches(_: Say) -> str:
+        before.update({cache.instance: cache for cache in caches(aws, groups.cluster_id)})
+        return _filled(before.values())
+
+    def check_caches(say: Say) -> str:
+        if not before:
+            return "unknown: no node had published cache metrics before the change"
+        if planned.cost.cache_lost_bytes != 0:
+            return "the caches start empty, as announced: warmbase status shows how full they are"
+        latest = max(cache.at for cache in before.values())
+        deadline = time.monotonic() + PUBLISHED_SECONDS
+        while True:
+            now = {cache.instance: cache for cache in caches(aws, groups.cluster_id)}
+            fresh = {name: cache for name, cache in now.items() if cache.at > latest}
+            if before.keys() <= fresh.keys() or time.monotonic() > deadline:
+                break
+            say(f"{len(fresh)} of {len(before)} RegionServers have published since")
+            time.sleep(POLL_SECONDS)
+        fills = {name: cache.fill for name, cache in fresh.items()}
+        lost = [
+            name
+            for name, cache in before.items()
+            if cache.fill is not None and ((fill := fills.get(name)) is None or fill < SURVIVING_FRACTION * cache.fill)
+        ]
+        if lost:
+            names = ", ".join(lost)
+            return f"{len(lost)} of {len(before)} lost part of their cache: {names}; warmbase status shows them"
+        return f"kept: {_filled(fresh.values())}"
+
+    def translated_act(act: Callable[[Say], str], say: Say) -> str:
+        with translated("could not change the cluster", "run the same command again to continue"):
+            return act(say)
+
+    acts: dict[str, Callable[[Say], str]] = {"read the fill of the caches": read_caches}
+    for change in planned.group_changes:
+        acts[change.title] = partial(_resize if change.count is not None else _reconfigure, groups, change)
+    acts["check that the caches were kept"] = check_caches
     for title, act in acts.items():
-        yield Stage(title=title, act=partial(_answered, act))
+        yield Stage(title=title, act=partial(translated_act, act))
 
 
-def _answered(act: Callable[[Say], str], say: Say) -> str:
-    with translated("could not change the cluster", "run the same command again to continue"):
-        return act(say)
+def _filled(servers: Iterable[ServerCache]) -> str:
+    fills = [server.fill for server in servers if server.fill is not None]
+    if not fills:
+        return "unknown: no node has published cache metrics in the last minutes"
+    return f"{len(fills)} RegionServers, caches {format_percent(min(fills))} to {format_percent(max(fills))} full"
 
 
-def _resized(groups: _Groups, move: GroupChange, say: Say) -> str:
+def _resize(groups: _Groups, move: GroupChange, say: Say) -> str:
     group = groups.wait_until_stable(move.role, say)
     if group.count == move.count:
         return f"{group.count} nodes, as planned"
@@ -274,22 +286,65 @@ def _resized(groups: _Groups, move: GroupChange, say: Say) -> str:
     return f"{after.running} nodes"
 
 
-def _reconfigured(groups: _Groups, move: GroupChange, say: Say) -> str:
-    before = groups.wait_until_stable(move.role, say)
+def _reconfigure(groups: _Groups, move: GroupChange, say: Say) -> str:
+    """Give the group its settings. Where EMR refuses them, say why; a group at which EMR stopped gets those of before.
+
+    Raises Refused where somebody has changed the group since the proposal, and for the primary group, while a
+    RegionServer is away: a master that restarts then can lose hbase:meta for good.
+    """
+    role = move.role
+    before = groups.wait_until_stable(role, say)
     if not before.pending and same_settings(before.settings, move.settings) and before.state == "RUNNING":
         return "already has these settings"
-    proposed = groups.proposed[move.role]
+    proposed = groups.proposed[role]
     # An interrupted run continues: then the group has, or was asked for, what this run applies.
     if before.version != proposed.version and not same_settings(before.requested, move.settings):
-        raise _changed_since(groups, move.role, f"configuration version {before.version} instead of {proposed.version}")
-    if move.role == "primary":
-        _refuse_absent(groups, say)
+        raise _changed_since(groups, role, f"configuration version {before.version} instead of {proposed.version}")
+    if role == "primary":
+        core = groups.wait_until_stable("core", say)
+        if core.state != "RUNNING" or core.running != core.count:
+            raise Refused.of(
+                where="the primary group",
+                what=f"was not changed: {core.running} of {core.count} core nodes are running, and the core group is"
+                f" {core.state}",
+                why=MASTER_WAITS,
+                fix="wait until all core nodes are running, then run the same command again",
+            )
+        silent = [cache.instance for cache in caches(groups.aws, groups.cluster_id) if cache.answering == 0]
+        if silent:
+            raise Refused.of(
+                where="the primary group",
+                what=f"was not changed: the RegionServer of {', '.join(silent)} does not answer on its node",
+                why=MASTER_WAITS,
+                fix="read its log; once it serves again, run the same command again",
+            )
     groups.ask(before, ReconfigurationType="OVERWRITE", Configurations=write_classifications(move.settings))
-    after = groups.reconfigured(move.role, before, say)
+    after = groups.reconfigured(role, before, say)
     if after.state == "RUNNING" and not after.pending and same_settings(after.settings, move.settings):
         nodes = f"{after.running} node{'s' * (after.running != 1)}"
         return f"{sum(1 for _ in flattened(move.settings))} settings applied to {nodes}"
-    raise _rolled_back(groups, move, before, after, say)
+    why = after.why or NO_REASON
+    if after.state not in STOPPED:
+        has, wanted = set(flattened(before.settings)), set(flattened(move.settings))
+        names = sorted({f"{path} {key}" for path, key, _ in has ^ wanted})
+        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+        raise OperationFailed.of(
+            where=f"the {role} group",
+            what=f"EMR restored its previous settings; not applied: {', '.join(names[:MOST_NAMES])}{more}",
+            why=f"{why}\n{REVERTS}",
+            fix=READ_GROUP_LOG,
+        )
+    say(f"{role} group is {after.state}: {why}; restoring the previous settings")
+    groups.ask(after, ReconfigurationType="OVERWRITE", Configurations=write_classifications(before.settings))
+    back = groups.reconfigured(role, after, say)
+    if back.state != "RUNNING" or back.pending:
+        raise _still(role, back)
+    raise OperationFailed.of(
+        where=f"the {role} group",
+        what=f"EMR could not reconfigure the group, which was {after.state}; its previous settings are restored",
+        why=why,
+        fix=READ_GROUP_LOG,
+    )
 
 
 def _changed_since(groups: _Groups, role: str, difference: str) -> Refused:
@@ -301,59 +356,6 @@ def _changed_since(groups: _Groups, role: str, difference: str) -> Refused:
     )
 
 
-def _refuse_absent(groups: _Groups, say: Say) -> None:
-    """A master that restarts while a RegionServer is away can lose hbase:meta for good."""
-    core = groups.wait_until_stable("core", say)
-    if core.state != "RUNNING" or core.running != core.count:
-        raise Refused.of(
-            where="the primary group",
-            what=f"was not changed: {core.running} of {core.count} core nodes are running, and the core group is"
-            f" {core.state}",
-            why=MASTER_WAITS,
-            fix="wait until all core nodes are running, then run the same command again",
-        )
-    silent = [cache.instance for cache in caches(groups.aws, groups.cluster_id) if cache.answering == 0]
-    if silent:
-        raise Refused.of(
-            where="the primary group",
-            what=f"was not changed: the RegionServer of {', '.join(silent)} does not answer on its node",
-            why=MASTER_WAITS,
-            fix="read its log; once it serves again, run the same command again",
-        )
-
-
-def _changed_settings(before: DescribedGroup, move: GroupChange) -> str:
-    """Return the names of the settings that the change adds, removes or replaces."""
-    has, wanted = set(flattened(before.settings)), set(flattened(move.settings))
-    names = sorted({f"{path} {key}" for path, key, _ in has ^ wanted})
-    return ", ".join(names[:MOST_NAMES]) + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
-
-
-def _rolled_back(
-    groups: _Groups, move: GroupChange, before: DescribedGroup, after: DescribedGroup, say: Say
-) -> OperationFailed:
-    """Return EMR's reason; a group at which EMR stopped gets its previous settings again."""
-    role, why = move.role, after.why or NO_REASON
-    if after.state not in STOPPED:
-        return OperationFailed.of(
-            where=f"the {role} group",
-            what=f"EMR restored its previous settings; not applied: {_changed_settings(before, move)}",
-            why=f"{why}\n{REVERTS}",
-            fix=READ_GROUP_LOG,
-        )
-    say(f"{role} group is {after.state}: {why}; restoring the previous settings")
-    groups.ask(after, ReconfigurationType="OVERWRITE", Configurations=write_classifications(before.settings))
-    back = groups.reconfigured(role, after, say)
-    if back.state == "RUNNING" and not back.pending:
-        return OperationFailed.of(
-            where=f"the {role} group",
-            what=f"EMR could not reconfigure the group, which was {after.state}; its previous settings are restored",
-            why=why,
-            fix=READ_GROUP_LOG,
-        )
-    return _still(role, back)
-
-
 def _still(role: str, group: DescribedGroup) -> OperationFailed:
     return OperationFailed.of(
         where=f"the {role} group",
@@ -361,43 +363,4 @@ def _still(role: str, group: DescribedGroup) -> OperationFailed:
         why=group.why or NO_REASON,
         fix="in EMR's console, look at the group's failed configurations and its nodes' logs; EMR replaces a faulty"
         " node when you terminate it there; then run the same command again",
-    )
-
-
-def _record_caches(groups: _Groups, before: dict[str, ServerCache], _: Say) -> str:
-    before.update({cache.instance: cache for cache in caches(groups.aws, groups.cluster_id)})
-    return _filled(before.values())
-
-
-def _filled(servers: Iterable[ServerCache]) -> str:
-    fills = [server.fill for server in servers if server.fill is not None]
-    if not fills:
-        return "unknown: no node has published cache metrics in the last minutes"
-    return f"{len(fills)} RegionServers, caches {format_percent(min(fills))} to {format_percent(max(fills))} full"
-
-
-def _caches_survived(groups: _Groups, before: dict[str, ServerCache], say: Say, *, empties: bool) -> str:
-    """Return whether each has what it had. A cache that was to be emptied is none that was lost."""
-    if not before:
-        return "unknown: no node had published cache metrics before the change"
-    if empties:
-        return "the caches start empty, as announced: warmbase status shows how full they are"
-    latest = max(cache.at for cache in before.values())
-    deadline = time.monotonic() + PUBLISHED_SECONDS
-    while True:
-        now = {cache.instance: cache for cache in caches(groups.aws, groups.cluster_id)}
-        fresh = {name: cache for name, cache in now.items() if cache.at > latest}
-        if before.keys() <= fresh.keys() or time.monotonic() > deadline:
-            break
-        say(f"{len(fresh)} of {len(before)} RegionServers have published since")
-        time.sleep(POLL_SECONDS)
-    lost = [name for name, cache in before.items() if _lost_caches(cache, fresh.get(name))]
-    if lost:
-        return f"{len(lost)} of {len(before)} lost part of their cache: {', '.join(lost)}; warmbase status shows them"
-    return f"kept: {_filled(fresh.values())}"
-
-
-def _lost_caches(before: ServerCache, after: ServerCache | None) -> bool:
-    return before.fill is not None and (
-        after is None or after.fill is None or after.fill < SURVIVING_FRACTION * before.fill
     )
