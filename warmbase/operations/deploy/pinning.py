@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager
-from datetime import UTC, datetime
+from contextlib import AbstractContextManager, suppress
+from datetime import UTC
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,101 +39,6 @@ from warmbase.operations.deploy.change_set import template_of
 from warmbase.sizing.modes import MODES
 from warmbase.stacks.references import Templates, referenced_by
 
-
-class ObservedCluster(Struct, frozen=True, kw_only=True):
-    """A running cluster as EMR describes it."""
-
-    id: str
-    environment: str
-    spec: ClusterSpec
-    availability_zone: str
-    launched_at: datetime
-
-
-def template_spec(properties: Mapping[str, Any], identity: Identity) -> ClusterSpec:
-    """Return the cluster of a template's properties, with the account and the region filled in."""
-    return read_cluster(resolved(dict(properties), identity.account, identity.region), "the stack")
-
-
-def confirmed_facts(
-    expected: ClusterSpec, live: ObservedCluster, identity: Identity, deployed: Mapping[str, object]
-) -> tuple[int, list[str]]:
-    """Return how many facts of the template EMR confirms, and a line for each that it contradicts.
-
-    `deployed` has what the stacks say of the properties by which the environment file identifies the cluster: these
-    must agree with the file.
-    """
-    of_stack = {name: getattr(identity, name) for name in deployed} | dict(_facts(expected, expected))
-    of_emr = dict(deployed) | dict(_facts(live.spec, expected))
-    differences = [
-        f"{name}: expected {of_stack.get(name)!r}, EMR has {of_emr.get(name)!r}"
-        for name in sorted(of_stack.keys() | of_emr.keys())
-        if of_stack.get(name) != of_emr.get(name)
-    ]
-    return len(of_stack) - len(differences), differences
-
-
-def identity_of_stacks(
-    templates: Templates, stack: str, properties: Mapping[str, Any], identity: Identity
-) -> Iterator[tuple[str, object]]:
-    """Yield mode, root and its key, write-ahead log, role and network as they were deployed, whatever the file says."""
-    spec = template_spec(properties, identity)
-    values = {key: setting.value for (_, key), setting in spec.effective("core").items()}
-    in_s3 = values.get("hbase.emr.storageMode") == "s3"
-    if identity.role != ANALYTICS:
-        yield "mode", _mode(values)
-        yield "wal", "emr-wal" if values.get("hbase.emr.wal.enabled") == "true" else "hdfs"
-    if in_s3:
-        # In HDFS mode nobody else can write to the data: there is no replica, and the root belongs to this cluster.
-        yield "root", values.get("hbase.rootdir")
-        yield "role", "replica" if values.get("hbase.emr.readreplica.enabled") == "true" else "active"
-    [security] = [resource for resource in templates[stack]["Resources"].values() if resource["Type"] == SECURITY_TYPE]
-    at_rest = security["Properties"]["SecurityConfiguration"]["EncryptionConfiguration"]
-    key = at_rest["AtRestEncryptionConfiguration"]["S3EncryptionConfiguration"]["AwsKmsKey"]
-    # The template names its own key, and its own network, by reference.
-    yield "root_key", key if isinstance(key, str) else ""
-    nodes = properties["Instances"]
-    # Clusters of earlier versions name their one subnet in a list (decision 0021).
-    [subnet] = nodes["Ec2SubnetIds"] if "Ec2SubnetIds" in nodes else [nodes["Ec2SubnetId"]]
-    yield "subnet", subnet if isinstance(subnet, str) else "new"
-    network = templates[network_stack(identity.environment)]["Resources"].values()
-    vpcs = {
-        str(resource["Properties"]["VpcId"]) for resource in network if resource["Type"] == "AWS::EC2::SecurityGroup"
-    }
-    own = any(resource["Type"] == "AWS::EC2::VPC" for resource in network)
-    yield "vpc", "new" if own else ", ".join(sorted(vpcs))
-
-
-def _mode(values: Mapping[str, str]) -> str:
-    """The name of the mode whose settings these are."""
-    storage_mode, cached = values.get("hbase.emr.storageMode", "hdfs"), "hbase.bucketcache.ioengine" in values
-    return next(
-        name for name, mode in MODES.items() if (mode.emr_storage_mode, mode.has_bucket_cache) == (storage_mode, cached)
-    )
-
-
-def _facts(spec: ClusterSpec, expected: ClusterSpec) -> Iterator[tuple[str, object]]:
-    """Yield each fact by its name. Settings of groups are left out: they are tuned while the cluster runs."""
-    yield "name", spec.name
-    yield "release", spec.release_label
-    yield "applications", _applications(spec, expected)
-    for action in spec.bootstrap_actions:
-        yield f"bootstrap action {action.name}", (action.script, *action.arguments)
-    for group in spec.groups:
-        yield f"{group.role} type", group.instance_type
-        yield f"{group.role} volumes", [(volume.size_gib, volume.count) for volume in counted(group.volumes)]
-    for (path, key), setting in spec.settings.items():
-        yield f"{path} {key}", setting.value
-
-
-def _applications(spec: ClusterSpec, expected: ClusterSpec) -> list[str]:
-    """EMR adds what an application needs and spells names as it likes: what was asked for counts as one fact."""
-    names = {name.lower() for name in spec.applications}
-    return sorted(
-        expected.applications if names >= {name.lower() for name in expected.applications} else spec.applications
-    )
-
-
 DIFFERS: Final = "differs from the running cluster"
 PIN_AGAIN: Final = "write the record again: warmbase pin ENV"
 
@@ -152,8 +57,10 @@ def pin(aws: Aws, environment: Environment, cluster_name: str) -> Pinned:
     Raises InvalidInput where the file has no such cluster, OperationFailed where none runs or AWS does not answer,
     Drifted where EMR describes another than its stack made, or the file another root or role than the cluster's.
     """
-    record, files, confirmed = _read_stacks(aws, environment, cluster_name)
-    before = _earlier(environment, cluster_name)
+    record, files, confirmed = _read_back(aws, environment, cluster_name)
+    before = None
+    with suppress(InvalidInput):  # a broken record is replaced
+        before = launch_records(environment).get(cluster_name)
     record = replace(record, plan=engine_of(environment, cluster_name).plan_at_launch(environment, record, before))
     aws.check("write the launch record")
     write_record(record, files)
@@ -181,7 +88,7 @@ def pin_once(aws: Aws, environment: Environment, cluster_name: str, say: Say) ->
 
 def check_pinned(aws: Aws, environment: Environment, cluster_name: str) -> Pinned:
     """Return what `pin` would, and write nothing. Raises Drifted if the record is missing or does not match."""
-    record, _, confirmed = _read_stacks(aws, environment, cluster_name)
+    record, _, confirmed = _read_back(aws, environment, cluster_name)
     before = launch_records(environment).get(cluster_name)
     if before is None:
         now = f"cluster {record.cluster_id}, launched at {record.launched_at}, is running"
@@ -227,59 +134,71 @@ def _record_differences(before: LaunchRecord, now: LaunchRecord) -> Iterator[str
                 yield f"{stack}: {name} differs"
 
 
-def _earlier(environment: Environment, cluster_name: str) -> LaunchRecord | None:
-    """Return the record that is about to be replaced; a broken one does not count."""
-    try:
-        return launch_records(environment).get(cluster_name)
-    except InvalidInput:
-        return None
+def _read_back(aws: Aws, environment: Environment, cluster_name: str) -> tuple[LaunchRecord, dict[str, bytes], int]:
+    """Return the record of what runs, its bootstrap files, and how many facts of the template EMR confirms.
 
-
-def _read_stacks(aws: Aws, environment: Environment, cluster_name: str) -> tuple[LaunchRecord, dict[str, bytes], int]:
+    Raises Drifted where EMR contradicts the template, or where the stacks have other properties than those by which the
+    environment file identifies the cluster.
+    """
     if cluster_name not in environment.cluster_names:
-        cluster_names = ", ".join(environment.cluster_names)
-        why = "the file has no such cluster"
         raise InvalidInput.of(
-            where=environment.source, what=f"clusters.{cluster_name}", why=why, fix=f"name {cluster_names}"
+            where=environment.source,
+            what=f"clusters.{cluster_name}",
+            why="the file has no such cluster",
+            fix=f"name {', '.join(environment.cluster_names)}",
         )
     with _failures(environment):
-        return _read_back(aws, environment, cluster_name)
-
-
-def _read_back(aws: Aws, environment: Environment, cluster_name: str) -> tuple[LaunchRecord, dict[str, bytes], int]:
-    templates = _templates(aws, environment, cluster_name)
-    stack = cluster_stack(environment.name, cluster_name)
-    [name] = [name for name, resource in templates[stack]["Resources"].items() if resource["Type"] == CLUSTER_TYPE]
-    live = _live(aws, environment, cluster_name)
-    resources = referenced_by(templates, stack, name)
-    identity = identity_of(environment, cluster_name, aws.account)
-    properties = resources[stack][name].properties
-    deployed = dict(identity_of_stacks(templates, stack, properties, identity))
-    confirmed, differences = confirmed_facts(template_spec(properties, identity), live, identity, deployed)
-    if differences:
-        raise Drifted(
-            f"cluster {live.id}, as EMR describes it,",
-            differences,
-            why="differs from what its stack launched",
-            fix="undo the changes that were made by hand, or correct the environment file; then run pin again",
+        *stacks, _ = stacks_around(environment.name, cluster_name)
+        templates: Templates = {name: template_of(aws, name) for name in stacks}
+        stack = cluster_stack(environment.name, cluster_name)
+        [name] = [name for name, resource in templates[stack]["Resources"].items() if resource["Type"] == CLUSTER_TYPE]
+        live_id = cluster_id(aws, environment.name, cluster_name)
+        described: Mapping[str, Any] = aws.emr.describe_cluster(ClusterId=live_id)["Cluster"]
+        state = described["Status"]["State"]
+        if not is_running(state) or state in NEVER_SERVED:
+            file = Path(environment.source).stem
+            command = f"deploy {file}" if is_running(state) else f"teardown {file} {cluster_name}"
+            raise OperationFailed.of(
+                where=f"cluster {live_id}",
+                what=f"is {state}",
+                why="only a running cluster is recorded",
+                fix=f"clear away what is left of it: warmbase {command}",
+            )
+        actions: Any = aws.emr.list_bootstrap_actions(ClusterId=live_id)["BootstrapActions"]
+        groups = (group.group for group in described_groups(aws, live_id).values())
+        live = read_described_cluster(described, groups, map(read_bootstrap_action, actions), live_id)
+        resources = referenced_by(templates, stack, name)
+        identity = identity_of(environment, cluster_name, aws.account)
+        properties = resources[stack][name].properties
+        expected = read_cluster(resolved(dict(properties), identity.account, identity.region), "the stack")
+        deployed = dict(_deployed_identity(templates, stack, properties, expected, identity))
+        of_stack = {key: getattr(identity, key) for key in deployed} | dict(_facts(expected, expected))
+        of_emr = deployed | dict(_facts(live, expected))
+        differences = [
+            f"{key}: expected {of_stack.get(key)!r}, EMR has {of_emr.get(key)!r}"
+            for key in sorted(of_stack.keys() | of_emr.keys())
+            if of_stack.get(key) != of_emr.get(key)
+        ]
+        if differences:
+            raise Drifted(
+                f"cluster {live_id}, as EMR describes it,",
+                differences,
+                why="differs from what its stack launched",
+                fix="undo the changes that were made by hand, or correct the environment file; then run pin again",
+            )
+        files = _bootstrap_files(aws, live)
+        created = described["Status"]["Timeline"]["CreationDateTime"]
+        record = LaunchRecord(
+            directory=record_directory(environment, cluster_name),
+            identity=identity,
+            availability_zone=described["Ec2InstanceAttributes"]["Ec2AvailabilityZone"],
+            cluster_id=live_id,
+            # In UTC, so that the record is the same wherever it is written: botocore gives local time.
+            launched_at=created.astimezone(UTC).isoformat(timespec="seconds"),
+            resources=resources,
+            bootstrap={file: hashlib.sha256(content).hexdigest() for file, content in files.items()},
         )
-    files = _bootstrap_files(aws, live)
-    record = LaunchRecord(
-        directory=record_directory(environment, cluster_name),
-        identity=identity,
-        availability_zone=live.availability_zone,
-        cluster_id=live.id,
-        # In UTC, so that the record is the same wherever it is written: botocore gives local time.
-        launched_at=live.launched_at.astimezone(UTC).isoformat(timespec="seconds"),
-        resources=resources,
-        bootstrap={file: hashlib.sha256(content).hexdigest() for file, content in files.items()},
-    )
-    return record, files, confirmed
-
-
-def _templates(aws: Aws, environment: Environment, cluster_name: str) -> Templates:
-    *names, _ = stacks_around(environment.name, cluster_name)
-    return {name: template_of(aws, name) for name in names}
+    return record, files, len(of_stack)
 
 
 def _failures(environment: Environment) -> AbstractContextManager[None]:
@@ -291,54 +210,73 @@ def _failures(environment: Environment) -> AbstractContextManager[None]:
     )
 
 
-def _live(aws: Aws, environment: Environment, cluster_name: str) -> ObservedCluster:
-    identity = cluster_id(aws, environment.name, cluster_name)
-    described: Mapping[str, Any] = aws.emr.describe_cluster(ClusterId=identity)["Cluster"]
-    state = described["Status"]["State"]
-    if not is_running(state) or state in NEVER_SERVED:
-        file = Path(environment.source).stem
-        command = f"deploy {file}" if is_running(state) else f"teardown {file} {cluster_name}"
-        raise OperationFailed.of(
-            where=f"cluster {identity}",
-            what=f"is {state}",
-            why="only a running cluster is recorded",
-            fix=f"clear away what is left of it: warmbase {command}",
-        )
-    actions: Any = aws.emr.list_bootstrap_actions(ClusterId=identity)["BootstrapActions"]
-    groups = (described.group for described in described_groups(aws, identity).values())
-    return ObservedCluster(
-        id=identity,
-        environment=environment.name,
-        spec=read_described_cluster(described, groups, map(read_bootstrap_action, actions), identity),
-        availability_zone=described["Ec2InstanceAttributes"]["Ec2AvailabilityZone"],
-        launched_at=described["Status"]["Timeline"]["CreationDateTime"],
-    )
+def _deployed_identity(
+    templates: Templates, stack: str, properties: Mapping[str, Any], spec: ClusterSpec, identity: Identity
+) -> Iterator[tuple[str, object]]:
+    """Yield mode, root and its key, write-ahead log, role and network as they were deployed, whatever the file says."""
+    values = {key: setting.value for (_, key), setting in spec.effective("core").items()}
+    if identity.role != ANALYTICS:
+        cached = (values.get("hbase.emr.storageMode", "hdfs"), "hbase.bucketcache.ioengine" in values)
+        modes = {(mode.emr_storage_mode, mode.has_bucket_cache): name for name, mode in MODES.items()}
+        yield "mode", modes[cached]
+        yield "wal", "emr-wal" if values.get("hbase.emr.wal.enabled") == "true" else "hdfs"
+    if values.get("hbase.emr.storageMode") == "s3":
+        # In HDFS mode nobody else can write to the data: there is no replica, and the root belongs to this cluster.
+        yield "root", values.get("hbase.rootdir")
+        yield "role", "replica" if values.get("hbase.emr.readreplica.enabled") == "true" else "active"
+    [security] = [resource for resource in templates[stack]["Resources"].values() if resource["Type"] == SECURITY_TYPE]
+    at_rest = security["Properties"]["SecurityConfiguration"]["EncryptionConfiguration"]
+    key = at_rest["AtRestEncryptionConfiguration"]["S3EncryptionConfiguration"]["AwsKmsKey"]
+    # The template names its own key, and its own network, by reference.
+    yield "root_key", key if isinstance(key, str) else ""
+    nodes = properties["Instances"]
+    # Clusters of earlier versions name their one subnet in a list (decision 0021).
+    [subnet] = nodes["Ec2SubnetIds"] if "Ec2SubnetIds" in nodes else [nodes["Ec2SubnetId"]]
+    yield "subnet", subnet if isinstance(subnet, str) else "new"
+    network = templates[network_stack(identity.environment)]["Resources"].values()
+    vpcs = {
+        str(resource["Properties"]["VpcId"]) for resource in network if resource["Type"] == "AWS::EC2::SecurityGroup"
+    }
+    own = any(resource["Type"] == "AWS::EC2::VPC" for resource in network)
+    yield "vpc", "new" if own else ", ".join(sorted(vpcs))
 
 
-def _bootstrap_files(aws: Aws, live: ObservedCluster) -> dict[str, bytes]:
+def _facts(spec: ClusterSpec, expected: ClusterSpec) -> Iterator[tuple[str, object]]:
+    """Yield each fact by its name. Settings of groups are left out: they are tuned while the cluster runs."""
+    yield "name", spec.name
+    yield "release", spec.release_label
+    # EMR adds what an application needs and spells names as it likes: what was asked for counts as one fact.
+    names, asked = ({name.lower() for name in one.applications} for one in (spec, expected))
+    yield "applications", sorted(expected.applications if names >= asked else spec.applications)
+    for action in spec.bootstrap_actions:
+        yield f"bootstrap action {action.name}", (action.script, *action.arguments)
+    for group in spec.groups:
+        yield f"{group.role} type", group.instance_type
+        yield f"{group.role} volumes", [(volume.size_gib, volume.count) for volume in counted(group.volumes)]
+    for (path, key), setting in spec.settings.items():
+        yield f"{path} {key}", setting.value
+
+
+def _bootstrap_files(aws: Aws, live: ClusterSpec) -> dict[str, bytes]:
     """Return each script and program that the bootstrap actions fetch, by a name that tells which it is."""
-    urls: dict[str, str] = {}
-    for action in live.spec.bootstrap_actions:
-        urls.setdefault(action.script, f"{action.name}{_suffix(action.script)}")
+    names: dict[str, str] = {}
+    for action in live.bootstrap_actions:
+        names.setdefault(action.script, action.name)
         for argument in action.arguments:
-            name, _, url = argument.removeprefix("--").partition("=")
+            option, _, url = argument.removeprefix("--").partition("=")
             if url.startswith("s3://"):
-                urls.setdefault(url, f"{action.name}-{name}{_suffix(url)}")
-    return {name: _fetched(aws, url) for url, name in urls.items()}
-
-
-def _suffix(url: str) -> str:
-    return f".{url.rpartition('.')[2]}"
-
-
-def _fetched(aws: Aws, url: str) -> bytes:
-    bucket, _, key = url.removeprefix("s3://").partition("/")
-    try:
-        return aws.s3.get_object(Bucket=bucket, Key=key)["Body"].read()
-    except aws.s3.exceptions.NoSuchKey:
-        raise OperationFailed.of(
-            where=url,
-            what="does not exist",
-            why="the cluster's bootstrap actions download this file; without it no new node can join",
-            fix="upload the file again under that key",
-        ) from None
+                names.setdefault(url, f"{action.name}-{option}")
+    files: dict[str, bytes] = {}
+    for url, name in names.items():
+        bucket, _, key = url.removeprefix("s3://").partition("/")
+        try:
+            body = aws.s3.get_object(Bucket=bucket, Key=key)["Body"].read()
+        except aws.s3.exceptions.NoSuchKey:
+            raise OperationFailed.of(
+                where=url,
+                what="does not exist",
+                why="the cluster's bootstrap actions download this file; without it no new node can join",
+                fix="upload the file again under that key",
+            ) from None
+        files[f"{name}.{url.rpartition('.')[2]}"] = body
+    return files

@@ -48,13 +48,6 @@ MOST_NAMES: Final = 3
 DOWN: Final = "HBase is stopped already"
 
 
-def primary_steps(environment: Environment) -> Iterator[TeardownStep]:
-    """Yield the steps of the storage mode; the log is checked only where it is on the cluster's own HDFS."""
-    for step in environment.mode.teardown:
-        if step != "check-log" or environment.wal is Wal.HDFS:
-            yield step
-
-
 def primary_actions(exported: str) -> Mapping[TeardownStep, tuple[str, Callable[[PrimaryShell, Say], str]]]:
     """Return the title and the function of each step that a storage mode can name."""
     return {
@@ -236,40 +229,39 @@ def teardown(aws: Aws, environment: Environment, cluster_name: str, consent: Con
             " name the place: --exported s3://BUCKET/PREFIX/",
         )
     if cluster is not None:
-        yield from _of_cluster(aws, environment, cluster_name, cluster, consent)
-    monitoring, stack = monitoring_stack(environment.name, cluster_name), cluster_stack(environment.name, cluster_name)
-    yield _step(f"delete stack {monitoring}", partial(_unwatched, aws, environment.name, cluster_name))
-    yield _step(f"delete stack {stack}", partial(delete_stack, aws, stack))
+        yield from _cluster_stages(aws, environment, cluster_name, cluster, consent)
+    yield from _stack_stages(aws, environment, cluster_name)
+
+    def release_claim(_: Say) -> str:
+        """Release the claim of this cluster or of one that has ended; the claim of another running cluster stays."""
+        claim = claim_of(aws, environment.root)
+        if claim is None or claim.cluster == NOBODY:
+            return "no cluster holds it"
+        if claim.cluster != (cluster.id if cluster else None) and claim.holds:
+            return f"{claim.cluster} holds the claim, so it stays"
+        release(aws, environment, claim)
+        return "the next active cluster can claim it"
+
+    def remove_record(_: Say) -> str:
+        directory = record_directory(environment, cluster_name)
+        if not directory.exists():
+            return "there is none"
+        aws.check("remove the launch record")
+        shutil.rmtree(directory)
+        with suppress(OSError):
+            directory.parent.rmdir()
+        return f"{directory} was removed; commit this change"
+
     if environment.role(cluster_name) == "active" and environment.mode.keeps_data_in_s3:
-        yield _step(
-            "release the claim of the root", partial(_released, aws, environment, cluster.id if cluster else None)
-        )
-    yield _step("remove the launch record", partial(_forgotten, aws, environment, cluster_name))
+        yield _step("release the claim of the root", release_claim)
+    yield _step("remove the launch record", remove_record)
 
 
 def destruction(aws: Aws, environment: Environment) -> Iterator[Stage]:
-    """Yield the steps that delete the stacks without data. Raises Refused while a cluster runs, or may run."""
-    _refuse_others(aws, environment)
-    for cluster_name in environment.cluster_names:
-        cluster = environment_cluster(aws, environment, cluster_name)
-        if cluster is not None and not cluster.has_ended:
-            raise Refused.of(
-                where=f"cluster {cluster_name}",
-                what=f"is running: {cluster.id} is {cluster.state_text}",
-                why="the command would remove its network",
-                fix=f"terminate it first: warmbase teardown {Path(environment.source).stem} {cluster_name}",
-            )
-    for cluster_name in environment.cluster_names:
-        monitoring = monitoring_stack(environment.name, cluster_name)
-        stack = cluster_stack(environment.name, cluster_name)
-        yield _step(f"delete stack {monitoring}", partial(_unwatched, aws, environment.name, cluster_name))
-        yield _step(f"delete stack {stack}", partial(delete_stack, aws, stack))
-    network = network_stack(environment.name)
-    yield _step(f"delete stack {network}", partial(delete_stack, aws, network))
+    """Yield the steps that delete the stacks without data.
 
-
-def _refuse_others(aws: Aws, environment: Environment) -> None:
-    """Refuse where clusters are deployed that the file no longer lists."""
+    Raises Refused where clusters are deployed that the file no longer lists, and while a cluster runs, or may run.
+    """
     listed = {cluster_stack(environment.name, cluster_name) for cluster_name in environment.cluster_names}
     with translated(f"could not list the stacks of {environment.name}", "run the same command again"):
         pages: Any = aws.cloudformation.get_paginator("describe_stacks").paginate()
@@ -284,32 +276,93 @@ def _refuse_others(aws: Aws, environment: Environment) -> None:
             why="their stacks use the network that the command would remove",
             fix="add their names to the file again, and shut them down: warmbase teardown",
         )
+    for cluster_name in environment.cluster_names:
+        cluster = environment_cluster(aws, environment, cluster_name)
+        if cluster is not None and not cluster.has_ended:
+            raise Refused.of(
+                where=f"cluster {cluster_name}",
+                what=f"is running: {cluster.id} is {cluster.state_text}",
+                why="the command would remove its network",
+                fix=f"terminate it first: warmbase teardown {Path(environment.source).stem} {cluster_name}",
+            )
+    for cluster_name in environment.cluster_names:
+        yield from _stack_stages(aws, environment, cluster_name)
+    network = network_stack(environment.name)
+    yield _step(f"delete stack {network}", partial(delete_stack, aws, network))
 
 
-def _of_cluster(
+def _stack_stages(aws: Aws, environment: Environment, cluster_name: str) -> Iterator[Stage]:
+    """Yield the deletion of the alarms of a cluster, with the rule that muted them, and of its stack."""
+    monitoring, stack = monitoring_stack(environment.name, cluster_name), cluster_stack(environment.name, cluster_name)
+
+    def delete_monitoring(say: Say) -> str:
+        outcome = delete_stack(aws, monitoring, say)
+        return outcome + delete_rule(aws, environment.name, cluster_name)
+
+    yield _step(f"delete stack {monitoring}", delete_monitoring)
+    yield _step(f"delete stack {stack}", partial(delete_stack, aws, stack))
+
+
+def _cluster_stages(
     aws: Aws, environment: Environment, cluster_name: str, cluster: EnvironmentCluster, consent: Consent
 ) -> Iterator[Stage]:
+    """Yield the shutdown of the cluster. Raises Refused where it has ended, and data ended with it."""
     logs = environment.in_account(environment.log_bucket, aws.account)
     primary = PrimaryShell(aws=aws, cluster_id=cluster.id, log_bucket=logs)
-    silence = _step("mute the notifications of its alarms", partial(_silenced, aws, environment.name, cluster_name))
-    is_active = environment.role(cluster_name) == "active"
-    steps = tuple(primary_steps(environment)) if is_active else ()
-    acts = primary_actions(str(consent.exported))
+
+    def current() -> EnvironmentCluster:
+        return replace(cluster, state=state_of(aws, cluster.id))
 
     def refuse(now: EnvironmentCluster) -> None:
         if consent.lost_cluster != now.id:
             refuse_loss(aws, environment, cluster_name, now)
 
+    def run_on_primary(act: Callable[[PrimaryShell, Say], str], say: Say) -> str:
+        now = current()
+        if now.is_running:
+            return act(primary, say)
+        refuse(now)
+        return f"{now.id} is {now.state_text}: nothing left to do on it"
+
+    def unprotect(_: Say) -> str:
+        now = current()
+        if not now.is_running:
+            return f"{cluster.id} is {now.state_text}"
+        aws.emr.set_termination_protection(JobFlowIds=[cluster.id], TerminationProtected=False)
+        return f"termination protection of {cluster.id} is off"
+
+    def terminate(say: Say) -> str:
+        is_ours = current().is_running
+        if is_ours:
+            mark_complete(aws, cluster.id)
+            aws.emr.terminate_job_flows(JobFlowIds=[cluster.id])
+
+        def read() -> tuple[str, bool]:
+            now = current()
+            # Where somebody else has ended it, its data may have ended with it.
+            if now.has_ended and not is_ours:
+                refuse(now)
+            return now.state_text, now.has_ended
+
+        return wait_for_end(cluster.id, read, say)
+
     refuse(cluster)
+    acts = primary_actions(str(consent.exported))
+    # A planned shutdown should wake nobody.
+    silence = _step("mute the notifications of its alarms", lambda _: mute(aws, environment.name, cluster_name))
+    steps: tuple[TeardownStep, ...] = ()
+    if environment.role(cluster_name) == "active":
+        # The log is checked only where it is on the cluster's own HDFS.
+        steps = tuple(step for step in environment.mode.teardown if step != "check-log" or environment.wal is Wal.HDFS)
     for step in steps:
         title, act = acts[step]
         if step == "stop-hbase":
             yield silence
-        yield _step(title, partial(_while_it_runs, partial(_current, aws, cluster), refuse, partial(act, primary)))
+        yield _step(title, partial(run_on_primary, act))
     if "stop-hbase" not in steps:
         yield silence
-    yield _step("remove the termination protection", partial(_unprotected, aws, cluster))
-    yield _step(f"terminate {cluster.id}", partial(_terminated, aws, cluster, refuse))
+    yield _step("remove the termination protection", unprotect)
+    yield _step(f"terminate {cluster.id}", terminate)
 
 
 def _step(title: str, act: Callable[[Say], str]) -> Stage:
@@ -318,80 +371,3 @@ def _step(title: str, act: Callable[[Say], str]) -> Stage:
             return act(say)
 
     return Stage(title=title, act=run)
-
-
-def _while_it_runs(
-    current: Callable[[], EnvironmentCluster],
-    refuse: Callable[[EnvironmentCluster], None],
-    act: Callable[[Say], str],
-    say: Say,
-) -> str:
-    """Run the step; where the cluster has ended, refuse if data ended with it, else there is nothing left to write."""
-    now = current()
-    if now.is_running:
-        return act(say)
-    refuse(now)
-    return f"{now.id} is {now.state_text}: nothing left to do on it"
-
-
-def _current(aws: Aws, cluster: EnvironmentCluster) -> EnvironmentCluster:
-    """Return the cluster with the state that EMR reports now."""
-    return replace(cluster, state=state_of(aws, cluster.id))
-
-
-def _silenced(aws: Aws, environment: str, cluster_name: str, _: Say) -> str:
-    """Mute the alarms that notify, because a planned shutdown should wake nobody."""
-    return mute(aws, environment, cluster_name)
-
-
-def _unprotected(aws: Aws, cluster: EnvironmentCluster, _: Say) -> str:
-    now = _current(aws, cluster)
-    if not now.is_running:
-        return f"{cluster.id} is {now.state_text}"
-    aws.emr.set_termination_protection(JobFlowIds=[cluster.id], TerminationProtected=False)
-    return f"termination protection of {cluster.id} is off"
-
-
-def _terminated(aws: Aws, cluster: EnvironmentCluster, refuse: Callable[[EnvironmentCluster], None], say: Say) -> str:
-    """Terminate the cluster and wait for its end; refuse if somebody else is ending it and data ends with it."""
-    now = _current(aws, cluster)
-    is_ours = now.is_running
-    if is_ours:
-        mark_complete(aws, cluster.id)
-        aws.emr.terminate_job_flows(JobFlowIds=[cluster.id])
-
-    def read() -> tuple[str, bool]:
-        now = _current(aws, cluster)
-        if now.has_ended and not is_ours:
-            refuse(now)
-        return now.state_text, now.has_ended
-
-    return wait_for_end(cluster.id, read, say)
-
-
-def _unwatched(aws: Aws, environment: str, cluster_name: str, say: Say) -> str:
-    """Delete the stack with the alarms, and the rule that muted them."""
-    outcome = delete_stack(aws, monitoring_stack(environment, cluster_name), say)
-    return outcome + delete_rule(aws, environment, cluster_name)
-
-
-def _released(aws: Aws, environment: Environment, identity: str | None, _: Say) -> str:
-    """Release the claim of this cluster or of one that has ended; the claim of another running cluster stays."""
-    claim = claim_of(aws, environment.root)
-    if claim is None or claim.cluster == NOBODY:
-        return "no cluster holds it"
-    if claim.cluster != identity and claim.holds:
-        return f"{claim.cluster} holds the claim, so it stays"
-    release(aws, environment, claim)
-    return "the next active cluster can claim it"
-
-
-def _forgotten(aws: Aws, environment: Environment, cluster_name: str, _: Say) -> str:
-    directory = record_directory(environment, cluster_name)
-    if not directory.exists():
-        return "there is none"
-    aws.check("remove the launch record")
-    shutil.rmtree(directory)
-    with suppress(OSError):
-        directory.parent.rmdir()
-    return f"{directory} was removed; commit this change"
