@@ -14,7 +14,7 @@ from local_aws.extension import install
 from tests.operations.mocked_aws import VARIABLES
 from warmbase.environments.environment import Environment
 from warmbase.environments.reader import read_environment
-from warmbase.operations.aws.clients import EXPECTED, Aws, any_call, expect_owner
+from warmbase.operations.aws.clients import EXPECTED, Aws, any_call, environment_aws
 from warmbase.operations.aws.root_bucket import S3Root
 from warmbase.operations.cluster.claims import claim_of
 from warmbase.operations.deploy.preflight import ROOT_CHECKS, PreflightCheck, PreflightContext
@@ -68,10 +68,11 @@ def test_a_bucket_whose_name_a_stranger_took_is_refused(aws: Aws) -> None:
         list(aws.s3.get_paginator("list_objects_v2").paginate(Bucket=ROOT))
 
 
-def test_a_root_of_another_account_is_used_if_the_file_names_that_account(aws: Aws) -> None:
+@pytest.mark.usefixtures("aws")
+def test_a_root_of_another_account_is_used_if_the_file_names_that_account() -> None:
     take("our-data")
     environment = with_root(read_environment("dev"), owner=STRANGER)
-    expect_owner(aws, environment)
+    aws = environment_aws(environment, VARIABLES, any_call)
     assert claim_of(aws, environment.root) is None
     [check] = [check for check in root_checks(aws, environment) if check.name == "root bucket"]
     assert not check.problem

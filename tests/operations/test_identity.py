@@ -82,8 +82,6 @@ def test_no_command_makes_clients_by_itself() -> None:
     """Every client of an environment comes from `environment_aws`, which compares the identity first."""
     for file in sorted((PROJECT / "warmbase" / "cli").rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text())):
-            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
-                continue
-            assert node.func.id != "Aws", file
-            if node.func.id == "account_aws":
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Aws":
+                # A bucket that is inspected belongs to no environment.
                 assert file.name == "inspect.py", file

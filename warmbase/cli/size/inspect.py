@@ -188,11 +188,11 @@ def _inspect(store: RootStore, choice: SamplingOptions, target: Path) -> tuple[R
 def _store(root: str) -> tuple[RootStore, str]:
     """Return the store of the root, and a name for its inspection."""
     if url := S3_URL.fullmatch(root):
-        from warmbase.operations.aws.clients import account_aws  # noqa: PLC0415 - boto3 is for S3
+        from warmbase.operations.aws.clients import Aws  # noqa: PLC0415 - boto3 is for S3
         from warmbase.operations.aws.root_bucket import S3Root  # noqa: PLC0415
 
         bucket, prefix = url["bucket"], url["prefix"] or ""
-        return S3Root(account_aws(os.environ), bucket, prefix), f"{bucket}-{prefix}".strip("-").replace("/", "-")
+        return S3Root(Aws(os.environ), bucket, prefix), f"{bucket}-{prefix}".strip("-").replace("/", "-")
     directory = Path(root)
     if not directory.is_dir():
         why = "it is neither a directory on this machine nor a URL that begins with s3://"

@@ -10,15 +10,14 @@ claim, a record or an answer from a bucket whose name somebody else has taken.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import boto3
 import botocore.session
-from botocore.client import BaseClient
 from botocore.config import Config
 from botocore.exceptions import ClientError
 from botocore.utils import is_valid_endpoint_url
@@ -80,14 +79,11 @@ def bucket_name(s3: S3Client, name: str) -> BucketName:
     try:
         return BucketName(exists=True, region=s3.head_bucket(Bucket=name)["BucketRegion"])
     except ClientError as error:
-        if error_code(error) in DENIED:
-            return BucketName(exists=True, region=None)
-        if error_code(error) not in MISSING:
+        if error_code(error) not in DENIED | MISSING:
             raise
-        return BucketName(exists=False, region=None)
+        return BucketName(exists=error_code(error) in DENIED, region=None)
 
 
-Client = TypeVar("Client", bound=BaseClient)
 MOST_CONNECTIONS: Final = 64
 PATIENT: Final = Config(
     retries={"mode": "standard", "total_max_attempts": 8},
@@ -140,8 +136,27 @@ def any_call(_: str) -> None:
     """Allow every call: the gate for an emulated AWS on this machine."""
 
 
+def _service(name: str) -> Any:  # noqa: ANN401 - the attribute states the type of its client
+    """Return an attribute of `Aws`: the client of a service, made when it is first used."""
+    return cached_property(lambda aws: aws.client(name))
+
+
 class Aws:
     """boto3 clients by service; made when first used. Each call of theirs passes the gate."""
+
+    emr: EMRClient = _service("emr")
+    cloudformation: CloudFormationClient = _service("cloudformation")
+    cloudwatch: CloudWatchClient = _service("cloudwatch")
+    ssm: SSMClient = _service("ssm")
+    sns: SNSClient = _service("sns")
+    ec2: EC2Client = _service("ec2")
+    # The types of these are not installed.
+    scheduler: Any = _service("scheduler")
+    quotas: Any = _service("service-quotas")
+    iam: Any = _service("iam")
+    secrets: Any = _service("secretsmanager")
+    keys: Any = _service("kms")
+    logs: Any = _service("logs")
 
     def __init__(self, variables: Mapping[str, str], gate: Gate = only_reading) -> None:
         """Read these variables and not this process's own; `AWS_ENDPOINT_URL` leads to a local AWS.
@@ -150,7 +165,15 @@ class Aws:
         that is not a URL.
         """
         with translated("could not use the AWS profile", "set AWS_PROFILE to a profile of ~/.aws/config"):
-            core = _core_session(variables)
+            # A profile and files are those of the variables: botocore would read its own process's.
+            settings = {
+                "profile": variables.get("AWS_PROFILE"),
+                "config_file": variables.get("AWS_CONFIG_FILE", "~/.aws/config"),
+                "credentials_file": variables.get("AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials"),
+            }
+            # botocore's form: name in the file, name in the environment, default, conversion.
+            session_vars = {name: (None, None, value, None) for name, value in settings.items()}
+            core = botocore.session.Session(session_vars=session_vars)
             explain_answers(core, self._principal)
             self._session = boto3.Session(
                 botocore_session=core,
@@ -159,23 +182,16 @@ class Aws:
                 aws_session_token=variables.get("AWS_SESSION_TOKEN"),
                 region_name=variables.get("AWS_REGION"),
             )
-        self._endpoint = _endpoint(variables.get("AWS_ENDPOINT_URL"))
+        url = variables.get("AWS_ENDPOINT_URL")
+        if url and not is_valid_endpoint_url(url):
+            raise InvalidInput.of(
+                where="AWS_ENDPOINT_URL",
+                what=url,
+                why="it is not a URL",
+                fix="unset it to use AWS, or write it like http://127.0.0.1:5000",
+            )
+        self._endpoint = url or None
         self.gate = gate
-
-    @cached_property
-    def emr(self) -> EMRClient:
-        """Return the client of Amazon EMR."""
-        return self._guarded(self._session.client("emr", endpoint_url=self._endpoint, config=PATIENT))
-
-    @cached_property
-    def cloudformation(self) -> CloudFormationClient:
-        """Return the client of AWS CloudFormation."""
-        return self._guarded(self._session.client("cloudformation", endpoint_url=self._endpoint, config=PATIENT))
-
-    @cached_property
-    def cloudwatch(self) -> CloudWatchClient:
-        """Return the client of Amazon CloudWatch."""
-        return self._guarded(self._session.client("cloudwatch", endpoint_url=self._endpoint, config=PATIENT))
 
     @cached_property
     def bucket_owners(self) -> BucketOwners:
@@ -185,60 +201,9 @@ class Aws:
     @cached_property
     def s3(self) -> S3Client:
         """Return the client of Amazon S3."""
-        client = self._guarded(self._session.client("s3", endpoint_url=self._endpoint, config=PATIENT))
+        client: S3Client = self.client("s3")
         client.meta.events.register(EVENT, self.bucket_owners.add)
         return client
-
-    @cached_property
-    def ssm(self) -> SSMClient:
-        """Return the client of AWS Systems Manager."""
-        return self._guarded(self._session.client("ssm", endpoint_url=self._endpoint, config=PATIENT))
-
-    @cached_property
-    def sns(self) -> SNSClient:
-        """Return the client of Amazon SNS."""
-        return self._guarded(self._session.client("sns", endpoint_url=self._endpoint, config=PATIENT))
-
-    @cached_property
-    def ec2(self) -> EC2Client:
-        """Return the client of Amazon EC2."""
-        return self._guarded(self._session.client("ec2", endpoint_url=self._endpoint, config=PATIENT))
-
-    @cached_property
-    def scheduler(self) -> Any:  # noqa: ANN401 - its types are not installed
-        """Return the client of Amazon EventBridge Scheduler."""
-        make: Any = self._session.client
-        return self._guarded(make("scheduler", endpoint_url=self._endpoint, config=PATIENT))
-
-    @cached_property
-    def quotas(self) -> Any:  # noqa: ANN401 - one call is not worth its types
-        """Return the client of Service Quotas."""
-        make: Any = self._session.client
-        return self._guarded(make("service-quotas", endpoint_url=self._endpoint, config=PATIENT))
-
-    @cached_property
-    def iam(self) -> Any:  # noqa: ANN401 - see above
-        """Return the client of AWS Identity and Access Management."""
-        make: Any = self._session.client
-        return self._guarded(make("iam", endpoint_url=self._endpoint, config=PATIENT))
-
-    @cached_property
-    def secrets(self) -> Any:  # noqa: ANN401 - see above
-        """Return the client of AWS Secrets Manager."""
-        make: Any = self._session.client
-        return self._guarded(make("secretsmanager", endpoint_url=self._endpoint, config=PATIENT))
-
-    @cached_property
-    def keys(self) -> Any:  # noqa: ANN401 - see above
-        """Return the client of AWS KMS."""
-        make: Any = self._session.client
-        return self._guarded(make("kms", endpoint_url=self._endpoint, config=PATIENT))
-
-    @cached_property
-    def logs(self) -> Any:  # noqa: ANN401 - see above
-        """Return the client of Amazon CloudWatch Logs."""
-        make: Any = self._session.client
-        return self._guarded(make("logs", endpoint_url=self._endpoint, config=PATIENT))
 
     @cached_property
     def pricing(self) -> PricingClient:
@@ -254,7 +219,11 @@ class Aws:
         """Ask the gate about a call that another process is about to make. Raises as the gate does."""
         self.gate(operation)
 
-    def _guarded(self, client: Client) -> Client:
+    def client(self, service: str) -> Any:  # noqa: ANN401 - of any service
+        """Return a new client, each call of which passes the gate."""
+        make: Any = self._session.client
+        client = make(service, endpoint_url=self._endpoint, config=PATIENT)
+
         def pass_gate(operation_name: str, **_: object) -> None:
             self.gate(operation_name)
 
@@ -295,28 +264,6 @@ class Aws:
         return self._session.get_partition_for_region(region)
 
 
-def _core_session(variables: Mapping[str, str]) -> botocore.session.Session:
-    """A session whose profile and files are those of the variables: botocore would read its own process's."""
-    settings = {
-        "profile": variables.get("AWS_PROFILE"),
-        "config_file": variables.get("AWS_CONFIG_FILE", "~/.aws/config"),
-        "credentials_file": variables.get("AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials"),
-    }
-    # botocore's form: name in the file, name in the environment, default, conversion.
-    return botocore.session.Session(session_vars={name: (None, None, value, None) for name, value in settings.items()})
-
-
-def _endpoint(url: str | None) -> str | None:
-    if url and not is_valid_endpoint_url(url):
-        raise InvalidInput.of(
-            where="AWS_ENDPOINT_URL",
-            what=url,
-            why="it is not a URL",
-            fix="unset it to use AWS, or write it like http://127.0.0.1:5000",
-        )
-    return url or None
-
-
 def environment_aws(environment: Environment, variables: Mapping[str, str], gate: Gate = only_reading) -> Aws:
     """Return the clients for an environment, in its region.
 
@@ -333,26 +280,25 @@ def environment_aws(environment: Environment, variables: Mapping[str, str], gate
         )
     aws = Aws({**variables, "AWS_REGION": environment.region}, gate)
     refuse_others(aws, environment)
-    expect_owner(aws, environment)
-    return aws
-
-
-def expect_owner(aws: Aws, environment: Environment) -> None:
-    """Expect the root's bucket to belong to the account that the environment file names, if it names one."""
     if environment.root.owner is not None:
         aws.bucket_owners.expect(environment.root.bucket, environment.root.owner)
-
-
-def account_aws(variables: Mapping[str, str]) -> Aws:
-    """Return the clients for resources that belong to no environment, such as a bucket that is inspected."""
-    return Aws(variables)
+    return aws
 
 
 def refuse_others(aws: Aws, environment: Environment) -> None:
     """Refuse credentials that cannot see what the environment's file and records describe."""
-    has = f"{aws.account}, partition {aws.partition}, region {environment.region}"
-    differences = [f"{source} names {wanted}" for source, wanted, is_same in _expected(aws, environment) if not is_same]
+    source, partition = environment.source, aws.partition_of(environment.region)
+    differences = []
+    if environment.account not in {None, aws.account}:
+        differences.append(f"{source} names account {environment.account}")
+    if partition != aws.partition:
+        differences.append(f"{source} names region {environment.region} of partition {partition}")
+    for directory, identity in recorded_identities(environment).items():
+        if (identity.account, identity.region) != (aws.account, environment.region):
+            names = f"account {identity.account}, region {identity.region}"
+            differences.append(f"the launch record {directory} names {names}")
     if differences:
+        has = f"{aws.account}, partition {aws.partition}, region {environment.region}"
         raise Refused.of(
             where=f"environment {environment.name}",
             what=f"does not belong to these credentials, which are of account {has}",
@@ -361,14 +307,3 @@ def refuse_others(aws: Aws, environment: Environment) -> None:
             fix="use credentials of that account: set AWS_PROFILE, for example; if the file is wrong, correct its"
             " account or region",
         )
-
-
-def _expected(aws: Aws, environment: Environment) -> Iterator[tuple[str, str, bool]]:
-    """Yield each statement about the identity: its source, what it says, and whether the credentials agree."""
-    if environment.account is not None:
-        yield environment.source, f"account {environment.account}", environment.account == aws.account
-    partition = aws.partition_of(environment.region)
-    yield environment.source, f"region {environment.region} of partition {partition}", partition == aws.partition
-    for directory, identity in recorded_identities(environment).items():
-        here = (identity.account, identity.region) == (aws.account, environment.region)
-        yield f"the launch record {directory}", f"account {identity.account}, region {identity.region}", here

@@ -64,7 +64,10 @@ def explain_answers(session: Session, principal: Callable[[], str | None]) -> No
         status, body = response_dict["status_code"], response_dict["body"]
         service = operation_model.service_model.service_name
         if isinstance(body, bytes):
-            _refuse_part(body, response_dict["headers"])
+            # An answer that broke off; a compressed one has another length, and the answer to HEAD has no body.
+            announced = int(response_dict["headers"].get("content-length") or 0)
+            if body and announced > len(body) and "content-encoding" not in response_dict["headers"]:
+                raise IncompleteReadError(actual_bytes=len(body), expected_bytes=announced)
             _refuse_text(status, body, operation_model)
         elif service == "s3" and "etag" not in response_dict["headers"]:
             # An object may hold anything, but S3 never sends one without its ETag.
@@ -75,7 +78,8 @@ def explain_answers(session: Session, principal: Callable[[], str | None]) -> No
             # botocore makes an answer of S3 that it cannot parse an error of the server.
             _refuse_text(http_response.status_code, http_response.content, model)
         if parsed.get("Error", {}).get("Code") in DENIED:
-            action = f"{_prefix(model)}:{model.name}"
+            prefix = str(model.service_model.signing_name)
+            action = f"{PREFIXES.get(prefix, prefix)}:{model.name}"
             # Asking for the principal would be denied as well.
             name = None if action.startswith("sts:") else principal()
             parsed["Error"] |= {ACTION: IAM_NAMES.get(action, action), PRINCIPAL: name}
@@ -85,31 +89,15 @@ def explain_answers(session: Session, principal: Callable[[], str | None]) -> No
     events.register("after-call", explain)
 
 
-def _refuse_part(body: bytes, headers: Mapping[str, str]) -> None:
-    """Refuse an answer that broke off; a compressed one has another length, and the answer to HEAD has no body."""
-    announced = int(headers.get("content-length") or 0)
-    if body and announced > len(body) and "content-encoding" not in headers:
-        raise IncompleteReadError(actual_bytes=len(body), expected_bytes=announced)
-
-
 def _refuse_text(status: int, body: bytes, model: Any) -> None:  # noqa: ANN401 - botocore's own type
-    foreign = FOREIGN.match(body)
+    foreign, shape = FOREIGN.match(body), model.output_shape
     is_page = foreign is not None and (status < SERVER_FAULT or bool(foreign["text"]))
-    if is_page or (_answers_in_xml(model) and body.lstrip().startswith((b"{", b"["))):
+    # A document of JSON that S3 stores, such as a policy, is a payload.
+    has_payload = shape is not None and "payload" in shape.serialization
+    is_xml = model.service_model.protocol in XML_PROTOCOLS and not has_payload
+    if is_page or (is_xml and body.lstrip().startswith((b"{", b"["))):
         text = body.lstrip()[:LONGEST_QUOTE].decode("utf-8", errors="replace")
         raise ForeignAnswer(status=status, text=text, service=model.service_model.service_name)
-
-
-def _answers_in_xml(model: Any) -> bool:  # noqa: ANN401 - botocore's own type
-    """Return whether an operation answers in XML; a document of JSON that S3 stores, such as a policy, is a payload."""
-    shape = model.output_shape
-    has_payload = shape is not None and "payload" in shape.serialization
-    return model.service_model.protocol in XML_PROTOCOLS and not has_payload
-
-
-def _prefix(model: Any) -> str:  # noqa: ANN401 - botocore's own type
-    name = str(model.service_model.signing_name)
-    return PREFIXES.get(name, name)
 
 
 EXPIRED: Final = frozenset(
@@ -146,6 +134,7 @@ MISSING: Final = frozenset(
 
 AGAIN: Final = "run the same command again"
 ENDPOINT: Final = "check AWS_ENDPOINT_URL and the proxy settings (HTTPS_PROXY)"
+ANOTHER_SERVER: Final = f"{ENDPOINT}: another server answers in place of AWS"
 
 
 def error_code(error: ClientError) -> str:
@@ -173,20 +162,16 @@ def translated(what: str, fix: str) -> Iterator[None]:
             where=f"AWS {error.operation_name}", what=what, why=str(error), fix=_refusal_fix(error, fix)
         ) from error
     except (BotoCoreError, ResponseParserError) as error:
-        raise OperationFailed.of(where="AWS", what=what, why=_reason(error), fix=_failure_fix(error, fix)) from error
+        # botocore puts an answer that it cannot parse into its message whole.
+        why = "the endpoint did not answer as AWS does" if isinstance(error, ResponseParserError) else str(error)
+        raise OperationFailed.of(where="AWS", what=what, why=why, fix=_failure_fix(error, fix)) from error
     except KeyError as error:
-        raise _incomplete(error, what) from error
-
-
-def _incomplete(error: KeyError, what: str) -> OperationFailed:
-    """Return the error of an answer that lacks a key; a key that does not begin as AWS's do is a fault of ours."""
-    key = str(error.args[0])
-    if not key[:1].isupper():
-        raise error
-    why = f"the endpoint answered without {key}"
-    return OperationFailed.of(
-        where="AWS", what=what, why=why, fix=f"{ENDPOINT}: another server answers in place of AWS"
-    )
+        # A key that does not begin as AWS's do is a fault of ours.
+        key = str(error.args[0])
+        if not key[:1].isupper():
+            raise
+        why = f"the endpoint answered without {key}"
+        raise OperationFailed.of(where="AWS", what=what, why=why, fix=ANOTHER_SERVER) from error
 
 
 def _refusal_fix(error: ClientError, otherwise: str) -> str:
@@ -207,17 +192,10 @@ def _refusal_fix(error: ClientError, otherwise: str) -> str:
     return otherwise
 
 
-def _reason(error: Exception) -> str:
-    """Return the message; botocore puts an answer that it cannot parse into it whole, and that is left out."""
-    if isinstance(error, ResponseParserError):
-        return "the endpoint did not answer as AWS does"
-    return str(error)
-
-
 def _failure_fix(error: Exception, otherwise: str) -> str:
     """Return what to do if there is no answer, or one that is not from AWS."""
     if isinstance(error, (ForeignAnswer, ResponseParserError)):
-        return f"{ENDPOINT}: another server answers in place of AWS"
+        return ANOTHER_SERVER
     if isinstance(error, (exceptions.IncompleteReadError, exceptions.ResponseStreamingError)):
         return f"the connection was lost before the answer was complete: {AGAIN}"
     if isinstance(error, (exceptions.ConnectionError, HTTPClientError)):

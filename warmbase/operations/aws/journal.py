@@ -7,6 +7,7 @@ write it. A journal is decoded with its type, so one that a person or another ve
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Final, Generic, Protocol, TypeVar
 
 import msgspec
@@ -16,7 +17,7 @@ from msgspec import Struct
 from warmbase.configurations.launch import Launch
 from warmbase.ground.errors import OperationFailed
 from warmbase.operations.aws.clients import Aws
-from warmbase.operations.aws.errors import AGAIN, DENIED, MISSING, error_code, translated
+from warmbase.operations.aws.errors import AGAIN, DENIED, error_code, suppress_codes, translated
 
 T = TypeVar("T", bound=Struct)
 
@@ -53,12 +54,11 @@ class S3Journal(Generic[T]):
     def read(self) -> T | None:
         """Return the journal; None where there is none. Raises OperationFailed, also for one of another type."""
         with translated(f"could not read {self.url}", AGAIN):
-            try:
+            body = None
+            with suppress_codes():
                 body = self._s3.get_object(Bucket=self._bucket, Key=self._key)["Body"].read()
-            except ClientError as error:
-                if error_code(error) not in MISSING:
-                    raise
-                return None
+        if body is None:
+            return None
         try:
             return msgspec.json.decode(body, type=self._type)
         except msgspec.DecodeError as error:
@@ -94,21 +94,18 @@ def unfinished_commands(aws: Aws, launch: Launch, cluster_id: str) -> tuple[str,
     cluster = "" if name == environment.active.name else f" --cluster {name}"
     commands = []
     for folder, command in COMMANDS.items():
+        body = None
         try:
-            body = aws.s3.get_object(Bucket=bucket, Key=f"{folder}/{cluster_id}.json")["Body"].read()
+            with suppress_codes():
+                body = aws.s3.get_object(Bucket=bucket, Key=f"{folder}/{cluster_id}.json")["Body"].read()
         except ClientError as error:
             if error_code(error) in DENIED:
                 return None
-            if error_code(error) not in MISSING:
-                raise
-            continue
-        commands.append(f"{command.format(environment.name)}{_kind(body)}{cluster}")
+            raise
+        if body is not None:
+            option = ""
+            # A restart that moves regions away: the command refuses to continue the other kind.
+            with suppress(msgspec.DecodeError):
+                option = " --available" if msgspec.json.decode(body, type=_RestartOption).available else ""
+            commands.append(f"{command.format(environment.name)}{option}{cluster}")
     return tuple(commands)
-
-
-def _kind(journal: bytes) -> str:
-    """Return the option of a restart that moves regions away; the command refuses to continue the other kind."""
-    try:
-        return " --available" if msgspec.json.decode(journal, type=_RestartOption).available else ""
-    except msgspec.DecodeError:
-        return ""

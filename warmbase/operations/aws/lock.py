@@ -27,7 +27,7 @@ from warmbase.environments.environment import Environment
 from warmbase.environments.names import lock_parameter, renewal_parameter
 from warmbase.ground.errors import OperationFailed, Refused
 from warmbase.operations.aws.clients import Aws, is_reading
-from warmbase.operations.aws.errors import MISSING, error_code, translated
+from warmbase.operations.aws.errors import suppress_codes, translated
 from warmbase.operations.aws.progress import turns
 
 RENEWAL_SECONDS: Final = 60.0  # judgement: recent enough to show that a command is alive, and one call a minute
@@ -71,10 +71,17 @@ class Lock(Struct, kw_only=True):
 
     def __call__(self, operation: str) -> None:
         """Renew the lock now and then; before a change, make sure that it is still this command's."""
-        if is_reading(operation):
-            self._renew()
-        else:
+        if not is_reading(operation):
             self.check()
+        elif time.monotonic() - self.renewed >= RENEWAL_SECONDS:
+            self.renewed = time.monotonic()
+            # Write when the command was last alive. A failure to write it does not end the command.
+            with suppress(ClientError, BotoCoreError, OperationFailed):
+                now = current_lock(self.aws, self.environment)
+                if now is not None and now.token == self.content.token:
+                    text = json.dumps({"token": self.content.token, "renewed": _now()})
+                    name = renewal_parameter(self.environment)
+                    self.aws.lock_client.put_parameter(Name=name, Value=text, Type="String", Overwrite=True)
 
     def check(self) -> None:
         """Raise Refused if another command holds the lock now, OperationFailed if that is unknown."""
@@ -88,18 +95,6 @@ class Lock(Struct, kw_only=True):
                 " what is already done",
             )
 
-    def _renew(self) -> None:
-        """Write when the command was last alive. A failure to write it does not end the command."""
-        if time.monotonic() - self.renewed < RENEWAL_SECONDS:
-            return
-        self.renewed = time.monotonic()
-        with suppress(ClientError, BotoCoreError, OperationFailed):
-            now = current_lock(self.aws, self.environment)
-            if now is not None and now.token == self.content.token:
-                text = json.dumps({"token": self.content.token, "renewed": _now()})
-                name = renewal_parameter(self.environment)
-                self.aws.lock_client.put_parameter(Name=name, Value=text, Type="String", Overwrite=True)
-
 
 @contextmanager
 def environment_lock(aws: Aws, environment: Environment, command: str) -> Iterator[Lock]:
@@ -109,14 +104,19 @@ def environment_lock(aws: Aws, environment: Environment, command: str) -> Iterat
     leaves the lock behind. If the lock cannot be removed, or nobody knows whether it was created, the error says how to
     remove it.
     """
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # a container may have no user
+        user = str(os.getuid())
     content = LockContent(
         token=uuid.uuid4().hex[:16],
         owner=aws.caller,
         host=socket.gethostname(),
-        pid=f"{os.getpid()} ({_user()})",
+        pid=f"{os.getpid()} ({user})",
         command=f"warmbase {command}",
         since=_now(),
     )
+    removal = f"once your credentials work, remove the lock: {_unlock(environment)} --token {content.token}"
     lock, before = Lock(aws=aws, environment=environment.name, content=content, renewed=time.monotonic()), aws.gate
     state = "may still be"
     try:
@@ -130,27 +130,29 @@ def environment_lock(aws: Aws, environment: Environment, command: str) -> Iterat
         try:
             remove_lock(aws, environment.name, content.token)
         except OperationFailed:
-            error.add_note(f"environment {environment.name} {state} locked: {_removal(environment, content)}")
+            error.add_note(f"environment {environment.name} {state} locked: {removal}")
         raise
     aws.gate = before
     try:
         removed = remove_lock(aws, environment.name, content.token)
     except OperationFailed as error:
-        raise _locked_still(environment, content, error) from error
+        raise OperationFailed.of(
+            where=f"environment {environment.name}",
+            what="is still locked, although the command has finished its changes",
+            why=f"{error.summary}\n{error.problems[0].why}",
+            fix=removal,
+        ) from error
     if not removed:
         lock.check()
 
 
 def current_lock(aws: Aws, environment: str) -> LockContent | None:
     """Return the holder of the lock; None where nobody holds it. Raises OperationFailed where AWS does not answer."""
-    with translated(f"could not read the lock of environment {environment}", "run the same command again to continue"):
-        try:
-            parameter = aws.lock_client.get_parameter(Name=lock_parameter(environment))["Parameter"]
-        except ClientError as error:
-            if error_code(error) not in MISSING:
-                raise
-            return None
+    what, fix = f"could not read the lock of environment {environment}", "run the same command again to continue"
+    with translated(what, fix), suppress_codes():
+        parameter = aws.lock_client.get_parameter(Name=lock_parameter(environment))["Parameter"]
         return LockContent.parse(parameter["Value"])
+    return None
 
 
 def holder_text(aws: Aws, environment: str, holder: LockContent) -> str:
@@ -200,30 +202,8 @@ def _take(aws: Aws, environment: Environment, content: LockContent) -> None:
     )
 
 
-def _locked_still(environment: Environment, content: LockContent, error: OperationFailed) -> OperationFailed:
-    """Return the error of a command that finished its changes and could not remove its lock."""
-    return OperationFailed.of(
-        where=f"environment {environment.name}",
-        what="is still locked, although the command has finished its changes",
-        why=f"{error.summary}\n{error.problems[0].why}",
-        fix=_removal(environment, content),
-    )
-
-
-def _removal(environment: Environment, content: LockContent) -> str:
-    return f"once your credentials work, remove the lock: {_unlock(environment)} --token {content.token}"
-
-
 def _unlock(environment: Environment) -> str:
     return f"warmbase unlock {Path(environment.source).stem}"
-
-
-def _user() -> str:
-    """Return the name of the user; a container may have none."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return str(os.getuid())
 
 
 def _now() -> str:

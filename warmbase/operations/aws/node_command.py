@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from warmbase.ground.errors import OperationFailed
 from warmbase.operations.aws.clients import Aws
-from warmbase.operations.aws.errors import AGAIN, MISSING, error_code, translated
+from warmbase.operations.aws.errors import AGAIN, suppress_codes, translated
 from warmbase.operations.aws.lock import Lock
 from warmbase.operations.aws.progress import Say, turns
 
@@ -86,28 +86,28 @@ def run_on_nodes(aws: Aws, texts: Mapping[str, str], seconds: float) -> dict[str
     for instance, text in texts.items():
         with translated(f"could not run a command on {instance}", AGAIN):
             commands[instance] = send(aws, instance, text, seconds)
-    return {instance: _printed(aws, instance, command, seconds) for instance, command in commands.items()}
-
-
-def _printed(aws: Aws, instance: str, command: str | None, seconds: float) -> str:
-    with translated(f"could not read the outcome of a command on {instance}", AGAIN):
-        ended = None if command is None else outcome(aws, command, instance, seconds)
-    if ended is not None and ended.has_succeeded:
-        return ended.output
-    if command is None:
-        what, why = "cannot be reached", "Systems Manager does not know the instance"
-    elif ended is None:
-        what, why = "has not answered", f"the command {command} has not ended after {seconds:,.0f} seconds"
-    else:
-        what = f"could not run the command {command}: {ended.status}"
-        why = (ended.errors or ended.output).strip()[-500:] or "it printed nothing"
-    raise OperationFailed.of(
-        where=f"instance {instance}",
-        what=what,
-        why=why,
-        fix="check that the SSM Agent runs there, and that its subnet has a route to ssm and ssmmessages; then run"
-        " the same command again",
-    )
+    printed: dict[str, str] = {}
+    for instance, command in commands.items():
+        with translated(f"could not read the outcome of a command on {instance}", AGAIN):
+            ended = None if command is None else outcome(aws, command, instance, seconds)
+        if ended is not None and ended.has_succeeded:
+            printed[instance] = ended.output
+            continue
+        if command is None:
+            what, why = "cannot be reached", "Systems Manager does not know the instance"
+        elif ended is None:
+            what, why = "has not answered", f"the command {command} has not ended after {seconds:,.0f} seconds"
+        else:
+            what = f"could not run the command {command}: {ended.status}"
+            why = (ended.errors or ended.output).strip()[-500:] or "it printed nothing"
+        raise OperationFailed.of(
+            where=f"instance {instance}",
+            what=what,
+            why=why,
+            fix="check that the SSM Agent runs there, and that its subnet has a route to ssm and ssmmessages; then run"
+            " the same command again",
+        )
+    return printed
 
 
 DIRECTORY: Final = Path(__file__).parents[1] / "steps"
@@ -141,9 +141,10 @@ class PrimaryShell(Struct, frozen=True, kw_only=True):
         key = f"emr/{self.cluster_id}/warmbase/{name}-{uuid.uuid4().hex}.json"
         with translated(f"could not run {name} on {self.cluster_id}", "run the same command again"):
             text = script(name)
-            # Only the command that holds the lock knows that no other command is waiting for such a step.
-            if isinstance(self.aws.gate, Lock):
-                self._cancel_waiting()
+            # The pending steps belong to a command that was killed, or to `verify`. Only the command that holds the
+            # lock knows that no other command is waiting for such a step.
+            if isinstance(self.aws.gate, Lock) and (waiting := self._pending_steps()):
+                self.aws.emr.cancel_steps(ClusterId=self.cluster_id, StepIds=waiting)
             [step] = self.aws.emr.add_job_flow_steps(
                 JobFlowId=self.cluster_id,
                 Steps=[
@@ -166,17 +167,28 @@ class PrimaryShell(Struct, frozen=True, kw_only=True):
                     if step in self._pending_steps():
                         self.aws.emr.cancel_steps(ClusterId=self.cluster_id, StepIds=[step])
                 raise
-            answer = self._answer(key)
+            answer: Mapping[str, Any] | None = None
+            with suppress_codes():
+                answer = json.loads(self.aws.s3.get_object(Bucket=self.log_bucket, Key=key)["Body"].read())
+        if answer is not None and "error" not in answer and state == "COMPLETED":
+            return answer
+        if state == "CANCELLED":
+            raise OperationFailed.of(
+                where=f"{name} on {self.cluster_id}",
+                what="was cancelled",
+                why="another command, somebody in the EMR console, or an earlier step that failed cancelled the step",
+                fix=AGAIN,
+            )
+        why = "the step left no answer"
+        if answer is not None:
+            why = str(answer.get("error", "the step answered, but failed afterwards"))
         log = f"s3://{self.log_bucket}/emr/{self.cluster_id}/steps/{step}/stderr.gz"
-        if answer is None or "error" in answer or state != "COMPLETED":
-            raise _failure(log, f"{name} on {self.cluster_id}", state, answer)
-        return answer
-
-    def _cancel_waiting(self) -> None:
-        """Cancel the pending steps of warmbase: they belong to a command that was killed, or to `verify`."""
-        waiting = self._pending_steps()
-        if waiting:
-            self.aws.emr.cancel_steps(ClusterId=self.cluster_id, StepIds=waiting)
+        raise OperationFailed.of(
+            where=f"{name} on {self.cluster_id}",
+            what=f"ended {state}",
+            why=why,
+            fix=f"read {log}, fix the cause, and run the same command again",
+        )
 
     def _pending_steps(self) -> list[str]:
         """Return the pending steps of warmbase."""
@@ -201,16 +213,6 @@ class PrimaryShell(Struct, frozen=True, kw_only=True):
             fix="check in the EMR console what the step is waiting for; once it has ended, run the same command again",
         )
 
-    def _answer(self, key: str) -> Mapping[str, Any] | None:
-        try:
-            body = self.aws.s3.get_object(Bucket=self.log_bucket, Key=key)["Body"].read()
-        except ClientError as error:
-            if error_code(error) not in MISSING:
-                raise
-            return None
-        answer: Mapping[str, Any] = json.loads(body)
-        return answer
-
 
 def script(name: str) -> str:
     """Return the whole text of a script, as it is sent. Raises ValueError if it is too long for EMR."""
@@ -226,18 +228,3 @@ def script(name: str) -> str:
     if len(text) > LONGEST_ARGUMENT:
         raise ValueError(f"{name}: {len(text)} characters, and a step takes {LONGEST_ARGUMENT} in one argument")
     return text
-
-
-def _failure(log: str, where: str, state: str, answer: Mapping[str, Any] | None) -> OperationFailed:
-    if state == "CANCELLED":
-        return OperationFailed.of(
-            where=where,
-            what="was cancelled",
-            why="another command, somebody in the EMR console, or an earlier step that failed cancelled the step",
-            fix=AGAIN,
-        )
-    why = "the step left no answer"
-    if answer is not None:
-        why = str(answer.get("error", "the step answered, but failed afterwards"))
-    fix = f"read {log}, fix the cause, and run the same command again"
-    return OperationFailed.of(where=where, what=f"ended {state}", why=why, fix=fix)

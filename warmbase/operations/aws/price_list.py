@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
-from mypy_boto3_pricing import PricingClient
 from mypy_boto3_pricing.type_defs import FilterTypeDef
 
 from warmbase.facts.prices import PRICES, listed_prices
@@ -16,8 +15,6 @@ from warmbase.facts.prices.price_list import (
     SEARCHES,
     FreshPrices,
     Offer,
-    ProductFilter,
-    SearchOffers,
     fresh_prices,
     offer,
 )
@@ -25,8 +22,7 @@ from warmbase.ground.errors import OperationFailed
 from warmbase.ground.prices import PriceTable
 from warmbase.operations.aws.clients import Aws
 from warmbase.operations.aws.errors import translated
-
-Say = Callable[[str], None]
+from warmbase.operations.aws.progress import Say
 
 
 class PriceRequest(Struct, frozen=True, kw_only=True):
@@ -52,46 +48,25 @@ def refresh(variables: Mapping[str, str], request: PriceRequest, say: Say = lamb
     Raises OperationFailed, having written nothing, when the price list cannot be read or lacks what is needed, and
     when a file of that date has other prices.
     """
-    current = _current(request)
-    with _failures():
-        # Of the Pricing API's three endpoints the one that is always there; each knows every region's prices.
-        client = Aws(variables).pricing
-        offers: SearchOffers = {search.name: _offers(client, search, request.region, say) for search in SEARCHES}
-    fresh = fresh_prices(request.region, offers, current)
-    return Refresh(
-        current=current,
-        fresh=fresh,
-        changes=() if current is None else changes(current, fresh.table),
-        written=() if request.dry_run else write_files(fresh.files, request.directory),
-    )
-
-
-def _current(request: PriceRequest) -> PriceTable | None:
+    current = None
+    with suppress(KeyError):
+        current = listed_prices(request.region, request.directory)
+    offers: dict[str, list[Offer]] = {}
     try:
-        return listed_prices(request.region, request.directory)
-    except KeyError:
-        return None
-
-
-def _offers(client: PricingClient, search: ProductFilter, region: str, say: Say) -> list[Offer]:
-    filters: list[FilterTypeDef] = [
-        {"Type": "TERM_MATCH", "Field": field, "Value": value} for field, value in search.filters(region).items()
-    ]
-    pages = client.get_paginator("get_products").paginate(
-        ServiceCode=search.service, Filters=filters, FormatVersion="aws_v1"
-    )
-    offers = [offer(text) for page in pages for text in page["PriceList"]]
-    say(f"{search.name}: {len(offers)} found")
-    return offers
-
-
-@contextmanager
-def _failures() -> Iterator[None]:
-    """Translate errors of boto3 and of the price list to errors with what, why and fix."""
-    fix = "use valid credentials with permission for pricing:GetProducts"
-    try:
-        with translated("could not read the AWS price list", fix):
-            yield
+        with translated(
+            "could not read the AWS price list", "use valid credentials with permission for pricing:GetProducts"
+        ):
+            client = Aws(variables).pricing
+            for search in SEARCHES:
+                filters: list[FilterTypeDef] = [
+                    {"Type": "TERM_MATCH", "Field": field, "Value": value}
+                    for field, value in search.filters(request.region).items()
+                ]
+                pages = client.get_paginator("get_products").paginate(
+                    ServiceCode=search.service, Filters=filters, FormatVersion="aws_v1"
+                )
+                offers[search.name] = [offer(text) for page in pages for text in page["PriceList"]]
+                say(f"{search.name}: {len(offers[search.name])} found")
     except ValueError as error:
         raise OperationFailed.of(
             where="the AWS Pricing API",
@@ -99,3 +74,10 @@ def _failures() -> Iterator[None]:
             why=str(error),
             fix="compare the answer with warmbase/facts/prices/price_list.py, which reads the documented format",
         ) from error
+    fresh = fresh_prices(request.region, offers, current)
+    return Refresh(
+        current=current,
+        fresh=fresh,
+        changes=() if current is None else changes(current, fresh.table),
+        written=() if request.dry_run else write_files(fresh.files, request.directory),
+    )

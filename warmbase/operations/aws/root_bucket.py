@@ -19,7 +19,7 @@ from warmbase.ground.errors import OperationFailed
 from warmbase.hfile.cursor import DELETED, Unreadable
 from warmbase.hfile.layout import FileEntry
 from warmbase.operations.aws.clients import Aws
-from warmbase.operations.aws.errors import MISSING, error_code, translated
+from warmbase.operations.aws.errors import MISSING, error_code, suppress_codes, translated
 from warmbase.operations.aws.progress import Say
 
 CHANGED: Final = MISSING | {"412", "PreconditionFailed"}
@@ -50,7 +50,15 @@ class S3File(Struct, frozen=True):
             return b""
         with translated(f"could not read {self.name}", "run the same command again to continue"):
             try:
-                data = self._got(f"bytes={offset}-{offset + length - 1}")
+                # An answer that breaks off is asked for again: botocore does so only until it begins.
+                data, piece = b"", f"bytes={offset}-{offset + length - 1}"
+                for remaining in reversed(range(ATTEMPTS)):
+                    with suppress(*(BROKEN_OFF if remaining else ())):
+                        answer = self.aws.s3.get_object(
+                            Bucket=self.bucket, Key=self.key, Range=piece, IfMatch=self.etag
+                        )
+                        data = answer["Body"].read()
+                        break
             except ClientError as error:
                 if error_code(error) in CHANGED:
                     raise Unreadable(self.name, offset, DELETED) from None
@@ -64,14 +72,6 @@ class S3File(Struct, frozen=True):
         if len(data) != length:
             raise Unreadable(self.name, offset + len(data), f"{length:,} bytes expected, but the file ends here")
         return data
-
-    def _got(self, piece: str) -> bytes:
-        """An answer that breaks off is asked for again: botocore does so only until it begins."""
-        for remaining in reversed(range(ATTEMPTS)):
-            with suppress(*(BROKEN_OFF if remaining else ())):
-                answer = self.aws.s3.get_object(Bucket=self.bucket, Key=self.key, Range=piece, IfMatch=self.etag)
-                return answer["Body"].read()
-        raise AssertionError
 
 
 class S3Root(Struct, frozen=True):
@@ -130,7 +130,16 @@ def set_up(aws: Aws, root: Root, say: Say) -> str:
         )
     rules = _rules(aws, root)
     if not _has_rule(root, rules):
-        future: Any = [*(rule for rule in rules if not _is_replaced(root, rule)), _rule(root)]
+        # A rule with the id of today makes way, and one with that of earlier versions. In those versions, `a/b` and
+        # `a-b` shared an id, so the rule may be of the other.
+        earlier = f"warmbase-incomplete-uploads-{root.prefix.replace('/', '-')}"[:RULE_ID_LENGTH]
+        future: Any = [
+            rule
+            for rule in rules
+            if rule.get("ID") != root.uploads_rule_id
+            and not (rule.get("ID") == earlier and rule.get("Filter") == _filter(root))
+        ]
+        future.append(_rule(root))
         aws.s3.put_bucket_lifecycle_configuration(Bucket=root.bucket, LifecycleConfiguration={"Rules": future})
     return f"{len(missing)} set" if missing else "already configured"
 
@@ -153,33 +162,17 @@ def _has_rule(root: Root, rules: Iterable[Mapping[str, Any]]) -> bool:
     return any({**rule, "ID": root.uploads_rule_id} == _rule(root) for rule in rules)
 
 
-def _is_replaced(root: Root, rule: Mapping[str, Any]) -> bool:
-    """Return whether the rule makes way for `_rule`: one that has its id, or had it in earlier versions.
-
-    In those versions `a/b` and `a-b` shared an id, so the rule may be of the other.
-    """
-    earlier = f"warmbase-incomplete-uploads-{root.prefix.replace('/', '-')}"[:RULE_ID_LENGTH]
-    identity = rule.get("ID")
-    return identity == root.uploads_rule_id or (identity == earlier and rule.get("Filter") == _filter(root))
-
-
 def _metrics(aws: Aws, root: Root) -> Mapping[str, Any] | None:
-    try:
+    with suppress_codes():
         answer = aws.s3.get_bucket_metrics_configuration(Bucket=root.bucket, Id=root.metrics_id)
-    except ClientError as error:
-        if error_code(error) not in MISSING:
-            raise
-        return None
-    metrics_filter: Mapping[str, Any] = answer["MetricsConfiguration"].get("Filter", {})
-    return metrics_filter
+        metrics_filter: Mapping[str, Any] = answer["MetricsConfiguration"].get("Filter", {})
+        return metrics_filter
+    return None
 
 
 def _rules(aws: Aws, root: Root) -> list[Mapping[str, Any]]:
     """Every lifecycle rule of the bucket: S3 takes them as a whole."""
-    try:
-        rules: Any = aws.s3.get_bucket_lifecycle_configuration(Bucket=root.bucket)["Rules"]
-    except ClientError as error:
-        if error_code(error) not in MISSING:
-            raise
-        return []
+    rules: Any = []
+    with suppress_codes():
+        rules = aws.s3.get_bucket_lifecycle_configuration(Bucket=root.bucket)["Rules"]
     return list(rules)
