@@ -23,7 +23,7 @@ from warmbase.changes.plan_comparison import PlanSide, plan_comparison
 from warmbase.cli.size.plan_comparison import MOST_LINES, ComparedPlans, comparison_markdown, plan_markdown
 from warmbase.environments.reader import read_environment
 from warmbase.sizing.cost import CostLine
-from warmbase.sizing.warning import Warning  # noqa: A004 - the plan's own word
+from warmbase.sizing.plan import Warning  # noqa: A004 - the plan's own word
 
 MORE = ("--set", "workload.stored=14TiB")
 

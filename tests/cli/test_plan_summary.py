@@ -25,7 +25,8 @@ from warmbase.environments.reader.assignment import Assignment
 from warmbase.environments.reader.read import locate
 from warmbase.environments.unstated import unstated
 from warmbase.sizing.modes import MODES
-from warmbase.sizing.recovery.export import REGIONS, ScanExport
+from warmbase.sizing.plan import ScanExport
+from warmbase.sizing.recovery.export import REGIONS
 
 CASES: dict[str, dict[str, Any]] = {
     **{f"mode {mode}": {"storage": {"mode": mode}} for mode in MODES},

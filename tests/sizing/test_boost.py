@@ -12,13 +12,13 @@ from msgspec.structs import replace
 from tests.sizing.clusters import PINNED, RELAXED, SYSTEM, WORLD, gp3_volume, with_core
 from warmbase.ground.units import KIB, MIB
 from warmbase.sizing.calculator import plan
+from warmbase.sizing.recovery.bad_hours import server_fill
 from warmbase.sizing.recovery.boost import (
     BURST_SECONDS,
     MOST_MIB_S,
     ServerFill,
     boosts,
     extra_usd_per_hour,
-    server_fill,
 )
 from warmbase.sizing.requirements import Volume
 from warmbase.sizing.search.search import search

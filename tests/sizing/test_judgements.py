@@ -310,7 +310,7 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
     ("evaluation.NODE_METRICS", cost("CloudWatch metrics"), 108.3),
     ("evaluation.PRIMARY_VOLUMES", cost("primary system volumes"), 30.72),
     ("bucket_cache.WRITER_THREADS", term("heap.xmx_mib", "write_queues"), 270129540),
-    ("calculator.LEAST_HOURS", last_hour, 24.0),
+    ("bad_hours.LEAST_HOURS", last_hour, 24.0),
     ("region_server.WRITE_FRACTION", figure("call_queues.read_fraction", "one hundred cores"), 0.9),
     ("region_server.FEWEST_WRITERS", figure("call_queues.read_fraction", "few reads"), 0.73),
     ("region_server.MOST_WRITERS_FRACTION", figure("call_queues.read_fraction", "enormous answers"), 0.5),

@@ -13,12 +13,11 @@ from tests.sizing.clusters import PINNED, RELAXED, WORLD, with_core, with_target
 from warmbase.ground.units import HOURS_PER_MONTH, parse_duration
 from warmbase.sizing.calculator import plan
 from warmbase.sizing.modes import S3_PLAIN
-from warmbase.sizing.plan import Plan
+from warmbase.sizing.plan import MISSED_TARGET, Plan
 from warmbase.sizing.requirements import Requirements
 from warmbase.sizing.search.disks import volume_load
 from warmbase.sizing.search.search import search
 from warmbase.sizing.service.inputs import UTILISATION, SizingInputs
-from warmbase.sizing.warning import MISSED_TARGET
 from warmbase.sizing.workload.read import Hits
 from warmbase.sizing.workload.workload import OpenLoad, Workload
 

@@ -13,7 +13,8 @@ from tests.sizing.clusters import PINNED, RELAXED, SYSTEM, WORLD, gp3_volume, wi
 from warmbase.ground.units import MIB
 from warmbase.sizing.calculator import plan
 from warmbase.sizing.modes import HDFS, S3_PLAIN
-from warmbase.sizing.recovery.export import GETS_TO_OPEN, ScanExport, scan_exports
+from warmbase.sizing.plan import ScanExport
+from warmbase.sizing.recovery.export import GETS_TO_OPEN, scan_exports
 from warmbase.sizing.requirements import Requirements
 from warmbase.sizing.search.search import search
 from warmbase.sizing.service.inputs import UTILISATION, SizingInputs

@@ -29,9 +29,11 @@ from warmbase.environments.planning import infeasible, plan_of
 from warmbase.facts.prices import price_table
 from warmbase.facts.releases import releases
 from warmbase.ground.errors import Infeasible, InvalidInput
-from warmbase.sizing.plan import Plan
+from warmbase.sizing.plan import (
+    Plan,
+    Warning,  # noqa: A004 - the plan's own word
+)
 from warmbase.sizing.requirements import ClusterChoice, Volume
-from warmbase.sizing.warning import Warning  # noqa: A004 - the plan's own word
 
 OF_NODES: Final = {"InstanceType", "EbsConfiguration"}
 

@@ -14,10 +14,9 @@ from warmbase.facts.table import today
 from warmbase.ground.errors import Infeasible, InvalidInput
 from warmbase.sizing.calculator import PlanSearch, plan
 from warmbase.sizing.modes import MODES, Mode
-from warmbase.sizing.plan import Plan
+from warmbase.sizing.plan import MISSED_TARGET, Plan
 from warmbase.sizing.requirements import ClusterChoice, Requirements, World
 from warmbase.sizing.search.alternatives import alternatives, tables_with_cost
-from warmbase.sizing.warning import MISSED_TARGET
 
 
 def chosen_cluster(environment: Environment, cluster_name: str | None) -> ClusterChoice:

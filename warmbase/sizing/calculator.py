@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -38,18 +37,14 @@ from warmbase.sizing.plan import (
     Searched,
     Snapshot,
     Throughput,
-    WarmUp,
 )
-from warmbase.sizing.recovery.bad_hours import bad_hours
-from warmbase.sizing.recovery.boost import boosts, server_fill
+from warmbase.sizing.recovery.bad_hours import bad_hours, warm_up
 from warmbase.sizing.recovery.export import eta, export_copy, import_copy, scan_exports
 from warmbase.sizing.requirements import Requirements, World
 from warmbase.sizing.search.candidate import Candidate
 from warmbase.sizing.search.evaluation import (
     PRIMARY_VOLUMES,
-    Evaluation,
     SearchResult,
-    Unevaluated,
     candidate_cost,
     gets_per_second,
     primary_type,
@@ -57,7 +52,6 @@ from warmbase.sizing.search.evaluation import (
 from warmbase.sizing.search.relaxations import nearest_changes, relaxations
 from warmbase.sizing.search.search import search
 from warmbase.sizing.server.memory import YARN_MIB, NotEnoughMemory
-from warmbase.sizing.server.region_server import fill_seconds
 from warmbase.sizing.server.system_volume import Hdfs, hdfs_replication
 from warmbase.sizing.service.inputs import SizingInputs
 from warmbase.sizing.service.performance import Performance
@@ -111,21 +105,6 @@ def _of_tables(reason: Explanation) -> Explanation:
     return replace(reason, inputs=inputs)
 
 
-LEAST_HOURS: Final = 24.0  # judgement: a curve over twice the prefetch time, and over a day at least, shows its end
-# The figures that a plan takes over from its RegionServers, under the same names.
-OF_REGION_SERVER: Final = (
-    "memory",
-    "heap",
-    "handlers",
-    "call_queues",
-    "prefetch_threads",
-    "open_region_threads",
-    "s3_connections",
-    "persistence",
-    "restart",
-)
-
-
 class PlanSearch(Struct, frozen=True, kw_only=True, dict=True):
     """The search for the plan of one cluster. It runs once, and its results are kept."""
 
@@ -141,9 +120,8 @@ class PlanSearch(Struct, frozen=True, kw_only=True, dict=True):
     def plan(self) -> Plan:
         """Return the plan, or the one for the nearest feasible targets. Raises Infeasible as the function `plan`."""
         answer = self._answer
-        return answer if isinstance(answer, Plan) else self._nearest(answer)
-
-    def _nearest(self, answer: SearchResult | str) -> Plan:
+        if isinstance(answer, Plan):
+            return answer
         try:
             if isinstance(answer, SearchResult):
                 changes = relaxations(self._inputs, {shortfall.target for shortfall in answer.best.shortfalls})
@@ -187,10 +165,78 @@ def plan(requirements: Requirements, world: World) -> Plan:
 
 
 def _plan(result: SearchResult, nearest: tuple[str, ...]) -> Plan:
+    """Return the plan of the best cluster; `nearest` names the nearest feasible targets if it misses its own."""
     candidate, missed = replace(result.best.candidate, exact=True), result.best.shortfalls
     inputs, peak, curve = candidate.inputs, candidate.inputs.at_peak, candidate.inputs.demand.curve
-    requirements, world, server = inputs.requirements, inputs.world, candidate.region_server
-    load = requirements.workload.load
+    requirements, world, server, count = inputs.requirements, inputs.world, candidate.region_server, candidate.count
+    load, blocks, s3 = requirements.workload.load, inputs.demand.blocks, inputs.mode.keeps_data_in_s3
+    warm, hit_ratio, limits = candidate.performance(count), candidate.hit_ratio(count), candidate.resources(count)
+    limit, busiest = bottleneck(limits), peak.imbalance(count)
+    offered = inputs.offered_reads_per_second or 0.0  # tables have no closed load
+
+    def throughput(inputs: SizingInputs, reads: Performance) -> Throughput:
+        return Throughput(
+            reads_per_second=reads.load.reads_per_second,
+            offered_reads_per_second=inputs.offered_reads_per_second,
+            saturation_reads_per_second=limit.max_reads_per_second,
+            utilisation_fraction=reads.load.reads_per_second / limit.max_reads_per_second,
+            bottleneck=limit.name,
+            concurrency=reads.load.concurrency,
+            mean_latency_ms=1000 * reads.load.latency_seconds,
+            p50_latency_ms=reads.percentiles.p50_ms,
+            p95_latency_ms=reads.percentiles.p95_ms,
+            p99_latency_ms=reads.percentiles.p99_ms,
+            busiest_server=busiest,
+            resources=limits,
+        )
+
+    tables: tuple[PlannedTable, ...] = ()
+    if blocks.tables:
+        shares = zip(blocks.tables, warm.paths, inputs.tables_in_cache(hit_ratio), strict=True)
+        tables = tuple(
+            PlannedTable(
+                name=table.workload.name,
+                stored_bytes=table.workload.stored_bytes,
+                regions=table.workload.regions,
+                reads_per_second=path.share * warm.load.reads_per_second,
+                hit_ratio=ratio,
+                cached=table.workload.cached,
+                cached_bytes=cached * inputs.demand.cacheable.cached_bytes,
+                gets_per_second=path.share * offered * table.per_read * (1 - ratio),
+                p50_latency_ms=path.percentiles.p50_ms,
+                p99_latency_ms=path.percentiles.p99_ms,
+            )
+            for table, path, (ratio, cached) in shares
+        )
+    gets = gets_per_second(candidate)
+    if candidate.cold:
+        cold_reads = candidate.cold.served(0.0).reads_per_second
+    else:
+        cold_reads = warm.load.reads_per_second if s3 else 0.0
+    out, back = export_copy(candidate), import_copy(candidate)
+    rejected = []
+    for other in result.others:
+        usd, short = format_usd(other.usd_per_month - result.best.usd_per_month), other.shortfalls
+        rejected.append(
+            Rejected(
+                instance_type=other.candidate.instance.name,
+                count=other.candidate.count,
+                reason=short[0].reason if short else f"costs {usd} a month more",
+                bottleneck=short[0].bottleneck if short else None,
+                usd_per_month=other.usd_per_month,
+            )
+        )
+    for dearer in result.dearer:
+        usd = format_usd(dearer.least_usd_per_month - result.best.usd_per_month)
+        rejected.append(
+            Rejected(
+                instance_type=dearer.instance.name,
+                count=dearer.count,
+                reason=f"costs at least {usd} a month more",
+                bottleneck=None,
+                usd_per_month=dearer.least_usd_per_month,
+            )
+        )
     return Plan(
         environment=requirements.environment,
         cluster=requirements.cluster.name,
@@ -202,33 +248,48 @@ def _plan(result: SearchResult, nearest: tuple[str, ...]) -> Plan:
         feasible=not nearest,
         meets_targets=not missed and not nearest,
         nearest=nearest,
-        core=CoreGroup(instance_type=candidate.instance.name, count=candidate.count, volumes=candidate.layout.volumes),
+        core=CoreGroup(instance_type=candidate.instance.name, count=count, volumes=candidate.layout.volumes),
         primary=PrimaryGroup(
-            instance_type=primary_type(inputs, candidate.count),
+            instance_type=primary_type(inputs, count),
             count=requirements.cluster.primaries,
             volumes=PRIMARY_VOLUMES,
         ),
         regions=inputs.regions,
-        **{name: getattr(server, name) for name in OF_REGION_SERVER},
+        memory=server.memory,
         yarn_mib=YARN_MIB,
-        hdfs_replication=hdfs_replication(inputs, candidate.count),
+        hdfs_replication=hdfs_replication(inputs, count),
         hdfs=Hdfs.of(candidate.hdfs_load, requirements.pins) if candidate.hdfs_load else None,
         region_servers_to_start=candidate.survivors,
+        heap=server.heap,
+        handlers=server.handlers,
+        call_queues=server.call_queues,
+        prefetch_threads=server.prefetch_threads,
+        open_region_threads=server.open_region_threads,
+        s3_connections=server.s3_connections,
         bucket_cache=inputs.demand.bucket_cache(candidate.cache_mib) if candidate.cache_mib else None,
-        hit_ratio=HitRatio(
-            predicted=candidate.hit_ratio(candidate.count), curve=curve.points, knee_bytes=curve.knee_bytes
-        ),
-        throughput=_throughput(candidate, inputs, candidate.performance(candidate.count)),
-        peak=None if peak is inputs else _throughput(candidate, peak, candidate.peak_performance(candidate.count)),
+        persistence=server.persistence,
+        hit_ratio=HitRatio(predicted=hit_ratio, curve=curve.points, knee_bytes=curve.knee_bytes),
+        throughput=throughput(inputs, warm),
+        peak=None if peak is inputs else throughput(peak, candidate.peak_performance(count)),
         daily_peak=DailyPeak(hours=load.peak_hours, quiet_reads_per_second=load.outside_peak.reads_per_second)
         if isinstance(load, OpenLoad) and load.peak_hours is not None
         else None,
-        tables=_tables(candidate),
-        writes=candidate.writes(candidate.count),
-        warm_up=_warm_up(candidate),
+        tables=tables,
+        writes=candidate.writes(count),
+        warm_up=warm_up(candidate),
         bad_hours=bad_hours(candidate),
-        s3=_s3_requests(candidate),
-        snapshot=_snapshot(candidate),
+        restart=server.restart,
+        s3=S3Requests(
+            gets_per_hour_cold=cold_reads * inputs.read.blocks * SECONDS_PER_HOUR,
+            gets_per_hour_warm=gets * SECONDS_PER_HOUR,
+            prefix_limit_fraction=gets / S3_GETS_PER_SECOND_PER_PREFIX,
+        ),
+        snapshot=Snapshot(
+            export_seconds=eta(out).seconds,
+            restore_seconds=eta(back).seconds,
+            mappers=out.mappers,
+            yarn_mib=YARN_MIB * math.ceil(out.mappers / count),
+        ),
         scan_exports=scan_exports(candidate),
         cost=candidate_cost(candidate),
         because=explanations(candidate, result, relaxed=bool(nearest) and result.best.serves),
@@ -237,121 +298,6 @@ def _plan(result: SearchResult, nearest: tuple[str, ...]) -> Plan:
             *warnings(candidate),
             *freshness_warnings(requirements, world),
         ),
-        rejected=(
-            *(_not_chosen(other, result.best) for other in result.others),
-            *(_dearer(other, result.best) for other in result.dearer),
-        ),
+        rejected=tuple(rejected),
         searched=Searched(evaluated=result.evaluated, pruned=result.pruned),
-    )
-
-
-def _tables(candidate: Candidate) -> tuple[PlannedTable, ...]:
-    """Return the figures of each table in the warm cluster at the mean load; none if the workload has no tables."""
-    blocks, servers = candidate.inputs.demand.blocks, candidate.count
-    if not blocks.tables:
-        return ()
-    warm, hit_ratio = candidate.performance(servers), candidate.hit_ratio(servers)
-    cached_bytes = candidate.inputs.demand.cacheable.cached_bytes
-    offered = candidate.inputs.offered_reads_per_second or 0.0  # tables have no closed load
-    return tuple(
-        PlannedTable(
-            name=table.workload.name,
-            stored_bytes=table.workload.stored_bytes,
-            regions=table.workload.regions,
-            reads_per_second=path.share * warm.load.reads_per_second,
-            hit_ratio=ratio,
-            cached=table.workload.cached,
-            cached_bytes=cached * cached_bytes,
-            gets_per_second=path.share * offered * table.per_read * (1 - ratio),
-            p50_latency_ms=path.percentiles.p50_ms,
-            p99_latency_ms=path.percentiles.p99_ms,
-        )
-        for table, path, (ratio, cached) in zip(
-            blocks.tables, warm.paths, candidate.inputs.tables_in_cache(hit_ratio), strict=True
-        )
-    )
-
-
-def _throughput(candidate: Candidate, inputs: SizingInputs, got: Performance) -> Throughput:
-    limits = candidate.resources(candidate.count)
-    limit = bottleneck(limits)
-    return Throughput(
-        reads_per_second=got.load.reads_per_second,
-        offered_reads_per_second=inputs.offered_reads_per_second,
-        saturation_reads_per_second=limit.max_reads_per_second,
-        utilisation_fraction=got.load.reads_per_second / limit.max_reads_per_second,
-        bottleneck=limit.name,
-        concurrency=got.load.concurrency,
-        mean_latency_ms=1000 * got.load.latency_seconds,
-        p50_latency_ms=got.percentiles.p50_ms,
-        p95_latency_ms=got.percentiles.p95_ms,
-        p99_latency_ms=got.percentiles.p99_ms,
-        busiest_server=candidate.inputs.at_peak.imbalance(candidate.count),
-        resources=limits,
-    )
-
-
-def _warm_up(candidate: Candidate) -> WarmUp:
-    """Return how cold caches on all nodes warm up while they serve reads; without a cache, nothing warms up."""
-    start, servers = candidate.cold, candidate.count
-    if start is None:
-        return WarmUp(prefetch_seconds=0.0, limit=None, curve=((0.0, candidate.hit_ratio(servers)),))
-    alone = fill_seconds(
-        candidate.inputs.demand, candidate.share_of(servers), start.cluster, candidate.prefetch_threads
-    )
-    seconds, server = start.course.prefetch_seconds, server_fill(candidate)
-    return WarmUp(
-        prefetch_seconds=seconds,
-        limit=alone.limit,
-        curve=start.course.hit_ratios(max(LEAST_HOURS, 2 * seconds / SECONDS_PER_HOUR)),
-        server=server,
-        boosts=boosts(server, candidate.inputs.world.prices) if server else (),
-    )
-
-
-def _s3_requests(candidate: Candidate) -> S3Requests:
-    warm, cold = gets_per_second(candidate), 0.0
-    if candidate.cold:
-        cold = candidate.cold.served(0.0).reads_per_second * candidate.inputs.read.blocks
-    elif candidate.inputs.mode.keeps_data_in_s3:
-        cold = candidate.performance(candidate.count).load.reads_per_second * candidate.inputs.read.blocks
-    return S3Requests(
-        gets_per_hour_cold=cold * SECONDS_PER_HOUR,
-        gets_per_hour_warm=warm * SECONDS_PER_HOUR,
-        prefix_limit_fraction=warm / S3_GETS_PER_SECOND_PER_PREFIX,
-    )
-
-
-def _snapshot(candidate: Candidate) -> Snapshot:
-    out, back = export_copy(candidate), import_copy(candidate)
-    return Snapshot(
-        export_seconds=eta(out).seconds,
-        restore_seconds=eta(back).seconds,
-        mappers=out.mappers,
-        yarn_mib=YARN_MIB * math.ceil(out.mappers / candidate.count),
-    )
-
-
-def _dearer(tried: Unevaluated, best: Evaluation) -> Rejected:
-    return Rejected(
-        instance_type=tried.instance.name,
-        count=tried.count,
-        reason=f"costs at least {format_usd(tried.least_usd_per_month - best.usd_per_month)} a month more",
-        bottleneck=None,
-        usd_per_month=tried.least_usd_per_month,
-    )
-
-
-def _not_chosen(tried: Evaluation, best: Evaluation) -> Rejected:
-    if tried.shortfalls:
-        reason, limit = tried.shortfalls[0].reason, tried.shortfalls[0].bottleneck
-    else:
-        dearer = format_usd(tried.usd_per_month - best.usd_per_month)
-        reason, limit = f"costs {dearer} a month more", None
-    return Rejected(
-        instance_type=tried.candidate.instance.name,
-        count=tried.candidate.count,
-        reason=reason,
-        bottleneck=limit,
-        usd_per_month=tried.usd_per_month,
     )

@@ -6,6 +6,8 @@ are for one RegionServer, volumes are counted for one node, all else is for the 
 
 from __future__ import annotations
 
+from typing import Final
+
 from msgspec import Struct
 
 from warmbase.ground.prices import PriceNote
@@ -13,9 +15,7 @@ from warmbase.sizing.cache.bucket_cache import BucketCache
 from warmbase.sizing.cost import Cost
 from warmbase.sizing.explanation import Explanations, figure_at
 from warmbase.sizing.modes import Mode
-from warmbase.sizing.recovery.bad_hours import BadHours
 from warmbase.sizing.recovery.boost import Boost, ServerFill
-from warmbase.sizing.recovery.export import ScanExport
 from warmbase.sizing.requirements import Volume
 from warmbase.sizing.server.memory import Heap, NodeMemory
 from warmbase.sizing.server.region_server import CallQueues
@@ -23,23 +23,8 @@ from warmbase.sizing.server.restart import Persistence, Restart
 from warmbase.sizing.server.system_volume import Hdfs
 from warmbase.sizing.server.writes import Writes
 from warmbase.sizing.service.resource import Resource
-from warmbase.sizing.warning import Warning  # noqa: A004 - the plan's own word
 from warmbase.sizing.workload.popularity import Imbalance
 from warmbase.sizing.workload.workload import Regions
-
-__all__ = [
-    "CoreGroup",
-    "HitRatio",
-    "Plan",
-    "PlannedTable",
-    "PrimaryGroup",
-    "Rejected",
-    "S3Requests",
-    "Searched",
-    "Snapshot",
-    "Throughput",
-    "WarmUp",
-]
 
 
 class CoreGroup(Struct, frozen=True, kw_only=True):
@@ -193,6 +178,129 @@ class Alternative(Struct, frozen=True, kw_only=True):
     restart_seconds: float
     usd_per_month: float
     saving_usd_per_month: float
+
+
+class LostNode(Struct, frozen=True, kw_only=True):
+    """One core node crashes and never returns under its name, as on EMR.
+
+    `rows_fraction` of the rows is offline for `offline_seconds`: until ZooKeeper gives the server up (`detection`), its
+    log is split, the master stops waiting for it (`retention`) and other servers have opened its regions. With
+    `meta_probability`, the node had `hbase:meta`. Then its rows are offline for `offline_with_meta_seconds`, and
+    clients cannot find a region that they have not looked up before. `hit_ratio`, `reads_per_second` and
+    `p99_latency_ms` are those of the other nodes once their caches are warm again; at first, the hit ratio is
+    `cold_hit_ratio`. `refill_seconds` is how long a new node takes to prefetch its share.
+    """
+
+    rows_fraction: float
+    meta_probability: float
+    detection_seconds: float
+    split_seconds: float
+    retention_seconds: float
+    opening_seconds: float
+    offline_seconds: float
+    offline_with_meta_seconds: float
+    hit_ratio: float
+    cold_hit_ratio: float
+    reads_per_second: float
+    p99_latency_ms: float
+    refill_seconds: float
+
+
+class ReplacedNode(Struct, frozen=True, kw_only=True):
+    """EMR replaces a core node whose instance is lost with an empty one; times are estimates, one after the other.
+
+    The new node runs after `launch_seconds`. Another `regions_seconds` later, the rows of a lost node that had
+    `hbase:meta` are online and the balancer has moved `regions` to the new node. After another `warm_seconds` it has
+    prefetched its share beside the load; `seconds` is the sum. While its cache is empty, the cluster has `hit_ratio`
+    and `p99_latency_ms`, and serves `reads_per_second`. Until the cache is warm, the node sends `gets` to S3 that it
+    would not send with a warm cache.
+    """
+
+    launch_seconds: float
+    regions_seconds: float
+    warm_seconds: float
+    seconds: float
+    regions: float
+    hit_ratio: float
+    reads_per_second: float
+    p99_latency_ms: float
+    gets: float
+
+
+class LoadSetting(Struct, frozen=True, kw_only=True):
+    """A setting of a table while it is loaded.
+
+    `usual` is HBase's default of an attribute, None for a key of the configuration. The way back restores the value
+    that the table had.
+    """
+
+    key: str
+    value: str
+    usual: str | None
+    reason: str
+
+
+class ColdHours(Struct, frozen=True, kw_only=True):
+    """All nodes with empty caches under the load, as after a launch or a change of the cache's size.
+
+    `reads_per_second` and `gets_per_second` are the rates at the start, and `bottleneck` limits them. An open load is
+    served in full after `carried_seconds`, from `least_hit_ratio` on; both are None if that never happens, and for a
+    closed load. `course` has (hours, hit ratio, reads a second).
+    """
+
+    reads_per_second: float
+    gets_per_second: float
+    bottleneck: str
+    least_hit_ratio: float | None
+    carried_seconds: float | None
+    course: tuple[tuple[float, float, float], ...]
+
+
+class BadHours(Struct, frozen=True, kw_only=True):
+    """The bad hours of a cluster; `cold` is None without a cache, the figures of a node are None for a single node.
+
+    `initial_load_seconds` is a bound for loading all data by puts, by what the network and the log's volume carry.
+    `initial_load_settings` are the settings of the tables meanwhile.
+    """
+
+    cold: ColdHours | None
+    lost_node: LostNode | None
+    replaced_node: ReplacedNode | None
+    initial_load_seconds: float
+    initial_load_settings: tuple[LoadSetting, ...]
+
+
+class ScanExport(Struct, frozen=True, kw_only=True):
+    """An export of all `blocks` of a table, or of all data if the workload has no tables: `table` is then empty.
+
+    `cached_fraction` is the share of the blocks that are read from disks; the others come with about `gets`, which
+    cost `gets_usd`. While the cluster serves `beside_reads_per_second`, it can export `blocks_per_second`: load and
+    export then use the whole share of the resource `limit` that a plan may use, unless the limit is `regions`.
+    `seconds` is the time of the whole export; None if the load leaves no capacity.
+    """
+
+    table: str
+    blocks: int
+    cached_fraction: float
+    beside_reads_per_second: float
+    blocks_per_second: float
+    limit: str
+    seconds: float | None
+    gets: float
+    gets_usd: float
+
+
+MISSED_TARGET: Final = "target-"
+"""The beginning of the id of each warning about a missed target."""
+
+
+class Warning(Struct, frozen=True, kw_only=True):  # noqa: A001 - the plan's own word; nothing here raises Python's
+    """Something to know before deploying; `severity` is error, warning or info."""
+
+    id: str
+    severity: str
+    message: str
+    fix: str
 
 
 class Plan(Struct, frozen=True, kw_only=True):

@@ -29,6 +29,7 @@ from warmbase.ground.units import (
     format_size,
 )
 from warmbase.sizing import gp3
+from warmbase.sizing.plan import MISSED_TARGET, Warning  # noqa: A004 - the plan's own word
 from warmbase.sizing.requirements import Requirements, Volume, World
 from warmbase.sizing.search.candidate import Candidate, Shortfall
 from warmbase.sizing.search.disks import FILL_FRACTION
@@ -166,19 +167,6 @@ SLOW_RESTART_SECONDS = 600  # judgement: ten minutes without its regions is what
 SHORT_COLD_SECONDS = 60  # judgement: HBase's default time-out of a call; a client waits for so long without an error
 MOST_ERROR = 0.05  # judgement: half an interval; a cache is planned with as much to spare
 LITTLE_OVER_BYTES = 8_192  # judgement: a block that is meant to be 64 KiB, and not one of 128 KiB
-
-
-class Warning(Struct, frozen=True, kw_only=True):  # noqa: A001 - the plan's own word; nothing here raises Python's
-    """Something to know before deploying; `severity` is error, warning or info."""
-
-    id: str
-    severity: str
-    message: str
-    fix: str
-
-
-MISSED_TARGET: Final = "target-"
-"""The beginning of the id of each warning about a missed target."""
 
 
 def missed_target(shortfall: Shortfall) -> Warning:

@@ -36,7 +36,7 @@ from warmbase.operations.aws.progress import carry_out
 from warmbase.operations.cluster.drift import group_basis, refuse_moved
 from warmbase.operations.deploy.tuning import Tuning, reconfiguration, tuning_of
 from warmbase.reports.json_text import json_text
-from warmbase.sizing.warning import MISSED_TARGET
+from warmbase.sizing.plan import MISSED_TARGET
 
 
 def trino_tuning_page(cluster_name: str, tuning: Tuning) -> Iterator[Part]:

@@ -15,8 +15,7 @@ from warmbase.ground.errors import Refused
 from warmbase.ground.units import format_duration, format_percent
 from warmbase.operations.aws.clients import only_reading
 from warmbase.operations.cluster.description import TerminatedNode, terminated_node
-from warmbase.sizing.plan import Plan
-from warmbase.sizing.recovery.bad_hours import LostNode, ReplacedNode
+from warmbase.sizing.plan import LostNode, Plan, ReplacedNode
 
 MINUTE: Final = "%Y-%m-%d %H:%M UTC"
 

@@ -42,7 +42,7 @@ from warmbase.environments.reader.read import environment_at, environment_of, is
 from warmbase.ground.errors import Infeasible, fix_line
 from warmbase.reports.amounts import printable
 from warmbase.reports.json_text import json_text
-from warmbase.sizing.warning import Warning  # noqa: A004 - the plan's own word
+from warmbase.sizing.plan import Warning  # noqa: A004 - the plan's own word
 
 
 class ComparedPlans(Struct, frozen=True, kw_only=True):

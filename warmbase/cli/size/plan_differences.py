@@ -12,9 +12,11 @@ from warmbase.changes.plan_comparison import PlanComparison, PlanFigures
 from warmbase.configurations.properties.property import Applied
 from warmbase.engines.trino.plan import TrinoWarning
 from warmbase.ground.units import MIB, SECONDS_PER_HOUR, format_duration, format_percent, format_size, format_usd
-from warmbase.sizing.plan import CoreGroup
+from warmbase.sizing.plan import (
+    CoreGroup,
+    Warning,  # noqa: A004 - the plan's own word
+)
 from warmbase.sizing.requirements import Volume
-from warmbase.sizing.warning import Warning  # noqa: A004 - the plan's own word
 
 W = TypeVar("W", Warning, TrinoWarning)
 Row = tuple[str, ...]

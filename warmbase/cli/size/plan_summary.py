@@ -23,9 +23,8 @@ from warmbase.ground.units import (
     format_usd,
 )
 from warmbase.reports.plan_text import block_reads, purchase_text
-from warmbase.sizing.plan import Plan, PlannedTable, Throughput
+from warmbase.sizing.plan import Plan, PlannedTable, ScanExport, Throughput
 from warmbase.sizing.recovery.boost import Boost, FillLimit, Level
-from warmbase.sizing.recovery.export import ScanExport
 from warmbase.sizing.server.restart import Restart
 from warmbase.sizing.server.system_volume import NAMENODE_REQUESTS_PER_SECOND, Hdfs
 from warmbase.sizing.workload.workload import Workload

@@ -23,7 +23,7 @@ from warmbase.ground.errors import InvalidInput, Refused
 from warmbase.operations.aws.clients import Aws
 from warmbase.operations.aws.errors import AGAIN, MISSING, error_code, translated
 from warmbase.operations.cluster.stack import described_stack, status_of
-from warmbase.sizing.recovery.bad_hours import LostNode
+from warmbase.sizing.plan import LostNode
 
 FAILED_CREATION: Final = frozenset({"CREATE_FAILED", "ROLLBACK_FAILED"})
 """The states of a stack that can list a cluster without the parameter that holds the cluster's id."""

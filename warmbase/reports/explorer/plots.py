@@ -30,8 +30,7 @@ from warmbase.reports.explorer.drawing import (
     hits_place,
     inputs_place,
 )
-from warmbase.sizing.plan import Plan
-from warmbase.sizing.recovery.bad_hours import ColdHours
+from warmbase.sizing.plan import ColdHours, Plan
 from warmbase.sizing.recovery.boost import ServerFill
 from warmbase.sizing.recovery.warmth import HOURS, RESTART_HOURS, FirstDay, first_day
 from warmbase.sizing.search.alternatives import cache_price

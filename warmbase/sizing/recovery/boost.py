@@ -22,12 +22,7 @@ from warmbase.sizing import gp3
 from warmbase.sizing.cache.bucket_cache import WRITER_THREADS
 from warmbase.sizing.cache.warm_up import CPU_SECONDS_PER_BLOCK, Fill, Streams, writer_bytes_per_second
 from warmbase.sizing.requirements import Volume
-from warmbase.sizing.search.candidate import Candidate
-from warmbase.sizing.server.region_server import GET_BYTES, fill_of
 from warmbase.sizing.server.writes import rest
-from warmbase.sizing.service.resource import S3_GETS_PER_SECOND_PER_PREFIX
-
-__all__ = ["Boost", "FillTime", "NodeRates", "ServerFill", "boost", "boosts", "extra_usd_per_hour", "server_fill"]
 
 FillLimit: TypeAlias = Literal["s3-streams", "network", "s3-requests", "volume", "instance-ebs", "cache-writers", "cpu"]
 Level: TypeAlias = Literal["sustained", "burst"]
@@ -158,37 +153,6 @@ class Boost(Struct, frozen=True, kw_only=True):
     seconds: float
     limits: tuple[FillLimit, ...]
     usd_per_hour: float
-
-
-def server_fill(candidate: Candidate) -> ServerFill | None:
-    """Return the fill of one server's cache; None where no EBS volume has a cache."""
-    volume, servers = candidate.data_volume, candidate.count
-    if candidate.cold is None or volume is None or volume.type == "nvme":
-        return None
-    inputs, instance, writing = candidate.inputs, candidate.instance, candidate.writing_server
-    cluster, demand = candidate.cluster(servers), inputs.demand
-    cells = inputs.requirements.workload.write_bytes_per_second / writing.cells.value_bytes / servers
-    network = cells * writing.network_bytes
-
-    def rates(network_bytes_per_second: float, ebs_bytes_per_second: float) -> NodeRates:
-        return NodeRates(
-            network_bytes_per_second=rest(network_bytes_per_second, network),
-            ebs_bytes_per_second=ebs_bytes_per_second,
-        )
-
-    return ServerFill(
-        fill=fill_of(demand, candidate.share_of(servers)),
-        streams=Streams(threads=candidate.prefetch_threads, get_bytes=GET_BYTES),
-        vcpus=cluster.vcpus,
-        s3_gets_per_second=cluster.s3_prefixes * S3_GETS_PER_SECOND_PER_PREFIX / servers,
-        batch_bytes=demand.writer_queue_length * demand.cacheable.cached_bytes,
-        written_bytes_per_second=cells * writing.disk_bytes,
-        ebs_written_bytes_per_second=cells * writing.ebs_bytes,
-        sustained=rates(instance.network_sustained_bytes_per_second, instance.ebs_sustained_bytes_per_second),
-        burst=rates(instance.network_burst_bytes_per_second, instance.ebs_burst_bytes_per_second),
-        volume=volume,
-        servers=servers,
-    )
 
 
 def boosts(fill: ServerFill, prices: PriceTable) -> tuple[Boost, ...]:

@@ -20,6 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from warmbase.ground.units import MIB
+from warmbase.sizing.plan import ScanExport
 from warmbase.sizing.search.candidate import Candidate
 from warmbase.sizing.service.inputs import UTILISATION, TableRead
 from warmbase.sizing.service.resource import resources, seconds_alone
@@ -96,26 +97,6 @@ ANSWER_BYTES: Final = 2 * MIB  # hbase.client.scanner.max.result.size: one scann
 GETS_TO_OPEN: Final = 2  # measured: 1.6 to 1.9 GETs to open the store file of a region for its stream
 REGIONS: Final = "regions"
 """The limit of an export that reads every region with one scanner, block after block."""
-
-
-class ScanExport(Struct, frozen=True, kw_only=True):
-    """An export of all `blocks` of a table, or of all data if the workload has no tables: `table` is then empty.
-
-    `cached_fraction` is the share of the blocks that are read from disks; the others come with about `gets`, which
-    cost `gets_usd`. While the cluster serves `beside_reads_per_second`, it can export `blocks_per_second`: load and
-    export then use the whole share of the resource `limit` that a plan may use, unless the limit is `regions`.
-    `seconds` is the time of the whole export; None if the load leaves no capacity.
-    """
-
-    table: str
-    blocks: int
-    cached_fraction: float
-    beside_reads_per_second: float
-    blocks_per_second: float
-    limit: str
-    seconds: float | None
-    gets: float
-    gets_usd: float
 
 
 def scan_exports(candidate: Candidate) -> tuple[ScanExport, ...]:
