@@ -10,10 +10,14 @@ from msgspec.structs import replace
 
 from warmbase.ground.errors import Infeasible
 from warmbase.ground.units import SECONDS_PER_HOUR, format_usd
-from warmbase.sizing.explanation import Explanation, Explanations
-from warmbase.sizing.explanations.cache import cache_explanations, hit_ratio_explanations, region_explanations
-from warmbase.sizing.explanations.choice import choice_explanations, role_explanations
-from warmbase.sizing.explanations.quantities import SETTING
+from warmbase.sizing.explanation import SETTING, Explanations
+from warmbase.sizing.explanations.cache import (
+    cache_explanations,
+    hdfs_explanations,
+    region_explanations,
+    volume_explanations,
+)
+from warmbase.sizing.explanations.cluster import choice_explanations, role_explanations, service_explanations
 from warmbase.sizing.explanations.recovery import (
     bad_hours_explanations,
     cold_explanations,
@@ -22,8 +26,6 @@ from warmbase.sizing.explanations.recovery import (
     snapshot_explanations,
 )
 from warmbase.sizing.explanations.server import memory_explanations, thread_explanations
-from warmbase.sizing.explanations.service import service_explanations
-from warmbase.sizing.explanations.volume import hdfs_explanations, volume_explanations
 from warmbase.sizing.explanations.writes import write_explanations
 from warmbase.sizing.plan import (
     CoreGroup,
@@ -74,7 +76,6 @@ def explanations(candidate: Candidate, result: SearchResult, *, relaxed: bool = 
     reasons = {
         **choice,
         **cache_explanations(candidate),
-        **hit_ratio_explanations(candidate),
         **volume_explanations(candidate),
         **memory_explanations(candidate),
         **thread_explanations(candidate),
@@ -89,20 +90,17 @@ def explanations(candidate: Candidate, result: SearchResult, *, relaxed: bool = 
         **hdfs_explanations(candidate),
         **role_explanations(candidate),
     }
-    if not candidate.inputs.requirements.workload.tables:
-        return reasons
-    return {path: _of_tables(reason) for path, reason in reasons.items()}
-
-
-def _of_tables(reason: Explanation) -> Explanation:
-    """Return the explanation with the keys of the tables, because the values of the workload follow from them."""
-    inputs = {
-        name: replace(quantity, source=quantity.source.replace("workload.", "workload.tables.NAME."))
-        if quantity.source.startswith(SETTING)
-        else quantity
-        for name, quantity in reason.inputs.items()
-    }
-    return replace(reason, inputs=inputs)
+    if candidate.inputs.requirements.workload.tables:
+        # The values of the workload follow from those of the tables, so the tables have their keys.
+        for path, reason in reasons.items():
+            inputs = {
+                name: replace(quantity, source=quantity.source.replace("workload.", "workload.tables.NAME."))
+                if quantity.source.startswith(SETTING)
+                else quantity
+                for name, quantity in reason.inputs.items()
+            }
+            reasons[path] = replace(reason, inputs=inputs)
+    return reasons
 
 
 class PlanSearch(Struct, frozen=True, kw_only=True, dict=True):

@@ -1,5 +1,7 @@
 """An explanation: why a figure is what it is, as a sentence, a formula that gives the figure, its inputs and sources.
 
+An input has the place that it comes from: `constant`, `setting`, `figure` and `computed` write it.
+
 An explanation is checked and not believed: `Explanation.value` computes the formula from the inputs, and a test holds
 it against the plan's figure for every mode and for many workloads. `figure_at` finds a figure of a plan by its path.
 
@@ -15,11 +17,13 @@ import operator
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import lru_cache
+from types import ModuleType
 from typing import ClassVar, Final
 
 from msgspec import Struct
 
 from warmbase.ground.units import (
+    GIB,
     MIB,
     format_duration,
     format_number,
@@ -29,6 +33,7 @@ from warmbase.ground.units import (
     format_usd,
 )
 from warmbase.ground.values import EqualButFor
+from warmbase.sizing.requirements import PINNED_BY, Pins
 
 Value = float | str
 """A number (a truth value is one) or a name, such as an instance type."""
@@ -149,6 +154,35 @@ class Quantity(Struct, frozen=True, kw_only=True):
         return f"{format_number(self.value)} {unit}".rstrip()
 
 
+GIBIBYTE: Final = Quantity(value=GIB, unit="B", source=UNIT)
+MEBIBYTE: Final = Quantity(value=MIB, unit="B", source=UNIT)
+MILLISECONDS: Final = Quantity(value=1000, unit="ms/s", source=UNIT)
+WHOLE: Final = Quantity(value=1, source=UNIT)
+NOTHING: Final = Quantity(value=0, source=UNIT)
+SETTING: Final = "environment file: "
+"""The prefix of the source of a value that the environment file states."""
+
+
+def constant(module: ModuleType, name: str, unit: str = "") -> Quantity:
+    """A constant of the calculator, read from the module whose comment gives the argument for it."""
+    return Quantity(value=getattr(module, name), unit=unit, source=f"{module.__name__}.{name}")
+
+
+def setting(value: Value, unit: str, key: str) -> Quantity:
+    """Return a value that the environment file states under that key."""
+    return Quantity(value=value, unit=unit, source=f"{SETTING}{key}")
+
+
+def figure(value: Value, unit: str, path: str) -> Quantity:
+    """Another figure of the same plan, which has an explanation of its own where its path is one."""
+    return Quantity(value=value, unit=unit, source=f"plan: {path}")
+
+
+def computed(value: Value, unit: str, source: str) -> Quantity:
+    """Return the result of a function of the calculator, or a property of an instance type or of a storage mode."""
+    return Quantity(value=value, unit=unit, source=source)
+
+
 class Kind(StrEnum):
     """How a formula proves its figure."""
 
@@ -219,6 +253,19 @@ def constraint(formula: str, sentence: str, source: str, /, **inputs: Quantity) 
         inputs=inputs,
         functions={},
         source=source,
+    )
+
+
+def pinned(pins: Pins, name: str) -> Explanation | None:
+    """Return the explanation of a figure that an override pins, None where the calculator chose it."""
+    value = getattr(pins, name)
+    if value is None:
+        return None
+    return explain(
+        "stated",
+        "Your override sets this to {stated}, and the plan uses it.",
+        "the environment file",
+        stated=setting(value, "", f"overrides.{PINNED_BY[name]}"),
     )
 
 

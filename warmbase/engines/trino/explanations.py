@@ -11,8 +11,19 @@ from warmbase.engines.trino.plan import TrinoPlan
 from warmbase.engines.trino.workers import Workers, most_seconds_alone, straggler_factor
 from warmbase.ground.units import SECONDS_PER_HOUR
 from warmbase.sizing import gp3
-from warmbase.sizing.explanation import Explanation, Explanations, Quantity, constraint, explain
-from warmbase.sizing.explanations.quantities import GIBIBYTE, WHOLE, computed, constant, fact, figure, setting
+from warmbase.sizing.explanation import (
+    GIBIBYTE,
+    WHOLE,
+    Explanation,
+    Explanations,
+    Quantity,
+    computed,
+    constant,
+    constraint,
+    explain,
+    figure,
+    setting,
+)
 from warmbase.sizing.search import disks
 
 __all__ = ["explanations"]
@@ -65,7 +76,7 @@ def _workers(plan: TrinoPlan, chosen: Workers) -> Iterator[tuple[str, Explanatio
                     "s",
                     "warmbase.engines.trino.workers.most_seconds_alone",
                 ),
-                cores=fact(chosen.instance.vcpus, "cores", f"instance type {chosen.instance.name}"),
+                cores=computed(chosen.instance.vcpus, "cores", f"instance type {chosen.instance.name}"),
             ),
         )
     if chosen.cache.type == "gp3" and choice.workers.volumes is None:
@@ -237,7 +248,7 @@ def _memory(plan: TrinoPlan, chosen: Workers) -> Iterator[tuple[str, Explanation
             "floor(ram * share)",
             "EMR writes jvm.config itself, and documents no value; the plan assumes {share} of {ram}.",
             "an assumption; docs/unconfirmed.md says how to check it on a worker",
-            ram=fact(chosen.instance.memory_bytes, "B", f"instance type {chosen.instance.name}"),
+            ram=computed(chosen.instance.memory_bytes, "B", f"instance type {chosen.instance.name}"),
             share=constant(workers, "HEAP_FRACTION", "fraction"),
         ),
     )
@@ -284,7 +295,7 @@ def _export(plan: TrinoPlan, chosen: Workers) -> Explanation:
         "an estimate; nobody measured the rate",
         stored=setting(plan.export.stored_bytes, "B", "workload.stored"),
         workers=figure(plan.workers.count, "nodes", "workers.count"),
-        cores=fact(chosen.instance.vcpus, "cores", f"instance type {chosen.instance.name}"),
+        cores=computed(chosen.instance.vcpus, "cores", f"instance type {chosen.instance.name}"),
         rate=constant(trino_plan, "EXPORT_BYTES_PER_CORE_SECOND", "B/s"),
         hour=HOUR,
     )
