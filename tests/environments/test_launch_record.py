@@ -137,7 +137,7 @@ def test_the_cluster_stays_in_its_zone(environment: Environment, record: LaunchR
     [
         ("warmbase-dev-blue", "warmbase-dev-green", "it was changed after warmbase wrote it"),
         ('"j-1"', '"j-2"', "it was changed after warmbase wrote it"),
-        ('"cluster_id": "j-1",', "", "KeyError('cluster_id')"),
+        ('"cluster_id": "j-1",', "", "missing required field `cluster_id`"),
         ("{", "", "it cannot be read: JSONDecodeError"),
         ('"Name"', '"Name', "it cannot be read: JSONDecodeError"),
     ],

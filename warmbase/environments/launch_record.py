@@ -19,14 +19,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct, convert, to_builtins
 from msgspec.structs import fields, replace
 
 from warmbase.environments.environment import Environment
 from warmbase.environments.regular_file import read_regular_file
 from warmbase.ground.errors import InvalidInput, Problem, Refused
 from warmbase.sizing.plan import CoreGroup, Plan, PrimaryGroup
-from warmbase.sizing.requirements import Volume
 
 BOOTSTRAP: Final = "bootstrap"
 """The folder of the bootstrap files, beside the record's own file."""
@@ -73,25 +72,6 @@ class RecordedPlan(Struct, frozen=True, kw_only=True):
         cache_mib = plan.cache.size_mib if plan.bucket_cache else None
         return cls(release=plan.release, cache_mib=cache_mib, primary=plan.primary, core=plan.core)
 
-    @classmethod
-    def parse(cls, document: Mapping[str, Any]) -> RecordedPlan:
-        """The figures that `document` has written. Raises KeyError or TypeError for anything else."""
-        return cls(
-            release=document["release"],
-            cache_mib=document["cache_mib"],
-            primary=PrimaryGroup(**_group(document["primary"])),
-            core=CoreGroup(**_group(document["core"])),
-        )
-
-    def document(self) -> dict[str, Any]:
-        """Return the figures as JSON."""
-        document: dict[str, Any] = to_builtins(self)
-        return document
-
-
-def _group(document: Mapping[str, Any]) -> dict[str, Any]:
-    return {**document, "volumes": tuple(Volume(**volume) for volume in document["volumes"])}
-
 
 class LaunchRecord(Struct, frozen=True, kw_only=True):
     """One cluster as it was launched.
@@ -110,44 +90,17 @@ class LaunchRecord(Struct, frozen=True, kw_only=True):
     bootstrap: Mapping[str, str]
     plan: RecordedPlan | None = None
 
-    @classmethod
-    def parse(cls, directory: Path, document: Mapping[str, Any]) -> LaunchRecord:
-        """The record that `document` has written. Raises KeyError, TypeError or AttributeError for anything else."""
-        return cls(
-            directory=directory,
-            identity=Identity(**document["identity"]),
-            availability_zone=document["availability_zone"],
-            cluster_id=document["cluster_id"],
-            launched_at=document["launched_at"],
-            resources={
-                stack: {name: RecordedResource(**resource) for name, resource in resources.items()}
-                for stack, resources in document["resources"].items()
-            },
-            bootstrap=document["bootstrap"],
-            plan=RecordedPlan.parse(document["plan"]) if "plan" in document else None,
-        )
-
     def file(self, name: str) -> Path:
         """Return the path of a bootstrap file as it was launched."""
         return self.directory / BOOTSTRAP / name
 
     def document(self) -> dict[str, Any]:
         """Return the record as JSON, without its digest."""
-        return {
-            "identity": to_builtins(self.identity),
-            "availability_zone": self.availability_zone,
-            "cluster_id": self.cluster_id,
-            "launched_at": self.launched_at,
-            "resources": {
-                stack: {
-                    name: {"type": resource.type, "properties": dict(resource.properties)}
-                    for name, resource in resources.items()
-                }
-                for stack, resources in self.resources.items()
-            },
-            "bootstrap": dict(self.bootstrap),
-            **({} if self.plan is None else {"plan": self.plan.document()}),
-        }
+        document: dict[str, Any] = to_builtins(self, enc_hook=str)
+        del document["directory"]
+        if self.plan is None:
+            del document["plan"]
+        return document
 
 
 def identity_of(environment: Environment, cluster_name: str, account: str) -> Identity:
@@ -196,9 +149,11 @@ def launch_records(environment: Environment) -> Mapping[str, LaunchRecord]:
     """
     records = [_read(directory) for directory in _directories(environment)]
     problems = [problem for record in records for problem in _mismatches(environment, record)]
+    home = _home(environment)
     problems += [
-        _edited(incomplete_write, "it was being rewritten and is incomplete")
-        for incomplete_write in _incomplete_writes(_home(environment))
+        _edited(old, "it was being rewritten and is incomplete")
+        for old in home.glob(f"{OLD}*")
+        if not (home / old.name.removeprefix(OLD)).exists()
     ]
     if problems:
         raise InvalidInput(problems)
@@ -225,11 +180,6 @@ def recorded_identities(environment: Environment) -> Mapping[Path, Identity]:
         with suppress(OSError, ValueError, KeyError, TypeError):
             identities[directory] = Identity(**json.loads((directory / FILE).read_text(encoding="utf-8"))["identity"])
     return identities
-
-
-def record_of(environment: Environment, cluster_name: str, running: str) -> LaunchRecord:
-    """Return the record of the cluster that runs by that id. Raises as `check_record`, and as `launch_records`."""
-    return check_record(environment, cluster_name, launch_records(environment).get(cluster_name), running)
 
 
 def check_record(
@@ -260,23 +210,19 @@ def _home(environment: Environment) -> Path:
 
 def _directories(environment: Environment) -> list[Path]:
     """Return the directories with a record of this environment; a leading dot marks an unfinished one."""
-    home = _home(environment)
-    directories = [path for path in sorted(home.parent.glob("*.launch/*")) if path.is_dir() and path.name[0] != "."]
-    return [directory for directory in directories if directory.parent == home or _names(directory, environment)]
-
-
-def _incomplete_writes(home: Path) -> list[Path]:
-    """Return the old records whose replacements were never written."""
-    return [path for path in home.glob(f"{OLD}*") if not (home / path.name.removeprefix(OLD)).exists()]
-
-
-def _names(directory: Path, environment: Environment) -> bool:
-    """Return whether a record beside another file is of this environment. An unreadable one belongs to that file."""
-    try:
-        identity = json.loads(read_regular_file(directory / FILE))["identity"]
-        return bool((identity["environment"], identity["region"]) == (environment.name, environment.region))
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
+    home, directories = _home(environment), []
+    for directory in sorted(home.parent.glob("*.launch/*")):
+        if not directory.is_dir() or directory.name[0] == ".":
+            continue
+        if directory.parent == home:
+            directories.append(directory)
+            continue
+        # A record beside another file; an unreadable one belongs to that file.
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            identity = json.loads(read_regular_file(directory / FILE))["identity"]
+            if (identity["environment"], identity["region"]) == (environment.name, environment.region):
+                directories.append(directory)
+    return directories
 
 
 def write_record(record: LaunchRecord, files: Mapping[str, bytes]) -> None:
@@ -294,7 +240,9 @@ def write_record(record: LaunchRecord, files: Mapping[str, bytes]) -> None:
         (fresh / BOOTSTRAP).mkdir()
         for name, content in files.items():
             (fresh / BOOTSTRAP / name).write_bytes(content)
-        (fresh / FILE).write_text(_text(record.document()), encoding="utf-8")
+        document = record.document()
+        text = json.dumps({**document, DIGEST: _digest(document)}, indent=1, sort_keys=True) + "\n"
+        (fresh / FILE).write_text(text, encoding="utf-8")
         fresh.chmod(0o755)
         if record.directory.exists():
             record.directory.rename(old)
@@ -307,10 +255,6 @@ def write_record(record: LaunchRecord, files: Mapping[str, bytes]) -> None:
         raise
 
 
-def _text(document: Mapping[str, Any]) -> str:
-    return json.dumps({**document, DIGEST: _digest(document)}, indent=1, sort_keys=True) + "\n"
-
-
 def _digest(document: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 
@@ -320,33 +264,22 @@ def _read(directory: Path) -> LaunchRecord:
     try:
         document = json.loads(read_regular_file(file))
         digest = document.pop(DIGEST)
-        record = LaunchRecord.parse(directory, document)
+        record = convert({**document, "directory": directory}, LaunchRecord)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidInput([_edited(file, f"it cannot be read: {error!r}")]) from None
     problems = [_edited(file, "it was changed after warmbase wrote it")] if digest != _digest(document) else []
-    problems += [_edited(record.file(name), why) for name, why in _changed_files(record)]
+    files = {path.name: path for path in (directory / BOOTSTRAP).glob("*")}
+    for name, launched in record.bootstrap.items():
+        content = None
+        with suppress(OSError):  # A file that cannot be read counts as changed.
+            content = read_regular_file(files[name]) if name in files else None
+        if name not in files:
+            problems.append(_edited(record.file(name), "it is missing"))
+        elif content is None or hashlib.sha256(content).hexdigest() != launched:
+            problems.append(_edited(record.file(name), "it differs from what was launched"))
     if problems:
         raise InvalidInput(problems)
     return record
-
-
-def _changed_files(record: LaunchRecord) -> list[tuple[str, str]]:
-    files = {file.name: file for file in (record.directory / BOOTSTRAP).glob("*")}
-    changed = []
-    for name, digest in record.bootstrap.items():
-        if name not in files:
-            changed.append((name, "it is missing"))
-        elif _sha256(files[name]) != digest:
-            changed.append((name, "it differs from what was launched"))
-    return changed
-
-
-def _sha256(file: Path) -> str | None:
-    """Return the digest of a file; None if it cannot be read, which counts as a change."""
-    try:
-        return hashlib.sha256(read_regular_file(file)).hexdigest()
-    except OSError:
-        return None
 
 
 def _edited(file: Path, why: str) -> Problem:
@@ -361,13 +294,12 @@ def _edited(file: Path, why: str) -> Problem:
 def _mismatches(environment: Environment, record: LaunchRecord) -> list[Problem]:
     """Return the properties of the running cluster that the environment file states differently."""
     was, cluster_name = record.identity, record.identity.cluster
-    where = str(record.directory / FILE)
     if cluster_name != record.directory.name or cluster_name not in environment.cluster_names:
         missing = Problem(
             where=environment.source,
             what=f"clusters.{cluster_name}",
-            why=f"{where} says that cluster {cluster_name} runs as {record.cluster_id}, but the file has no such"
-            " cluster",
+            why=f"{record.directory / FILE} says that cluster {cluster_name} runs as {record.cluster_id}, but the file"
+            " has no such cluster",
             fix="add it again; or, once that cluster is terminated and its stack is deleted, remove"
             f" {record.directory}",
         )

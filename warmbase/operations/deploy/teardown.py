@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from warmbase.environments.environment import Environment, Wal
-from warmbase.environments.launch_record import record_directory, record_of
+from warmbase.environments.launch_record import check_record, launch_records, record_directory
 from warmbase.environments.names import cluster_stack, monitoring_stack, network_stack
 from warmbase.ground.errors import Refused
 from warmbase.operations.aws.clients import Aws
@@ -218,7 +218,7 @@ def teardown(aws: Aws, environment: Environment, cluster_name: str, consent: Con
                     f" warmbase destroy {Path(environment.source).stem} only ends it",
                 )
     if cluster is not None and cluster.is_running:
-        record_of(environment, cluster_name, cluster.id)
+        check_record(environment, cluster_name, launch_records(environment).get(cluster_name), cluster.id)
     holds_data = environment.mode.needs_export and cluster_name in environment.clusters
     if holds_data and consent.exported is None and cluster is not None and cluster.is_running:
         raise Refused.of(
