@@ -51,7 +51,7 @@ class Draft(Struct, frozen=True, kw_only=True):
         if self._is_refused(path):
             return None
         if (assumption := ASSUMPTIONS.get(path)) is not None:
-            return self._assumed(assumption)
+            return Answer(value=assumption.value(self.values), assumed=assumption.why)
         return None if key.default is None else Answer(value=key.default, assumed=key.key.assumed or "the default.")
 
     def example(self, key: SchemaKey) -> object:
@@ -69,9 +69,6 @@ class Draft(Struct, frozen=True, kw_only=True):
             mode = MODES.get(str(self.values.get("storage.mode")), S3_CACHED)
             return not mode.keeps_data_in_s3
         return path == "workload.reads.per_second" and "workload.reads.concurrency" in self.values
-
-    def _assumed(self, assumption: Assumption) -> Answer:
-        return Answer(value=assumption.value(self.values), assumed=assumption.why)
 
 
 KeyValues = Mapping[str, object]

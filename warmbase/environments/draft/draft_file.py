@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import wrap
 from typing import Final
@@ -72,7 +72,8 @@ def draft_file(path: Path, assignments: Sequence[Assignment], remarks: Mapping[s
         raise InvalidInput.of(where=str(path), what="cannot be written", why=why, fix="create it, or give a name")
     source = quoted_path(path)
     name = Assignment.at(("name",), yaml_text(path.stem), "NAME")
-    text = draft_text(_draft(path.stem, assignments, remarks), _schema(path))
+    schema = SCHEMA if (path.parent / SCHEMA).exists() else None
+    text = draft_text(_draft(path.stem, assignments, remarks), schema)
     environment = _environment(text, (name, *assignments), source)
     problems = shared_roots(environment)
     if problems:
@@ -102,13 +103,12 @@ def already_there(path: Path) -> InvalidInput:
 
 
 def _draft(name: str, assignments: Sequence[Assignment], remarks: Mapping[str, str]) -> Draft:
-    values = {path_text(assignment.path): _spaced(assignment.value.values) for assignment in assignments}
+    values: dict[str, object] = {}
+    for assignment in assignments:
+        value = assignment.value.values
+        # As this project writes it: a size has a space before its unit.
+        values[path_text(assignment.path)] = SIZE.sub(r"\1 \2", value) if isinstance(value, str) else value
     return Draft(name=name, values=values, remarks=remarks)
-
-
-def _spaced(value: object) -> object:
-    """Return a value as this project writes it: a size with a space before its unit."""
-    return SIZE.sub(r"\1 \2", value) if isinstance(value, str) else value
 
 
 def _environment(text: str, assignments: Sequence[Assignment], source: str) -> Environment:
@@ -121,10 +121,6 @@ def _environment(text: str, assignments: Sequence[Assignment], source: str) -> E
         raise InvalidInput(
             [problem for problem in error.problems if problem.where in places] or error.problems
         ) from None
-
-
-def _schema(path: Path) -> str | None:
-    return SCHEMA if (path.parent / SCHEMA).exists() else None
 
 
 WIDTH: Final = 110
@@ -145,66 +141,48 @@ def draft_text(draft: Draft, schema: str | None = None) -> str:
     lines = [f"# yaml-language-server: $schema={schema}"] if schema else []
     lines += [f"# {line}" for line in HEAD]
     for key in (key for path, key in schema_keys().items() if "." not in path):
-        block = list(_key_lines(draft, key, ""))
+        block = _key_lines(draft, key, "")
         lines += ["", *block] if block else []
     return "\n".join(lines) + "\n"
 
 
-def _key_lines(draft: Draft, key: SchemaKey, indent: str) -> Iterator[str]:
-    """Yield the lines of a key: its comment and value, or the keys within; nothing for a key that is left out."""
+def _key_lines(draft: Draft, key: SchemaKey, indent: str) -> list[str]:
+    """Return the lines of a key: its comment and value, or the keys within; nothing for a key that is left out."""
     path = key.path.replace(ANY_NAME, CLUSTER)
     name = path.rpartition(".")[2]
-    if path == "clusters":
-        yield f"{indent}{name}:"
-        yield f"{indent}{INDENT}{CLUSTER}:"
-        yield from _section_lines(draft, key.sections, indent + 2 * INDENT)
-    elif inner := list(_inner_lines(draft, key, indent + INDENT)):
-        yield from (f"{indent}{name}:", *inner)
-    elif not key.is_section and (answer := draft.answer(key)) is not None:
-        yield from _comments((key.key.text, draft.remarks.get(path, "")), indent)
-        yield from _value_lines(f"{indent}{name}:{_value_text(answer.value, indent)}", answer.assumed, key.path, indent)
+    is_clusters = path == "clusters"
+    inner: list[str] = []
+    for within in key.sections if key.is_section or is_clusters else ():
+        # Tables replace all other keys of the workload, and a draft has only a cluster of HBase.
+        if within.path != TABLES and (ANY_NAME in within.path or not is_clusters):
+            inner += _key_lines(draft, within, indent + (2 * INDENT if is_clusters else INDENT))
+    if is_clusters:
+        return [f"{indent}{name}:", f"{indent}{INDENT}{CLUSTER}:", *inner]
+    if any(not line.lstrip().startswith("#") for line in inner):
+        return [f"{indent}{name}:", *inner]
+    answer = None if key.is_section else draft.answer(key)
+    paragraphs = [key.key.text, draft.remarks.get(path, "")]
+    last = []
+    if answer is not None:
+        value, text = answer.value, f" {yaml_text(answer.value)}"
+        if isinstance(value, dict) and any(isinstance(within, dict) for within in value.values()):
+            # Properties by classification have a line each.
+            block = yaml.safe_dump(
+                value, default_flow_style=False, width=float("inf"), allow_unicode=True, sort_keys=False
+            )
+            text = "".join(f"\n{indent}{INDENT}{line}" for line in block.splitlines())
+        line, measurement = f"{indent}{name}:{text}", MEASUREMENTS.get(key.path, "")
+        # The reason of an assumption stands behind the value where there is room, else above it.
+        marked = f"{line} # {MARK} {answer.assumed.rstrip('.')}"
+        if answer.assumed and not measurement and len(marked) <= WIDTH:
+            line = marked
+        elif answer.assumed:
+            paragraphs += [f"{MARK} {answer.assumed}", f"{MEASURE} {measurement}" if measurement else ""]
+        last = [line]
     elif path.startswith(LISTED_UNSET) or path in draft.remarks:
-        yield from _comments((key.key.text, draft.remarks.get(path, "")), indent)
-        yield f"{indent}# {name}: {yaml_text(draft.example(key))}"
-
-
-def _value_lines(line: str, assumed: str, path: str, indent: str) -> Iterator[str]:
-    """Yield a value with the reason of an assumption: behind it where there is room, else above it."""
-    measurement = MEASUREMENTS.get(path, "")
-    marked = f"{line} # {MARK} {assumed.rstrip('.')}"
-    if assumed and not measurement and len(marked) <= WIDTH:
-        yield marked
-        return
-    if assumed:
-        yield from _comments((f"{MARK} {assumed}", f"{MEASURE} {measurement}" if measurement else ""), indent)
-    yield line
-
-
-def _inner_lines(draft: Draft, key: SchemaKey, indent: str) -> Iterator[str]:
-    """Yield the lines of the keys within a section; nothing where none of them has a value."""
-    lines = list(_section_lines(draft, key.sections, indent)) if key.is_section else []
-    yield from lines if any(not line.lstrip().startswith("#") for line in lines) else ()
-
-
-def _section_lines(draft: Draft, keys: Iterable[SchemaKey], indent: str) -> Iterator[str]:
-    for key in keys:
-        # Tables replace all other keys of the workload, and a draft has no analytics cluster.
-        if key.path != TABLES and not (key.path.startswith("clusters.") and ANY_NAME not in key.path):
-            yield from _key_lines(draft, key, indent)
-
-
-def _comments(paragraphs: Iterable[str], indent: str) -> Iterator[str]:
-    """Yield each paragraph as comments; each begins on a line of its own."""
-    for paragraph in paragraphs:
-        yield from (f"{indent}# {line}" for line in wrap(paragraph, WIDTH - len(indent), break_on_hyphens=False))
-
-
-def _value_text(value: object, indent: str) -> str:
-    """Return a value as it follows the colon: properties by classification have a line each."""
-    if isinstance(value, dict) and any(isinstance(inner, dict) for inner in value.values()):
-        lines = yaml.safe_dump(value, default_flow_style=False, width=float("inf"), allow_unicode=True, sort_keys=False)
-        return "".join(f"\n{indent}{INDENT}{line}" for line in lines.splitlines())
-    return f" {yaml_text(value)}"
+        last = [f"{indent}# {name}: {yaml_text(draft.example(key))}"]
+    comments = [line for text in paragraphs for line in wrap(text, WIDTH - len(indent), break_on_hyphens=False)]
+    return [*(f"{indent}# {line}" for line in comments), *last] if last else []
 
 
 def yaml_text(value: object) -> str:
@@ -213,9 +191,9 @@ def yaml_text(value: object) -> str:
     return text.strip().removesuffix("...").strip()
 
 
-SERVER: Final = "Hadoop:service=HBase,name=RegionServer,sub=Server"
-REGIONS: Final = "Hadoop:service=HBase,name=RegionServer,sub=Regions"
-LOG: Final = "Hadoop:service=HBase,name=RegionServer,sub=WAL"
+SERVER_BEAN: Final = "Hadoop:service=HBase,name=RegionServer,sub=Server"
+REGION_BEAN: Final = "Hadoop:service=HBase,name=RegionServer,sub=Regions"
+LOG_BEAN: Final = "Hadoop:service=HBase,name=RegionServer,sub=WAL"
 COUNTERS: Final = (
     "Counters are on each RegionServer at `http://SERVER:16030/jmx?qry=BEAN`, and count from its start. Take the"
     " difference between two readings, an hour apart, and add up all RegionServers."
@@ -225,7 +203,7 @@ MEASUREMENTS: Final[Mapping[str, str]] = {
     "workload.stored": "`hdfs dfs -du -s -h s3://BUCKET/PREFIX/data` (or `/user/hbase/data` on HDFS) prints it in the"
     " first column; `warmbase inspect s3://BUCKET/PREFIX/` measures it.",
     "workload.inspection": "`warmbase inspect s3://BUCKET/PREFIX/` writes the file.",
-    "workload.reads.per_second": f"The growth of `readRequestCount` in the JMX bean `{SERVER}`, divided by the seconds"
+    "workload.reads.per_second": f"The growth of `readRequestCount` in the JMX bean `{SERVER_BEAN}`, divided by the seconds"
     " between two readings and summed over RegionServers. It counts rows: divide it by `rows`.",
     "workload.reads.peak_per_second": "The same as `per_second`, in the busiest hour of a week.",
     "workload.reads.seasons.peak": "Measure the rate in the busiest hours of a day in the same way as `per_second`, and"
@@ -234,9 +212,9 @@ MEASUREMENTS: Final[Mapping[str, str]] = {
     " hours.",
     "workload.reads.concurrency": "The number of threads of your benchmark that wait for an answer.",
     "workload.reads.kind": "`rpcGetRequestCount`, `rpcMultiRequestCount` or `rpcScanRequestCount`, whichever grows most"
-    f" in the JMX bean `{SERVER}`.",
+    f" in the JMX bean `{SERVER_BEAN}`.",
     "workload.reads.rows": "The growth of `readRequestCount`, divided by that of `rpcScanRequestCount` or"
-    f" `rpcMultiRequestCount`, in the JMX bean `{SERVER}`.",
+    f" `rpcMultiRequestCount`, in the JMX bean `{SERVER_BEAN}`.",
     "workload.row": "`hbase hfile -s -f FILE` prints the mean under `Row size (bytes)`, for a store file of the table."
     " If you read only some columns, count only those.",
     "workload.cell": "`hbase hfile -m -f FILE` prints it as `avgValueLen`; `warmbase inspect` prints it as mean value.",
@@ -245,15 +223,15 @@ MEASUREMENTS: Final[Mapping[str, str]] = {
     "workload.compression.ratio": "`hbase hfile -m -f FILE`: `totalUncomressedBytes` (HBase's spelling) divided by"
     " `length`.",
     "workload.encoding": "`describe 'TABLE'` in `hbase shell` prints it as DATA_BLOCK_ENCODING.",
-    "workload.writes.bytes_per_second": f"The growth of `writtenBytes` in the JMX bean `{LOG}`, divided by the seconds"
+    "workload.writes.bytes_per_second": f"The growth of `writtenBytes` in the JMX bean `{LOG_BEAN}`, divided by the seconds"
     " between two readings and summed over RegionServers; it includes keys, so it is a little too high.",
     "workload.writes.cells_per_put": "The batch size of your clients, divided by the number of regions that a batch"
     " goes to.",
     "workload.popularity": "HBase does not count how often a row is read. Count the row keys in a sample of your"
     " clients' requests, and write the cumulative shares into a CSV file: {curve: FILE}.",
-    "workload.regions": f"The sum of `regionCount` in the JMX bean `{SERVER}` over RegionServers; `status` in"
+    "workload.regions": f"The sum of `regionCount` in the JMX bean `{SERVER_BEAN}` over RegionServers; `status` in"
     " `hbase shell` prints the mean for a server as average load.",
     "workload.spread": "Compare the regions' `readRequestCount`: attributes"
-    f" `Namespace_NS_table_TABLE_region_REGION_metric_readRequestCount` in the JMX bean `{REGIONS}`.",
+    f" `Namespace_NS_table_TABLE_region_REGION_metric_readRequestCount` in the JMX bean `{REGION_BEAN}`.",
 }
 """Each key, and how to find its value. The table of the environment page and the drafts of `warmbase new` show it."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple
 
@@ -67,130 +68,97 @@ class ForeignCluster(Struct, frozen=True, kw_only=True):
         return {finding.path: finding.remark for finding in self._findings() if finding.remark}
 
     def _findings(self) -> Iterator[Finding]:
-        parts: tuple[Callable[[], Iterator[Finding]], ...] = (
-            self._release, self._storage, self._network, self._security, self._primary, self._core, self._overrides,
-        )  # fmt: skip
-        for part in parts:
-            yield from part()
-
-    @property
-    def _file(self) -> str:
-        return self.spec.source
-
-    def _setting(self, classification: str, key: str) -> str | None:
-        """Return the value on core nodes; None where it is not set, or to be filled in."""
-        setting = self.spec.effective("core").get((classification, key))
-        return None if setting is None or setting.is_placeholder else setting.value.strip()
-
-    @property
-    def _known_release(self) -> str:
-        """Return the release of the file if warmbase has facts about it, else the one that the draft assumes."""
-        label = self.spec.release_label
-        return label if label is not None and label in releases() else newest_release().label
-
-    def _release(self) -> Iterator[Finding]:
-        label = self.spec.release_label
+        spec, file = self.spec, self.spec.source
+        taken, label = f"From {file}.", spec.release_label
         if label in releases():
-            yield Finding("release", label, f"From {self._file}.")
+            yield Finding("release", label, taken)
         elif label is not None:
-            yield Finding("release", remark=f"{self._file} has {label}, which {unknown_release(label).why}.")
+            yield Finding("release", remark=f"{file} has {label}, which {unknown_release(label).why}.")
 
-    def _storage(self) -> Iterator[Finding]:
         root = self._setting("hbase-site", "hbase.rootdir") or ""
         mode = self._setting("hbase", "hbase.emr.storageMode")
         engine = self._setting("hbase-site", "hbase.bucketcache.ioengine")
         if IN_S3.match(root) or (mode or "").lower() == "s3":
-            has_cache = engine is None or engine.startswith("file")
-            why = "" if engine else ", and EMR configures a BucketCache on disk for it by default"
-            yield Finding(
-                "storage.mode",
-                "s3-cached" if has_cache else "s3-plain",
-                f"{self._file} has its HBase root in S3{why}." if has_cache else f"{self._file} has no cache on disk.",
-            )
-        elif root or self.spec.groups:
-            yield Finding("storage.mode", "hdfs", f"{self._file} has its HBase root on HDFS.")
+            if engine is None or engine.startswith("file"):
+                why = "" if engine else ", and EMR configures a BucketCache on disk for it by default"
+                yield Finding("storage.mode", "s3-cached", f"{file} has its HBase root in S3{why}.")
+            else:
+                yield Finding("storage.mode", "s3-plain", f"{file} has no cache on disk.")
+        elif root or spec.groups:
+            yield Finding("storage.mode", "hdfs", f"{file} has its HBase root on HDFS.")
         if IN_S3.match(root):
-            fact = f"{self._file} has {root}. Name it here only when the other cluster has ended: two clusters that"
+            fact = f"{file} has {root}. Name it here only when the other cluster has ended: two clusters that"
             yield Finding("storage.root", remark=f"{fact} write to one root corrupt it.")
         if self._setting("hbase", "hbase.emr.wal.enabled") == "true":
-            yield Finding("storage.wal", "emr-wal", f"From {self._file}.")
+            yield Finding("storage.wal", "emr-wal", taken)
 
-    def _network(self) -> Iterator[Finding]:
-        zone = ZONE.fullmatch(self.spec.availability_zone or "")
+        zone = ZONE.fullmatch(spec.availability_zone or "")
         if zone and zone[1] in priced_regions():
-            yield Finding("region", zone[1], f"From {self._file}.")
-            yield Finding("network.availability_zone", zone[0], f"From {self._file}.")
-        subnet = self.spec.subnet or ""
-        if SUBNET.fullmatch(subnet):
-            how = f"`aws ec2 describe-subnets --subnet-ids {subnet}` prints its VPC and its zone"
-            remark = f"{self._file} has {subnet}. To use it, name it as `subnet`, and its VPC here: {how}."
+            yield Finding("region", zone[1], taken)
+            yield Finding("network.availability_zone", zone[0], taken)
+        if SUBNET.fullmatch(spec.subnet or ""):
+            how = f"`aws ec2 describe-subnets --subnet-ids {spec.subnet}` prints its VPC and its zone"
+            remark = f"{file} has {spec.subnet}. To use it, name it as `subnet`, and its VPC here: {how}."
             yield Finding("network.vpc", remark=remark)
 
-    def _security(self) -> Iterator[Finding]:
-        name = self.spec.security_configuration
+        name = spec.security_configuration
         if name and not is_placeholder("", name):
             how = f"`aws emr describe-security-configuration --name {name}` prints what it encrypts"
-            yield Finding("security.in_transit", remark=f"{self._file} has the security configuration {name}: {how}.")
-        if self.spec.has_kerberos:
-            yield Finding("security.kerberos", remark=f"{self._file} launches a cluster with Kerberos.")
+            yield Finding("security.in_transit", remark=f"{file} has the security configuration {name}: {how}.")
+        if spec.has_kerberos:
+            yield Finding("security.kerberos", remark=f"{file} launches a cluster with Kerberos.")
 
-    def _primary(self) -> Iterator[Finding]:
-        group = self.spec.group("primary")
-        if group is None:
-            return
-        if group.count in PRIMARIES:
-            yield Finding("clusters.blue.primaries", group.count, f"From {self._file}.")
-        yield self._type(group, "clusters.blue.primary.type")
+        if (group := spec.group("primary")) is not None:
+            if group.count in PRIMARIES:
+                yield Finding("clusters.blue.primaries", group.count, taken)
+            yield self._type(group, "clusters.blue.primary.type")
+        if (group := spec.group("core")) is not None:
+            kind = self._type(group, "clusters.blue.core.type")
+            yield kind
+            if group.count is not None and group.count >= LEAST_CORE_NODES:
+                yield Finding("clusters.blue.core.count", group.count, self._evaluated("count"))
+            elif group.count is not None:
+                remark = f"{file} has {group.count}; HDFS needs two to keep the write-ahead log twice."
+                yield Finding("clusters.blue.core.count", remark=remark)
+            if group.volumes:
+                values = volume_values(group.volumes) if kind.value is not None else None
+                sizes = ", ".join(f"{volume.count} x {volume.size_gib} GiB {volume.type}" for volume in group.volumes)
+                why = "warmbase needs a gp3 volume for the cache alone and a smaller one for everything else"
+                remark = f"{file} has {sizes}; {why}." if values is None else self._evaluated("volumes")
+                yield Finding("clusters.blue.core.volumes", values, remark)
 
-    def _core(self) -> Iterator[Finding]:
-        group = self.spec.group("core")
-        if group is None:
-            return
-        kind = self._type(group, "clusters.blue.core.type")
-        yield kind
-        if group.count is not None and group.count >= LEAST_CORE_NODES:
-            yield Finding("clusters.blue.core.count", group.count, self._evaluated("count"))
-        elif group.count is not None:
-            remark = f"{self._file} has {group.count}; HDFS needs two to keep the write-ahead log twice."
-            yield Finding("clusters.blue.core.count", remark=remark)
-        if group.volumes:
-            yield self._volumes(group.volumes, pinned=kind.value is not None)
-
-    def _type(self, group: InstanceGroup, path: str) -> Finding:
-        name = group.instance_type
-        if name is None or is_placeholder("", name):
-            return Finding(path)
-        instance = instance_types().get(name)
-        if instance is None:
-            return Finding(path, remark=f"{self._file} has {name}, which warmbase has no facts about.")
-        if not instance.offered_by(releases()[self._known_release].emr):
-            return Finding(path, remark=f"{self._file} has {name}, which {self._known_release} does not list.")
-        return Finding(path, name, self._evaluated("type"))
-
-    def _volumes(self, volumes: tuple[EbsVolume, ...], *, pinned: bool) -> Finding:
-        path = "clusters.blue.core.volumes"
-        values = volume_values(volumes) if pinned else None
-        if values is not None:
-            return Finding(path, values, self._evaluated("volumes"))
-        sizes = ", ".join(f"{volume.count} x {volume.size_gib} GiB {volume.type}" for volume in volumes)
-        why = "warmbase needs a gp3 volume for the cache alone and a smaller one for everything else"
-        return Finding(path, remark=f"{self._file} has {sizes}; {why}.")
-
-    def _evaluated(self, key: str) -> str:
-        """Return the remark on a value with which the plan evaluates the file's own nodes."""
-        return f"From {self._file}: the plan evaluates these nodes. `{key}: auto` lets warmbase choose."
-
-    def _overrides(self) -> Iterator[Finding]:
         omitted = "".join(
             f" Left out, because {why}: {', '.join(names)}."
             for why, names in (("lint finds errors in them", self.omissions), ("they are secrets", self.secrets))
             if names
         )
         if self.overrides:
-            remark = f"From {self._file}: properties that warmbase leaves alone. It sets all others itself.{omitted}"
+            remark = f"From {file}: properties that warmbase leaves alone. It sets all others itself.{omitted}"
             yield Finding("overrides", {name: dict(keys) for name, keys in self.overrides.items()}, remark)
         elif omitted:
-            yield Finding("overrides", remark=f"From {self._file}, nothing.{omitted}")
+            yield Finding("overrides", remark=f"From {file}, nothing.{omitted}")
+
+    def _setting(self, classification: str, key: str) -> str | None:
+        """Return the value on core nodes; None where it is not set, or to be filled in."""
+        setting = self.spec.effective("core").get((classification, key))
+        return None if setting is None or setting.is_placeholder else setting.value.strip()
+
+    def _type(self, group: InstanceGroup, path: str) -> Finding:
+        name, label = group.instance_type, self.spec.release_label
+        if name is None or is_placeholder("", name):
+            return Finding(path)
+        instance = instance_types().get(name)
+        if instance is None:
+            return Finding(path, remark=f"{self.spec.source} has {name}, which warmbase has no facts about.")
+        # The release of the draft: that of the file, if warmbase has facts about it.
+        release = releases().get(label or "", newest_release())
+        if not instance.offered_by(release.emr):
+            return Finding(path, remark=f"{self.spec.source} has {name}, which {release.label} does not list.")
+        return Finding(path, name, self._evaluated("type"))
+
+    def _evaluated(self, key: str) -> str:
+        """Return the remark on a value with which the plan evaluates the file's own nodes."""
+        return f"From {self.spec.source}: the plan evaluates these nodes. `{key}: auto` lets warmbase choose."
 
 
 KINDS: Final = 2
@@ -205,34 +173,29 @@ def volume_values(volumes: Sequence[EbsVolume]) -> list[dict[str, object]] | Non
 
     The larger volumes hold the cache: HDFS has only the write-ahead log there.
     """
-    usable = all(volume.type == "gp3" and _whole(volume) for volume in volumes)
-    if len(volumes) != KINDS or not usable:
+    values = []
+    for volume in volumes:
+        size = volume.size_gib or 0
+        iops, throughput = volume.iops or gp3.INCLUDED_IOPS, volume.throughput_mib_s or gp3.INCLUDED_MIB_S
+        usable = (
+            volume.type == "gp3"
+            and size >= LEAST_GIB
+            and size != EMR_ROOT_VOLUME.size_gib
+            and volume.count <= gp3.EMR_MOST_VOLUMES
+            and gp3.INCLUDED_IOPS <= iops <= max(gp3.INCLUDED_IOPS, gp3.IOPS_PER_GIB * size)
+            and gp3.INCLUDED_MIB_S <= throughput <= min(MOST_MIB_S, iops // gp3.IOPS_PER_MIB_S)
+        )
+        if not usable:
+            return None
+        value: dict[str, object] = {
+            "type": "gp3",
+            "count": volume.count,
+            "size": f"{size} GiB",
+            "iops": iops,
+            "throughput": f"{throughput} MiB/s",
+        }
+        values.append((size * volume.count, volume, value))
+    values.sort(key=operator.itemgetter(0))
+    if len(values) != KINDS or values[0][1].count != 1 or values[0][1].size_gib == values[1][1].size_gib:
         return None
-    system, cache = sorted(volumes, key=lambda volume: (volume.size_gib or 0) * volume.count)
-    if system.count != 1 or system.size_gib == cache.size_gib:
-        return None
-    return [_value("cache", cache), _value("system", system)]
-
-
-def _whole(volume: EbsVolume) -> bool:
-    """Return whether EBS and an environment file can have such a volume."""
-    size = volume.size_gib or 0
-    iops, throughput = volume.iops or gp3.INCLUDED_IOPS, volume.throughput_mib_s or gp3.INCLUDED_MIB_S
-    return (
-        size >= LEAST_GIB
-        and size != EMR_ROOT_VOLUME.size_gib
-        and volume.count <= gp3.EMR_MOST_VOLUMES
-        and gp3.INCLUDED_IOPS <= iops <= max(gp3.INCLUDED_IOPS, gp3.IOPS_PER_GIB * size)
-        and gp3.INCLUDED_MIB_S <= throughput <= min(MOST_MIB_S, iops // gp3.IOPS_PER_MIB_S)
-    )
-
-
-def _value(purpose: str, volume: EbsVolume) -> dict[str, object]:
-    return {
-        "purpose": purpose,
-        "type": "gp3",
-        "count": volume.count,
-        "size": f"{volume.size_gib} GiB",
-        "iops": volume.iops or gp3.INCLUDED_IOPS,
-        "throughput": f"{volume.throughput_mib_s or gp3.INCLUDED_MIB_S} MiB/s",
-    }
+    return [{"purpose": "cache", **values[1][2]}, {"purpose": "system", **values[0][2]}]
