@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from warmbase.environments.draft.draft import ASSUMPTIONS, AUTO, CLUSTER
-from warmbase.environments.draft.draft_file import COUNTERS, MEASUREMENTS, yaml_text
+from warmbase.environments.draft import ASSUMPTIONS, AUTO, CLUSTER, COUNTERS, MEASUREMENTS, yaml_text
 from warmbase.environments.reader.schema_keys import ANY_NAME, SchemaKey, schema_keys
 from warmbase.reports.markdown import bullets, paragraph, section, table
 

@@ -18,7 +18,7 @@ from tests.cli.test_commands import loaded_after
 from tests.command import PROCESS, PROJECT, process_variables, run
 from tests.patience import HANG_SECONDS
 from warmbase.cli.size.new import PATHS, REQUIRED
-from warmbase.environments.draft import draft
+from warmbase.environments import draft
 from warmbase.environments.reader import read_environment
 from warmbase.environments.reader.document import path_text
 from warmbase.ground.units import TIB

@@ -13,8 +13,17 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from warmbase.engines.trino.section import ANY_TRINO
-from warmbase.environments.draft.draft import MIDDLE_ZIPF, REQUIRED, Draft
-from warmbase.environments.draft.draft_file import HEAD, MARK, DraftFile, draft_file, draft_text, refusals
+from warmbase.environments.draft import (
+    HEAD,
+    MARK,
+    MIDDLE_ZIPF,
+    REQUIRED,
+    Draft,
+    DraftFile,
+    draft_file,
+    draft_text,
+    refusals,
+)
 from warmbase.environments.environment import Environment
 from warmbase.environments.planning import infeasible, plan_of
 from warmbase.environments.reader import read_environment

@@ -11,7 +11,7 @@ import pytest
 from tests.tiers import quick_where
 from warmbase.engines.trino.planning import trino_plan_of
 from warmbase.engines.trino.section import ANY_TRINO
-from warmbase.environments.draft.draft_file import yaml_text
+from warmbase.environments.draft import yaml_text
 from warmbase.environments.environment import Environment
 from warmbase.environments.planning import requirements, world
 from warmbase.environments.reader import read_environment

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from lab.hbase.software.setup import jars_directory
-from warmbase.environments.draft.draft_file import MEASUREMENTS
+from warmbase.environments.draft import MEASUREMENTS
 
 pytestmark = pytest.mark.lab
 

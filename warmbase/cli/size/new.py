@@ -17,8 +17,8 @@ from msgspec import Struct, field
 from warmbase.cli.page import Page, Paragraph, summary_page
 from warmbase.cli.size.plan_summary import plan_summary
 from warmbase.cli.terminal import echo, interruptible
-from warmbase.environments.draft.draft_file import MARK, MEASUREMENTS, DraftFile, draft_file, refusals, yaml_text
-from warmbase.environments.draft.foreign_cluster import ForeignCluster
+from warmbase.environments.draft import MARK, MEASUREMENTS, DraftFile, draft_file, refusals, yaml_text
+from warmbase.environments.foreign_cluster import ForeignCluster
 from warmbase.environments.planning import advised_plan_of, infeasible
 from warmbase.environments.reader.assignment import Assignment
 from warmbase.environments.reader.document import YamlPath, path_text
